@@ -1,0 +1,48 @@
+// Variants to shared objects: generated units, a precompiled header, a content-addressed cache.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/cache.h"
+#include "core/measurement.h"
+#include "core/toolchain.h"
+
+namespace instr {
+
+struct CompiledVariant {
+  Variant variant;
+  std::filesystem::path unit;  // shared object that holds it
+  std::string symbol;          // extern "C" void SYMBOL(instr_context*)
+};
+
+// What became of one unit: compiled variants, and those whose own text does not compile.
+struct UnitResult {
+  std::vector<CompiledVariant> compiled;
+  std::vector<Measurement> failed;  // outcome Failure{kCompileError}: the compiler's words, at TOML lines
+};
+
+struct CompileOptions {
+  Toolchain toolchain;
+  LibTorch libtorch;
+  int jobs = 1;
+};
+
+// Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one
+// call at a time) as each unit is ready; cached variants come first. Returns when all are done or
+// `stop` was requested. An Error only where nothing can be compiled at all.
+Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
+                       Cache& cache, const std::function<void(UnitResult)>& on_unit,
+                       std::stop_token stop);
+
+// The worker program for this LibTorch and compiler, built on first use and cached.
+// `sources`: the folder that holds worker/.
+Expected<std::filesystem::path> build_worker(const std::filesystem::path& sources,
+                                             const CompileOptions& options, Cache& cache,
+                                             std::stop_token stop);
+
+}  // namespace instr

@@ -1,0 +1,26 @@
+// The C++ compiler that units and the worker are compiled with.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/libtorch.h"
+
+namespace instr {
+
+struct Toolchain {
+  std::filesystem::path compiler;
+  bool is_clang = false;
+  std::string version;             // first line of --version
+  std::vector<std::string> flags;  // all that units are compiled with, LibTorch's own included
+  std::vector<std::string> link_flags;
+};
+
+// `requested` (--compiler), then clang++ (14 or newer) where present, then g++.
+Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
+                                   const LibTorch& libtorch);
+
+}  // namespace instr

@@ -1,0 +1,51 @@
+// One measurable thing: a definition at one point of parameters x runtime x autograd x threads x
+// device, with all its texts final.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/definition.h"
+
+namespace instr {
+
+enum class Runtime { kEager, kTorchScript };
+enum class Autograd { kForward, kForwardBackward };
+
+const char* to_string(Runtime runtime);    // "eager", "torchscript"
+const char* to_string(Autograd autograd);  // "forward", "forward_backward"
+
+struct Variant {
+  std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": the one join key of the program
+  std::string label;
+  std::vector<std::pair<std::string, std::string>> params;
+  Runtime runtime = Runtime::kEager;
+  Autograd autograd = Autograd::kForward;
+  int threads = 1;
+  std::string device = "cpu";
+
+  // Of the definition, with the parameters put in.
+  std::string description;
+  SourceLocation where;
+  std::optional<Text> global_setup;
+  std::vector<Text> setups;
+  std::optional<Text> stmt;
+  std::optional<Text> torchscript;
+  std::optional<Text> module;
+  std::optional<Signature> signature;
+  std::optional<std::string> reduce;
+  bool is_explicit = false;
+  std::optional<std::string> libtorch;
+  std::map<std::string, std::string> limits;
+  std::vector<std::string> tags;
+  std::optional<int> warmup;
+  std::optional<int> iterations;
+  std::optional<double> timeout;
+  std::shared_ptr<const BuildOptions> build;
+};
+
+}  // namespace instr

@@ -1,0 +1,35 @@
+/* The snippet ABI: plain C between the worker and a unit. A unit includes this and LibTorch only. */
+#ifndef INSTR_WORKER_ABI_H
+#define INSTR_WORKER_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define INSTR_ABI_VERSION 1
+
+/* Handed to a snippet by the worker. A snippet runs its set-up, then
+ *
+ *   while (uint64_t n = context->next_block(context))
+ *     for (; n != 0; --n) { statement }
+ *
+ * The worker decides how many blocks there are and how long each is; next_block stops collection
+ * first thing and starts it last thing, so that only the loop is collected. */
+struct instr_context {
+  uint32_t abi_version;
+  int32_t threads;
+  uint64_t (*next_block)(struct instr_context* context);
+};
+
+/* Each variant of a unit: extern "C", named by the generator. */
+typedef void (*instr_snippet)(struct instr_context* context);
+
+/* Each unit also exports this: the same loop around nothing. */
+#define INSTR_EMPTY_SNIPPET "instr_empty_snippet"
+
+#ifdef __cplusplus
+}
+#endif
+#endif

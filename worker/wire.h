@@ -1,0 +1,106 @@
+// The wire format between coordinator and worker: one message a line, tab-separated fields, values
+// percent-escaped. Shared by both sides, depends on the standard library alone.
+#pragma once
+
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace instr::wire {
+
+// Requests (coordinator to worker), each answered by one reply:
+//   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that
+//                             serves this same protocol on that socket -> forked pid
+//   load    path              loads a unit into this process -> loaded | failed kind message
+//   measure symbol threads warmup iterations timeout_ms memory_limit profile fork
+//                             warmup/iterations 0: the worker adapts. profile: path prefix for
+//                             Callgrind's output. fork=0: measures in this process, which ends.
+//                             -> measured | failed kind message
+//   quit                      -> bye
+// On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
+// measured: iterations warmup steady blocks ir_1 ir_2 empty_ir (totals of one block, instructions)
+//           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
+//           profile (path of the last block's profile) output (what the snippet printed, its start)
+// failed:   kind (as FailureKind's names) message
+struct Message {
+  std::string verb;
+  std::map<std::string, std::string> fields;
+
+  std::string get(const std::string& name, std::string fallback = "") const {
+    auto found = fields.find(name);
+    return found == fields.end() ? fallback : found->second;
+  }
+};
+
+inline std::string escape(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '%' || c == '\t' || c == '\n' || c == '\r' || c == '=' || c == '\0') {
+      char hex[4];
+      std::snprintf(hex, sizeof hex, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      out += hex;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+inline int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+inline std::optional<std::string> unescape(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    int high = hex_digit(text[i + 1]);
+    int low = hex_digit(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+// One line, newline included.
+inline std::string encode(const Message& message) {
+  std::string line = message.verb;
+  for (const auto& [name, value] : message.fields) line += "\t" + name + "=" + escape(value);
+  return line + "\n";
+}
+
+// A line without its newline; nothing where it is not a message.
+inline std::optional<Message> decode(std::string_view line) {
+  Message message;
+  std::size_t begin = 0;
+  bool first = true;
+  while (begin <= line.size()) {
+    std::size_t end = line.find('\t', begin);
+    if (end == std::string_view::npos) end = line.size();
+    std::string_view field = line.substr(begin, end - begin);
+    if (first) {
+      if (field.empty()) return std::nullopt;
+      message.verb = field;
+      first = false;
+    } else {
+      std::size_t equals = field.find('=');
+      if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+      auto value = unescape(field.substr(equals + 1));
+      if (!value) return std::nullopt;
+      message.fields[std::string(field.substr(0, equals))] = *value;
+    }
+    begin = end + 1;
+  }
+  return message;
+}
+
+}  // namespace instr::wire
