@@ -1,0 +1,90 @@
+# What the other tools share: finds what is missing, installs it where it may, builds once.
+# Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '%s\n' "$*" >&2; }
+die() { say "error: $*"; exit 2; }
+
+# Debian package for each thing that must be there: a command or a header.
+packages_missing() {
+  local need missing=()
+  for need in "$@"; do
+    local package=${need%%=*} probe=${need#*=}
+    case $probe in
+      /*) [ -e "$probe" ] ;;
+      *) command -v "$probe" >/dev/null 2>&1 ;;
+    esac || missing+=("$package")
+  done
+  printf '%s\n' "${missing[@]+"${missing[@]}"}"
+}
+
+install_packages() {
+  [ $# -gt 0 ] || return 0
+  local advice="install what is missing first: apt-get install --no-install-recommends $*"
+  command -v apt-get >/dev/null 2>&1 || die "these are missing and this is no Debian system: $*"
+  [ "$(id -u)" = 0 ] || die "$advice (as root)"
+  say "installing: $*"
+  local log
+  log=$(mktemp)
+  if ! { DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" ||
+         { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"; }
+       } >"$log" 2>&1 </dev/null; then
+    tail -n 15 "$log" >&2
+    rm -f "$log"
+    die "apt-get could not install them (no network?): $advice"
+  fi
+  rm -f "$log"
+}
+
+# Is a LibTorch to be found, in the order that instr_bench looks for one?
+have_libtorch() {
+  [ -n "${TORCH_DIR:-}${CMAKE_PREFIX_PATH:-}" ] && return 0
+  local site
+  for site in "${VIRTUAL_ENV:-/nonexistent}"/lib/python3*/site-packages/torch/lib/libtorch_cpu.so; do
+    [ -e "$site" ] && return 0
+  done
+  [ -e /usr/include/torch/csrc/api/include/torch/torch.h ] && return 0
+  # The active Python's, where it is no virtual environment.
+  command -v python3 >/dev/null 2>&1 && python3 -c \
+    'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null
+}
+
+setup_packages() {
+  local needs=(
+    g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config
+    clang-14=clang++-14 valgrind=valgrind valgrind=/usr/include/valgrind/callgrind.h
+    libfmt-dev=/usr/include/fmt/core.h nlohmann-json3-dev=/usr/include/nlohmann/json.hpp
+    libcli11-dev=/usr/include/CLI/CLI.hpp libexpected-dev=/usr/include/tl/expected.hpp
+    libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
+    libtomlplusplus-dev=/usr/include/toml++/toml.h libboost-dev=/usr/include/boost/asio.hpp
+    zlib1g-dev=/usr/include/zlib.h libgtest-dev=/usr/include/gtest/gtest.h
+    libbenchmark-dev=/usr/include/benchmark/benchmark.h "$@"
+  )
+  local missing
+  mapfile -t missing < <(packages_missing "${needs[@]}" | sort -u | sed '/^$/d')
+  have_libtorch || missing+=(libtorch-dev)
+  install_packages ${missing[@]+"${missing[@]}"}
+}
+
+# Configures and builds a preset; a second call does nothing that is done.
+build_preset() {
+  local preset=$1 log
+  shift
+  local folder=$root/build/$preset
+  mkdir -p "$root/build"
+  (
+    exec 9>"$root/build/.lock"
+    flock 9  # two runs at once build once
+    log=$(mktemp)
+    if [ ! -e "$folder/build.ninja" ] || [ $# -gt 0 ]; then
+      say "configuring $preset"
+      (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
+    fi
+    if ! ninja -C "$folder" -n "${targets[@]+"${targets[@]}"}" 2>/dev/null | grep -q 'no work to do'; then
+      say "building $preset"
+      ninja -C "$folder" "${targets[@]+"${targets[@]}"}" >"$log" 2>&1 || { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
+    fi
+    rm -f "$log"
+  ) || die "the $preset build failed (above)"
+}
