@@ -38,11 +38,16 @@ struct SpawnOptions {
   std::optional<std::filesystem::path> working_directory;
   // Descriptor of this process -> number in the child. 0, 1 and 2 are /dev/null unless given.
   std::vector<std::pair<int, int>> descriptors;
+  // The same memory layout whatever the caller's settings: no address space randomisation, an 8 MiB
+  // stack, 1024 descriptors, no core files.
+  bool pin_layout = false;
 };
 
-// A running child, leader of its process group. The destructor kills the group and reaps.
+// A running child, leader of its process group. The destructor kills the group and reaps. Once the
+// child itself has ended, what it left behind in its group is killed as well.
 class Process {
  public:
+  // A program that cannot be run (not found, not executable) is an Error here, not an exit code.
   static Expected<Process> spawn(const SpawnOptions& options);
 
   Process(Process&&) noexcept;
@@ -50,9 +55,11 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // Wait status as of waitpid; nothing where the time passed first.
+  // Wait status as of waitpid; nothing where the time passed first. May be asked again.
   std::optional<int> wait_for(std::chrono::milliseconds time);
   int wait();
+  // Until it ends or `stop` is requested; nothing in the latter case.
+  std::optional<int> wait(std::stop_token stop);
   // SIGTERM to the group, SIGKILL after `grace`; reaps.
   void stop(std::chrono::milliseconds grace);
 
@@ -68,7 +75,11 @@ struct CommandResult {
   std::string errors;  // standard error
 };
 
+// Exit code of a wait status as a shell has it: 128 + signal where a signal ended the process.
+int exit_code_of(int wait_status);
+
 // Runs a command to its end and keeps what it printed; stops it when `stop` is requested (an error).
+// Its standard input is /dev/null unless `options.descriptors` says otherwise.
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop = {});
 
 }  // namespace instr
