@@ -246,10 +246,11 @@ Expected<std::array<Fd, 2>> make_pipe() {
   return std::array<Fd, 2>{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Appends what there is; closes `end` at the end of the stream.
+// Appends what there is, at most what a pipe can hold (a writer may never pause); closes `end` at
+// the end of the stream.
 void drain(Fd& end, std::string& text) {
   char buffer[65536];
-  while (end) {
+  for (int reads = 0; end && reads < 16; ++reads) {
     ssize_t count = ::read(end.get(), buffer, sizeof buffer);
     if (count > 0) {
       text.append(buffer, static_cast<std::size_t>(count));

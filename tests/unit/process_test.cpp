@@ -1,0 +1,299 @@
+#include "core/process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace instr {
+namespace {
+
+using namespace std::chrono_literals;
+
+SpawnOptions shell(const std::string& script) {
+  SpawnOptions options;
+  options.argv = {"sh", "-c", script};
+  return options;
+}
+
+bool is_running(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(stat, text)) return false;
+  // A zombie that its new parent has not yet reaped runs no more.
+  auto state = text.rfind(") ");
+  return state != std::string::npos && text[state + 2] != 'Z' && text[state + 2] != 'X';
+}
+
+bool ends_soon(pid_t pid) {
+  for (int i = 0; i < 1000 && is_running(pid); ++i) std::this_thread::sleep_for(10ms);
+  return !is_running(pid);
+}
+
+std::vector<int> open_descriptors() {
+  std::vector<int> result;
+  for (int fd = 0; fd < 256; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) result.push_back(fd);
+  }
+  return result;
+}
+
+TEST(RunCommand, KeepsOutputErrorsAndExitCode) {
+  auto result = run_command(shell("echo out; echo err >&2; exit 7"));
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(result->exit_code, 7);
+  EXPECT_EQ(result->output, "out\n");
+  EXPECT_EQ(result->errors, "err\n");
+}
+
+TEST(RunCommand, SaysWhichSignalEndedIt) {
+  auto result = run_command(shell("kill -SEGV $$"));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exit_code, 128 + SIGSEGV);
+}
+
+TEST(RunCommand, PassesArgumentsUnchanged) {
+  SpawnOptions options;
+  options.argv = {"printf", "%s|", "a b", "$HOME", "", "'\"\n"};
+  auto result = run_command(options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "a b|$HOME||'\"\n|");
+}
+
+TEST(RunCommand, TakesBigOutputsOnBothStreams) {
+  auto result = run_command(
+      shell("i=0; while [ $i -lt 64 ]; do head -c 65536 /dev/zero; head -c 65536 /dev/zero >&2; "
+            "i=$((i+1)); done"));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output.size(), 64U * 65536U);
+  EXPECT_EQ(result->errors.size(), 64U * 65536U);
+}
+
+TEST(RunCommand, StopTokenEndsOneThatNeverStopsPrinting) {
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(50ms);
+    source.request_stop();
+  });
+  EXPECT_FALSE(run_command(shell("cat /dev/zero"), source.get_token()));
+}
+
+TEST(RunCommand, InputIsEmptyByDefault) {
+  auto result = run_command(shell("cat; echo done"));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "done\n");
+}
+
+TEST(RunCommand, UnknownProgramIsAnErrorWithAdvice) {
+  SpawnOptions options;
+  options.argv = {"no-such-program-anywhere"};
+  auto result = run_command(options);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().what.find("no-such-program-anywhere"), std::string::npos);
+  EXPECT_FALSE(result.error().advice.empty());
+  options.argv = {"/no/such/path"};
+  result = run_command(options);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().what.find("No such file"), std::string::npos);
+  options.argv = {};
+  EXPECT_FALSE(run_command(options));
+}
+
+TEST(RunCommand, UnknownWorkingDirectoryIsAnError) {
+  auto options = shell("true");
+  options.working_directory = "/no/such/folder";
+  auto result = run_command(options);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().what.find("/no/such/folder"), std::string::npos);
+}
+
+TEST(RunCommand, EnvironmentAndWorkingDirectoryAreAsGiven) {
+  SpawnOptions options;
+  options.argv = {"env"};
+  options.environment = {{"ONE=1", "TWO=2"}};
+  auto result = run_command(options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "ONE=1\nTWO=2\n");
+  auto where = shell("pwd");
+  where.working_directory = "/usr";
+  result = run_command(where);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "/usr\n");
+}
+
+TEST(RunCommand, AProgramLeftBehindIsKilledAndNotWaitedFor) {
+  auto result = run_command(shell("sleep 1000 & echo $!"));
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->exit_code, 0);
+  pid_t left = std::stoi(result->output);
+  EXPECT_TRUE(ends_soon(left));
+}
+
+TEST(RunCommand, StopTokenEndsIt) {
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(50ms);
+    source.request_stop();
+  });
+  auto result = run_command(shell("sleep 1000"), source.get_token());
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().what.find("interrupted"), std::string::npos);
+}
+
+TEST(RunCommand, StopTokenEndsOneThatIgnoresTheRequest) {
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(100ms);
+    source.request_stop();
+  });
+  EXPECT_FALSE(run_command(shell("trap '' TERM; while :; do sleep 1000; done"), source.get_token()));
+}
+
+TEST(RunCommand, ManyAtOnceDoNotMixUp) {
+  std::vector<std::string> outputs(16);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 16; ++i) {
+      threads.emplace_back([&outputs, i] {
+        auto result = run_command(shell("echo " + std::to_string(i)));
+        if (result) outputs[static_cast<std::size_t>(i)] = result->output;
+      });
+    }
+  }
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(outputs[static_cast<std::size_t>(i)], std::to_string(i) + "\n");
+  }
+}
+
+TEST(RunCommand, LeavesNoDescriptorsOpenHere) {
+  auto before = open_descriptors();
+  ASSERT_TRUE(run_command(shell("true")));
+  EXPECT_FALSE(run_command(SpawnOptions{{"/no/such/path"}, {}, {}, {}, false}));
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(Spawn, ChildSeesOnlyTheDescriptorsItWasGiven) {
+  // Not close-on-exec on purpose: such ones come from careless parents.
+  Fd leaky(::open("/dev/null", O_RDONLY));
+  Fd file(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  auto options = shell("ls /proc/self/fd; readlink /proc/self/fd/5");
+  options.descriptors = {{file.get(), 5}};
+  auto result = run_command(options);
+  ASSERT_TRUE(result);
+  std::istringstream lines(result->output);
+  std::vector<std::string> names;
+  for (std::string line; std::getline(lines, line);) names.push_back(line);
+  // 3 is the folder that ls reads.
+  EXPECT_EQ(names, (std::vector<std::string>{"0", "1", "2", "3", "5", "/dev/zero"}));
+}
+
+TEST(Spawn, DescriptorsMayTradePlaces) {
+  Fd one(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+  Fd two(::open("/dev/full", O_RDONLY | O_CLOEXEC));
+  auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) +
+                       " /proc/self/fd/" + std::to_string(two.get()));
+  options.descriptors = {{one.get(), two.get()}, {two.get(), one.get()}};
+  auto result = run_command(options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "/dev/full\n/dev/zero\n");
+}
+
+TEST(Spawn, PinnedLayoutIsTheSameEachTime) {
+  auto options = shell("cat /proc/self/maps | grep -v heap; ulimit -s; ulimit -c; ulimit -n");
+  options.environment = {{"PATH=/usr/bin:/bin"}};
+  options.pin_layout = true;
+  auto first = run_command(options);
+  auto second = run_command(options);
+  ASSERT_TRUE(first) << to_string(first.error());
+  ASSERT_TRUE(second);
+  EXPECT_EQ(first->output, second->output);
+  EXPECT_NE(first->output.find("\n8192\n0\n1024\n"), std::string::npos) << first->output;
+}
+
+TEST(Spawn, SignalsOfTheCallerAreNotInherited) {
+  sigset_t usr1, before;
+  ::sigemptyset(&usr1);
+  ::sigaddset(&usr1, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &usr1, &before);
+  auto* old = ::signal(SIGTERM, SIG_IGN);
+  auto result = run_command(shell("grep -E 'Sig(Blk|Ign)' /proc/self/status"));
+  ::signal(SIGTERM, old);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+}
+
+TEST(Process, WaitForSaysNothingWhileItRuns) {
+  auto process = Process::spawn(shell("sleep 1000"));
+  ASSERT_TRUE(process);
+  EXPECT_FALSE(process->wait_for(1ms));
+  ::kill(process->pid(), SIGKILL);
+  int status = process->wait();
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
+  EXPECT_EQ(process->wait_for(1ms), status);  // may be asked again
+}
+
+TEST(Process, WaitEndsWithAStopRequestAndLeavesItRunning) {
+  auto process = Process::spawn(shell("sleep 1000"));
+  ASSERT_TRUE(process);
+  std::stop_source source;
+  source.request_stop();
+  EXPECT_FALSE(process->wait(source.get_token()));
+  EXPECT_TRUE(is_running(process->pid()));
+}
+
+TEST(Process, DestructorKillsTheWholeGroup) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd from(ends[0]), to(ends[1]);
+  pid_t leader = -1;
+  pid_t other = -1;
+  {
+    auto options = shell("sleep 1000 & echo $!; wait");
+    options.descriptors = {{to.get(), 1}};
+    auto process = Process::spawn(options);
+    ASSERT_TRUE(process);
+    leader = process->pid();
+    char text[32] = {};
+    ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
+    other = std::atoi(text);
+    ASSERT_TRUE(is_running(other));
+    EXPECT_EQ(::getpgid(other), leader);
+  }
+  EXPECT_TRUE(ends_soon(other));
+  EXPECT_EQ(::kill(leader, 0), -1);  // reaped
+}
+
+TEST(Process, StopAsksFirst) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd from(ends[0]), to(ends[1]);
+  auto options = shell("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done");
+  options.descriptors = {{to.get(), 1}};
+  auto process = Process::spawn(options);
+  ASSERT_TRUE(process);
+  char text[8];
+  ASSERT_EQ(::read(from.get(), text, 6), 6);  // before it, TERM would simply end the shell
+  process->stop(60s);
+  auto wait_status = process->wait_for(0ms);
+  ASSERT_TRUE(wait_status);
+  EXPECT_EQ(exit_code_of(*wait_status), 3);
+}
+
+TEST(Process, MovedFromOwnsNothing) {
+  auto process = Process::spawn(shell("exit 4"));
+  ASSERT_TRUE(process);
+  Process other = std::move(*process);
+  EXPECT_EQ(exit_code_of(other.wait()), 4);
+}
+
+}  // namespace
+}  // namespace instr
