@@ -1,0 +1,33 @@
+// Reads Callgrind's output: totals, and the self cost of each function of each object.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace instr {
+
+struct ProfileFunction {
+  std::string function;
+  std::string object;  // path of the shared object as recorded; "???" where unknown
+  std::vector<std::uint64_t> self;  // one cost for each event, without what it called
+};
+
+struct Profile {
+  std::vector<std::string> events;    // "Ir", ...
+  std::vector<std::uint64_t> totals;  // one for each event; summed over the file's parts
+  std::vector<ProfileFunction> functions;  // in the order they appear, each once
+  int parts = 0;
+};
+
+// `text`: a whole file in Callgrind's format (name and position compression, any number of parts).
+// `name` stands for it in messages. Truncated, empty or foreign text is an Error with the line.
+Expected<Profile> parse_profile(std::string_view text, const std::string& name);
+
+Expected<Profile> read_profile(const std::filesystem::path& path);
+
+}  // namespace instr

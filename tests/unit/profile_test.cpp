@@ -1,0 +1,212 @@
+#include "core/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <random>
+#include <regex>
+
+namespace instr {
+namespace {
+
+std::string fixture(const std::string& name) {
+  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file) << path;
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::uint64_t sum_of_self(const Profile& profile, std::size_t event) {
+  std::uint64_t sum = 0;
+  for (const auto& function : profile.functions) sum += function.self[event];
+  return sum;
+}
+
+std::map<std::string, std::uint64_t> self_by_function(const Profile& profile) {
+  std::map<std::string, std::uint64_t> result;
+  for (const auto& function : profile.functions) {
+    if (function.self[0] != 0) result[function.function] += function.self[0];
+  }
+  return result;
+}
+
+// First column of callgrind_annotate's table, added up by function name.
+std::map<std::string, std::uint64_t> annotated_self(const std::string& path) {
+  std::map<std::string, std::uint64_t> result;
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  const std::regex row(R"(^\s*([0-9,]+)[\s0-9,.]* \S*:(.+?)(?: \[.*\])?$)");
+  bool in_table = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("file:function") != std::string::npos) in_table = true;
+    std::smatch match;
+    if (!in_table || !std::regex_match(line, match, row)) continue;
+    std::string digits = match[1];
+    std::erase(digits, ',');
+    std::string function = match[2];
+    // See the fixtures' README: callgrind_annotate is wrong about those.
+    bool outside_main = function.starts_with("(below main)") || function.starts_with("0x") ||
+                        function.starts_with("__libc_start_main");
+    if (!outside_main) result[function] += std::stoull(digits);
+  }
+  return result;
+}
+
+class RealProfiles : public testing::TestWithParam<const char*> {};
+
+TEST_P(RealProfiles, SelfCostsAddUpToTotals) {
+  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_FALSE(profile->events.empty());
+  EXPECT_EQ(profile->events[0], "Ir");
+  for (std::size_t event = 0; event < profile->events.size(); ++event) {
+    EXPECT_EQ(sum_of_self(*profile, event), profile->totals[event]) << profile->events[event];
+  }
+}
+
+TEST_P(RealProfiles, AgreesWithCallgrindAnnotate) {
+  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  auto annotated = annotated_self(fixture(std::string(GetParam()) + ".annotated.txt"));
+  EXPECT_GE(annotated.size(), 10U);
+  EXPECT_EQ(self_by_function(*profile), annotated);
+}
+
+TEST_P(RealProfiles, EveryTruncationIsAnErrorAndNoCrash) {
+  auto text = contents(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto whole = parse_profile(text, "x");
+  ASSERT_TRUE(whole);
+  auto first_totals = text.find("totals:");
+  for (std::size_t size = 0; size < first_totals; ++size) {
+    auto cut = parse_profile(std::string_view(text).substr(0, size), "x");
+    ASSERT_FALSE(cut) << size;
+  }
+  for (std::size_t size = first_totals; size < text.size(); ++size) {
+    parse_profile(std::string_view(text).substr(0, size), "x");
+  }
+}
+
+TEST_P(RealProfiles, RandomDamageNeverCrashes) {
+  auto text = contents(fixture(std::string(GetParam()) + ".callgrind.out"));
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    auto damaged = text;
+    for (int i = 0; i < 5; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
+    auto profile = parse_profile(damaged, "x");
+    if (!profile) {
+      EXPECT_GT(profile.error().where.line, 0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RealProfiles,
+                         testing::Values("part", "combined", "verbose", "instr", "cache", "callers"));
+
+TEST(Profile, PartsAreAddedUp) {
+  auto profile = read_profile(fixture("combined.callgrind.out"));
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->parts, 2);
+  EXPECT_EQ(profile->totals, (std::vector<std::uint64_t>{1470 + 3268}));
+  auto part = read_profile(fixture("part.callgrind.out"));
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->parts, 1);
+  EXPECT_EQ(part->totals, (std::vector<std::uint64_t>{1470}));
+}
+
+TEST(Profile, CompressionMakesNoDifference) {
+  auto compressed = read_profile(fixture("combined.callgrind.out"));
+  ASSERT_TRUE(compressed);
+  for (const char* other : {"verbose.callgrind.out", "instr.callgrind.out"}) {
+    auto profile = read_profile(fixture(other));
+    ASSERT_TRUE(profile);
+    EXPECT_EQ(self_by_function(*profile), self_by_function(*compressed)) << other;
+  }
+}
+
+TEST(Profile, AnInlinedFilesCostStaysWithItsFunctionAndObject) {
+  auto profile = read_profile(fixture("part.callgrind.out"));
+  ASSERT_TRUE(profile);
+  for (const auto& function : profile->functions) {
+    if (function.function != "work") continue;
+    EXPECT_EQ(function.self[0], 40U + 18U);  // sum.h and main.c
+    EXPECT_TRUE(function.object.ends_with("/example")) << function.object;
+    return;
+  }
+  FAIL() << "no function work";
+}
+
+TEST(Profile, OneNameInTwoObjectsIsTwoFunctions) {
+  auto profile = parse_profile(
+      "events: Ir\nob=(1) a.so\nfn=(1) f\n1 5\nob=(2) b.so\nfn=(1)\n1 7\nob=(1)\nfn=(1)\n1 1\n"
+      "totals: 13\n",
+      "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_EQ(profile->functions.size(), 2U);
+  EXPECT_EQ(profile->functions[0].object, "a.so");
+  EXPECT_EQ(profile->functions[0].self[0], 6U);
+  EXPECT_EQ(profile->functions[1].self[0], 7U);
+}
+
+TEST(Profile, InclusiveCostsOfCallsAreNotSelf) {
+  auto profile = parse_profile(
+      "events: Ir\nfn=f\n1 5\ncob=z.so\ncfi=z.c\ncfn=g\ncalls=0 9\n1 1000\ncalls=2 +1\n* 500\n+1 2\n"
+      "totals: 7\n",
+      "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_EQ(profile->functions.size(), 1U);
+  EXPECT_EQ(profile->functions[0].self[0], 7U);
+  EXPECT_EQ(profile->functions[0].object, "???");
+}
+
+TEST(Profile, MissingCostsAreZeroAndHexadecimalIsRead) {
+  auto profile = parse_profile("events: Ir Dr\nfn=f\n1 0x10\n2 1 2\n3\ntotals: 17 2\n", "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  EXPECT_EQ(profile->functions[0].self, (std::vector<std::uint64_t>{17, 2}));
+}
+
+TEST(Profile, NamesWithMarksInThemAreKept) {
+  auto profile = parse_profile(
+      "events: Ir\nfn=(1) a::b<int>::operator()(int)'2\n1 1\nfn=(below main)\n1 1\ntotals: 2\n", "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  EXPECT_EQ(profile->functions[0].function, "a::b<int>::operator()(int)'2");
+  EXPECT_EQ(profile->functions[1].function, "(below main)");
+}
+
+TEST(Profile, AProfileOfNothingIsFine) {
+  auto profile = parse_profile("version: 1\npositions: line\nevents: Ir\n\ntotals: 0\n", "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  EXPECT_TRUE(profile->functions.empty());
+}
+
+TEST(Profile, ForeignTextIsAnErrorWithItsLine) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "no events"},
+      {"hello", "unknown text"},
+      {"events: Ir\n1 2\ntotals: 2\n", "before a function"},
+      {"events: Ir\nfn=(7)\n1 2\ntotals: 2\n", "never given a name"},
+      {"events: Ir\nfn=f\n1 2 3\ntotals: 2\n", "more costs than events"},
+      {"events: Ir\nfn=f\n1 99999999999999999999999\n", "a bad cost"},
+      {"events: Ir\nfn=f\n1 -5\n", "a bad cost"},
+      {"events: Ir\nfn=f\n1 5\n", "ends in the middle"},
+      {"events: Ir\nfn=f\n1 5\ntotals: 5\npart: 2\nevents: Ir\nfn=f\n1 5\n", "ends in the middle"},
+      {"events: Ir\ntotals: 5\nevents: Dr\ntotals: 5\n", "different events"},
+  };
+  for (const auto& [text, expected] : cases) {
+    auto profile = parse_profile(text, "file.out");
+    ASSERT_FALSE(profile) << text;
+    EXPECT_NE(profile.error().what.find(expected), std::string::npos) << to_string(profile.error());
+    EXPECT_EQ(profile.error().where.file, "file.out");
+  }
+  EXPECT_FALSE(parse_profile(std::string("\x7f" "ELF\0\0\1\2", 8), "x"));
+  EXPECT_FALSE(read_profile("/no/such/file"));
+  EXPECT_FALSE(read_profile("/"));
+}
+
+}  // namespace
+}  // namespace instr
