@@ -1,0 +1,105 @@
+// Snippets that throw, crash, hang, fork: each its own named failure, all others unharmed.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+class Hostile : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    TemporaryFolder folder;
+    result_ = run({"--definitions=" + fixture("hostile.toml").string(),
+                   "--output=" + (folder.path() / "results.jsonl").string()});
+    records_ = read_results(folder.path() / "results.jsonl");
+  }
+
+  static nlohmann::json record(const std::string& label, const std::string& rest) {
+    auto found = records_.find("hostile/" + label + "/" + rest);
+    if (found == records_.end()) ADD_FAILURE() << "no record of " << label << "\n" << result_.errors;
+    return found == records_.end() ? nlohmann::json() : found->second;
+  }
+  static std::string failure(const std::string& label,
+                             const std::string& rest = "eager/forward/t1/cpu") {
+    auto found = record(label, rest);
+    if (found.is_null() || !found.contains("failure")) return "none: " + found.dump();
+    return found.at("failure").at("kind");
+  }
+  static std::string message(const std::string& label,
+                             const std::string& rest = "eager/forward/t1/cpu") {
+    auto found = record(label, rest);
+    return found.contains("failure") ? found.at("failure").at("message").get<std::string>() : "";
+  }
+  static void expect_fifty(const std::string& label) {
+    auto found = record(label, "eager/forward/t1/cpu");
+    ASSERT_EQ(found.value("outcome", ""), "counted") << found.dump(2);
+    EXPECT_EQ(found.at("metrics").at("ir"), 50) << found.dump(2);
+  }
+
+  static inline CommandResult result_;
+  static inline Records records_;
+};
+
+TEST_F(Hostile, ExitsWithOne) { EXPECT_EQ(result_.exit_code, 1) << result_.errors; }
+
+TEST_F(Hostile, OthersAreUnharmed) {
+  expect_fifty("good first");
+  expect_fifty("good last");
+}
+
+TEST_F(Hostile, ExceptionsKeepTheirWords) {
+  EXPECT_EQ(failure("throws"), "exception");
+  EXPECT_NE(message("throws").find("the snippet's own words"), std::string::npos);
+  EXPECT_EQ(failure("throws an int"), "exception");
+  EXPECT_EQ(failure("torch error"), "exception");
+  EXPECT_NE(message("torch error").find("2x3"), std::string::npos) << message("torch error");
+}
+
+TEST_F(Hostile, EndingsAreNamed) {
+  EXPECT_EQ(failure("segfault"), "crashed");
+  EXPECT_NE(message("segfault").find("SIGSEGV"), std::string::npos) << message("segfault");
+  EXPECT_EQ(failure("recursion"), "crashed");
+  EXPECT_NE(message("recursion").find("stack"), std::string::npos) << message("recursion");
+  EXPECT_EQ(failure("abort"), "aborted");
+  EXPECT_EQ(failure("exit"), "exited");
+  EXPECT_EQ(failure("exit in set-up"), "exited");
+  EXPECT_NE(message("exit in set-up").find("3"), std::string::npos) << message("exit in set-up");
+  EXPECT_EQ(failure("kills itself"), "crashed");
+}
+
+TEST_F(Hostile, WhatNeverEndsIsStopped) {
+  EXPECT_EQ(failure("loops"), "timed_out");
+  EXPECT_EQ(failure("sleeps in set-up"), "timed_out");
+}
+
+TEST_F(Hostile, MemoryHasAnEnd) {
+  EXPECT_EQ(failure("allocates"), "out_of_memory");
+  EXPECT_EQ(failure("allocates tensors"), "out_of_memory");
+}
+
+TEST_F(Hostile, RudeButMeasurable) {
+  expect_fifty("closes descriptors");
+  expect_fifty("writes");
+  expect_fifty("forks");
+  expect_fifty("daemon");
+  expect_fifty("leaves a thread");
+  EXPECT_EQ(result_.output.find("hello from the snippet"), std::string::npos);
+}
+
+TEST_F(Hostile, AutogradMistakesAreTheDefinitions) {
+  EXPECT_EQ(failure("not differentiable", "eager/forward_backward/t1/cpu"), "definition_error");
+  EXPECT_EQ(failure("not a scalar", "eager/forward_backward/t1/cpu"), "definition_error");
+  EXPECT_NE(message("not a scalar", "eager/forward_backward/t1/cpu").find("reduce"),
+            std::string::npos);
+  EXPECT_EQ(record("not a scalar", "eager/forward/t1/cpu").value("outcome", ""), "counted");
+}
+
+TEST_F(Hostile, AScriptThatDoesNotCompileIsNamed) {
+  EXPECT_NE(message("bad script", "torchscript/forward/t1/cpu").find("no_such_operator"),
+            std::string::npos);
+  EXPECT_EQ(record("bad script", "eager/forward/t1/cpu").value("outcome", ""), "counted");
+}
+
+TEST_F(Hostile, NothingIsLeftBehind) { EXPECT_TRUE(stray_processes().empty()); }
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,126 @@
+// Ctrl-C, killed workers, two runs at once: nothing finished is lost, nothing is left behind.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <thread>
+
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t lines_of(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::size_t count = 0;
+  while (std::getline(stream, line)) ++count;
+  return count;
+}
+
+// Waits until the results file has that many lines; false where the program ended first.
+bool wait_for_lines(Process& program, const fs::path& file, std::size_t lines) {
+  while (lines_of(file) < lines) {
+    if (program.wait_for(50ms)) return false;
+  }
+  return true;
+}
+
+const char* const kSlowTail = R"(schema = 1
+[[benchmark]]
+label = "quick"
+matrix = { n = [1, 2, 3, 4] }
+stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
+[[benchmark]]
+label = "slow"
+matrix = { n = [1, 2, 3, 4] }
+setup = "for (volatile int i = 0;; i = i + 1) {}"
+stmt = "int x = {n}; (void)x;"
+timeout = 60.0
+)";
+
+TEST(Interruption, CtrlCKeepsWhatIsFinishedAndLeavesNoProcess) {
+  TemporaryFolder folder;
+  fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
+  write(definitions, kSlowTail);
+  auto program = Process::spawn(
+      command({"--definitions=" + definitions.string(), "--output=" + results.string()}));
+  ASSERT_TRUE(program.has_value());
+  ASSERT_TRUE(wait_for_lines(*program, results, 1 + 4));
+  kill(program->pid(), SIGINT);
+  int status = program->wait();
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  auto records = read_results(results);
+  for (int n : {1, 2, 3, 4}) {
+    auto& record = records.at("quick/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
+    EXPECT_EQ(record.at("metrics").at("ir"), n);
+  }
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST(Interruption, KillingTheProgramLeavesNoProcess) {
+  TemporaryFolder folder;
+  fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
+  write(definitions, kSlowTail);
+  auto program = Process::spawn(
+      command({"--definitions=" + definitions.string(), "--output=" + results.string()}));
+  ASSERT_TRUE(program.has_value());
+  ASSERT_TRUE(wait_for_lines(*program, results, 1 + 4));
+  kill(program->pid(), SIGKILL);
+  program->wait();
+  for (int i = 0; i < 200 && !stray_processes().empty(); ++i) std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(stray_processes().empty());
+  EXPECT_EQ(read_results(results).size(), 4u);
+}
+
+TEST(Interruption, KilledWorkersAreReplaced) {
+  TemporaryFolder folder;
+  fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
+  write(definitions, R"(schema = 1
+[[benchmark]]
+label = "n"
+matrix = { n = [1, 2, 3, 4, 5, 6, 7, 8] }
+setup = "usleep(300000);"
+stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
+)");
+  auto program = Process::spawn(command({"--definitions=" + definitions.string(), "--jobs=1",
+                                         "--retries=2", "--output=" + results.string()}));
+  ASSERT_TRUE(program.has_value());
+  ASSERT_TRUE(wait_for_lines(*program, results, 1 + 2));
+  for (const auto& pid : stray_processes()) kill(std::stoi(pid), SIGKILL);
+  int status = program->wait();
+  ASSERT_TRUE(WIFEXITED(status));
+  auto records = read_results(results);
+  ASSERT_EQ(records.size(), 8u);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  for (int n = 1; n <= 8; ++n) {
+    auto& record = records.at("n/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
+    ASSERT_EQ(record.at("outcome"), "counted") << record.dump(2);
+    EXPECT_EQ(record.at("metrics").at("ir"), n);
+  }
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
+  TemporaryFolder folder;
+  std::vector<Process> programs;
+  for (int i = 0; i < 2; ++i) {
+    auto options = command({"--definitions=" + fixture("known.toml").string(), "--filter=nops",
+                            "--output=" + (folder.path() / (std::to_string(i) + ".jsonl")).string()});
+    options.environment = environment(folder.path() / "cache");
+    auto program = Process::spawn(options);
+    ASSERT_TRUE(program.has_value());
+    programs.push_back(std::move(*program));
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(programs[i].wait(), 0);
+    auto records = read_results(folder.path() / (std::to_string(i) + ".jsonl"));
+    EXPECT_EQ(records.at("known/nops/n=100/eager/forward/t1/cpu").at("metrics").at("ir"), 100);
+  }
+  EXPECT_TRUE(stray_processes(folder.path()).empty());
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,127 @@
+// Figures against independent truth: snippets whose counts are known by construction.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+class KnownFigures : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    result_ = run({"--definitions=" + fixture("known.toml").string(),
+                   "--output=" + (folder_->path() / "first.jsonl").string(),
+                   "--keep-profiles=" + (folder_->path() / "profiles").string()});
+    records_ = read_results(folder_->path() / "first.jsonl");
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  static double metric(const std::string& key, const std::string& name) {
+    auto record = records_.find(key);
+    if (record == records_.end()) {
+      ADD_FAILURE() << "no record of " << key << "\n" << result_.errors;
+      return -1;
+    }
+    if (record->second.at("outcome") != "counted") {
+      ADD_FAILURE() << record->second.dump(2);
+      return -1;
+    }
+    return record->second.at("metrics").at(name).get<double>();
+  }
+
+  static inline TemporaryFolder* folder_ = nullptr;
+  static inline CommandResult result_;
+  static inline Records records_;
+};
+
+TEST_F(KnownFigures, ExitsWithZeroAndCountsAll) {
+  EXPECT_EQ(result_.exit_code, 0) << result_.errors;
+  EXPECT_EQ(records_.size(), 8u + 8u);
+  for (const auto& [key, record] : records_) {
+    EXPECT_EQ(record.at("outcome"), "counted") << record.dump(2);
+    EXPECT_EQ(record.at("steady"), true) << record.dump(2);
+  }
+}
+
+TEST_F(KnownFigures, NopsAreCountedExactly) {
+  EXPECT_EQ(metric("known/nops/n=100/eager/forward/t1/cpu", "ir"), 100);
+  EXPECT_EQ(metric("known/nops/n=200/eager/forward/t1/cpu", "ir"), 200);
+}
+
+TEST_F(KnownFigures, AllocationsAreCountedExactly) {
+  for (int k : {1, 7}) {
+    std::string key = "known/allocations/k=" + std::to_string(k) + "/eager/forward/t1/cpu";
+    EXPECT_EQ(metric(key, "allocs"), k);
+    EXPECT_EQ(metric(key, "alloc_bytes"), 100 * k);
+    EXPECT_EQ(metric(key, "peak_bytes"), 100);
+  }
+  EXPECT_EQ(metric("known/peak/eager/forward/t1/cpu", "allocs"), 2);
+  EXPECT_EQ(metric("known/peak/eager/forward/t1/cpu", "peak_bytes"), 1500);
+  EXPECT_EQ(metric("known/nops/n=100/eager/forward/t1/cpu", "allocs"), 0);
+}
+
+TEST_F(KnownFigures, WorkGrowsLinearly) {
+  double one = metric("known/linear/n=100/eager/forward/t1/cpu", "ir");
+  double two = metric("known/linear/n=200/eager/forward/t1/cpu", "ir");
+  double three = metric("known/linear/n=300/eager/forward/t1/cpu", "ir");
+  EXPECT_GE(two - one, 100);  // a nop and at least nothing else for each turn
+  EXPECT_EQ(two - one, three - two);
+}
+
+TEST_F(KnownFigures, BackwardCostsMoreThanForwardAndScriptIsThere) {
+  for (const std::string runtime : {"eager", "torchscript"}) {
+    std::string base = "known/product/n=8/" + runtime;
+    EXPECT_GT(metric(base + "/forward_backward/t1/cpu", "ir"),
+              metric(base + "/forward/t1/cpu", "ir"));
+  }
+}
+
+TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
+  auto again = run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
+                    "--output=" + (folder_->path() / "second.jsonl").string()});
+  ASSERT_EQ(again.exit_code, 0) << again.errors;
+  auto second = read_results(folder_->path() / "second.jsonl");
+  ASSERT_EQ(second.size(), records_.size());
+  for (const auto& [key, record] : records_) {
+    EXPECT_EQ(second.at(key).at("metrics"), record.at("metrics")) << key;
+  }
+}
+
+TEST_F(KnownFigures, AFreshValgrindForEachVariantGivesTheSame) {
+  auto again = run({"--definitions=" + fixture("known.toml").string(), "--isolation=process",
+                    "--filter=nops/n=100|allocations/k=7|product/n=8",
+                    "--output=" + (folder_->path() / "process.jsonl").string()});
+  ASSERT_EQ(again.exit_code, 0) << again.errors;
+  auto isolated = read_results(folder_->path() / "process.jsonl");
+  ASSERT_EQ(isolated.size(), 6u);
+  for (const auto& [key, record] : isolated) {
+    EXPECT_EQ(record.at("metrics"), records_.at(key).at("metrics")) << key;
+  }
+}
+
+TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
+  int profiles = 0;
+  for (const auto& entry : fs::directory_iterator(folder_->path() / "profiles")) {
+    if (entry.path().filename().string().find("known_nops_n=100") == std::string::npos) continue;
+    ++profiles;
+    SpawnOptions annotate;
+    annotate.argv = {"callgrind_annotate", entry.path().string()};
+    auto result = run_command(annotate);
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->exit_code, 0) << result->errors;
+    EXPECT_NE(result->output.find("PROGRAM TOTALS"), std::string::npos) << result->output;
+    EXPECT_NE(result->output.find("instr_snippet_"), std::string::npos) << result->output;
+  }
+  EXPECT_EQ(profiles, 1);
+}
+
+TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
+  // The functions' self costs, by another route than the totals line, and the loop that is not net.
+  auto markdown = run({"--definitions=" + fixture("known.toml").string(), "--filter=nops/n=100",
+                       "--format=json"});
+  ASSERT_EQ(markdown.exit_code, 0) << markdown.errors;
+  auto document = nlohmann::json::parse(markdown.output);
+  EXPECT_NE(document.dump().find("known/nops/n=100/eager/forward/t1/cpu"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,109 @@
+// Runs the built instr_bench from outside, as a user would, and reads what it leaves.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+
+namespace instr::e2e {
+
+namespace fs = std::filesystem;
+
+inline fs::path fixture(const std::string& name) {
+  return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "e2e" / name;
+}
+
+// One cache for all end-to-end tests of a build, so that they do not compile the worker anew; also
+// the mark by which stray processes are found: every worker runs in a folder of it.
+inline fs::path cache_folder() {
+  return fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
+}
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "instr_bench_e2e_XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+inline std::vector<std::string> environment(const fs::path& cache = cache_folder()) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable; ++variable) {
+    if (std::string(*variable).rfind("INSTR_BENCH_CACHE=", 0) != 0) variables.emplace_back(*variable);
+  }
+  variables.push_back("INSTR_BENCH_CACHE=" + cache.string());
+  return variables;
+}
+
+inline SpawnOptions command(std::vector<std::string> arguments) {
+  SpawnOptions options;
+  options.argv = {INSTR_BENCH_PROGRAM};
+  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+  options.environment = environment();
+  return options;
+}
+
+inline CommandResult run(std::vector<std::string> arguments) {
+  auto result = run_command(command(std::move(arguments)));
+  if (!result) throw std::runtime_error(to_string(result.error()));
+  return *result;
+}
+
+using Records = std::map<std::string, nlohmann::json>;
+
+// The measurements of a results file, by key; checks that the first line is the header.
+inline Records read_results(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  Records records;
+  bool header = true;
+  while (std::getline(stream, line)) {
+    auto record = nlohmann::json::parse(line);
+    if (header) {
+      EXPECT_TRUE(record.contains("schema")) << line;
+      EXPECT_TRUE(record.contains("fingerprint")) << line;
+      header = false;
+    } else {
+      records[record.at("key").get<std::string>()] = record;
+    }
+  }
+  return records;
+}
+
+// Processes that run in a folder of `cache`: workers and whatever their snippets left behind.
+inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
+  std::vector<std::string> strays;
+  std::error_code ignored;
+  std::string prefix = fs::weakly_canonical(cache, ignored).string();
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    std::string cwd = fs::read_symlink(entry.path() / "cwd", ignored).string();
+    if (cwd.rfind(prefix, 0) == 0) strays.push_back(entry.path().filename().string());
+  }
+  return strays;
+}
+
+inline void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+}  // namespace instr::e2e
