@@ -1,0 +1,104 @@
+#include "core/definition_keys.h"
+
+namespace instr {
+namespace {
+
+constexpr Key kFileKeys[] = {
+    {"schema", Shape::kInteger, "schema = 1"},
+    {"include", Shape::kStrings, "include = [\"common.toml\"]"},
+    {"global_setup", Shape::kString, "global_setup = \"#include <vector>\""},
+    {"setups", Shape::kTable, "[setups.pair]"},
+    {"benchmark", Shape::kTables, "[[benchmark]]"},
+    {"build", Shape::kTable, "[build]"},
+};
+
+constexpr Key kSetupKeys[] = {
+    {"cpp", Shape::kString, "cpp = \"auto x = torch::rand({4, 4});\""},
+};
+
+constexpr Key kBenchmarkKeys[] = {
+    {"label", Shape::kString, "label = \"matmul/mm\""},
+    {"description", Shape::kString, "description = \"small matrices\""},
+    {"use", Shape::kStrings, "use = [\"pair\"]"},
+    {"setup", Shape::kString, "setup = \"auto x = torch::rand({4, 4});\""},
+    {"global_setup", Shape::kString, "global_setup = \"#include <vector>\""},
+    {"stmt", Shape::kString, "stmt = \"auto y = torch::mm(x, w);\""},
+    {"stmts", Shape::kStringsTable, "[benchmark.stmts]"},
+    {"module", Shape::kString, "module = \"torch::nn::Linear(4, 2)\""},
+    {"torchscript", Shape::kString, "torchscript = \"y = torch.mm(x, w)\""},
+    {"signature", Shape::kString, "signature = \"f(x, w) -> y\""},
+    {"autograd", Shape::kBoolean, "autograd = true"},
+    {"reduce", Shape::kString, "reduce = \"sum\""},
+    {"explicit", Shape::kBoolean, "explicit = true"},
+    {"threads", Shape::kIntegers, "threads = [1, 2]"},
+    {"device", Shape::kStrings, "device = [\"cpu\"]"},
+    {"matrix", Shape::kMatrix, "matrix = { n = [4, 64] }"},
+    {"libtorch", Shape::kString, "libtorch = \">=2.0\""},
+    {"limit", Shape::kStringTable, "limit = { ir = \"0.5%\" }"},
+    {"tags", Shape::kStrings, "tags = [\"slow\"]"},
+    {"warmup", Shape::kInteger, "warmup = 10"},
+    {"iterations", Shape::kInteger, "iterations = 100"},
+    {"timeout", Shape::kNumber, "timeout = 60"},
+};
+
+constexpr Key kBuildKeys[] = {
+    {"include_dirs", Shape::kStringList, "include_dirs = [\"../include\"]"},
+    {"sources", Shape::kStringList, "sources = [\"my_ops.cpp\"]"},
+    {"libraries", Shape::kStringList, "libraries = [\"myops\"]"},
+    {"library_dirs", Shape::kStringList, "library_dirs = [\"../build\"]"},
+    {"defines", Shape::kDefineTable, "defines = { FAST = \"1\" }"},
+    {"flags", Shape::kStringList, "flags = [\"-march=haswell\"]"},
+};
+
+// The names are those of limit_metrics().
+constexpr Key kLimitKeys[] = {
+    {"ir", Shape::kString, "limit = { ir = \"0.5%\" }"},
+    {"allocs", Shape::kString, "limit = { allocs = \"+0\" }"},
+    {"alloc_bytes", Shape::kString, "limit = { alloc_bytes = \"0%\" }"},
+    {"peak_bytes", Shape::kString, "limit = { peak_bytes = \"1%|+4096\" }"},
+};
+
+}  // namespace
+
+const char* describe(Shape shape) {
+  switch (shape) {
+    case Shape::kString: return "a string";
+    case Shape::kStrings: return "a string or a list of strings";
+    case Shape::kStringList: return "a list of strings";
+    case Shape::kInteger: return "an integer";
+    case Shape::kIntegers: return "an integer or a list of integers";
+    case Shape::kNumber: return "a number";
+    case Shape::kBoolean: return "true or false";
+    case Shape::kTable: return "a table";
+    case Shape::kTables: return "a list of tables";
+    case Shape::kStringTable: return "a table of strings";
+    case Shape::kStringsTable: return "a table of strings or lists of strings";
+    case Shape::kDefineTable: return "a table of strings or integers";
+    case Shape::kMatrix: return "a table of lists of integers, floats, strings or booleans";
+  }
+  return "something else";
+}
+
+Keys file_keys() { return kFileKeys; }
+Keys setup_keys() { return kSetupKeys; }
+Keys benchmark_keys() { return kBenchmarkKeys; }
+Keys build_keys() { return kBuildKeys; }
+Keys limit_keys() { return kLimitKeys; }
+
+std::vector<std::string> names_of(Keys keys) {
+  std::vector<std::string> names;
+  for (const Key& key : keys) names.emplace_back(key.name);
+  return names;
+}
+
+const std::vector<std::string>& known_devices() {
+  static const std::vector<std::string> kDevices{"cpu", "cuda"};
+  return kDevices;
+}
+
+const std::vector<std::string>& known_reductions() {
+  static const std::vector<std::string> kReductions{"sum", "mean"};
+  return kReductions;
+}
+
+}  // namespace instr

@@ -1,0 +1,109 @@
+#include "core/limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/near_match.h"
+
+namespace instr {
+namespace {
+
+constexpr const char* kAdvice =
+    "write a percentage (`0.5%`), a number of units (`+100`), or both (`0.5%|+100`)";
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto bar = text.find('|');
+    parts.push_back(trim(text.substr(0, bar)));
+    if (bar == std::string_view::npos) return parts;
+    text.remove_prefix(bar + 1);
+  }
+}
+
+// A decimal number without a sign.
+std::optional<double> number(std::string_view text) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+Expected<void> add_part(std::string_view part, Limit& limit) {
+  std::string_view digits = part;
+  const bool plus = digits.starts_with('+');
+  if (plus) digits.remove_prefix(1);
+  const bool percent = digits.ends_with('%');
+  if (percent) digits.remove_suffix(1);
+  const auto value = number(percent ? trim(digits) : digits);
+  if (!value || (!plus && !percent)) {
+    return fail(part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is no limit", part),
+                kAdvice);
+  }
+  auto& field = percent ? limit.percent : limit.absolute;
+  if (field) {
+    return fail(fmt::format("the limit has two {}", percent ? "percentages" : "numbers of units"),
+                kAdvice);
+  }
+  field = *value;
+  return {};
+}
+
+}  // namespace
+
+const std::vector<std::string>& limit_metrics() {
+  static const std::vector<std::string> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
+  return kMetrics;
+}
+
+Expected<Limit> parse_limit(std::string_view text) {
+  Limit limit;
+  for (const std::string_view part : split(text)) {
+    if (auto added = add_part(part, limit); !added) {
+      return tl::unexpected<Error>(std::move(added.error()));
+    }
+  }
+  return limit;
+}
+
+Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
+  std::map<std::string, Limit> limits;
+  std::string metric;
+  for (std::string_view part : split(text)) {
+    if (const auto equals = part.find('='); equals != std::string_view::npos) {
+      metric = trim(part.substr(0, equals));
+      part = trim(part.substr(equals + 1));
+      const auto& known = limit_metrics();
+      if (std::find(known.begin(), known.end(), metric) == known.end()) {
+        return fail(fmt::format("`{}` is no metric that a limit can be set for", metric),
+                    did_you_mean(metric, known));
+      }
+    }
+    if (metric.empty()) {
+      return fail(fmt::format("the limit `{}` names no metric", part), "write for example `ir=0.5%`");
+    }
+    if (auto added = add_part(part, limits[metric]); !added) {
+      return tl::unexpected<Error>(std::move(added.error()));
+    }
+  }
+  return limits;
+}
+
+double allowance(const Limit& limit, double baseline) {
+  const double relative = limit.percent ? std::abs(baseline) * *limit.percent / 100 : 0;
+  return std::max(relative, limit.absolute.value_or(0));
+}
+
+}  // namespace instr

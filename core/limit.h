@@ -1,0 +1,36 @@
+// How far a metric may move before the gate fails: "0.5%", "+100", "0.5%|+100".
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace instr {
+
+// At least one of the two is there.
+struct Limit {
+  std::optional<double> percent;   // of the baseline's value
+  std::optional<double> absolute;  // in the metric's own unit, for each iteration
+
+  bool operator==(const Limit&) const = default;
+};
+
+// Metrics that a limit can be set for: ir, allocs, alloc_bytes, peak_bytes.
+const std::vector<std::string>& limit_metrics();
+
+// One percentage ("0.5%"), one number of units ("+100"), or both joined by `|` in any order: a move
+// is within the limit where it is within either. The error has no place; its advice has an example.
+Expected<Limit> parse_limit(std::string_view text);
+
+// For the command line: "ir=0.5%|+100", "ir=0.5%|ir=+100", "ir=0.5%|allocs=+0"; a part without a
+// metric belongs to the metric before it.
+Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
+
+// The greatest move, in the metric's unit, that is within the limit.
+double allowance(const Limit& limit, double baseline);
+
+}  // namespace instr

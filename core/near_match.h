@@ -1,0 +1,27 @@
+// The known words nearest to one that is not known, for "did you mean ...?".
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace instr {
+
+// Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, in bytes
+// (each stretch of text is edited once: "optimal string alignment").
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// At most `count` of the known words, nearest first; letter case does not count. A known word with
+// slashes (a label, a key) is also near where one of its parts is. None where nothing is near.
+std::vector<std::string> near_matches(std::string_view word, const std::vector<std::string>& known,
+                                      std::size_t count);
+
+// The nearest of the known words; nothing where none is near.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
+
+// Advice: "did you mean `label`?", or "known: `a`, `b`" where no word is near.
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace instr

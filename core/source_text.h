@@ -1,0 +1,40 @@
+// A definition file's text, and the places of things in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+
+namespace instr {
+
+class SourceText {
+ public:
+  // Reads a regular file of valid UTF-8 text. Errors: cannot be read, too large, binary (at the
+  // first byte that is no text). A byte order mark is dropped.
+  static Expected<SourceText> read(const std::filesystem::path& path);
+
+  // For texts that come from elsewhere than a file.
+  SourceText(std::string path, std::string text);
+
+  const std::string& path() const { return path_; }  // as the caller gave it
+  std::string_view text() const { return text_; }
+
+  SourceLocation at(int line, int column) const { return {path_, line, column}; }
+
+  // The place of the first character of a TOML string's content, where its opening quote is at
+  // `line` and `column` (counted in characters).
+  SourceLocation content_of_string(int line, int column) const;
+
+ private:
+  std::size_t offset(int line, int column) const;
+  Expected<void> check_text() const;
+
+  std::string path_;
+  std::string text_;
+  std::vector<std::size_t> line_starts_;
+};
+
+}  // namespace instr
