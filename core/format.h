@@ -1,0 +1,47 @@
+// Values and texts in the form that people read: numbers, durations, and text that fits its columns.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace instr {
+
+// 1234567 -> "1,234,567"; exactly when integral, else with one decimal. "-" where not finite.
+std::string format_count(double value);
+
+// 1234567 -> "1.23 M"; below 1,000 as format_count.
+std::string format_si(double value);
+
+// 1536 -> "1.5 KiB"; below 1,024 in bytes: "192 B".
+std::string format_bytes(double bytes);
+
+// Seconds -> "0.04 s", "12.3 s", "2 min 05 s", "1 h 02 min".
+std::string format_duration(double seconds);
+
+// "1 variant", "2 variants", "2,000 variants".
+std::string format_plural(std::size_t count, std::string_view noun);
+
+// Columns that UTF-8 text takes on a terminal: 2 for wide characters, 0 for combining ones, 1 for a
+// byte that is not UTF-8. The text has no control characters.
+std::size_t display_width(std::string_view text);
+
+// Text that is safe to show: control characters (escape sequences too) and bytes that are not UTF-8
+// become U+FFFD; a tab becomes spaces; a newline stays where `lines` is true, else becomes a space.
+std::string printable(std::string_view text, bool lines = false);
+
+// `text` cut to at most `width` columns, the cut marked by "…" at its end, or in its middle (so that
+// both ends of a label stay).
+std::string shorten_end(std::string_view text, std::size_t width);
+std::string shorten_middle(std::string_view text, std::size_t width);
+
+// `text` filled with spaces to `width` columns.
+std::string pad_left(std::string_view text, std::size_t width);
+std::string pad_right(std::string_view text, std::size_t width);
+
+// The lines of `text`, each at most `width` columns (0: no limit), broken at spaces; a word longer
+// than that (a path, a key) stays whole, so that it can be copied. Indentation is kept.
+std::vector<std::string> wrap(std::string_view text, std::size_t width);
+
+}  // namespace instr

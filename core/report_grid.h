@@ -1,0 +1,73 @@
+// The cells that the table and the Markdown report show: measurements of one benchmark side by side.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/report.h"
+
+namespace instr {
+
+enum class Tone { kPlain, kGood, kWarning, kBad, kDim };
+
+struct GridCell {
+  std::string text;
+  Tone tone = Tone::kPlain;
+};
+
+struct GridColumn {
+  std::string heading;  // words; "eager fwd+bwd"
+  bool is_instructions = false;
+};
+
+// One label with its parameters, threads and device.
+struct GridRow {
+  std::string full_name;  // "matmul/mm n=64 t2"
+  std::string name;       // without the group: "mm n=64 t2"
+  std::vector<GridCell> cells;  // one for each column
+};
+
+// Rows whose labels start alike ("matmul").
+struct GridGroup {
+  std::string name;
+  std::vector<GridRow> rows;
+};
+
+struct Grid {
+  std::vector<GridColumn> columns;
+  std::vector<GridGroup> groups;
+  std::vector<std::string> footnotes;
+};
+
+Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
+
+// The failed ones, those with the same words together.
+struct FailureGroup {
+  std::string kind;
+  std::string message;  // printable
+  std::vector<std::string> keys;
+};
+
+// How many were skipped for one reason.
+struct SkipGroup {
+  std::string reason;  // printable
+  std::size_t count = 0;
+};
+
+struct Summary {
+  std::size_t counted = 0;
+  std::size_t skipped = 0;
+  std::size_t failed = 0;
+  std::size_t unsteady = 0;  // of the counted ones that are gated
+  double seconds = 0;        // of all measurements
+  std::vector<FailureGroup> failures;
+  std::vector<SkipGroup> skips;
+};
+
+Summary summarize(const std::vector<Measurement>& measurements);
+
+// "83 counted (1 not steady), 12 skipped, 2 failed in 14.8 s"
+std::string summary_line(const Summary& summary, const ReportOptions& options);
+
+}  // namespace instr

@@ -1,0 +1,313 @@
+// The table for people: columns where the terminal is wide enough, one value a line where it is not.
+#include <algorithm>
+
+#include "core/format.h"
+#include "core/report_grid.h"
+#include "core/terminal.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kIndent = 2;
+// Names shorter than this tell too little: then the layout is stacked.
+constexpr std::size_t kLeastName = 14;
+// The rest is in the results file.
+constexpr std::size_t kMessageLines = 40;
+constexpr const char* kRule = "\xE2\x94\x80";  // U+2500, a horizontal line
+constexpr const char* kSpan = " instructions ";
+
+std::string rule(std::size_t width) {
+  std::string text;
+  for (std::size_t i = 0; i < width; ++i) text += kRule;
+  return text;
+}
+
+std::string spaces(std::size_t count) { return std::string(count, ' '); }
+
+std::string toned(const std::string& text, Tone tone, bool color) {
+  switch (tone) {
+    case Tone::kPlain: return text;
+    case Tone::kGood: return styled(text, Style::kGood, color);
+    case Tone::kWarning: return styled(text, Style::kWarning, color);
+    case Tone::kBad: return styled(text, Style::kBad, color);
+    case Tone::kDim: return styled(text, Style::kDim, color);
+  }
+  return text;
+}
+
+// A line of the output; trailing spaces are never written.
+class Line {
+ public:
+  explicit Line(std::string& out) : out_(out) {}
+  ~Line() { out_ += "\n"; }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  // Text that takes `columns`, right-aligned there; its escape sequences take none.
+  void right(const std::string& text, std::size_t columns, Tone tone, bool color) {
+    std::size_t width = display_width(text);
+    pending_ += width < columns ? columns - width : 0;
+    put(toned(text, tone, color), width);
+  }
+
+  void left(const std::string& text, std::size_t columns, const std::string& shown) {
+    std::size_t width = display_width(text);
+    put(shown, width);
+    pending_ += width < columns ? columns - width : 0;
+  }
+
+  void gap(std::size_t columns) { pending_ += columns; }
+
+ private:
+  void put(const std::string& shown, std::size_t width) {
+    if (width == 0) return;
+    out_ += spaces(pending_) + shown;
+    pending_ = 0;
+  }
+
+  std::string& out_;
+  std::size_t pending_ = 0;
+};
+
+std::vector<std::string> heading_lines(const std::string& heading) {
+  std::size_t space = heading.find(' ');
+  if (space == std::string::npos) return {heading};
+  return {heading.substr(0, space), heading.substr(space + 1)};
+}
+
+struct Layout {
+  std::size_t name = 0;              // columns of the names
+  std::vector<std::size_t> columns;  // of each column
+  std::size_t heading_lines = 1;
+  std::size_t instructions = 0;  // how many columns are instructions; they come first
+
+  std::size_t total() const {
+    std::size_t sum = name;
+    for (std::size_t width : columns) sum += kGap + width;
+    return sum;
+  }
+
+  // Columns that the instructions take, their gaps included.
+  std::size_t span() const {
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < instructions; ++i) sum += columns[i] + (i == 0 ? 0 : kGap);
+    return sum;
+  }
+};
+
+// A group of one row is one line with its full name; others are a heading and indented rows.
+bool is_flat(const GridGroup& group) { return group.rows.size() == 1; }
+
+Layout layout_of(const Grid& grid) {
+  Layout layout;
+  for (const GridColumn& column : grid.columns) {
+    auto lines = heading_lines(column.heading);
+    layout.heading_lines = std::max(layout.heading_lines, lines.size());
+    std::size_t width = 0;
+    for (const std::string& line : lines) width = std::max(width, display_width(line));
+    layout.columns.push_back(width);
+    if (column.is_instructions) ++layout.instructions;
+  }
+  for (const GridGroup& group : grid.groups) {
+    if (!is_flat(group)) layout.name = std::max(layout.name, display_width(group.name));
+    for (const GridRow& row : group.rows) {
+      std::size_t width =
+          is_flat(group) ? display_width(row.full_name) : kIndent + display_width(row.name);
+      layout.name = std::max(layout.name, width);
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        layout.columns[i] = std::max(layout.columns[i], display_width(row.cells[i].text));
+      }
+    }
+  }
+  std::size_t least = display_width(kSpan) - 2;
+  if (layout.instructions > 0 && layout.span() < least) {
+    layout.columns[0] += least - layout.span();
+  }
+  return layout;
+}
+
+// Shortens the names so that all fits into `width` columns; false where they would get too short.
+bool fit(Layout& layout, std::size_t width) {
+  if (width == 0 || layout.total() <= width) return true;
+  std::size_t values = layout.total() - layout.name;
+  if (values + std::min(layout.name, kLeastName) > width) return false;
+  layout.name = width - values;
+  return true;
+}
+
+class ColumnTable {
+ public:
+  ColumnTable(const Grid& grid, const Layout& layout, bool color)
+      : grid_(grid), layout_(layout), color_(color) {}
+
+  std::string text() {
+    heading();
+    bool after_headed = false;
+    for (std::size_t i = 0; i < grid_.groups.size(); ++i) {
+      const GridGroup& group = grid_.groups[i];
+      if (i > 0 && (after_headed || !is_flat(group))) out_ += "\n";
+      after_headed = !is_flat(group);
+      if (after_headed) {
+        std::string name = shorten_middle(group.name, layout_.name);
+        Line(out_).left(name, 0, styled(name, Style::kHeading, color_));
+      }
+      for (const GridRow& group_row : group.rows) row(group_row, is_flat(group));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void heading() {
+    if (layout_.instructions > 0) span();
+    for (std::size_t i = 0; i < layout_.heading_lines; ++i) {
+      Line line(out_);
+      line.gap(layout_.name);
+      for (std::size_t c = 0; c < grid_.columns.size(); ++c) {
+        auto words = heading_lines(grid_.columns[c].heading);
+        std::size_t first = layout_.heading_lines - words.size();
+        line.gap(kGap);
+        line.right(i < first ? "" : words[i - first], layout_.columns[c], Tone::kPlain, color_);
+      }
+    }
+    std::string full = rule(layout_.total());
+    Line(out_).left(full, 0, styled(full, Style::kDim, color_));
+  }
+
+  // "---- instructions ----" above the columns that are instructions.
+  void span() {
+    std::size_t width = layout_.span();
+    std::string title = kSpan;
+    Line line(out_);
+    line.gap(layout_.name + kGap);
+    if (width < title.size() + 2) {
+      line.right("instructions", width, Tone::kDim, color_);
+      return;
+    }
+    std::size_t left = (width - title.size()) / 2;
+    std::string text = rule(left) + title + rule(width - title.size() - left);
+    line.right(text, width, Tone::kDim, color_);
+  }
+
+  void row(const GridRow& row, bool flat) {
+    Line line(out_);
+    std::size_t indent = flat ? 0 : kIndent;
+    line.gap(indent);
+    std::size_t room = layout_.name - indent;
+    std::string name = shorten_middle(flat ? row.full_name : row.name, room);
+    line.left(name, room, name);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      line.gap(kGap);
+      line.right(row.cells[i].text, layout_.columns[i], row.cells[i].tone, color_);
+    }
+  }
+
+  const Grid& grid_;
+  const Layout& layout_;
+  bool color_;
+  std::string out_;
+};
+
+// A value on the line of its name; below it where both do not fit.
+void stacked_value(std::string& out, const std::string& heading, const GridCell& cell,
+                   std::size_t width, bool color) {
+  if (cell.text.empty()) return;
+  std::size_t taken = kIndent + display_width(heading) + 1 + display_width(cell.text);
+  if (taken <= width) {
+    Line line(out);
+    line.gap(kIndent);
+    line.left(heading, 0, heading);
+    line.right(cell.text, width - kIndent - display_width(heading), cell.tone, color);
+    return;
+  }
+  std::string name = shorten_end(heading, width > kIndent ? width - kIndent : width);
+  out += spaces(width > kIndent ? kIndent : 0) + name + "\n";
+  Line(out).right(cell.text, width, cell.tone, color);
+}
+
+std::string stacked_table(const Grid& grid, std::size_t width, bool color) {
+  std::string out;
+  for (const std::string& line : wrap("instructions for each iteration, by variant:", width)) {
+    out += styled(line, Style::kDim, color) + "\n";
+  }
+  // Numbers far from their names are hard to read.
+  std::size_t used = std::min<std::size_t>(width, 44);
+  for (const GridGroup& group : grid.groups) {
+    for (const GridRow& row : group.rows) {
+      std::string name = shorten_middle(row.full_name, width);
+      out += "\n" + styled(name, Style::kHeading, color) + "\n";
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        stacked_value(out, grid.columns[i].heading, row.cells[i], used, color);
+      }
+    }
+  }
+  return out;
+}
+
+// `text` in lines of at most `width` columns, all indented.
+std::string indented(const std::string& text, std::size_t indent, std::size_t width,
+                     std::size_t most_lines) {
+  std::size_t room = width > indent ? width - indent : 0;
+  std::vector<std::string> lines = wrap(text, room);
+  std::size_t shown = lines.size() > most_lines ? most_lines - 1 : lines.size();
+  std::string out;
+  for (std::size_t i = 0; i < shown; ++i) {
+    out += lines[i].empty() ? "\n" : spaces(indent) + lines[i] + "\n";
+  }
+  if (shown < lines.size()) {
+    out += spaces(indent) + "(and " + format_plural(lines.size() - shown, "more line") + ")\n";
+  }
+  return out;
+}
+
+std::string failures_text(const Summary& summary, std::size_t width, bool color) {
+  std::string out;
+  for (const FailureGroup& failure : summary.failures) {
+    out += "\n";
+    for (std::size_t i = 0; i < failure.keys.size(); ++i) {
+      // Keys are never shortened: they are there to be copied into a filter.
+      out += failure.keys[i] + (i + 1 < failure.keys.size() ? "\n" : ": ");
+    }
+    out += styled(failure.kind, Style::kBad, color) + "\n";
+    if (!failure.message.empty()) out += indented(failure.message, 4, width, kMessageLines);
+  }
+  return out;
+}
+
+std::string skips_text(const Summary& summary, std::size_t width) {
+  std::string out = summary.skips.empty() ? "" : "\n";
+  for (const SkipGroup& skip : summary.skips) {
+    std::string reason = skip.reason.empty() ? "no reason was given" : skip.reason;
+    std::string line = format_count(static_cast<double>(skip.count)) + " skipped: " + reason;
+    out += indented(line, 0, width, kMessageLines);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string report_table(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options) {
+  if (measurements.empty()) return "nothing was measured\n";
+  auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  Grid grid = make_grid(measurements, options);
+  Layout layout = layout_of(grid);
+  std::string out = fit(layout, width) ? ColumnTable(grid, layout, options.color).text()
+                                       : stacked_table(grid, width, options.color);
+  if (!grid.footnotes.empty()) out += "\n";
+  for (const std::string& note : grid.footnotes) {
+    for (const std::string& line : wrap(note, width)) {
+      out += styled(line, Style::kDim, options.color) + "\n";
+    }
+  }
+  Summary summary = summarize(measurements);
+  out += failures_text(summary, width, options.color) + skips_text(summary, width) + "\n";
+  Style style = summary.failed > 0 ? Style::kBad : Style::kHeading;
+  for (const std::string& line : wrap(summary_line(summary, options), width)) {
+    out += styled(line, style, options.color) + "\n";
+  }
+  return out;
+}
+
+}  // namespace instr

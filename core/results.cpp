@@ -1,0 +1,108 @@
+#include "core/results.h"
+
+#include <fmt/chrono.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/version.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Integers as integers: "ir": 123, not 123.0. Not finite: null, as JSON has nothing else.
+Json number(double value) {
+  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::trunc(value) && std::fabs(value) <= kLargestExact) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+struct OutcomeWriter {
+  Json& json;
+
+  void operator()(const Counted& counted) const {
+    json["outcome"] = "counted";
+    Json metrics = Json::object();
+    for (const auto& [name, value] : counted.metrics) metrics[name] = number(value);
+    json["metrics"] = metrics;
+    json["iterations"] = counted.iterations;
+    json["warmup"] = counted.warmup;
+    json["steady"] = counted.steady;
+    json["blocks"] = {number(counted.first_block_ir), number(counted.second_block_ir)};
+    json["gated"] = counted.gated;
+    if (counted.profile) json["profile"] = counted.profile->string();
+  }
+
+  void operator()(const Skipped& skipped) const {
+    json["outcome"] = "skipped";
+    json["reason"] = skipped.reason;
+  }
+
+  void operator()(const Failure& failure) const {
+    if (failure.kind == FailureKind::kUnsupported) {
+      return (*this)(Skipped{failure.message});
+    }
+    json["outcome"] = "failed";
+    json["failure"] = {{"kind", to_string(failure.kind)}, {"message", failure.message}};
+  }
+};
+
+}  // namespace
+
+ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::string> command) {
+  ResultsHeader header;
+  header.version = kProgramVersion;
+  header.fingerprint = std::move(fingerprint);
+  header.command = std::move(command);
+  auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  header.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+  return header;
+}
+
+Json to_json(const ResultsHeader& header) {
+  Json json;
+  json["schema"] = header.schema;
+  json["program"] = "instr_bench";
+  json["version"] = header.version;
+  json["started"] = header.started;
+  json["command"] = header.command;
+  json["fingerprint"] = to_json(header.fingerprint);
+  return json;
+}
+
+Json to_json(const Measurement& measurement) {
+  const Variant& variant = measurement.variant;
+  Json json;
+  json["key"] = variant.key;
+  json["label"] = variant.label;
+  json["params"] = Json::object();
+  for (const auto& [name, value] : variant.params) json["params"][name] = value;
+  json["runtime"] = to_string(variant.runtime);
+  json["autograd"] = to_string(variant.autograd);
+  json["threads"] = variant.threads;
+  json["device"] = variant.device;
+  std::visit(OutcomeWriter{json}, measurement.outcome);
+  json["seconds"] = number(measurement.seconds);
+  // A comparison with this file as the baseline holds the counts against the definition's limits.
+  if (!variant.limits.empty()) json["limits"] = variant.limits;
+  return json;
+}
+
+std::string to_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::filesystem::path functions_path(const std::filesystem::path& file) {
+  std::filesystem::path path = file;
+  path += ".functions.jsonl.gz";
+  return path;
+}
+
+}  // namespace instr

@@ -1,0 +1,251 @@
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "core/gzip.h"
+#include "core/results.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// nlohmann's own parser, without exceptions: nothing where `line` is not a JSON object.
+std::optional<Json> parse_object(std::string_view line) {
+  Json json = Json::parse(line.begin(), line.end(), nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  return json;
+}
+
+const Json* member(const Json& json, const char* name) {
+  auto found = json.find(name);
+  return found == json.end() ? nullptr : &*found;
+}
+
+std::string text_or(const Json& json, const char* name, const std::string& otherwise = "") {
+  const Json* value = member(json, name);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : otherwise;
+}
+
+double number_or(const Json* value, double otherwise) {
+  return value != nullptr && value->is_number() ? value->get<double>() : otherwise;
+}
+
+bool bool_or(const Json& json, const char* name, bool otherwise) {
+  const Json* value = member(json, name);
+  return value != nullptr && value->is_boolean() ? value->get<bool>() : otherwise;
+}
+
+// Whole numbers within T's range; anything else gives `otherwise`.
+template <class T>
+T whole_or(const Json& json, const char* name, T otherwise) {
+  const Json* value = member(json, name);
+  if (value == nullptr || !value->is_number_integer()) return otherwise;
+  if (value->is_number_unsigned()) {
+    auto number = value->get<std::uint64_t>();
+    return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+  }
+  auto number = value->get<std::int64_t>();
+  return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+}
+
+Counted counted_from(const Json& json) {
+  Counted counted;
+  if (const Json* metrics = member(json, "metrics"); metrics != nullptr && metrics->is_object()) {
+    for (const auto& [name, value] : metrics->items()) {
+      if (value.is_number()) counted.metrics[name] = value.get<double>();
+    }
+  }
+  counted.iterations = whole_or<std::uint64_t>(json, "iterations", 0);
+  counted.warmup = whole_or<std::uint64_t>(json, "warmup", 0);
+  counted.steady = bool_or(json, "steady", false);
+  counted.gated = bool_or(json, "gated", true);
+  if (const Json* blocks = member(json, "blocks");
+      blocks != nullptr && blocks->is_array() && blocks->size() == 2) {
+    counted.first_block_ir = number_or(&(*blocks)[0], 0);
+    counted.second_block_ir = number_or(&(*blocks)[1], 0);
+  }
+  if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
+  return counted;
+}
+
+Failure failure_from(const Json& json) {
+  const Json* failure = member(json, "failure");
+  if (failure == nullptr || !failure->is_object()) return {};
+  std::string kind = text_or(*failure, "kind");
+  std::string message = text_or(*failure, "message");
+  if (auto known = failure_kind_from(kind)) return {*known, message};
+  return {FailureKind::kWorkerLost, kind + ": " + message};
+}
+
+// Nothing where the line has no identity or an outcome that is not one.
+std::optional<Measurement> measurement_from(const Json& json) {
+  Measurement measurement;
+  Variant& variant = measurement.variant;
+  variant.key = text_or(json, "key");
+  if (variant.key.empty()) return std::nullopt;
+  variant.label = text_or(json, "label", variant.key);
+  if (const Json* params = member(json, "params"); params != nullptr && params->is_object()) {
+    for (const auto& [name, value] : params->items()) {
+      variant.params.emplace_back(name, value.is_string() ? value.get<std::string>()
+                                                          : to_line(value));
+    }
+  }
+  if (text_or(json, "runtime") == to_string(Runtime::kTorchScript)) {
+    variant.runtime = Runtime::kTorchScript;
+  }
+  if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
+    variant.autograd = Autograd::kForwardBackward;
+  }
+  variant.threads = whole_or<int>(json, "threads", 1);
+  variant.device = text_or(json, "device", "cpu");
+  if (const Json* limits = member(json, "limits"); limits != nullptr && limits->is_object()) {
+    for (const auto& [name, value] : limits->items()) {
+      if (value.is_string()) variant.limits[name] = value.get<std::string>();
+    }
+  }
+  measurement.seconds = number_or(member(json, "seconds"), 0);
+  std::string outcome = text_or(json, "outcome");
+  if (outcome == "counted") {
+    measurement.outcome = counted_from(json);
+  } else if (outcome == "skipped") {
+    measurement.outcome = Skipped{text_or(json, "reason")};
+  } else if (outcome == "failed") {
+    measurement.outcome = failure_from(json);
+  } else if (outcome == "timed") {
+    measurement.outcome = Skipped{"wall times are not read by this version"};
+  } else {
+    return std::nullopt;
+  }
+  return measurement;
+}
+
+Error error_at(const std::string& name, int line, std::string what, std::string advice) {
+  return {{name, line, 0}, std::move(what), std::move(advice)};
+}
+
+Expected<ResultsHeader> header_from(std::string_view line, const std::string& name) {
+  auto json = parse_object(line);
+  const Json* schema = json ? member(*json, "schema") : nullptr;
+  if (schema == nullptr || !schema->is_number_integer()) {
+    return tl::unexpected(error_at(name, 1, "this is not a results file of instr_bench",
+                                   "name a file that instr_bench --output=FILE wrote"));
+  }
+  ResultsHeader header;
+  header.schema = whole_or<int>(*json, "schema", std::numeric_limits<int>::max());
+  header.version = text_or(*json, "version");
+  if (header.schema > kResultsSchema || header.schema < 1) {
+    std::string by = header.version.empty() ? "" : ", written by instr_bench " + header.version;
+    return tl::unexpected(
+        error_at(name, 1, "results of schema " + schema->dump() + by + "; this one reads up to " +
+                              std::to_string(kResultsSchema),
+                 "use a newer instr_bench, or measure again with this one"));
+  }
+  header.started = text_or(*json, "started");
+  if (const Json* command = member(*json, "command"); command != nullptr && command->is_array()) {
+    for (const Json& word : *command) {
+      if (word.is_string()) header.command.push_back(word.get<std::string>());
+    }
+  }
+  if (const Json* fingerprint = member(*json, "fingerprint")) {
+    auto read = fingerprint_from_json(*fingerprint);
+    if (!read) return tl::unexpected(error_at(name, 1, read.error().what, "measure again"));
+    header.fingerprint = std::move(*read);
+  }
+  return header;
+}
+
+Expected<std::string> read_bytes(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    return tl::unexpected(Error{{file.string()}, "cannot read: it is a folder", "name a file"});
+  }
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream bytes;
+  if (stream) bytes << stream.rdbuf();
+  // An empty file sets failbit on `bytes` alone.
+  if (!stream || stream.bad()) {
+    std::string why = fs::exists(file, error) ? "cannot read" : "there is no such file";
+    return tl::unexpected(Error{{file.string()}, why, "name a file that instr_bench wrote"});
+  }
+  return std::move(bytes).str();
+}
+
+// The lines of `bytes`; the last may lack its newline.
+std::vector<std::string_view> split_lines(std::string_view bytes) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
+    lines.push_back(bytes.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+Expected<Results> parse_results(std::string_view bytes, const std::string& name) {
+  std::vector<std::string_view> lines = split_lines(bytes);
+  if (lines.empty()) {
+    return tl::unexpected(error_at(name, 1, "the results file is empty", "measure again"));
+  }
+  auto header = header_from(lines[0], name);
+  if (!header) return tl::unexpected(header.error());
+  Results results;
+  results.header = std::move(*header);
+  bool ends_torn = bytes.back() != '\n';
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto json = parse_object(lines[i]);
+    if (!json && ends_torn && i + 1 == lines.size()) {
+      results.torn = true;
+      break;
+    }
+    auto measurement = json ? measurement_from(*json) : std::nullopt;
+    if (!measurement) {
+      return tl::unexpected(error_at(name, static_cast<int>(i + 1),
+                                     json ? "a measurement without a key or a known outcome"
+                                          : "this line is not a JSON object",
+                                     "remove the line, or measure again"));
+    }
+    results.measurements.push_back(std::move(*measurement));
+  }
+  return results;
+}
+
+Expected<Results> read_results(const fs::path& file) {
+  return read_bytes(file).and_then(
+      [&file](const std::string& bytes) { return parse_results(bytes, file.string()); });
+}
+
+Expected<std::map<std::string, std::vector<FunctionCost>>> read_functions(const fs::path& file) {
+  std::map<std::string, std::vector<FunctionCost>> all;
+  fs::path path = functions_path(file);
+  std::error_code error;
+  if (!fs::exists(path, error)) return all;
+  auto text = read_bytes(path).and_then([](const std::string& bytes) { return gunzip(bytes); });
+  if (!text) {
+    return tl::unexpected(Error{{path.string()}, text.error().what, "measure again"});
+  }
+  for (std::string_view line : split_lines(*text)) {
+    auto json = parse_object(line);
+    const Json* functions = json ? member(*json, "functions") : nullptr;
+    if (functions == nullptr || !functions->is_array()) continue;
+    std::vector<FunctionCost> costs;
+    for (const Json& item : *functions) {
+      if (!item.is_object()) continue;
+      costs.push_back({text_or(item, "function"), text_or(item, "object"),
+                       number_or(member(item, "ir"), 0)});
+    }
+    all[text_or(*json, "key")] = std::move(costs);
+  }
+  return all;
+}
+
+}  // namespace instr

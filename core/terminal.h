@@ -1,0 +1,43 @@
+// What the output goes to: how wide it is, whether it takes colours, whether a line can be redrawn.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace instr {
+
+enum class ColorMode { kAuto, kAlways, kNever };
+
+struct Terminal {
+  bool is_terminal = false;
+  bool color = false;
+  bool live = false;  // a terminal on which a line can be erased and redrawn
+  int width = 0;      // columns; 0: no limit (a pipe or a file)
+};
+
+// The value of an environment variable; nothing where it is not set.
+using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
+
+// Looks in this process's environment.
+std::optional<std::string> process_environment(const std::string& name);
+
+// --color=always and never decide alone. Otherwise: NO_COLOR (not empty) means no; CLICOLOR_FORCE
+// (neither empty nor 0) means yes; else a terminal that is not TERM=dumb and has no CLICOLOR=0.
+bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& environment);
+
+// Columns of the terminal at `fd`: the kernel's figure, else COLUMNS, else 80.
+int terminal_width(int fd, const EnvironmentLookup& environment);
+
+// What `fd` is.
+Terminal inspect_terminal(int fd, ColorMode mode,
+                          const EnvironmentLookup& environment = process_environment);
+
+// Colours by meaning, so that all output uses the same.
+enum class Style { kHeading, kDim, kGood, kBad, kWarning };
+
+// `text` between the escape sequences of `style`; as it is where `color` is false or it is empty.
+std::string styled(std::string_view text, Style style, bool color);
+
+}  // namespace instr
