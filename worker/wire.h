@@ -10,6 +10,10 @@
 
 namespace instr::wire {
 
+// Part of the fingerprint: to be raised with any change of the worker that may change a count (the
+// allocator, a zygote's warm-up, the blocks' plan, the environment below).
+inline constexpr const char* kWorkerVersion = "1";
+
 // Requests (coordinator to worker), each answered by one reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that
 //                             serves this same protocol on that socket -> forked pid

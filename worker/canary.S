@@ -1,0 +1,82 @@
+// Snippets whose cost is known by construction, so that what Callgrind reports can be checked to the
+// instruction. The loop is the one that the compiler makes of a generated snippet, with and without
+// a call of instr_canary: the call and what it runs are exactly 1000 instructions.
+        .text
+
+        .globl  instr_canary
+        .type   instr_canary, @function
+instr_canary:                           // 999 instructions: 1 + 2 x 498 + 1 + 1
+        movl    $498, %ecx
+1:      decl    %ecx
+        jnz     1b
+        nop
+        ret
+        .size   instr_canary, . - instr_canary
+
+        .globl  instr_canary_snippet
+        .type   instr_canary_snippet, @function
+instr_canary_snippet:
+        pushq   %rbx
+        pushq   %r12
+        subq    $8, %rsp
+        movq    %rdi, %rbx
+1:      movq    %rbx, %rdi
+        call    *8(%rbx)                // context->next_block(context)
+        testq   %rax, %rax
+        jz      3f
+        movq    %rax, %r12
+2:      call    instr_canary
+        decq    %r12
+        jnz     2b
+        jmp     1b
+3:      addq    $8, %rsp
+        popq    %r12
+        popq    %rbx
+        ret
+        .size   instr_canary_snippet, . - instr_canary_snippet
+
+        .globl  instr_canary_empty_snippet
+        .type   instr_canary_empty_snippet, @function
+instr_canary_empty_snippet:
+        pushq   %rbx
+        pushq   %r12
+        subq    $8, %rsp
+        movq    %rdi, %rbx
+1:      movq    %rbx, %rdi
+        call    *8(%rbx)
+        testq   %rax, %rax
+        jz      3f
+        movq    %rax, %r12
+2:      decq    %r12
+        jnz     2b
+        jmp     1b
+3:      addq    $8, %rsp
+        popq    %r12
+        popq    %rbx
+        ret
+        .size   instr_canary_empty_snippet, . - instr_canary_empty_snippet
+
+// void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top)
+// Calls function(argument) on another stack. Frame-pointer based unwind rules, so that debuggers and
+// exceptions that no one catches find the way out.
+        .globl  instr_call_on_stack
+        .type   instr_call_on_stack, @function
+instr_call_on_stack:
+        .cfi_startproc
+        pushq   %rbp
+        .cfi_def_cfa_offset 16
+        .cfi_offset %rbp, -16
+        movq    %rsp, %rbp
+        .cfi_def_cfa_register %rbp
+        movq    %rdi, %rax
+        movq    %rsi, %rdi
+        movq    %rdx, %rsp
+        call    *%rax
+        movq    %rbp, %rsp
+        popq    %rbp
+        .cfi_def_cfa %rsp, 8
+        ret
+        .cfi_endproc
+        .size   instr_call_on_stack, . - instr_call_on_stack
+
+        .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,38 @@
+// One end of a control socket: messages of worker/wire.h, and descriptors sent along with them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "worker/wire.h"
+
+namespace instr {
+
+class Channel {
+ public:
+  explicit Channel(int fd) : fd_(fd) {}
+
+  // The next message; waits for it. Nothing at the end of the stream and on a line that is not a
+  // message. A descriptor that came along is kept until take_descriptor().
+  std::optional<wire::Message> receive();
+
+  // False where the other side is gone.
+  bool send(const wire::Message& message);
+
+  // The descriptor that came with the last message, or -1. The caller owns it.
+  int take_descriptor();
+
+  // True where the other side has gone.
+  bool hung_up() const;
+
+  int fd() const { return fd_; }
+
+ private:
+  bool read_more();
+
+  int fd_;
+  int descriptor_ = -1;
+  std::string received_;
+};
+
+}  // namespace instr

@@ -1,0 +1,27 @@
+// Runs something in a forked child and makes sure that nothing of it is left afterwards.
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <functional>
+
+namespace instr {
+
+struct Ended {
+  pid_t pid = -1;  // -1: it could not be forked, errno says why
+  int status = 0;  // as of waitpid
+  bool timed_out = false;
+};
+
+// Makes this process the one that orphans among its descendants fall to, and lets waiting for
+// children be timed. Once, before the first run_in_child().
+void adopt_orphans();
+
+// Forks; the child runs `body` in a process group of its own, with `output` as standard output and
+// error, and ends. Waits until it has, at most `timeout_ms` (0: for ever), then kills it and whatever
+// it left running, daemons too. Where `abandoned` becomes true, kills all and ends this process.
+Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
+                   const std::function<bool()>& abandoned);
+
+}  // namespace instr

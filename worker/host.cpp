@@ -1,0 +1,185 @@
+#include "worker/host.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include <valgrind/callgrind.h>
+
+#include "worker/outcome.h"
+
+namespace instr {
+namespace {
+
+// The snippet's standard output and error: memory, so that nothing it prints touches a disk.
+int make_output() { return memfd_create("snippet-output", MFD_CLOEXEC); }
+
+std::string read_output(int fd) {
+  char bytes[4096];
+  ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+  return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : std::string();
+}
+
+constexpr uint32_t kMaxParts = 32;  // more profiles than one child writes
+
+std::string profile_path(const RunRequest& run, pid_t pid, uint32_t part) {
+  std::string base = run.profile + std::to_string(pid);
+  return part == 0 ? base : base + "." + std::to_string(part);
+}
+
+// Removes the file that Callgrind opens at a process's first dump, and the dumps up to `parts`.
+void drop_profiles(const RunRequest& run, pid_t pid, uint32_t parts) {
+  for (uint32_t part = 0; part <= parts; ++part) unlink(profile_path(run, pid, part).c_str());
+}
+
+uint64_t number(const wire::Message& message, const char* name) {
+  return strtoull(message.get(name, "0").c_str(), nullptr, 10);
+}
+
+}  // namespace
+
+void Host::serve() {
+  adopt_orphans();
+  while (auto request = channel_.receive()) {
+    wire::Message reply = answer(*request);
+    if (!channel_.send(reply) || reply.verb == "bye") break;
+  }
+  end_process();
+}
+
+wire::Message Host::answer(const wire::Message& request) {
+  if (request.verb == "fork") return fork_host();
+  if (request.verb == "load") return load(request.get("path"));
+  if (request.verb == "measure") return measure(request);
+  if (request.verb == "quit") return {"bye", {}};
+  return failed("worker_lost", "the worker does not know the request '" + request.verb + "'");
+}
+
+wire::Message Host::fork_host() {
+  int fd = channel_.take_descriptor();
+  if (fd < 0) return failed("worker_lost", "a fork request came without a socket");
+  signal(SIGCHLD, SIG_IGN);  // hosts are reaped by the kernel
+  pid_t parent = getpid();
+  pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) end_process();
+    signal(SIGCHLD, SIG_DFL);
+    dup2(fd, kControlFd);
+    close(fd);
+    fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
+    Host(kControlFd).serve();
+  }
+  close(fd);
+  if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  return {"forked", {{"pid", std::to_string(pid)}}};
+}
+
+wire::Message Host::load(const std::string& path) {
+  if (unit_ != nullptr) return failed("worker_lost", "this host has loaded a unit already");
+  unit_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (unit_ == nullptr) return failed("definition_error", dlerror());
+  return {"loaded", {}};
+}
+
+RunResult* Host::result() {
+  if (result_ != nullptr) return result_;
+  void* page = mmap(nullptr, sizeof(RunResult), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  return result_ = static_cast<RunResult*>(page);
+}
+
+wire::Message Host::measure(const wire::Message& request) {
+  const std::string symbol = request.get("symbol");
+  const bool is_canary = symbol == "instr_canary_snippet";
+  void* holder = unit_ != nullptr && !is_canary ? unit_ : RTLD_DEFAULT;
+  const char* empty_name = is_canary ? "instr_canary_empty_snippet" : INSTR_EMPTY_SNIPPET;
+  auto empty = reinterpret_cast<instr_snippet>(dlsym(holder, empty_name));
+  RunRequest run;
+  run.snippet = reinterpret_cast<instr_snippet>(dlsym(holder, symbol.c_str()));
+  if (run.snippet == nullptr || empty == nullptr) {
+    return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
+  }
+  run.threads = static_cast<int>(number(request, "threads"));
+  if (run.threads < 1) run.threads = 1;
+  run.warmup = number(request, "warmup");
+  run.iterations = number(request, "iterations");
+  run.memory_limit = number(request, "memory_limit");
+  run.profile = request.get("profile");
+  run.result = result();
+  if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
+  if (request.get("fork", "1") == "0") measure_here(run, empty);
+
+  int output = make_output();
+  auto timeout_ms = static_cast<int64_t>(number(request, "timeout_ms"));
+  Ended ended = in_child(run, timeout_ms, output);
+  const RunResult got = *run.result;
+  wire::Message reply = outcome(got, ended.status, ended.timed_out, read_output(output),
+                                profile_path(run, ended.pid, got.profile_part));
+  close(output);
+  if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  if (reply.verb != "measured") {
+    drop_profiles(run, ended.pid, kMaxParts);
+    return reply;
+  }
+  uint64_t empty_count = empty_ir(run, empty, got.iterations);
+  if (empty_count == 0) return failed("no_profile", "the empty loop could not be counted");
+  reply.fields["empty_ir"] = std::to_string(empty_count);
+  return reply;
+}
+
+Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
+  Ended ended = run_in_child(
+      [&] {
+        close(channel_.fd());
+        run_snippet(run);
+      },
+      output, timeout_ms, [this] { return channel_.hung_up(); });
+  drop_profiles(run, ended.pid, 0);
+  return ended;
+}
+
+uint64_t Host::empty_ir(const RunRequest& like, instr_snippet empty, uint64_t iterations) {
+  uint64_t& known = empty_ir_[{empty, iterations}];
+  if (known != 0) return known;
+  RunRequest run = like;
+  run.snippet = empty;
+  run.threads = 1;
+  run.warmup = 1;
+  run.iterations = iterations;
+  int output = make_output();
+  Ended ended = in_child(run, 0, output);
+  close(output);
+  if (ended.pid < 0) return 0;
+  drop_profiles(run, ended.pid, kMaxParts);
+  if (run.result->state != RunState::kFinished || !run.result->steady) return 0;
+  return known = run.result->last[1].ir;
+}
+
+// The same without the fork: what the fork server is checked against. Instrumentation is switched
+// off and on, so that nothing of Callgrind's own state is older than the measurement.
+void Host::measure_here(const RunRequest& run, instr_snippet empty) {
+  CALLGRIND_STOP_INSTRUMENTATION;
+  CALLGRIND_START_INSTRUMENTATION;
+  int output = make_output();
+  dup2(output, 1);
+  dup2(output, 2);
+  *run.result = RunResult{};
+  run_snippet(run);
+  const RunResult got = *run.result;
+  wire::Message reply = outcome(got, 0, false, read_output(output),
+                                profile_path(run, getpid(), got.profile_part));
+  if (reply.verb == "measured") {
+    uint64_t empty_count = count_empty_loop(run, empty, got.iterations);
+    reply.fields["empty_ir"] = std::to_string(empty_count);
+  }
+  channel_.send(reply);
+  end_process();
+}
+
+}  // namespace instr

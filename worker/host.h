@@ -1,0 +1,45 @@
+// Answers requests on a control socket: forks hosts, loads a unit, measures its variants each in a
+// forked child, and survives whatever a snippet does.
+#pragma once
+
+#include <stdint.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "worker/channel.h"
+#include "worker/children.h"
+#include "worker/run.h"
+
+namespace instr {
+
+inline constexpr int kControlFd = 3;
+
+class Host {
+ public:
+  explicit Host(int fd) : channel_(fd) {}
+
+  Channel& channel() { return channel_; }
+
+  // Serves until `quit` or the other side's end. Never returns: the process ends.
+  [[noreturn]] void serve();
+
+ private:
+  wire::Message answer(const wire::Message& request);
+  wire::Message fork_host();
+  wire::Message load(const std::string& path);
+  wire::Message measure(const wire::Message& request);
+  [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
+
+  Ended in_child(const RunRequest& run, int64_t timeout_ms, int output);
+  uint64_t empty_ir(const RunRequest& like, instr_snippet empty, uint64_t iterations);
+  RunResult* result();
+
+  Channel channel_;
+  void* unit_ = nullptr;
+  RunResult* result_ = nullptr;  // shared with children
+  std::map<std::pair<instr_snippet, uint64_t>, uint64_t> empty_ir_;  // by loop and iterations
+};
+
+}  // namespace instr

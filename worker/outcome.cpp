@@ -1,0 +1,93 @@
+#include "worker/outcome.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+namespace instr {
+namespace {
+
+wire::Message measured(const RunResult& result, const std::string& profile) {
+  const BlockTotals& a = result.last[0];
+  const BlockTotals& b = result.last[1];
+  auto text = [](uint64_t value) { return std::to_string(value); };
+  return {"measured",
+          {{"iterations", text(result.iterations)},
+           {"warmup", text(result.warmup)},
+           {"steady", text(result.steady)},
+           {"blocks", text(result.blocks)},
+           {"ir_1", text(a.ir)},
+           {"ir_2", text(b.ir)},
+           {"allocs_1", text(a.allocs)},
+           {"allocs_2", text(b.allocs)},
+           {"alloc_bytes_1", text(a.alloc_bytes)},
+           {"alloc_bytes_2", text(b.alloc_bytes)},
+           {"peak_bytes", text(result.peak_bytes)},
+           {"profile", profile}}};
+}
+
+std::string last_line(const std::string& output) {
+  std::size_t end = output.find_last_not_of("\r\n");
+  if (end == std::string::npos) return "";
+  std::size_t begin = output.find_last_of('\n', end);
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  return ": " + output.substr(begin, end + 1 - begin);
+}
+
+wire::Message ended_by_signal(const RunResult& result, int signal, const std::string& output) {
+  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + last_line(output));
+  std::string name = std::string("SIG") + sigabbrev_np(signal);
+  if (result.stack_overflow) return failed("crashed", name + ": stack overflow");
+  if (signal == SIGKILL) {
+    return failed("crashed", "SIGKILL from outside; was the machine out of memory?");
+  }
+  return failed("crashed", name + ": " + sigdescr_np(signal));
+}
+
+// The child ended itself once it had told how the run went.
+wire::Message ended_by_itself(const RunResult& result, const std::string& profile) {
+  switch (result.state) {
+    case RunState::kFinished:
+      return measured(result, profile);
+    case RunState::kException:
+      return failed("exception", result.text);
+    case RunState::kDefinitionError:
+      return failed("definition_error", result.text);
+    case RunState::kNoBlocks:
+      return failed("definition_error", "the snippet returned before its loop was measured");
+    case RunState::kNoMemory:
+      return failed("worker_lost", "the snippet's heap or stack could not be mapped at its address");
+    case RunState::kNoProfile:
+    case RunState::kStarted:
+      break;
+  }
+  return failed("no_profile", "Callgrind wrote no profile that could be read");
+}
+
+}  // namespace
+
+wire::Message failed(const char* kind, const std::string& message) {
+  return {"failed", {{"kind", kind}, {"message", message}}};
+}
+
+wire::Message outcome(const RunResult& result, int status, bool timed_out,
+                      const std::string& output, const std::string& profile) {
+  wire::Message reply;
+  bool ran_out = result.arena_exhausted != 0 && result.state != RunState::kFinished;
+  if (timed_out) {
+    reply = failed("timed_out", "the snippet ran longer than its timeout");
+  } else if (result.state != RunState::kStarted && !ran_out) {
+    reply = ended_by_itself(result, profile);
+  } else if (ran_out) {
+    reply = failed("out_of_memory", "the snippet asked for more memory than its limit");
+  } else if (WIFEXITED(status)) {
+    reply = failed("exited", "the snippet ended the process with exit status " +
+                                 std::to_string(WEXITSTATUS(status)));
+  } else {
+    reply = ended_by_signal(result, WTERMSIG(status), output);
+  }
+  reply.fields["output"] = output;
+  return reply;
+}
+
+}  // namespace instr

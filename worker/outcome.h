@@ -1,0 +1,18 @@
+// What is told about a measurement: the reply that a child's page and wait status amount to.
+#pragma once
+
+#include <string>
+
+#include "worker/run.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+wire::Message failed(const char* kind, const std::string& message);
+
+// `status` as of waitpid; `output`: what the snippet printed. `profile`: path of the last profile.
+// Without empty_ir, which the caller adds.
+wire::Message outcome(const RunResult& result, int status, bool timed_out,
+                      const std::string& output, const std::string& profile);
+
+}  // namespace instr

@@ -1,0 +1,308 @@
+#include "worker/run.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <valgrind/callgrind.h>
+
+#include <atomic>
+
+#include "worker/arena.h"
+#include "worker/torch_side.h"
+
+extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top);
+
+namespace instr {
+namespace {
+
+constexpr uint64_t kStackBase = 0x4'0000'0000;
+constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usually has
+constexpr uint64_t kGuardSize = 1 << 20;
+constexpr uint64_t kSignalStackSize = 64 << 10;
+
+constexpr uint64_t kMaxBlocks = 8;
+// No further block is begun once this many instructions were counted without becoming steady.
+constexpr uint64_t kMaxInstructions = 400'000'000;
+
+// Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
+// so that each run of the same code measures alike.
+uint64_t iterations_for(uint64_t ir) {
+  if (ir <= 20'000) return 100;
+  if (ir <= 50'000) return 50;
+  if (ir <= 200'000) return 10;
+  if (ir <= 1'000'000) return 5;
+  if (ir <= 50'000'000) return 2;
+  return 1;
+}
+
+// Iterations before the first counted block.
+uint64_t warm_up_for(uint64_t iterations) {
+  if (iterations >= 50) return 10;
+  return iterations >= 5 ? 4 : 2;
+}
+
+enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDone };
+
+// The measurement that this process makes.
+struct Run {
+  RunRequest request;
+  instr_context context{};
+  pid_t pid = 0;
+  char profile_prefix[PATH_MAX] = "";
+  Phase phase = Phase::kNothingYet;
+  bool collecting = false;
+  uint64_t iterations = 0;    // of the block that runs
+  uint64_t block_length = 0;  // iterations of each counted block
+  uint32_t parts = 0;       // profiles that Callgrind has written for this process
+  ArenaCounters at_start;   // of the block that runs
+  uint64_t counted = 0;     // instructions in all blocks
+};
+
+// next_block() is called from a unit with nothing but its context: the run is found here.
+Run* run = nullptr;
+std::atomic<bool> threads_counted{false};
+std::atomic<int> threads_started{0};
+
+// Path of a profile. In place and not from the heap: how long it is must not show there.
+struct PartPath {
+  explicit PartPath(uint32_t part) {
+    snprintf(text, sizeof text, "%s%d.%u", run->profile_prefix, run->pid, part);
+  }
+  char text[PATH_MAX + 32];
+};
+
+// The "totals:" line at the profile's end: instructions since the dump before. 0 where there is none.
+uint64_t read_totals(const PartPath& path) {
+  int fd = open(path.text, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  char bytes[256];
+  off_t size = lseek(fd, 0, SEEK_END);
+  off_t wanted = sizeof bytes - 1;
+  ssize_t got = pread(fd, bytes, sizeof bytes - 1, size > wanted ? size - wanted : 0);
+  close(fd);
+  if (got <= 0) return 0;
+  bytes[got] = '\0';
+  const char mark[] = "totals: ";
+  const char* found = strstr(bytes, mark);
+  return found == nullptr ? 0 : strtoull(found + strlen(mark), nullptr, 10);
+}
+
+// Writes a profile of what was collected since the last one, and gives its total.
+uint64_t dump() {
+  CALLGRIND_DUMP_STATS;
+  run->parts += 1;
+  return read_totals(PartPath(run->parts));
+}
+
+void drop_part(uint32_t part) { unlink(PartPath(part).text); }
+
+uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
+  run->phase = phase;
+  run->iterations = iterations;
+  run->collecting = collect;
+  if (collect && threads_started.load() != 0) {
+    // Other threads are collected always: forget what they did since the last block.
+    dump();
+    drop_part(run->parts);
+  }
+  reset_arena_peak();
+  run->at_start = arena_counters();
+  return iterations;
+}
+
+uint64_t finish(RunState state) {
+  run->phase = Phase::kDone;
+  run->collecting = false;
+  run->request.result->state = state;
+  return 0;
+}
+
+uint64_t highest_live(const ArenaCounters& end) {
+  int64_t peak = end.peak_bytes - run->at_start.live_bytes;
+  int64_t growth = end.live_bytes - run->at_start.live_bytes;
+  // What each iteration leaves behind belongs to the next one's start.
+  auto n = static_cast<int64_t>(run->iterations);
+  if (growth > 0) peak -= growth / n * (n - 1);
+  return peak > 0 ? static_cast<uint64_t>(peak) : 0;
+}
+
+// Keeps a finished block; true where no further one is needed.
+bool keep_block(uint64_t ir, const ArenaCounters& end) {
+  RunResult& result = *run->request.result;
+  result.last[0] = result.last[1];
+  result.last[1] = {ir, end.allocs - run->at_start.allocs,
+                    end.alloc_bytes - run->at_start.alloc_bytes};
+  result.iterations = run->iterations;
+  result.peak_bytes = highest_live(end);
+  result.blocks += 1;
+  if (result.profile_part != 0) drop_part(result.profile_part);
+  result.profile_part = run->parts;
+  run->counted += ir;
+  if (result.blocks < 2) return false;
+  const BlockTotals& a = result.last[0];
+  const BlockTotals& b = result.last[1];
+  result.steady = a.ir == b.ir && a.allocs == b.allocs && a.alloc_bytes == b.alloc_bytes;
+  return result.steady || result.blocks >= kMaxBlocks || run->counted > kMaxInstructions;
+}
+
+uint64_t begin_counting() { return begin_block(Phase::kBlock, run->block_length, true); }
+
+// Warm-up as far as it is still to do, then the blocks.
+uint64_t warm_up_or_count(uint64_t wanted) {
+  RunResult& result = *run->request.result;
+  if (result.warmup >= wanted) return begin_counting();
+  uint64_t rest = wanted - result.warmup;
+  result.warmup = wanted;
+  return begin_block(Phase::kWarmUp, rest, false);
+}
+
+// The block before has ended with these counters: what to run next.
+uint64_t next_iterations(const ArenaCounters& end) {
+  const RunRequest& request = run->request;
+  RunResult& result = *request.result;
+  bool was_collected = run->phase == Phase::kProbe || run->phase == Phase::kBlock;
+  uint64_t ir = was_collected ? dump() : 0;
+  if (was_collected && ir == 0) return finish(RunState::kNoProfile);
+  switch (run->phase) {
+    case Phase::kNothingYet:
+      result.warmup = 1;
+      return begin_block(Phase::kFirst, 1, false);
+    case Phase::kFirst:
+      run->block_length = request.iterations;
+      if (request.iterations != 0) {
+        return warm_up_or_count(request.warmup != 0 ? request.warmup : warm_up_for(request.iterations));
+      }
+      return begin_block(Phase::kProbe, 1, true);
+    case Phase::kProbe:
+      run->block_length = iterations_for(ir);
+      if (run->block_length == 1 && request.warmup <= 1) {
+        keep_block(ir, end);
+        return begin_counting();
+      }
+      drop_part(run->parts);
+      result.warmup += 1;
+      return warm_up_or_count(request.warmup != 0 ? request.warmup : warm_up_for(run->block_length));
+    case Phase::kWarmUp:
+      return begin_counting();
+    case Phase::kBlock:
+      return keep_block(ir, end) ? finish(RunState::kFinished) : begin_counting();
+    case Phase::kDone:
+      break;
+  }
+  return 0;
+}
+
+// Collection stops first thing and starts last thing; what is left between is the same few
+// instructions in each block of each snippet, the empty one included.
+uint64_t next_block(instr_context*) {
+  if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
+  if (getpid() != run->pid) end_process();  // a process that the snippet forked came here
+  uint64_t iterations = next_iterations(arena_counters());
+  if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
+  return iterations;
+}
+
+// Says whether it was the stack's end; the fault then happens again and ends the process.
+void on_fault(int signal, siginfo_t* info, void*) {
+  auto at = reinterpret_cast<uint64_t>(info->si_addr);
+  if (at - kStackBase < kGuardSize && getpid() == run->pid) run->request.result->stack_overflow = 1;
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(signal, &action, nullptr);
+}
+
+char* map_at(uint64_t base, uint64_t size) {
+  void* wanted = reinterpret_cast<void*>(base);
+  void* got = mmap(wanted, size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return got == wanted ? static_cast<char*>(got) : nullptr;
+}
+
+// The snippet's stack: guard, then stack, then the signal handlers' stack. Its top, or null.
+void* map_stacks() {
+  char* base = map_at(kStackBase, kGuardSize + kStackSize + kSignalStackSize);
+  if (base == nullptr || mprotect(base, kGuardSize, PROT_NONE) != 0) return nullptr;
+  char* top = base + kGuardSize + kStackSize;
+  stack_t signals{};
+  signals.ss_sp = top;
+  signals.ss_size = kSignalStackSize;
+  sigaltstack(&signals, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+  return top;
+}
+
+void run_body(void*) {
+  torch_side::prepare(run->request.threads);
+  run->request.snippet(&run->context);
+}
+
+void on_own_stack(void*) {
+  torch_side::Caught caught = torch_side::run_guarded(run_body, nullptr);
+  if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
+  run->collecting = false;
+  if (getpid() != run->pid) end_process();
+  RunResult& result = *run->request.result;
+  if (caught.any) {
+    snprintf(result.text, sizeof result.text, "%s", caught.text.c_str());
+    result.state =
+        caught.is_definition_error ? RunState::kDefinitionError : RunState::kException;
+  } else if (result.state == RunState::kStarted) {
+    result.state = RunState::kNoBlocks;
+  }
+  result.arena_exhausted = arena_was_exhausted();
+}
+
+}  // namespace
+
+void end_process() {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
+void run_snippet(const RunRequest& request) {
+  *request.result = RunResult{};
+  run = new Run;
+  run->request = request;
+  snprintf(run->profile_prefix, sizeof run->profile_prefix, "%s", request.profile.c_str());
+  run->pid = getpid();
+  run->context.abi_version = INSTR_ABI_VERSION;
+  run->context.threads = request.threads;
+  run->context.next_block = next_block;
+  void* stack_top = map_stacks();
+  if (stack_top == nullptr || !open_fresh_arena(request.memory_limit)) {
+    request.result->state = RunState::kNoMemory;
+    return;
+  }
+  threads_counted.store(true);
+  instr_call_on_stack(on_own_stack, nullptr, stack_top);
+}
+
+uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations) {
+  RunResult kept = *request.result;
+  *request.result = RunResult{};
+  run->request.snippet = empty;
+  run->request.warmup = 1;
+  run->request.iterations = iterations;
+  run->phase = Phase::kNothingYet;
+  run->counted = 0;
+  char* top = reinterpret_cast<char*>(kStackBase + kGuardSize + kStackSize);
+  instr_call_on_stack(on_own_stack, nullptr, top);
+  RunResult counted = *request.result;
+  *request.result = kept;
+  if (counted.profile_part != 0) drop_part(counted.profile_part);
+  return counted.state == RunState::kFinished ? counted.last[1].ir : 0;
+}
+
+bool counts_new_threads() { return threads_counted.load(); }
+void note_new_thread() { threads_started.fetch_add(1); }
+
+}  // namespace instr

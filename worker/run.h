@@ -1,0 +1,72 @@
+// Running one snippet in this process: what a measurement's child does from its first instruction to
+// its last, and the page through which it tells its host how that went.
+#pragma once
+
+#include <stdint.h>
+
+#include <string>
+
+#include "worker/abi.h"
+
+namespace instr {
+
+// How far a run came. Written by the child to memory it shares with its host, so that it survives
+// whatever the snippet does to the child's descriptors.
+enum class RunState : uint32_t {
+  kStarted,          // the snippet runs; a child that ended in this state was ended by it
+  kFinished,
+  kException,
+  kDefinitionError,
+  kNoBlocks,         // the snippet returned without asking for a second block
+  kNoProfile,        // Callgrind wrote nothing that could be read
+  kNoMemory,         // the arena or the stack could not be mapped
+};
+
+struct BlockTotals {
+  uint64_t ir;  // instructions, the empty loop's included
+  uint64_t allocs;
+  uint64_t alloc_bytes;
+};
+
+struct RunResult {
+  RunState state;
+  uint32_t arena_exhausted;
+  uint32_t stack_overflow;
+  uint32_t steady;
+  uint64_t iterations;  // of each block
+  uint64_t warmup;      // iterations before the first of the blocks
+  uint64_t blocks;
+  BlockTotals last[2];  // the last two blocks, in order
+  uint64_t peak_bytes;  // above the start of an iteration
+  uint32_t profile_part;  // number at the end of the last profile's name
+  char text[16 * 1024];   // of an exception
+};
+
+struct RunRequest {
+  instr_snippet snippet = nullptr;
+  int threads = 1;
+  uint64_t warmup = 0;      // iterations; 0 with iterations 0: adapt
+  uint64_t iterations = 0;  // of each block; 0: adapt
+  uint64_t memory_limit = 0;  // bytes; 0: all there is
+  std::string profile;        // Callgrind writes to this + pid + "." + part
+  RunResult* result = nullptr;  // shared with the host
+};
+
+// Sets the process up (arena, stack, signals, LibTorch's state), runs the snippet and fills the
+// result. Afterwards this process is fit for nothing but to end, or to count the empty loop.
+void run_snippet(const RunRequest& request);
+
+// Counts `iterations` of the empty loop in a process in which run_snippet() has returned.
+// 0 where there is no profile.
+uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations);
+
+// Ends this process at once: no destructors, no waiting for threads, no further profile.
+[[noreturn]] void end_process();
+
+// Whether new threads of this process are to be counted too: true once run_snippet() has begun.
+bool counts_new_threads();
+// Told by the pthread_create wrapper; from the first one on blocks must discard what threads did
+// between them.
+void note_new_thread();
+
+}  // namespace instr

@@ -1,0 +1,92 @@
+#include "worker/torch_side.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+#include <ATen/Version.h>
+#include <c10/util/Exception.h>
+#include <torch/csrc/jit/api/compilation_unit.h>
+#include <torch/csrc/jit/api/module.h>
+#include <torch/script.h>
+#include <torch/version.h>
+
+#include <cxxabi.h>
+
+namespace instr::torch_side {
+
+std::string version() { return TORCH_VERSION; }
+
+std::string cpu_capability() {
+#if TORCH_VERSION_MAJOR >= 2
+  return at::get_cpu_capability();
+#else
+  std::string config = at::show_config();
+  const std::string mark = "CPU capability usage: ";
+  std::size_t begin = config.find(mark);
+  if (begin == std::string::npos) return "unknown";
+  begin += mark.size();
+  return config.substr(begin, config.find('\n', begin) - begin);
+#endif
+}
+
+void prepare(int threads) {
+  at::set_num_threads(threads);
+  at::manual_seed(0);
+}
+
+void warm_up_eager() {
+  prepare(1);
+  for (int round = 0; round < 3; ++round) {
+    auto x = at::rand({4, 4});
+    auto w = at::rand({4, 4}).requires_grad_(true);
+    auto y = at::mm(x, w);
+    y = at::relu(y + x) * 2;
+    y = y.t().contiguous().view({16}).sum();
+    y.backward();
+  }
+}
+
+void warm_up_torchscript() {
+  prepare(1);
+  torch::jit::Module module("instr_warm_up");
+  module.register_parameter("w", torch::rand({4, 4}), false);
+  module.define("def forward(self, x):\n    y = torch.mm(x, self.w) + x\n    return torch.relu(y) * 2\n");
+  std::stringstream file;
+  module.save(file);
+  auto loaded = torch::jit::load(file);
+  for (int round = 0; round < 5; ++round) {
+    auto x = torch::rand({4, 4}).requires_grad_(true);
+    loaded.forward({x}).toTensor().sum().backward();
+  }
+}
+
+namespace {
+
+const char kDefinitionErrorMark[] = "instr_definition_error: ";
+
+Caught caught(std::string text) {
+  Caught result;
+  result.any = true;
+  const std::string mark = kDefinitionErrorMark;
+  result.is_definition_error = text.compare(0, mark.size(), mark) == 0;
+  result.text = result.is_definition_error ? text.substr(mark.size()) : std::move(text);
+  return result;
+}
+
+}  // namespace
+
+Caught run_guarded(void (*body)(void*), void* argument) {
+  try {
+    body(argument);
+    return Caught{};
+  } catch (abi::__forced_unwind&) {
+    throw;  // pthread_exit: must go on
+  } catch (const c10::Error& error) {
+    return caught(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return caught(error.what());
+  } catch (...) {
+    return caught("an exception that is not a std::exception");
+  }
+}
+
+}  // namespace instr::torch_side
