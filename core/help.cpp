@@ -35,6 +35,7 @@ How to measure
                           CMAKE_PREFIX_PATH, the active Python's, the system's)
   --compiler=PROGRAM      the C++ compiler (without it: clang++, else g++)
   --no-cache              compile everything anew, keep nothing
+  --reverse               the last one first (the counts do not depend on it)
 
 What to show and keep
   --format=FORMAT         table, markdown, json, jsonl, csv

@@ -26,8 +26,8 @@ struct Flag {
   const char* short_name;  // "" where there is none
 };
 
-constexpr Flag kSwitches[] = {{"no-cache", ""}, {"dry-run", ""},   {"list", ""},   {"quiet", "q"},
-                              {"verbose", "v"}, {"version", ""}, {"help", "h"}};
+constexpr Flag kSwitches[] = {{"no-cache", ""}, {"dry-run", ""}, {"reverse", ""}, {"list", ""},
+                              {"quiet", "q"},   {"verbose", "v"}, {"version", ""}, {"help", "h"}};
 
 constexpr Flag kSettings[] = {
     {"filter", ""},    {"exclude", ""},  {"definitions", ""}, {"runtime", ""},
@@ -315,6 +315,7 @@ void read_switches(Reader& reader, const RawOptions& raw, Options& options) {
   auto on = [&raw](const char* name) { return raw.switches.at(name); };
   options.use_cache = !on("no-cache");
   options.dry_run = on("dry-run");
+  options.reverse_order = on("reverse");
   if (on("quiet") && on("verbose")) {
     reader.fail_with({{}, "--quiet and --verbose cannot go together", "leave one of them out"});
   }

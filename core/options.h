@@ -39,6 +39,7 @@ struct Options {
   std::optional<std::string> compiler;
   bool use_cache = true;
   bool dry_run = false;
+  bool reverse_order = false;  // the last variant first: counts must not depend on the order
 
   // What --help or --version asked for: to be printed on standard output, then exit 0.
   std::optional<std::string> show;

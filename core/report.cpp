@@ -95,7 +95,7 @@ std::string report_json(const std::vector<Measurement>& measurements,
   json["summary"] = {{"counted", summary.counted},
                      {"skipped", summary.skipped},
                      {"failed", summary.failed},
-                     {"unsteady", summary.unsteady},
+                     {"unsteady", summary.unsteady.size()},
                      {"seconds", options.seconds.value_or(summary.seconds)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -73,6 +73,10 @@ std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
   return benches;
 }
 
+const Counted* counted_of(const Measurement* measurement) {
+  return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
+}
+
 bool is_failure(const Measurement& measurement) {
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   return failure != nullptr && failure->kind != FailureKind::kUnsupported;
@@ -86,7 +90,7 @@ GridCell metric_cell(const Counted& counted, const std::string& metric) {
 
 GridCell instructions_cell(const Measurement* measurement) {
   if (measurement == nullptr) return {};
-  const auto* counted = std::get_if<Counted>(&measurement->outcome);
+  const Counted* counted = counted_of(measurement);
   if (counted == nullptr) {
     if (is_failure(*measurement)) return {"failed", Tone::kBad};
     return {"skipped", Tone::kDim};
@@ -99,11 +103,10 @@ GridCell instructions_cell(const Measurement* measurement) {
   return cell;
 }
 
-// The measurement that allocations are shown of: eager forward, else the first that was counted.
+// The measurement that allocations are shown of.
 const Counted* first_counted(const Bench& bench) {
   for (const Measurement* measurement : bench.slots) {
-    if (measurement == nullptr) continue;
-    if (const auto* counted = std::get_if<Counted>(&measurement->outcome)) return counted;
+    if (const Counted* counted = counted_of(measurement)) return counted;
   }
   return nullptr;
 }
@@ -111,8 +114,7 @@ const Counted* first_counted(const Bench& bench) {
 GridCell steady_cell(const Bench& bench) {
   if (first_counted(bench) == nullptr) return {};
   for (const Measurement* measurement : bench.slots) {
-    const auto* counted =
-        measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
+    const Counted* counted = counted_of(measurement);
     if (counted != nullptr && !counted->steady) return {"no", Tone::kWarning};
   }
   return {"yes", Tone::kGood};
@@ -144,15 +146,19 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   return plan;
 }
 
-GridRow row_of(const Bench& bench, const Plan& plan) {
-  GridRow row{bench.full_name, bench.name, {}};
-  for (std::size_t slot : plan.slots) row.cells.push_back(instructions_cell(bench.slots[slot]));
+std::vector<GridColumn> metric_columns(const Plan& plan) {
+  std::vector<GridColumn> columns;
+  for (const std::string& metric : plan.metrics) columns.push_back({heading_of(metric)});
+  columns.push_back({"steady"});
+  return columns;
+}
+
+void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan) {
   const Counted* counted = first_counted(bench);
   for (const std::string& metric : plan.metrics) {
     row.cells.push_back(counted == nullptr ? GridCell{} : metric_cell(*counted, metric));
   }
   row.cells.push_back(steady_cell(bench));
-  return row;
 }
 
 std::vector<std::string> footnotes_of(const std::vector<Measurement>& measurements,
@@ -188,17 +194,41 @@ T& find_or_add(std::vector<T>& all, std::map<std::string, std::size_t>& known,
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
-  Grid grid;
+  Grid grid{{}, {}, footnotes_of(measurements, plan)};
   for (std::size_t slot : plan.slots) grid.columns.push_back({kSlotNames[slot], true});
-  for (const std::string& metric : plan.metrics) grid.columns.push_back({heading_of(metric)});
-  grid.columns.push_back({"steady"});
+  for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
   std::map<std::string, std::size_t> known;
   for (const Bench& bench : benches) {
     GridGroup& group = find_or_add(grid.groups, known, bench.group);
     group.name = bench.group;
-    group.rows.push_back(row_of(bench, plan));
+    GridRow row{bench.full_name, bench.name, {}};
+    for (std::size_t slot : plan.slots) row.cells.push_back(instructions_cell(bench.slots[slot]));
+    add_metric_cells(row, bench, plan);
+    group.rows.push_back(std::move(row));
   }
-  grid.footnotes = footnotes_of(measurements, plan);
+  return grid;
+}
+
+Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {
+  std::vector<Bench> benches = benches_of(measurements);
+  Plan plan = plan_of(benches, options);
+  Grid grid{{}, {}, footnotes_of(measurements, plan)};
+  if (!plan.slots.empty()) grid.columns.push_back({"instructions"});
+  for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
+  for (const Bench& bench : benches) {
+    GridGroup& group = grid.groups.emplace_back();
+    group.name = bench.full_name;
+    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+      if (bench.slots[slot] == nullptr) continue;
+      Bench alone = bench;
+      alone.slots.fill(nullptr);
+      alone.slots[slot] = bench.slots[slot];
+      GridRow row{bench.full_name + " " + kSlotNames[slot], kSlotNames[slot], {}};
+      if (!plan.slots.empty()) row.cells.push_back(instructions_cell(bench.slots[slot]));
+      add_metric_cells(row, alone, plan);
+      group.rows.push_back(std::move(row));
+    }
+  }
   return grid;
 }
 
@@ -210,7 +240,11 @@ Summary summarize(const std::vector<Measurement>& measurements) {
     summary.seconds += measurement.seconds;
     if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
       ++summary.counted;
-      if (!counted->steady && counted->gated) ++summary.unsteady;
+      if (!counted->steady && counted->gated) {
+        summary.unsteady.push_back(printable(measurement.variant.key) + ": " +
+                                   format_count(counted->first_block_ir) + ", then " +
+                                   format_count(counted->second_block_ir));
+      }
     } else if (is_failure(measurement)) {
       ++summary.failed;
       const auto& failure = std::get<Failure>(measurement.outcome);
@@ -237,11 +271,13 @@ Summary summarize(const std::vector<Measurement>& measurements) {
 std::string summary_line(const Summary& summary, const ReportOptions& options) {
   auto number = [](std::size_t count) { return format_count(static_cast<double>(count)); };
   std::string line = number(summary.counted) + " counted";
-  if (summary.unsteady > 0) line += " (" + number(summary.unsteady) + " not steady)";
-  if (summary.skipped > 0) line += ", " + number(summary.skipped) + " skipped";
-  if (summary.failed > 0) line += ", " + number(summary.failed) + " failed";
-  if (options.seconds) return line + " in " + format_duration(*options.seconds);
-  return line + " in " + format_duration(summary.seconds) + " of measuring";
+  if (!summary.unsteady.empty()) {
+    line += ", " + number(summary.unsteady.size()) + " of them not steady";
+  }
+  if (summary.skipped > 0) line += "; " + number(summary.skipped) + " skipped";
+  if (summary.failed > 0) line += "; " + number(summary.failed) + " failed";
+  if (options.seconds) return line + "; " + format_duration(*options.seconds);
+  return line + "; " + format_duration(summary.seconds) + " of measuring";
 }
 
 }  // namespace instr

@@ -17,8 +17,8 @@ struct GridCell {
 };
 
 struct GridColumn {
-  std::string heading;  // words; "eager fwd+bwd"
-  bool is_instructions = false;
+  std::string heading;           // words; "eager fwd+bwd"
+  bool is_instructions = false;  // one of several: they share the heading "instructions"
 };
 
 // One label with its parameters, threads and device.
@@ -40,7 +40,12 @@ struct Grid {
   std::vector<std::string> footnotes;
 };
 
+// A row for each benchmark, its variants side by side; allocations are those of the eager forward
+// variant, or else of the first that was counted.
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
+
+// For narrow terminals: a group for each benchmark, with a row for each variant.
+Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
 // The failed ones, those with the same words together.
 struct FailureGroup {
@@ -59,7 +64,7 @@ struct Summary {
   std::size_t counted = 0;
   std::size_t skipped = 0;
   std::size_t failed = 0;
-  std::size_t unsteady = 0;  // of the counted ones that are gated
+  std::vector<std::string> unsteady;  // of the gated ones: "key: 1,200, then 1,204"
   double seconds = 0;        // of all measurements
   std::vector<FailureGroup> failures;
   std::vector<SkipGroup> skips;
@@ -67,7 +72,7 @@ struct Summary {
 
 Summary summarize(const std::vector<Measurement>& measurements);
 
-// "83 counted (1 not steady), 12 skipped, 2 failed in 14.8 s"
+// "83 counted, 1 of them not steady; 12 skipped; 2 failed; 14.8 s"
 std::string summary_line(const Summary& summary, const ReportOptions& options);
 
 }  // namespace instr

@@ -61,6 +61,8 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   Summary summary = summarize(measurements);
   std::string out = "Instructions for each iteration:\n\n" + table(grid);
   for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";
+  if (!summary.unsteady.empty()) out += "\nNot steady:\n\n";
+  for (const std::string& line : summary.unsteady) out += "- " + escaped(line) + "\n";
   for (const FailureGroup& failure : summary.failures) {
     out += "\n";
     for (std::size_t i = 0; i < failure.keys.size(); ++i) {

@@ -11,8 +11,11 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kIndent = 2;
-// Names shorter than this tell too little: then the layout is stacked.
-constexpr std::size_t kLeastName = 14;
+// Names shortened to less than this tell too little, and another layout is taken.
+constexpr std::size_t kLeastName = 20;
+// More than this, and the numbers are no longer near what they belong to.
+constexpr std::size_t kStackedWidth = 44;
+constexpr std::size_t kUnsteadyLines = 20;
 // The rest is in the results file.
 constexpr std::size_t kMessageLines = 40;
 constexpr const char* kRule = "\xE2\x94\x80";  // U+2500, a horizontal line
@@ -111,7 +114,6 @@ Layout layout_of(const Grid& grid) {
     if (column.is_instructions) ++layout.instructions;
   }
   for (const GridGroup& group : grid.groups) {
-    if (!is_flat(group)) layout.name = std::max(layout.name, display_width(group.name));
     for (const GridRow& row : group.rows) {
       std::size_t width =
           is_flat(group) ? display_width(row.full_name) : kIndent + display_width(row.name);
@@ -137,10 +139,17 @@ bool fit(Layout& layout, std::size_t width) {
   return true;
 }
 
+void drop_last_column(Grid& grid) {
+  grid.columns.pop_back();
+  for (GridGroup& group : grid.groups) {
+    for (GridRow& row : group.rows) row.cells.pop_back();
+  }
+}
+
 class ColumnTable {
  public:
-  ColumnTable(const Grid& grid, const Layout& layout, bool color)
-      : grid_(grid), layout_(layout), color_(color) {}
+  ColumnTable(const Grid& grid, const Layout& layout, std::size_t width, bool color)
+      : grid_(grid), layout_(layout), width_(width), color_(color) {}
 
   std::string text() {
     heading();
@@ -150,7 +159,7 @@ class ColumnTable {
       if (i > 0 && (after_headed || !is_flat(group))) out_ += "\n";
       after_headed = !is_flat(group);
       if (after_headed) {
-        std::string name = shorten_middle(group.name, layout_.name);
+        std::string name = width_ == 0 ? group.name : shorten_middle(group.name, width_);
         Line(out_).left(name, 0, styled(name, Style::kHeading, color_));
       }
       for (const GridRow& group_row : group.rows) row(group_row, is_flat(group));
@@ -205,6 +214,7 @@ class ColumnTable {
 
   const Grid& grid_;
   const Layout& layout_;
+  std::size_t width_;
   bool color_;
   std::string out_;
 };
@@ -231,8 +241,7 @@ std::string stacked_table(const Grid& grid, std::size_t width, bool color) {
   for (const std::string& line : wrap("instructions for each iteration, by variant:", width)) {
     out += styled(line, Style::kDim, color) + "\n";
   }
-  // Numbers far from their names are hard to read.
-  std::size_t used = std::min<std::size_t>(width, 44);
+  std::size_t used = std::min(width, kStackedWidth);
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
       std::string name = shorten_middle(row.full_name, width);
@@ -285,23 +294,55 @@ std::string skips_text(const Summary& summary, std::size_t width) {
   return out;
 }
 
+// The text of the first layout that fits.
+std::string grid_text(const std::vector<Measurement>& measurements, const ReportOptions& options,
+                      std::size_t width) {
+  Grid grid = make_grid(measurements, options);
+  Layout layout = layout_of(grid);
+  if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+  // The marks at the values say what the last column does.
+  drop_last_column(grid);
+  layout = layout_of(grid);
+  if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+  Grid tall = make_tall_grid(measurements, options);
+  layout = layout_of(tall);
+  if (fit(layout, width)) return ColumnTable(tall, layout, width, options.color).text();
+  return stacked_table(grid, width, options.color);
+}
+
+std::string dim_lines(const std::string& text, std::size_t width, bool color) {
+  std::string out;
+  for (const std::string& line : wrap(text, width)) {
+    out += styled(line, Style::kDim, color) + "\n";
+  }
+  return out;
+}
+
+std::string notes_text(const std::vector<std::string>& footnotes, const Summary& summary,
+                       std::size_t width, bool color) {
+  std::string out = footnotes.empty() ? "" : "\n";
+  for (const std::string& note : footnotes) out += dim_lines(note, width, color);
+  const auto& unsteady = summary.unsteady;
+  if (!unsteady.empty()) out += "\n";
+  std::size_t shown = std::min(unsteady.size(), kUnsteadyLines);
+  for (std::size_t i = 0; i < shown; ++i) {
+    out += indented("not steady: " + unsteady[i], 0, width, kMessageLines);
+  }
+  if (shown < unsteady.size()) {
+    out += "not steady: " + format_count(static_cast<double>(unsteady.size() - shown)) + " more\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string report_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options) {
   if (measurements.empty()) return "nothing was measured\n";
   auto width = static_cast<std::size_t>(std::max(options.width, 0));
-  Grid grid = make_grid(measurements, options);
-  Layout layout = layout_of(grid);
-  std::string out = fit(layout, width) ? ColumnTable(grid, layout, options.color).text()
-                                       : stacked_table(grid, width, options.color);
-  if (!grid.footnotes.empty()) out += "\n";
-  for (const std::string& note : grid.footnotes) {
-    for (const std::string& line : wrap(note, width)) {
-      out += styled(line, Style::kDim, options.color) + "\n";
-    }
-  }
   Summary summary = summarize(measurements);
+  std::string out = grid_text(measurements, options, width);
+  out += notes_text(make_grid(measurements, options).footnotes, summary, width, options.color);
   out += failures_text(summary, width, options.color) + skips_text(summary, width) + "\n";
   Style style = summary.failed > 0 ? Style::kBad : Style::kHeading;
   for (const std::string& line : wrap(summary_line(summary, options), width)) {
