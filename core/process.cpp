@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 namespace instr {
@@ -356,10 +357,26 @@ std::optional<int> Process::wait(std::stop_token stop) {
   return status_;
 }
 
+void Process::kill() const {
+  // Its number stays taken while it is not reaped; a pidfd would not do, it is the group that goes.
+  if (pid_ > 0 && !status_) ::kill(-pid_, SIGKILL);
+}
+
 void Process::stop(std::chrono::milliseconds grace) {
   if (status_ || pid_ <= 0) return;
   ::kill(-pid_, SIGTERM);
   if (!wait_for(grace)) status_ = reap(pid_);
+}
+
+void kill_tree(pid_t pid) {
+  std::vector<pid_t> doomed{pid};
+  for (std::size_t i = 0; i < doomed.size(); ++i) {
+    auto id = std::to_string(doomed[i]);
+    ::kill(doomed[i], SIGSTOP);  // so that it forks no more while we look
+    std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+    for (pid_t child = 0; children >> child;) doomed.push_back(child);
+  }
+  for (pid_t each : doomed) ::kill(each, SIGKILL);
 }
 
 int exit_code_of(int wait_status) {

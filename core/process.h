@@ -60,6 +60,8 @@ class Process {
   int wait();
   // Until it ends or `stop` is requested; nothing in the latter case.
   std::optional<int> wait(std::stop_token stop);
+  // SIGKILL to the group, from any thread; the one that waits for it still reaps it.
+  void kill() const;
   // SIGTERM to the group, SIGKILL after `grace`; reaps.
   void stop(std::chrono::milliseconds grace);
 
@@ -68,6 +70,10 @@ class Process {
   pid_t pid_ = -1;
   std::optional<int> status_;
 };
+
+// Kills a process that is not a child of ours, with all its descendants. Only for a `pid` that is
+// known to live still.
+void kill_tree(pid_t pid);
 
 struct CommandResult {
   int exit_code = 0;  // 128 + signal where a signal ended it

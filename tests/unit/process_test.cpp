@@ -288,6 +288,23 @@ TEST(Process, StopAsksFirst) {
   EXPECT_EQ(exit_code_of(*wait_status), 3);
 }
 
+TEST(Process, KillTreeTakesThoseInOtherGroupsToo) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd from(ends[0]), to(ends[1]);
+  auto options = shell("setsid sh -c 'echo $$; sleep 1000; true' & wait");
+  options.descriptors = {{to.get(), 1}};
+  auto process = Process::spawn(options);
+  ASSERT_TRUE(process);
+  char text[32] = {};
+  ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
+  pid_t other = std::atoi(text);
+  ASSERT_NE(::getpgid(other), process->pid());
+  kill_tree(process->pid());
+  EXPECT_EQ(exit_code_of(process->wait()), 128 + SIGKILL);
+  EXPECT_TRUE(ends_soon(other));
+}
+
 TEST(Process, MovedFromOwnsNothing) {
   auto process = Process::spawn(shell("exit 4"));
   ASSERT_TRUE(process);

@@ -1,0 +1,128 @@
+#include "core/measure.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kLongestName = 180;  // file systems take 255 bytes
+
+std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
+  std::string text = reply.get(name);
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || text.empty() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+double for_each_iteration(std::uint64_t total, std::uint64_t empty, std::uint64_t iterations) {
+  // Signed: a statement that the compiler removed may cost a little less than the empty loop.
+  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(empty);
+  return static_cast<double>(net) / static_cast<double>(iterations);
+}
+
+Outcome failure_of(const wire::Message& reply) {
+  auto kind = failure_kind_from(reply.get("kind"));
+  std::string message = reply.get("message");
+  if (!kind) {
+    return Failure{FailureKind::kWorkerLost,
+                   "unknown failure '" + reply.get("kind") + "': " + message};
+  }
+  if (*kind == FailureKind::kUnsupported) return Skipped{std::move(message)};
+  return Failure{*kind, std::move(message)};
+}
+
+std::uint32_t short_hash(const std::string& text) {  // FNV-1a
+  std::uint32_t hash = 2166136261U;
+  for (unsigned char c : text) hash = (hash ^ c) * 16777619U;
+  return hash;
+}
+
+}  // namespace
+
+std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations) {
+  auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
+  if (event == std::ssize(profile.events) || iterations == 0) return {};
+  std::map<std::pair<std::string, std::string>, std::uint64_t> totals;
+  for (const auto& function : profile.functions) {
+    auto object = std::filesystem::path(function.object).filename().string();
+    totals[{function.function, object}] += function.self[static_cast<std::size_t>(event)];
+  }
+  std::vector<FunctionCost> costs;
+  for (const auto& [name, total] : totals) {
+    if (total == 0) continue;
+    costs.push_back({name.first, name.second, for_each_iteration(total, 0, iterations)});
+  }
+  std::stable_sort(costs.begin(), costs.end(),
+                   [](const auto& left, const auto& right) { return left.ir > right.ir; });
+  return costs;
+}
+
+Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
+  if (reply.verb == "failed") return failure_of(reply);
+  auto iterations = number(reply, "iterations");
+  auto first = number(reply, "ir_1");
+  auto second = number(reply, "ir_2");
+  auto empty = number(reply, "empty_ir");
+  if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !empty) {
+    return Failure{FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
+  }
+  Counted counted;
+  counted.iterations = *iterations;
+  counted.warmup = number(reply, "warmup").value_or(0);
+  counted.first_block_ir = for_each_iteration(*first, *empty, *iterations);
+  counted.second_block_ir = for_each_iteration(*second, *empty, *iterations);
+  counted.steady = *first == *second;
+  counted.gated = variant.threads == 1;
+  counted.metrics["ir"] = counted.second_block_ir;
+  for (const auto& [metric, field] : {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
+    if (auto total = number(reply, field)) {
+      counted.metrics[metric] = for_each_iteration(*total, 0, *iterations);
+    }
+  }
+  if (auto peak = number(reply, "peak_bytes")) {
+    counted.metrics["peak_bytes"] = static_cast<double>(*peak);
+  }
+  if (profile != nullptr) counted.functions = functions_of(*profile, *iterations);
+  return counted;
+}
+
+std::optional<Failure> failure_of_status(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) {
+    return Failure{FailureKind::kExited, "the snippet ended the process with exit status " +
+                                             std::to_string(WEXITSTATUS(wait_status))};
+  }
+  int signal = WTERMSIG(wait_status);
+  if (signal == SIGKILL) return std::nullopt;
+  auto kind = signal == SIGABRT ? FailureKind::kAborted : FailureKind::kCrashed;
+  return Failure{kind, std::string("ended by a signal: ") + ::strsignal(signal)};
+}
+
+std::string profile_file_name(const std::string& key) {
+  std::string name;
+  bool is_plain = key.size() <= kLongestName;
+  for (char c : key.substr(0, kLongestName)) {
+    bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '=' || c == '+' || c == '-';
+    name += is_kept ? c : c == '/' ? '.' : '_';
+    is_plain = is_plain && (is_kept || c == '/');
+  }
+  if (!is_plain) {
+    char hash[9];
+    std::snprintf(hash, sizeof hash, "%08x", short_hash(key));
+    name += std::string("~") + hash;
+  }
+  return name + ".callgrind.out";
+}
+
+}  // namespace instr

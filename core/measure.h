@@ -1,0 +1,33 @@
+// What a worker said of a variant, made a value: counts for each iteration, net of the empty loop.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/measurement.h"
+#include "core/profile.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+using Outcome = std::variant<Counted, Skipped, Failure>;
+
+// `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, where it is wanted.
+// A reply that lacks what it must have is a Failure{kWorkerLost}.
+Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile);
+
+// What became of a snippet that ended its process with this wait status; nothing where SIGKILL did,
+// which says nothing of the snippet.
+std::optional<Failure> failure_of_status(int wait_status);
+
+// Self costs in instructions for each iteration, one for each (function, object's file name), highest
+// first; functions that cost nothing are left out.
+std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);
+
+// The file name under which --keep-profiles keeps a variant's profile: the key where it can be one,
+// else something like it; never the same for two keys.
+std::string profile_file_name(const std::string& key);
+
+}  // namespace instr

@@ -1,0 +1,101 @@
+#include "core/measurer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/profile.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::chrono::milliseconds timeout_of(const Variant& variant, double otherwise) {
+  double seconds = std::clamp(variant.timeout.value_or(otherwise), 0.001, 1e6);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+// The host keeps the time itself; only one that has stopped doing so is given up, well after it.
+// Without a fork there is no one else to keep it.
+std::chrono::milliseconds patience(std::chrono::milliseconds timeout, bool fork) {
+  if (!fork) return timeout;
+  return timeout + timeout / 2 + std::chrono::seconds(20);
+}
+
+}  // namespace
+
+Attempt lost(std::string message, const std::string& log) {
+  if (!log.empty()) message += "\n" + log;
+  return {Failure{FailureKind::kWorkerLost, std::move(message)}};
+}
+
+wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
+  const Variant& variant = compiled.variant;
+  auto timeout = timeout_of(variant, options_.timeout_s);
+  return {"measure",
+          {{"symbol", compiled.symbol},
+           {"threads", std::to_string(variant.threads)},
+           {"warmup", std::to_string(variant.warmup.value_or(0))},
+           {"iterations", std::to_string(variant.iterations.value_or(0))},
+           {"timeout_ms", std::to_string(timeout.count())},
+           {"memory_limit", std::to_string(options_.memory_limit)},
+           {"profile", options_.profile_prefix.string()},
+           {"fork", options_.fork ? "1" : "0"}}};
+}
+
+Attempt Measurer::measure(const CompiledVariant& compiled, const Zygote& zygote,
+                          Requestable& where) const {
+  auto log_begin = zygote.log_size();
+  auto begin = Clock::now();
+  auto timeout = timeout_of(compiled.variant, options_.timeout_s);
+  auto reply = where.request(request_for(compiled), patience(timeout, options_.fork));
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (reply) return {settle(*reply, compiled.variant), seconds};
+  if (reply.error() == Loss::kTimedOut) {
+    const char* what = options_.fork ? "the worker itself no longer answers"
+                                     : "the snippet ran longer than its timeout";
+    return {Failure{FailureKind::kTimedOut, what}, seconds};
+  }
+  auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
+                      zygote.log_since(log_begin));
+  attempt.seconds = seconds;
+  return attempt;
+}
+
+Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) const {
+  fs::path written = reply.get("profile");
+  if (reply.verb != "measured" || written.empty()) return outcome_of(reply, variant, nullptr);
+  auto settled = [&]() -> Outcome {
+    std::optional<Profile> profile;
+    if (options_.want_functions) {
+      auto read = read_profile(written);
+      if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
+      profile = *std::move(read);
+    }
+    Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr);
+    auto* counted = std::get_if<Counted>(&outcome);
+    if (counted == nullptr || !options_.keep_profiles) return outcome;
+    return keep(written, variant, std::move(*counted));
+  }();
+  std::error_code ignored;
+  fs::remove(written, ignored);
+  return settled;
+}
+
+Outcome Measurer::keep(const fs::path& profile, const Variant& variant, Counted counted) const {
+  auto kept = *options_.keep_profiles / profile_file_name(variant.key);
+  std::error_code problem;
+  fs::copy_file(profile, kept, fs::copy_options::overwrite_existing, problem);
+  if (problem) {
+    return Failure{FailureKind::kNoProfile,
+                   "cannot keep the profile as " + kept.string() + ": " + problem.message()};
+  }
+  counted.profile = std::move(kept);
+  return counted;
+}
+
+}  // namespace instr

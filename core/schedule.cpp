@@ -1,0 +1,441 @@
+#include "core/schedule.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "core/measurer.h"
+#include "core/private_folder.h"
+#include "core/schedule_plan.h"
+#include "core/worker_client.h"
+#include "core/zygote_pool.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::minutes kLoadTimeout{5};
+constexpr std::chrono::seconds kClearAwayTime{2};
+constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
+
+struct Task {
+  CompiledVariant compiled;
+  std::uint64_t order = 0;
+  int attempts = 0;  // begun
+};
+
+struct UnitKey {
+  Runtime runtime;
+  fs::path unit;
+  auto operator<=>(const UnitKey&) const = default;
+};
+
+// The hosts that hold a unit, and what became of loading it.
+struct UnitState {
+  std::vector<std::unique_ptr<Host>> idle;
+  int busy = 0;
+  int load_crashes = 0;
+  std::optional<Outcome> load_failure;
+};
+
+// Waiting variants by unit and cores.
+using Groups = std::map<std::tuple<UnitKey, int>, std::deque<Task>>;
+
+std::uint64_t physical_memory() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+}
+
+Measurer::Options measurer_options(const ScheduleOptions& options, const fs::path& folder) {
+  auto limit = options.memory_limit != 0 ? options.memory_limit
+                                         : default_memory_limit(physical_memory(), options.jobs);
+  return {options.timeout_s,     limit, options.want_functions,
+          options.keep_profiles, !options.fresh_process, profile_prefix(folder)};
+}
+
+}  // namespace
+
+struct Scheduler::State {
+  State(ScheduleOptions options, PrivateFolder folder, OnStart on_start, OnDone on_done);
+  ~State();
+
+  void add(std::vector<CompiledVariant> variants);
+  bool wait(std::stop_token stop);
+  void kill();
+
+  // The threads' work.
+  void serve();
+  std::optional<Groups::iterator> next();
+  void serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group);
+  void put_back(const UnitKey& key, std::unique_ptr<Host> host,
+                std::vector<std::unique_ptr<Host>>& useless);
+  void drop(std::unique_ptr<Host>& host);
+  void finish(Task task, Attempt attempt);
+  Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host);
+  std::optional<Attempt> make_host(const UnitKey& key, std::unique_ptr<Host>& host);
+  Attempt load_problem(const UnitKey& key, const Reply& reply, const std::string& log);
+  Attempt attempt_fresh(const Task& task);
+  Attempt run_fresh(const Task& task, Zygote& zygote);
+  bool has_waiting(const UnitKey& key) const;
+
+  const ScheduleOptions options;
+  const PrivateFolder folder;
+  const Measurer measurer;
+  const OnStart on_start;
+  const OnDone on_done;
+  std::mutex callbacks;  // one call at a time
+
+  mutable std::mutex mutex;  // guards all below
+  std::condition_variable_any changed;
+  Groups waiting;
+  std::map<UnitKey, UnitState> units;
+  std::set<Host*> live_hosts;
+  std::set<Zygote*> live_zygotes;  // of --isolation=process
+  int free_cores;
+  std::uint64_t added = 0;
+  std::uint64_t outstanding = 0;
+  int busy = 0;  // threads that measure
+  bool stopping = false;
+
+  ZygotePool zygotes;
+  std::vector<std::jthread> threads;
+};
+
+Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
+    : options(std::move(given)),
+      folder(std::move(where)),
+      measurer(measurer_options(options, folder.path())),
+      on_start(std::move(start)),
+      on_done(std::move(done)),
+      free_cores(std::max(options.jobs, 1)),
+      zygotes({options.worker, options.valgrind, "", folder.path()}, [this] {
+        { std::lock_guard lock(mutex); }
+        changed.notify_all();
+      }) {
+  for (int i = 0; i < std::max(options.jobs, 1); ++i) threads.emplace_back([this] { serve(); });
+}
+
+Scheduler::State::~State() { kill(); }
+
+void Scheduler::State::kill() {
+  {
+    std::unique_lock lock(mutex);
+    stopping = true;
+    changed.notify_all();
+    // Hosts first: they know what a snippet has left behind. Those that do not see to it in time go
+    // with their zygote.
+    for (Host* host : live_hosts) host->hang_up();
+    for (Zygote* zygote : live_zygotes) zygote->kill();
+    changed.wait_for(lock, kClearAwayTime, [this] { return busy == 0; });
+    for (Host* host : live_hosts) host->abort();
+  }
+  zygotes.kill();
+  threads.clear();  // joins
+  std::lock_guard lock(mutex);
+  live_hosts.clear();
+  units.clear();
+  waiting.clear();
+}
+
+void Scheduler::State::add(std::vector<CompiledVariant> variants) {
+  if (!options.fresh_process) {
+    for (const auto& each : variants) zygotes.need(each.variant.runtime);
+  }
+  {
+    std::lock_guard lock(mutex);
+    if (stopping) return;
+    for (auto& each : variants) {
+      int cores = cores_for(each.variant.threads, options.jobs);
+      UnitKey key{each.variant.runtime, each.unit};
+      waiting[{key, cores}].push_back({std::move(each), added++, 0});
+      ++outstanding;
+    }
+  }
+  changed.notify_all();
+}
+
+bool Scheduler::State::wait(std::stop_token stop) {
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, stop, [this] { return outstanding == 0 || stopping; });
+    if (outstanding == 0) return true;
+  }
+  kill();
+  return false;
+}
+
+std::optional<Groups::iterator> Scheduler::State::next() {
+  std::vector<Candidate> candidates;
+  for (const auto& [group, tasks] : waiting) {
+    const auto& [key, cores] = group;
+    Candidate candidate;
+    candidate.cores = cores;
+    candidate.order = tasks.front().order;
+    if (!options.fresh_process) {
+      // One that failed to start is ready to say so.
+      auto state = zygotes.state(key.runtime);
+      candidate.zygote_ready =
+          state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
+      if (auto unit = units.find(key); unit != units.end()) {
+        candidate.has_idle_host = !unit->second.idle.empty();
+        candidate.busy_hosts = unit->second.busy;
+      }
+    }
+    candidates.push_back(candidate);
+  }
+  auto chosen = choose(candidates, free_cores);
+  if (!chosen) return std::nullopt;
+  return std::next(waiting.begin(), static_cast<std::ptrdiff_t>(*chosen));
+}
+
+bool Scheduler::State::has_waiting(const UnitKey& key) const {
+  auto group = waiting.lower_bound({key, 0});
+  return group != waiting.end() && std::get<0>(group->first) == key;
+}
+
+void Scheduler::State::serve() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    std::optional<Groups::iterator> group;
+    changed.wait(lock, [&] { return stopping || (group = next()).has_value(); });
+    if (stopping) return;
+    serve_one(lock, *group);
+  }
+}
+
+// One attempt at the group's first task, without the lock while it runs.
+void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
+  const auto [key, cores] = group->first;
+  Task task = std::move(group->second.front());
+  group->second.pop_front();
+  if (group->second.empty()) waiting.erase(group);
+  UnitState& unit = units[key];
+  std::unique_ptr<Host> host;
+  if (!unit.idle.empty()) {
+    host = std::move(unit.idle.back());
+    unit.idle.pop_back();
+  }
+  free_cores -= cores;
+  ++unit.busy;
+  ++busy;
+  ++task.attempts;
+  lock.unlock();
+
+  Attempt result = attempt(task, key, host);
+
+  std::vector<std::unique_ptr<Host>> useless;
+  lock.lock();
+  free_cores += cores;
+  --units[key].busy;
+  --busy;
+  put_back(key, std::move(host), useless);
+  lock.unlock();
+  changed.notify_all();
+  useless.clear();
+  finish(std::move(task), std::move(result));
+  lock.lock();
+}
+
+// Keeps the host while its unit has variants to measure.
+void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<Host> host,
+                                std::vector<std::unique_ptr<Host>>& useless) {
+  auto& idle = units[key].idle;
+  if (host) idle.push_back(std::move(host));
+  if (has_waiting(key) && !stopping) return;
+  for (auto& each : idle) {
+    live_hosts.erase(each.get());
+    useless.push_back(std::move(each));
+  }
+  idle.clear();
+}
+
+void Scheduler::State::drop(std::unique_ptr<Host>& host) {
+  {
+    std::lock_guard lock(mutex);
+    live_hosts.erase(host.get());
+  }
+  host.reset();
+}
+
+void Scheduler::State::finish(Task task, Attempt attempt) {
+  auto* failure = std::get_if<Failure>(&attempt.outcome);
+  bool retry = attempt.again ||
+               (failure != nullptr && should_retry(failure->kind, task.attempts, options.retries));
+  {
+    std::lock_guard lock(mutex);
+    // What our own kill did to a worker is no result.
+    if (stopping && failure != nullptr) return;
+    if (retry) {
+      if (attempt.again) --task.attempts;
+      int cores = cores_for(task.compiled.variant.threads, options.jobs);
+      UnitKey key{task.compiled.variant.runtime, task.compiled.unit};
+      waiting[{std::move(key), cores}].push_front(std::move(task));
+    }
+  }
+  if (!retry) {
+    std::lock_guard one(callbacks);
+    on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
+  }
+  {
+    std::lock_guard lock(mutex);
+    if (!retry) --outstanding;
+  }
+  changed.notify_all();
+}
+
+Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host) {
+  if (task.attempts == 1) {
+    std::lock_guard one(callbacks);
+    on_start(task.compiled.variant.key);
+  }
+  try {
+    if (options.fresh_process) return attempt_fresh(task);
+    if (!host) {
+      if (auto problem = make_host(key, host)) return *std::move(problem);
+    }
+    auto result = measurer.measure(task.compiled, host->zygote(), *host);
+    if (!host->answers()) drop(host);
+    return result;
+  } catch (const std::exception& error) {
+    return lost(std::string("instr_bench itself failed: ") + error.what());
+  }
+}
+
+// A host that holds the unit; or why there is none.
+std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::unique_ptr<Host>& host) {
+  {
+    std::lock_guard lock(mutex);
+    if (units[key].load_failure) return Attempt{*units[key].load_failure};
+  }
+  auto zygote = zygotes.get(key.runtime);
+  if (!zygote) {
+    if (zygotes.state(key.runtime) != ZygotePool::State::kFailed) {
+      auto attempt = lost("the worker was lost before this was measured");
+      attempt.again = true;  // it waits for the next one
+      return attempt;
+    }
+    return lost(to_string(zygote.error()));
+  }
+  auto log_begin = (*zygote)->log_size();
+  auto forked = Host::fork(*zygote);
+  if (!forked) {
+    zygotes.lost(key.runtime, *zygote);
+    auto attempt = lost("the worker was lost before this was measured");
+    attempt.again = true;
+    return attempt;
+  }
+  zygotes.worked(key.runtime);
+  host = *std::move(forked);
+  {
+    std::lock_guard lock(mutex);
+    live_hosts.insert(host.get());
+    if (stopping) host->hang_up();
+  }
+  auto reply = host->request({"load", {{"path", key.unit.string()}}}, kLoadTimeout);
+  if (reply && reply->verb == "loaded") {
+    std::lock_guard lock(mutex);
+    units[key].load_crashes = 0;
+    return std::nullopt;
+  }
+  auto problem = load_problem(key, reply, (*zygote)->log_since(log_begin));
+  drop(host);
+  return problem;
+}
+
+Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
+                                       const std::string& log) {
+  std::lock_guard lock(mutex);
+  UnitState& unit = units[key];
+  if (reply) {
+    unit.load_failure = outcome_of(*reply, {}, nullptr);
+  } else if (++unit.load_crashes >= kLoadCrashes) {
+    unit.load_failure = Failure{
+        FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
+                                   to_string(reply.error()) + (log.empty() ? "" : "\n" + log)};
+  }
+  if (unit.load_failure) return {*unit.load_failure};
+  auto attempt = lost("loading the unit ended the worker");
+  attempt.again = true;
+  return attempt;
+}
+
+Attempt Scheduler::State::attempt_fresh(const Task& task) {
+  auto zygote = Zygote::start({options.worker, options.valgrind,
+                               to_string(task.compiled.variant.runtime), folder.path()});
+  if (!zygote) return lost(to_string(zygote.error()));
+  {
+    std::lock_guard lock(mutex);
+    live_zygotes.insert(zygote->get());
+    if (stopping) (*zygote)->kill();
+  }
+  Attempt result = run_fresh(task, **zygote);
+  std::lock_guard lock(mutex);
+  live_zygotes.erase(zygote->get());
+  return result;
+}
+
+Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
+  auto hello = zygote.await_hello(kLoadTimeout).and_then(check_hello);
+  if (!hello) return lost(to_string(hello.error()));
+  auto loaded = zygote.request({"load", {{"path", task.compiled.unit.string()}}}, kLoadTimeout);
+  if (!loaded) return lost("loading the unit ended the worker");
+  if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
+  auto result = measurer.measure(task.compiled, zygote, zygote);
+  auto* failure = std::get_if<Failure>(&result.outcome);
+  if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
+  {
+    std::lock_guard lock(mutex);
+    live_zygotes.erase(&zygote);  // it has ended: its number may soon be another's
+  }
+  // No host in between to tell what became of the snippet.
+  if (auto status = zygote.await_end(std::chrono::seconds(5))) {
+    if (auto ended = failure_of_status(*status)) result.outcome = *std::move(ended);
+  }
+  return result;
+}
+
+Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Scheduler::~Scheduler() = default;
+
+Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, OnStart on_start,
+                                                      OnDone on_done) {
+  if (options.keep_profiles) {
+    std::error_code problem;
+    fs::create_directories(*options.keep_profiles, problem);
+    if (problem) {
+      return fail("cannot make the folder " + options.keep_profiles->string() + ": " +
+                      problem.message(),
+                  "name one that can be written with --keep-profiles");
+    }
+  }
+  auto folder = PrivateFolder::make();
+  if (!folder) return tl::unexpected(folder.error());
+  return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(
+      std::move(options), *std::move(folder), std::move(on_start), std::move(on_done))));
+}
+
+void Scheduler::prepare(const std::vector<Variant>& variants) {
+  if (state_->options.fresh_process) return;
+  for (const auto& variant : variants) state_->zygotes.need(variant.runtime);
+}
+
+void Scheduler::add(std::vector<CompiledVariant> variants) { state_->add(std::move(variants)); }
+
+bool Scheduler::wait(std::stop_token stop) { return state_->wait(std::move(stop)); }
+
+Expected<wire::Message> Scheduler::hello(std::stop_token stop) {
+  return state_->zygotes.hello(std::move(stop));
+}
+
+}  // namespace instr
