@@ -25,7 +25,9 @@ class Cache {
   Cache& operator=(Cache&&) noexcept;
   ~Cache();
 
-  // The artefact of that name ("unit-<hash>.so"), where it is there and whole.
+  // The artefact of that name ("unit-<hash>.so"), where it is there and whole. A name like
+  // "worker-<hash>/worker" is the file `worker` in a folder of that artefact's own; `make` may write
+  // other files beside it.
   std::optional<std::filesystem::path> find(const std::string& name) const;
 
   // The artefact of that name; where it is missing, `make` writes it to the path it is given (in
@@ -35,11 +37,17 @@ class Cache {
       const std::string& name,
       const std::function<Expected<void>(const std::filesystem::path&)>& make);
 
+  // A small text kept under a name, such as where a variant's code is; nothing where there is none.
+  // Texts are hints: they may be lost, and what they name may be gone.
+  std::optional<std::string> read_hint(const std::string& name) const;
+  void write_hint(const std::string& name, const std::string& text);
+
   // Removes the least recently used artefacts above `max_bytes`; never one in use by a live run.
   void trim(std::uint64_t max_bytes);
 
   const std::filesystem::path& folder() const;
-  const std::optional<std::string>& note() const;
+  // Why artefacts are not kept, where they are not: the folder cannot be written, the disk is full.
+  std::optional<std::string> note() const;
 
  private:
   struct State;

@@ -30,6 +30,7 @@ struct CompileOptions {
   Toolchain toolchain;
   LibTorch libtorch;
   int jobs = 1;
+  std::filesystem::path sources;  // the folder that holds worker/, for worker/snippet_support.h
 };
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one

@@ -24,7 +24,8 @@ struct LibTorch {
 
 // In this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's torch
 // (VIRTUAL_ENV, then python3 on PATH; found by looking at its site-packages, importing nothing),
-// the system's package. A place that was named but holds no LibTorch is an error, never skipped.
+// the system's package. A place that --libtorch or TORCH_DIR names but that holds no LibTorch is an
+// error, never skipped; CMAKE_PREFIX_PATH lists places for all kinds of packages.
 Expected<LibTorch> find_libtorch(const std::optional<std::filesystem::path>& requested);
 
 }  // namespace instr

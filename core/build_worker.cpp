@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/build_inputs.h"
+#include "core/cache_files.h"
+#include "core/compile.h"
+#include "core/process.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct WorkerSources {
+  std::vector<fs::path> compiled;  // *.cpp and *.S
+  std::string identity;            // names and contents of all files
+};
+
+Expected<WorkerSources> read_sources(const fs::path& folder) {
+  WorkerSources sources;
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::string extension = entry.path().extension().string();
+    if (extension == ".cpp" || extension == ".S" || extension == ".h") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    sources.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
+    if (file.extension() != ".h") sources.compiled.push_back(file);
+  }
+  if (sources.compiled.empty()) {
+    return fail("the worker's sources are not in '" + folder.string() + "'",
+                "the installation is not complete: install instr_bench again");
+  }
+  return sources;
+}
+
+class WorkerBuild {
+ public:
+  WorkerBuild(const fs::path& root, const CompileOptions& options, std::stop_token stop)
+      : root_(root), options_(options), stop_(std::move(stop)) {}
+
+  Expected<void> run(const std::vector<fs::path>& sources, const fs::path& program) {
+    std::vector<fs::path> objects;
+    for (const auto& source : sources) {
+      objects.push_back(program.parent_path() / (source.filename().string() + ".o"));
+    }
+    if (auto done = compile_all(sources, objects); !done) return done;
+    auto linked = link(objects, program);
+    std::error_code ignored;
+    for (const auto& object : objects) fs::remove(object, ignored);
+    return linked;
+  }
+
+ private:
+  Expected<void> compile_all(const std::vector<fs::path>& sources,
+                             const std::vector<fs::path>& objects) {
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    Expected<void> outcome;
+    auto work = [&] {
+      for (std::size_t i = next++; i < sources.size(); i = next++) {
+        auto done = compile_one(sources[i], objects[i]);
+        if (done) continue;
+        std::lock_guard guard(mutex);
+        if (outcome) outcome = done;
+        next = sources.size();
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < options_.jobs; ++i) threads.emplace_back(work);
+    work();
+    threads.clear();
+    return outcome;
+  }
+
+  Expected<void> compile_one(const fs::path& source, const fs::path& object) {
+    std::vector<std::string> arguments = options_.toolchain.flags;
+    arguments.insert(arguments.end(), {"-w", "-I" + root_.string(), "-pthread", "-c",
+                                       source.string(), "-o", object.string()});
+    return run(std::move(arguments), source.filename().string());
+  }
+
+  Expected<void> link(const std::vector<fs::path>& objects, const fs::path& program) {
+    std::vector<std::string> arguments{"-rdynamic", "-pthread", "-o", program.string()};
+    for (const auto& object : objects) arguments.push_back(object.string());
+    arguments.push_back("-Wl,--no-as-needed");
+    for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
+    arguments.push_back("-ldl");
+    return run(std::move(arguments), "the worker");
+  }
+
+  Expected<void> run(std::vector<std::string> arguments, const std::string& what) {
+    SpawnOptions spawn;
+    spawn.argv = {options_.toolchain.compiler.string()};
+    spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
+    spawn.environment = compiler_environment();
+    auto result = run_command(spawn, stop_);
+    if (!result) return tl::unexpected(result.error());
+    if (result->exit_code == 0) return {};
+    return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
+                    options_.toolchain.version + ": " + what + ":\n" + result->errors.substr(0, 4000),
+                "try another compiler with --compiler, or another LibTorch with --libtorch");
+  }
+
+  fs::path root_;
+  const CompileOptions& options_;
+  std::stop_token stop_;
+};
+
+}  // namespace
+
+Expected<fs::path> build_worker(const fs::path& sources, const CompileOptions& options,
+                                Cache& cache, std::stop_token stop) {
+  auto files = read_sources(sources / "worker");
+  if (!files) return tl::unexpected(files.error());
+  std::string name = "worker-" + content_hash(files->identity + toolchain_identity(options));
+  return cache.get(name + "/worker", [&](const fs::path& to) {
+    return WorkerBuild(sources, options, stop).run(files->compiled, to);
+  });
+}
+
+}  // namespace instr

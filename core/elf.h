@@ -1,0 +1,18 @@
+// The little that we read of shared objects: their identity, and names in their string tables.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace instr {
+
+// The GNU build id of a 64-bit ELF file, hexadecimal; nothing where it has none or is no such file.
+// Reads its headers and notes alone.
+std::optional<std::string> elf_build_id(const std::filesystem::path& file);
+
+// Whether the file's bytes hold `text`. Reads all of it: meant for small libraries.
+bool file_contains(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace instr

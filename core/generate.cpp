@@ -1,0 +1,308 @@
+#include "core/generate.h"
+
+#include <fmt/core.h>
+
+#include <set>
+#include <vector>
+
+#include "core/cache.h"
+
+namespace instr {
+
+namespace {
+
+// Part of every symbol: raise it when generated code changes.
+constexpr std::string_view kGeneratorVersion = "1";
+
+std::string literal(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+// Collects source text. Without places it gives the text that a symbol is hashed from.
+class Writer {
+ public:
+  Writer(std::string symbol, bool with_places)
+      : symbol_(std::move(symbol)), with_places_(with_places) {}
+
+  // Generated code, at a place of its own so that errors in it are known for what they are.
+  void glue(std::string_view code) {
+    if (with_places_) text_ += fmt::format("#line 1 {}\n", literal(line_marker(symbol_, "")));
+    text_ += code;
+    text_ += '\n';
+  }
+
+  // Generated code that fails only where the user's text at `where` is wrong.
+  void glue_at(const SourceLocation& where, std::string_view code) { put(where, code); }
+
+  // The user's own code. An empty line follows, in case it ends with a backslash.
+  void user(const Text& text) {
+    put(text.where, text.code);
+    text_ += '\n';
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void put(const SourceLocation& where, std::string_view code) {
+    if (with_places_) {
+      text_ += fmt::format("#line {} {}\n", where.line > 0 ? where.line : 1,
+                           literal(line_marker(symbol_, where.file)));
+      if (where.column > 1) text_.append(static_cast<std::size_t>(where.column - 1), ' ');
+    }
+    text_ += code;
+    text_ += '\n';
+  }
+
+  std::string symbol_;
+  bool with_places_;
+  std::string text_;
+};
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+bool is_blank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
+// The body of forward(): the text's own indentation taken off, four spaces put before it. The first
+// line of a text that does not begin on a line of its own has none to take off.
+std::string script_body(std::string_view text) {
+  auto lines = lines_of(text);
+  std::size_t least = std::string::npos;
+  for (const auto& line : lines) {
+    if (!is_blank(line)) least = std::min(least, line.find_first_not_of(" \t"));
+  }
+  std::string body;
+  for (const auto& line : lines) {
+    if (!is_blank(line)) body += "    " + line.substr(least) + "\n";
+  }
+  return body;
+}
+
+void write_arguments(Writer& out, const Signature& signature) {
+  std::string uses;
+  for (const auto& argument : signature.arguments) uses += "(void)" + argument + "; ";
+  out.glue_at(signature.where, uses);
+}
+
+void write_module(Writer& out, const Text& module) {
+  out.glue("auto instr_module =");
+  out.user(module);
+  out.glue(";");
+}
+
+void write_script(Writer& out, const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  std::string text = "std::string instr_text_ = \"def forward(self\"";
+  for (const auto& argument : signature.arguments) {
+    text += fmt::format(" + instr_support::script_argument({}, {})", literal(argument), argument);
+  }
+  text += " + \"):\\n\"";
+  for (const auto& line : lines_of(script_body(variant.torchscript->code))) {
+    if (!line.empty()) text += " " + literal(line + "\n");
+  }
+  text += " " + literal("    return " + signature.output + "\n") + ";";
+  out.glue_at(signature.where, text);
+  out.glue_at(variant.module ? variant.module->where : variant.torchscript->where,
+              fmt::format("torch::jit::Module instr_script_ = instr_support::make_script("
+                          "instr_text_, {});",
+                          variant.module ? "&*instr_module" : "nullptr"));
+}
+
+// What is measured, without backward: the user's statement, or a call that we make for them.
+void write_statement(Writer& out, const Variant& variant) {
+  if (variant.runtime == Runtime::kTorchScript) {
+    out.glue_at(variant.signature->where,
+                fmt::format("auto instr_output_ = instr_script_.forward({{{}}}).toTensor();",
+                            joined(variant.signature->arguments)));
+  } else if (variant.stmt) {
+    out.user(*variant.stmt);
+    out.glue(";");
+  } else if (variant.module && variant.signature) {
+    out.glue_at(variant.signature->where,
+                fmt::format("auto instr_output_ = instr_module({});",
+                            joined(variant.signature->arguments)));
+  }
+}
+
+std::string output_name(const Variant& variant) {
+  bool is_ours = variant.runtime == Runtime::kTorchScript || !variant.stmt;
+  return is_ours ? "instr_output_" : variant.signature->output;
+}
+
+std::string scalar(const Variant& variant) {
+  return output_name(variant) + (variant.reduce ? "." + *variant.reduce + "()" : "");
+}
+
+void write_backward(Writer& out, const Variant& variant) {
+  if (variant.autograd != Autograd::kForwardBackward) return;
+  out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
+}
+
+// Runs the statement before it is measured and says clearly where it cannot be.
+void write_trial(Writer& out, const Variant& variant) {
+  bool is_script = variant.runtime == Runtime::kTorchScript;
+  bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  if (!is_script && !is_backward) return;
+  const Signature& signature = *variant.signature;
+  std::string name = literal(signature.output);
+  if (is_script) {
+    out.glue_at(signature.where,
+                fmt::format("instr_support::check_script_output(instr_script_.forward({{{}}}), {});",
+                            joined(signature.arguments), name));
+  }
+  // TorchScript profiles its first runs and optimises after them.
+  out.glue(fmt::format("for (int instr_trial_ = 0; instr_trial_ != {}; ++instr_trial_) {{",
+                       is_script ? 3 : 1));
+  write_statement(out, variant);
+  if (is_backward) {
+    out.glue_at(signature.where,
+                fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
+                            output_name(variant), name));
+    out.glue_at(signature.where,
+                fmt::format("instr_support::check_scalar({}, {});", scalar(variant), name));
+  }
+  write_backward(out, variant);
+  out.glue("}");
+}
+
+void write_body(Writer& out, const Variant& variant) {
+  bool needs_signature = variant.runtime == Runtime::kTorchScript ||
+                         variant.autograd == Autograd::kForwardBackward || !variant.stmt;
+  for (const auto& setup : variant.setups) {
+    out.user(setup);
+    out.glue(";");
+  }
+  if (needs_signature && !variant.signature) {
+    out.glue_at(variant.where, "static_assert(sizeof(torch::Tensor) == 0, \"a signature is needed\");");
+    return;
+  }
+  if (variant.signature) write_arguments(out, *variant.signature);
+  if (variant.module) write_module(out, *variant.module);
+  if (variant.runtime == Runtime::kTorchScript) write_script(out, variant);
+  write_trial(out, variant);
+  out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
+  write_statement(out, variant);
+  write_backward(out, variant);
+  out.glue("} INSTR_BLOCKS_END");
+}
+
+std::string body_text(const Variant& variant) {
+  Writer out("", /*with_places=*/false);
+  write_body(out, variant);
+  return out.take();
+}
+
+std::string build_text(const BuildOptions* build) {
+  if (build == nullptr) return "";
+  std::string text;
+  for (const auto& folder : build->include_dirs) text += "I" + folder.string() + "\n";
+  for (const auto& source : build->sources) text += "S" + source.string() + "\n";
+  for (const auto& library : build->libraries) text += "l" + library + "\n";
+  for (const auto& folder : build->library_dirs) text += "L" + folder.string() + "\n";
+  for (const auto& [name, value] : build->defines) text += "D" + name + "=" + value + "\n";
+  for (const auto& flag : build->flags) text += "f" + flag + "\n";
+  return text;
+}
+
+std::string global_code(const Variant& variant) {
+  return variant.global_setup ? variant.global_setup->code : "";
+}
+
+std::string namespace_of(const Variant& variant) {
+  return "instr_unit_" + content_hash(global_code(variant));
+}
+
+std::string snippet_function(const Variant& variant, const std::string& symbol) {
+  Writer out(symbol, /*with_places=*/true);
+  out.glue(fmt::format("namespace {} {{ INSTR_SNIPPET {}(instr_context* instr_context_) {{",
+                       namespace_of(variant), symbol));
+  write_body(out, variant);
+  out.glue("}}");
+  return out.take();
+}
+
+}  // namespace
+
+std::string line_marker(std::string_view symbol, std::string_view file) {
+  return fmt::format("@{}:{}", symbol, file);
+}
+
+std::string snippet_symbol(const Variant& variant) {
+  std::string text{kGeneratorVersion};
+  for (const auto& part : {global_code(variant), body_text(variant), build_text(variant.build.get())}) {
+    text += fmt::format("\n{}\n{}", part.size(), part);
+  }
+  return "instr_snippet_" + content_hash(text);
+}
+
+SplitGlobal split_global(std::string_view code) {
+  SplitGlobal split;
+  for (const auto& line : lines_of(code)) {
+    std::size_t hash = line.find_first_not_of(" \t");
+    std::size_t word = hash == std::string::npos || line[hash] != '#'
+                           ? std::string::npos
+                           : line.find_first_not_of(" \t", hash + 1);
+    bool is_include = word != std::string::npos && line.compare(word, 7, "include") == 0;
+    (is_include ? split.includes : split.rest) += line;
+    split.includes += '\n';
+    split.rest += '\n';
+  }
+  return split;
+}
+
+std::string unit_source(std::span<const Variant> variants) {
+  std::string includes;
+  std::string globals;
+  std::string functions;
+  std::set<std::string> seen_globals;
+  std::set<std::string> seen_symbols;
+  for (const auto& variant : variants) {
+    std::string symbol = snippet_symbol(variant);
+    if (!seen_symbols.insert(symbol).second) continue;
+    if (variant.global_setup && seen_globals.insert(variant.global_setup->code).second) {
+      auto split = split_global(variant.global_setup->code);
+      Writer hoisted("shared", /*with_places=*/true);
+      hoisted.user({split.includes, variant.global_setup->where});
+      includes += hoisted.take();
+      Writer rest("shared", /*with_places=*/true);
+      rest.glue("namespace " + namespace_of(variant) + " {");
+      rest.user({split.rest, variant.global_setup->where});
+      rest.glue("}");
+      globals += rest.take();
+    }
+    functions += snippet_function(variant, symbol);
+  }
+  return includes + globals +
+         "#line 1 \"@empty:\"\n"
+         "INSTR_SNIPPET instr_empty_snippet(instr_context* instr_context_) {\n"
+         "INSTR_BLOCKS_BEGIN(instr_context_) INSTR_BLOCKS_END\n"
+         "}\n" +
+         functions;
+}
+
+}  // namespace instr

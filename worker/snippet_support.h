@@ -1,0 +1,136 @@
+// What every unit sees, precompiled: LibTorch, the snippet ABI, and the helpers that generated code
+// calls outside its measured loops. Valid C++17, since some compilers need that for old LibTorches.
+#pragma once
+
+#include <torch/script.h>
+#include <torch/torch.h>
+
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "worker/abi.h"
+
+// The loop that is counted, the same around every statement and around none. The barrier pins the
+// counter to memory, so that the loop costs the same however many registers the statement takes.
+#define INSTR_BLOCKS_BEGIN(context)                                            \
+  while (uint64_t instr_left_ = (context)->next_block(context)) {              \
+    for (; instr_left_ != 0; --instr_left_) {
+#define INSTR_BLOCKS_END                                                       \
+      asm volatile("" : "+m"(instr_left_) : : "memory");                       \
+    }                                                                          \
+  }
+
+#define INSTR_SNIPPET                                                          \
+  extern "C" __attribute__((visibility("default"), noinline, used)) void
+
+// A definition that compiles but cannot be measured as it asks. The worker knows it by its prefix.
+struct instr_definition_error : std::runtime_error {
+  explicit instr_definition_error(const std::string& what)
+      : std::runtime_error("instr_definition_error: " + what) {}
+};
+
+namespace instr_support {
+
+// The TorchScript type of a C++ value that is handed to forward().
+template <class T>
+struct ScriptType {
+  static std::string name() {
+    if constexpr (std::is_same_v<T, bool>) return "bool";
+    else if constexpr (std::is_integral_v<T>) return "int";
+    else if constexpr (std::is_floating_point_v<T>) return "float";
+    else if constexpr (std::is_convertible_v<T, std::string>) return "str";
+    else return "Tensor";
+  }
+};
+template <class T>
+struct ScriptType<std::vector<T>> {
+  static std::string name() { return "List[" + ScriptType<T>::name() + "]"; }
+};
+template <class T>
+struct ScriptType<c10::List<T>> : ScriptType<std::vector<T>> {};
+// ", x: Tensor"
+template <class T>
+std::string script_argument(const char* name, const T&) {
+  return std::string(", ") + name + ": " + ScriptType<T>::name();
+}
+
+inline void copy_module(const torch::nn::Module& from, torch::jit::Module& to,
+                        const std::shared_ptr<torch::jit::CompilationUnit>& unit) {
+  for (const auto& parameter : from.named_parameters(/*recurse=*/false)) {
+    to.register_parameter(parameter.key(), parameter.value(), /*is_buffer=*/false);
+  }
+  for (const auto& buffer : from.named_buffers(/*recurse=*/false)) {
+    to.register_buffer(buffer.key(), buffer.value());
+  }
+  to.register_attribute("training", c10::BoolType::get(), from.is_training());
+  for (const auto& child : from.named_children()) {
+    torch::jit::Module copy(c10::QualifiedName("__torch__.Part"), unit, /*shouldMangle=*/true);
+    copy_module(*child.value(), copy, unit);
+    to.register_module(child.key(), copy);
+  }
+}
+
+// A TorchScript module whose forward is `body`, with the parameters, buffers and parts of `from`
+// (null: none) under their names; saved and loaded again, as a user's model would be.
+inline torch::jit::Module make_script(const std::string& body, const torch::nn::Module* from) {
+  try {
+    auto unit = std::make_shared<torch::jit::CompilationUnit>();
+    torch::jit::Module script(c10::QualifiedName("__torch__.Snippet"), unit);
+    if (from != nullptr) copy_module(*from, script, unit);
+    script.define(body);
+    std::stringstream stream;
+    script.save(stream);
+    stream.seekg(0);
+    return torch::jit::load(stream);
+  } catch (const c10::Error& error) {
+    throw instr_definition_error(std::string("the TorchScript text cannot be used: ") +
+                                 error.what_without_backtrace());
+  } catch (const instr_definition_error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw instr_definition_error(std::string("the TorchScript text cannot be used: ") +
+                                 error.what());
+  }
+}
+
+inline void check_script_output(const c10::IValue& value, const char* output) {
+  if (value.isTensor()) return;
+  throw instr_definition_error(std::string("the TorchScript output '") + output +
+                               "' is a " + value.tagKind() +
+                               ", not a tensor: let the body make one of it");
+}
+
+// Before backward() is measured: can it be called on `output` at all?
+inline void check_differentiable(const torch::Tensor& output, const char* name) {
+  if (!output.defined()) {
+    throw instr_definition_error(std::string("the output '") + name + "' is an undefined tensor");
+  }
+  if (output.requires_grad()) return;
+  throw instr_definition_error(
+      std::string("no differentiable input: the output '") + name +
+      "' does not require a gradient: make an input with torch::requires_grad() in the set-up");
+}
+
+inline void check_scalar(const torch::Tensor& output, const char* name) {
+  if (output.numel() == 1) return;
+  std::ostringstream shape;
+  shape << output.sizes();
+  throw instr_definition_error(
+      std::string("the output '") + name + "' is not a scalar: its shape is " + shape.str() +
+      ": add reduce = \"sum\" or reduce = \"mean\" to the definition");
+}
+
+inline const torch::Tensor& as_output(const torch::Tensor& output) { return output; }
+template <class T>
+const torch::Tensor& as_output(const T&) {
+  static_assert(std::is_same_v<T, torch::Tensor>,
+                "forward_backward needs a signature whose output is a torch::Tensor");
+  throw 0;
+}
+
+}  // namespace instr_support
