@@ -40,6 +40,16 @@ Expected<WorkerSources> read_sources(const fs::path& folder) {
   return sources;
 }
 
+// The worker is C++20. Where LibTorch's headers and the compiler only get along in C++17, so does
+// the one source that includes them.
+bool includes_libtorch(const fs::path& source) {
+  std::string text = read_text(source).value_or("");
+  for (const char* folder : {"#include <torch/", "#include <ATen/", "#include <c10/"}) {
+    if (text.find(folder) != std::string::npos) return true;
+  }
+  return false;
+}
+
 class WorkerBuild {
  public:
   WorkerBuild(const fs::path& root, const CompileOptions& options, std::stop_token stop)
@@ -81,6 +91,7 @@ class WorkerBuild {
 
   Expected<void> compile_one(const fs::path& source, const fs::path& object) {
     std::vector<std::string> arguments = options_.toolchain.flags;
+    if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
     arguments.insert(arguments.end(), {"-w", "-I" + root_.string(), "-pthread", "-c",
                                        source.string(), "-o", object.string()});
     return run(std::move(arguments), source.filename().string());
