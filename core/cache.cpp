@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/cache_files.h"
+#include "core/private_folder.h"
 
 namespace instr {
 
@@ -37,17 +38,6 @@ std::optional<fs::path> wanted_folder() {
     return fs::path(home) / ".cache" / "instr_bench";
   }
   return std::nullopt;
-}
-
-Expected<fs::path> make_temporary_folder() {
-  const char* base = std::getenv("TMPDIR");
-  std::string pattern = std::string(base != nullptr && *base == '/' ? base : "/tmp") +
-                        "/instr_bench-XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    return fail("cannot make a temporary folder '" + pattern + "': " + std::strerror(errno),
-                "set TMPDIR to a folder that can be written");
-  }
-  return fs::path(pattern);
 }
 
 // A folder that others may change would let them choose the code that we run.
@@ -98,14 +88,17 @@ Name split_name(const std::string& name) {
 bool is_disk_full(const fs::path& folder) {
   struct statvfs status {};
   if (::statvfs(folder.c_str(), &status) != 0) return false;
-  return std::uint64_t{status.f_bavail} * status.f_frsize < kFullDiskBytes || status.f_favail == 0 ||
-         (status.f_flag & ST_RDONLY) != 0;
+  std::uint64_t free_bytes = std::uint64_t{status.f_bavail} * status.f_frsize;
+  bool has_no_files_left = status.f_files != 0 && status.f_favail == 0;
+  return free_bytes < kFullDiskBytes || has_no_files_left || (status.f_flag & ST_RDONLY) != 0;
 }
 
 // One folder with its layout, and this run's mark in it.
 class Store {
  public:
-  Store(fs::path root, bool is_temporary) : root_(std::move(root)), is_temporary_(is_temporary) {
+  // `temporary`: the folder that goes with this object.
+  explicit Store(fs::path root, std::optional<PrivateFolder> temporary = std::nullopt)
+      : root_(std::move(root)), temporary_(std::move(temporary)) {
     static std::atomic<int> serial{0};
     own_ = std::to_string(::getpid()) + "-" + std::to_string(serial++);
     if (auto lock = FileLock::wait(root_ / "runs" / own_, LockKind::kExclusive)) {
@@ -119,7 +112,6 @@ class Store {
   ~Store() {
     std::error_code ignored;
     if (run_) fs::remove(root_ / "runs" / own_, ignored);
-    if (is_temporary_) fs::remove_all(root_, ignored);
   }
 
   const fs::path& root() const { return root_; }
@@ -241,12 +233,24 @@ class Store {
   }
 
   fs::path root_;
-  bool is_temporary_;
+  std::optional<PrivateFolder> temporary_;
   std::string own_;  // this run's name
   std::optional<FileLock> run_;
   std::mutex mutex_;
   std::set<std::string> used_;  // found whole or made in this run
 };
+
+}  // namespace
+
+namespace {
+
+Expected<std::unique_ptr<Store>> temporary_store() {
+  auto folder = PrivateFolder::make();
+  if (!folder) return tl::unexpected(folder.error());
+  fs::path root = folder->path();
+  if (auto problem = prepare(root)) return fail("cannot use '" + root.string() + "': " + *problem);
+  return std::make_unique<Store>(root, std::move(*folder));
+}
 
 }  // namespace
 
@@ -265,10 +269,9 @@ struct Cache::State {
   Expected<void> fall_back(const std::string& reason) {
     std::lock_guard guard(mutex);
     if (fallback) return {};
-    auto folder = make_temporary_folder();
-    if (!folder) return tl::unexpected(folder.error());
-    if (auto problem = prepare(*folder)) return fail("cannot use '" + folder->string() + "': " + *problem);
-    fallback = std::make_unique<Store>(*folder, /*is_temporary=*/true);
+    auto made = temporary_store();
+    if (!made) return tl::unexpected(made.error());
+    fallback = std::move(*made);
     note = reason;
     return {};
   }
@@ -286,7 +289,7 @@ Expected<Cache> Cache::open(bool enabled) {
     if (auto safe = check_owner(*wanted); !safe) return tl::unexpected(safe.error());
     auto problem = prepare(*wanted);
     if (!problem) {
-      state->store = std::make_unique<Store>(*wanted, /*is_temporary=*/false);
+      state->store = std::make_unique<Store>(*wanted);
       return Cache(std::move(state));
     }
     state->note = "the cache '" + wanted->string() + "' cannot be written (" + *problem +
@@ -296,10 +299,9 @@ Expected<Cache> Cache::open(bool enabled) {
   } else {
     state->note = "no cache, as asked: compiled code is not kept";
   }
-  auto folder = make_temporary_folder();
-  if (!folder) return tl::unexpected(folder.error());
-  if (auto problem = prepare(*folder)) return fail("cannot use '" + folder->string() + "': " + *problem);
-  state->store = std::make_unique<Store>(*folder, /*is_temporary=*/true);
+  auto temporary = temporary_store();
+  if (!temporary) return tl::unexpected(temporary.error());
+  state->store = std::move(*temporary);
   return Cache(std::move(state));
 }
 

@@ -30,7 +30,8 @@ struct CompileOptions {
   Toolchain toolchain;
   LibTorch libtorch;
   int jobs = 1;
-  std::filesystem::path sources;  // the folder that holds worker/, for worker/snippet_support.h
+  // The folder that holds worker/, for worker/snippet_support.h; empty: where it is installed.
+  std::filesystem::path sources;
 };
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one

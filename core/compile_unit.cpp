@@ -7,6 +7,7 @@
 #include "core/build_inputs.h"
 #include "core/cache_files.h"
 #include "core/generate.h"
+#include "core/installation.h"
 #include "core/process.h"
 
 namespace instr {
@@ -65,7 +66,8 @@ bool has_own_flags(const BuildContext& context) {
 Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
                                           std::stop_token stop) {
   UnitCompiler compiler(options, cache, std::move(stop));
-  auto header = read_support_header(options.sources);
+  auto header = read_support_header(options.sources.empty() ? find_installation().sources
+                                                            : options.sources);
   if (!header) return tl::unexpected(header.error());
   compiler.header_text_ = *header;
   return compiler;

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <set>
 
+#include "core/generate.h"
+
 namespace instr {
 
 namespace {
 
 constexpr std::size_t kErrorsShown = 3;
-constexpr std::size_t kNotesShown = 3;
-constexpr std::size_t kLongestMessage = 600;  // characters; template errors have no end
+constexpr std::size_t kNotesShown = 2;  // of the first error alone
+constexpr std::size_t kLongestMessage = 400;  // characters; template errors have no end
 
 struct Patterns {
   RE2 diagnostic{R"((.*?):(\d+):(\d+): (fatal error|error|warning|note): (.*))"};
@@ -97,7 +99,6 @@ class Parser {
         break;
       }
     }
-    std::string place;
     if (RE2::PartialMatch(diagnostic.file, patterns_.marker, &symbol)) {
       diagnostic.is_in_user_text = true;
       RE2::Replace(&diagnostic.file, patterns_.marker, "");
@@ -105,6 +106,7 @@ class Parser {
       move_to_user_text(group);
     }
     for (auto& note : diagnostic.notes) RE2::GlobalReplace(&note, patterns_.marker, "");
+    std::erase_if(diagnostic.notes, [](const auto& note) { return note.front() == ':'; });
     return std::move(diagnostic);
   }
 
@@ -163,25 +165,63 @@ std::string line_at(const Text& text, int line) {
   return found;
 }
 
-// The code that an error is about, with a caret under the column: two lines, or none.
-std::string excerpt(const Variant& variant, const Diagnostic& diagnostic) {
+// The line of the user's code that an error is about; empty where it is about code that we made.
+std::string code_at(const Variant& variant, const Diagnostic& diagnostic) {
+  auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1));
   for (const Text* text : texts_of(variant)) {
     if (text->where.file != diagnostic.file) continue;
     std::string line = line_at(*text, diagnostic.line);
     std::size_t indent = line.find_first_not_of(" \t");
-    std::size_t column = static_cast<std::size_t>(std::max(diagnostic.column - 1, 0));
-    if (indent == std::string::npos || column < indent || column > line.size()) continue;
-    return "\n    " + line.substr(indent) + "\n    " + std::string(column - indent, ' ') + "^";
+    if (indent != std::string::npos && column > indent && column <= line.size() + 1) return line;
   }
   return "";
+}
+
+// The code with a caret under the column: two lines, or none.
+std::string excerpt(const Variant& variant, const Diagnostic& diagnostic) {
+  std::string line = code_at(variant, diagnostic);
+  if (line.empty()) return "";
+  std::size_t indent = line.find_first_not_of(" \t");
+  auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1)) - 1;
+  return "\n    " + line.substr(indent) + "\n    " + std::string(column - indent, ' ') + "^";
 }
 
 std::string place_of(const Variant& variant, const Diagnostic& diagnostic) {
   SourceLocation where = variant.where;
   if (diagnostic.is_in_user_text && !diagnostic.file.empty()) {
     where = {diagnostic.file, diagnostic.line, diagnostic.column};
+    // Code made of a signature has columns that the signature has not.
+    const auto& signature = variant.signature;
+    if (signature && where.file == signature->where.file && where.line == signature->where.line &&
+        code_at(variant, diagnostic).empty()) {
+      where = signature->where;
+    }
   }
   return where.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
+}
+
+// Our own words within static_assert say more than what the compiler stumbles on besides.
+bool is_assertion(const Diagnostic& diagnostic) {
+  return RE2::PartialMatch(diagnostic.message, "^static.assert(ion)? failed.*instr_bench: ");
+}
+
+std::string message_of(const Diagnostic& diagnostic) {
+  std::size_t own = is_assertion(diagnostic) ? diagnostic.message.find("instr_bench: ") : 0;
+  std::string message = diagnostic.message.substr(own == 0 ? 0 : own + 13);
+  if (own != 0 && !message.empty() && message.back() == '"') message.pop_back();
+  return shortened(message);
+}
+
+// A text whose brackets do not match makes the compiler speak of other places.
+std::string incomplete_text(const Variant& variant) {
+  for (const Text* text : texts_of(variant)) {
+    if (text->code.find('#') != std::string::npos || is_self_contained(text->code)) continue;
+    return to_string(Error{text->where,
+                           "error: a bracket, string or comment is not closed, or closed twice, in "
+                           "this text", ""}) +
+           " [in " + variant.key + "]";
+  }
+  return "";
 }
 
 }  // namespace
@@ -189,21 +229,26 @@ std::string place_of(const Variant& variant, const Diagnostic& diagnostic) {
 std::vector<Diagnostic> parse_diagnostics(std::string_view output) { return Parser().parse(output); }
 
 std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics) {
-  std::string text;
+  std::vector<Diagnostic> sorted = diagnostics;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return is_assertion(a) && !is_assertion(b);
+  });
+  std::string text = incomplete_text(variant);
   std::set<std::string> seen;
   std::size_t left_out = 0;
-  for (const auto& diagnostic : diagnostics) {
-    std::string head = place_of(variant, diagnostic) + ": error: " + shortened(diagnostic.message);
+  for (const auto& diagnostic : sorted) {
+    std::string head = place_of(variant, diagnostic) + ": error: " + message_of(diagnostic);
     // Some code stands twice in a unit: in the trial run and in the loop.
     if (!seen.insert(head).second) continue;
     if (seen.size() > kErrorsShown) {
       ++left_out;
       continue;
     }
-    text += (text.empty() ? "" : "\n") + head;
-    if (seen.size() == 1) text += " [in " + variant.key + "]";
+    bool is_first = text.empty();
+    text += is_first ? head + " [in " + variant.key + "]" : "\n" + head;
     text += excerpt(variant, diagnostic);
-    for (std::size_t i = 0; i < std::min(diagnostic.notes.size(), kNotesShown); ++i) {
+    std::size_t notes = is_first && !is_assertion(diagnostic) ? kNotesShown : 0;
+    for (std::size_t i = 0; i < std::min(diagnostic.notes.size(), notes); ++i) {
       text += "\n  " + shortened(diagnostic.notes[i]);
     }
   }

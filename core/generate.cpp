@@ -184,7 +184,8 @@ void write_trial(Writer& out, const Variant& variant) {
                 fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
                             output_name(variant), name));
     out.glue_at(signature.where,
-                fmt::format("instr_support::check_scalar({}, {});", scalar(variant), name));
+                fmt::format("instr_support::check_scalar(instr_support::as_output({}), {});",
+                            scalar(variant), name));
   }
   write_backward(out, variant);
   out.glue("}");
@@ -198,7 +199,8 @@ void write_body(Writer& out, const Variant& variant) {
     out.glue(";");
   }
   if (needs_signature && !variant.signature) {
-    out.glue_at(variant.where, "static_assert(sizeof(torch::Tensor) == 0, \"a signature is needed\");");
+    out.glue_at(variant.where, 
+                "static_assert(sizeof(torch::Tensor) == 0, \"instr_bench: a signature is needed\");");
     return;
   }
   if (variant.signature) write_arguments(out, *variant.signature);

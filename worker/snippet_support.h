@@ -129,8 +129,8 @@ inline const torch::Tensor& as_output(const torch::Tensor& output) { return outp
 template <class T>
 const torch::Tensor& as_output(const T&) {
   static_assert(std::is_same_v<T, torch::Tensor>,
-                "forward_backward needs a signature whose output is a torch::Tensor");
-  throw 0;
+                "instr_bench: the signature's output is not a torch::Tensor, which backward() needs");
+  throw instr_definition_error("the output is not a tensor");
 }
 
 }  // namespace instr_support
