@@ -11,8 +11,8 @@ Usage: instr_bench [run|list|watch|doctor] [options]
 Commands
   run                     measure and report (what happens with no command)
   list                    print the keys of the benchmarks, one a line
-  watch                   stay ready; measure again what changed in the definitions
-  doctor                  check what is needed here, and say how to fix what is not
+  watch                   stay ready; measure again what a saved file changes
+  doctor                  say what is here, what is missing, how to fix it
 
 What to measure
   --filter=REGEX          keys in which REGEX is found; repeat it for more
@@ -26,7 +26,7 @@ What to measure
   --tag=LIST              benchmarks with one of these tags
 
 How to measure
-  -j, --jobs=N            measurements at a time (without it: one for each core)
+  -j, --jobs=N            cores to use (without it: all)
   --timeout=SECONDS       the longest that one benchmark may take
   --retries=N             tries again after a lost worker (2)
   --isolation=HOW         fork: from a warm process (the usual way);

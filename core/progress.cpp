@@ -114,6 +114,8 @@ struct Progress::State {
 
   void draw() {
     if (over || !in_foreground(options.fd)) return;
+    // Between two passes of `watch` there is nothing to say.
+    if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
     view.elapsed = seconds_since(begun);
     view.left.reset();
     if (view.done > 0 && view.done < view.total && measuring_since) {

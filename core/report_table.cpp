@@ -1,5 +1,6 @@
 // The table for people: columns where the terminal is wide enough, one value a line where it is not.
 #include <algorithm>
+#include <optional>
 
 #include "core/format.h"
 #include "core/report_grid.h"
@@ -82,6 +83,7 @@ std::vector<std::string> heading_lines(const std::string& heading) {
 
 struct Layout {
   std::size_t name = 0;              // columns of the names
+  std::size_t flat_limit = 0;        // columns of a full name on one line with its values
   std::vector<std::size_t> columns;  // of each column
   std::size_t heading_lines = 1;
   std::size_t instructions = 0;  // how many columns are instructions; they come first
@@ -100,11 +102,17 @@ struct Layout {
   }
 };
 
-// A group of one row is one line with its full name; others are a heading and indented rows.
-bool is_flat(const GridGroup& group) { return group.rows.size() == 1; }
+constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
-Layout layout_of(const Grid& grid) {
+// A group of one row is one line with its full name, where that takes at most `flat_limit` columns;
+// others are a heading and indented rows.
+bool is_flat(const GridGroup& group, std::size_t flat_limit) {
+  return group.rows.size() == 1 && display_width(group.rows[0].full_name) <= flat_limit;
+}
+
+Layout layout_of(const Grid& grid, std::size_t flat_limit = kAnyWidth) {
   Layout layout;
+  layout.flat_limit = flat_limit;
   for (const GridColumn& column : grid.columns) {
     auto lines = heading_lines(column.heading);
     layout.heading_lines = std::max(layout.heading_lines, lines.size());
@@ -116,7 +124,8 @@ Layout layout_of(const Grid& grid) {
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
       std::size_t width =
-          is_flat(group) ? display_width(row.full_name) : kIndent + display_width(row.name);
+          is_flat(group, flat_limit) ? display_width(row.full_name)
+                                     : kIndent + display_width(row.name);
       layout.name = std::max(layout.name, width);
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         layout.columns[i] = std::max(layout.columns[i], display_width(row.cells[i].text));
@@ -156,13 +165,14 @@ class ColumnTable {
     bool after_headed = false;
     for (std::size_t i = 0; i < grid_.groups.size(); ++i) {
       const GridGroup& group = grid_.groups[i];
-      if (i > 0 && (after_headed || !is_flat(group))) out_ += "\n";
-      after_headed = !is_flat(group);
+      bool flat = is_flat(group, layout_.flat_limit);
+      if (i > 0 && (after_headed || !flat)) out_ += "\n";
+      after_headed = !flat;
       if (after_headed) {
         std::string name = width_ == 0 ? group.name : shorten_middle(group.name, width_);
         Line(out_).left(name, 0, styled(name, Style::kHeading, color_));
       }
-      for (const GridRow& group_row : group.rows) row(group_row, is_flat(group));
+      for (const GridRow& group_row : group.rows) row(group_row, flat);
     }
     return std::move(out_);
   }
@@ -294,6 +304,15 @@ std::string skips_text(const Summary& summary, std::size_t width) {
   return out;
 }
 
+// Rows for each variant, in at most `width` columns; nothing where that is too narrow.
+std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool color) {
+  Layout layout = layout_of(grid, 0);
+  std::size_t values = layout.total() - layout.name;
+  layout = layout_of(grid, width > values ? width - values : 0);
+  if (!fit(layout, width)) return std::nullopt;
+  return ColumnTable(grid, layout, width, color).text();
+}
+
 // The text of the first layout that fits.
 std::string grid_text(const std::vector<Measurement>& measurements, const ReportOptions& options,
                       std::size_t width) {
@@ -305,8 +324,9 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   layout = layout_of(grid);
   if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
   Grid tall = make_tall_grid(measurements, options);
-  layout = layout_of(tall);
-  if (fit(layout, width)) return ColumnTable(tall, layout, width, options.color).text();
+  if (auto text = tall_table(tall, width, options.color)) return *text;
+  drop_last_column(tall);
+  if (auto text = tall_table(tall, width, options.color)) return *text;
   return stacked_table(grid, width, options.color);
 }
 

@@ -1,0 +1,70 @@
+#include "core/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace instr {
+namespace {
+
+Fingerprint example(std::map<std::string, std::string> worker) {
+  LibTorch libtorch;
+  libtorch.version = "2.13.0";
+  libtorch.build_id = "abc123";
+  Toolchain toolchain;
+  toolchain.version = "clang version 14";
+  toolchain.flags = {"-O2", "-isystem", "/opt/torch/include", "-I/usr/include", "-DFAST=1"};
+  toolchain.link_flags = {"-L/opt/torch/lib", "-ltorch", "-Wl,-rpath,/opt/torch/lib"};
+  return make_fingerprint(libtorch, toolchain, "valgrind-3.19.0", worker);
+}
+
+TEST(Fingerprint, HoldsWhatMayChangeACount) {
+  Fingerprint fingerprint = example({{"cpu_capability", "AVX2"}, {"version", "1"}, {"pid", "77"}});
+  Fingerprint::Entries expected{{"libtorch_version", "2.13.0"},
+                                {"libtorch_build_id", "abc123"},
+                                {"compiler", "clang version 14"},
+                                {"flags", "-O2 -DFAST=1"},
+                                {"link_flags", "-ltorch"},
+                                {"valgrind", "valgrind-3.19.0"},
+                                {"cpu_capability", "AVX2"},
+                                {"worker_version", "1"}};
+  EXPECT_EQ(fingerprint.entries, expected);
+  EXPECT_EQ(fingerprint.get("cpu_capability"), "AVX2");
+  EXPECT_EQ(fingerprint.get("nothing"), "");
+}
+
+TEST(Fingerprint, TheMachineIsNotCompared) {
+  Fingerprint here = example({});
+  Fingerprint there = here;
+  there.machine = {{"kernel", "another"}};
+  EXPECT_EQ(here, there);
+  EXPECT_NE(here, example({{"cpu_capability", "AVX512"}}));
+}
+
+// What this side found is not overwritten by what the worker says.
+TEST(Fingerprint, NamesAreUnique) {
+  Fingerprint fingerprint = example({{"valgrind", "other"}, {"libtorch_version", "2.13.0+cpu"}});
+  EXPECT_EQ(fingerprint.get("valgrind"), "valgrind-3.19.0");
+  EXPECT_EQ(fingerprint.entries.size(), 6u);
+}
+
+TEST(Fingerprint, ThroughJsonAndBack) {
+  Fingerprint fingerprint{{{"b", "2"}, {"a", "quote\" tab\t ü"}}, {{"kernel", "Linux 6"}}};
+  EXPECT_EQ(to_json(fingerprint).dump(),
+            R"({"b":"2","a":"quote\" tab\t ü","machine":{"kernel":"Linux 6"}})");
+  auto back = fingerprint_from_json(to_json(fingerprint));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->entries, fingerprint.entries);
+  EXPECT_EQ(back->machine, fingerprint.machine);
+}
+
+TEST(Fingerprint, ReadsWhatIsNotText) {
+  auto json = nlohmann::ordered_json::parse(R"({"new":[1,2],"machine":"odd","n":3})");
+  auto back = fingerprint_from_json(json);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->entries, (Fingerprint::Entries{{"new", "[1,2]"}, {"n", "3"}}));
+  EXPECT_FALSE(fingerprint_from_json(nlohmann::ordered_json::parse("[1]")));
+}
+
+}  // namespace
+}  // namespace instr

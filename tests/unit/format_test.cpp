@@ -1,0 +1,150 @@
+#include "core/format.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace instr {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+TEST(FormatCount, GroupsThousands) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(123456), "123,456");
+  EXPECT_EQ(format_count(1234567), "1,234,567");
+  EXPECT_EQ(format_count(-1234567), "-1,234,567");
+  EXPECT_EQ(format_count(9007199254740992.0), "9,007,199,254,740,992");
+}
+
+TEST(FormatCount, FractionsHaveOneDecimal) {
+  EXPECT_EQ(format_count(1234.5), "1,234.5");
+  EXPECT_EQ(format_count(0.04), "0.0");
+  EXPECT_EQ(format_count(999.96), "1,000.0");
+}
+
+TEST(FormatCount, NeverClaimsDigitsThatADoubleLacks) {
+  EXPECT_EQ(format_count(1e300), "1.000000e+300");
+  EXPECT_EQ(format_count(std::nan("")), "-");
+  EXPECT_EQ(format_count(std::numeric_limits<double>::infinity()), "-");
+}
+
+TEST(FormatSi, KeepsThreeDigits) {
+  EXPECT_EQ(format_si(0), "0");
+  EXPECT_EQ(format_si(999), "999");
+  EXPECT_EQ(format_si(1000), "1.00 k");
+  EXPECT_EQ(format_si(12345), "12.3 k");
+  EXPECT_EQ(format_si(1234567), "1.23 M");
+  EXPECT_EQ(format_si(999999), "1.00 M");
+  EXPECT_EQ(format_si(-2.5e9), "-2.50 G");
+}
+
+TEST(FormatBytes, InPowersOf1024) {
+  EXPECT_EQ(format_bytes(192), "192 B");
+  EXPECT_EQ(format_bytes(1023), "1,023 B");
+  EXPECT_EQ(format_bytes(1024), "1 KiB");
+  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+  EXPECT_EQ(format_bytes(3.0 * 1024 * 1024 * 1024), "3 GiB");
+}
+
+TEST(FormatDuration, PicksTheUnit) {
+  EXPECT_EQ(format_duration(0), "0 s");
+  EXPECT_EQ(format_duration(0.0412), "0.041 s");
+  EXPECT_EQ(format_duration(0.5), "0.5 s");
+  EXPECT_EQ(format_duration(0.9999), "1.0 s");
+  EXPECT_EQ(format_duration(12.34), "12.3 s");
+  EXPECT_EQ(format_duration(59.96), "1 min 00 s");
+  EXPECT_EQ(format_duration(125), "2 min 05 s");
+  EXPECT_EQ(format_duration(3720), "1 h 02 min");
+  EXPECT_EQ(format_duration(-1), "-");
+}
+
+TEST(FormatPlural, CountsOne) {
+  EXPECT_EQ(format_plural(0, "variant"), "0 variants");
+  EXPECT_EQ(format_plural(1, "variant"), "1 variant");
+  EXPECT_EQ(format_plural(2000, "variant"), "2,000 variants");
+}
+
+TEST(DisplayWidth, CountsColumns) {
+  EXPECT_EQ(display_width("abc"), 3u);
+  EXPECT_EQ(display_width("größe"), 5u);
+  EXPECT_EQ(display_width("矩阵"), 4u);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1u);  // e and a combining acute accent
+  EXPECT_EQ(display_width("🔥"), 2u);
+}
+
+TEST(DisplayWidth, TakesBytesThatAreNotUtf8) {
+  EXPECT_EQ(display_width("\xFF\xFE"), 2u);
+  EXPECT_EQ(display_width("a\xC3"), 2u);          // cut off
+  EXPECT_EQ(display_width("\xC0\x80"), 2u);       // overlong
+  EXPECT_EQ(display_width("\xED\xA0\x80"), 3u);   // a surrogate
+  EXPECT_EQ(display_width("\xF4\x90\x80\x80"), 4u);  // beyond Unicode
+}
+
+TEST(Printable, DisarmsControlCharacters) {
+  EXPECT_EQ(printable("\x1b[31mred"), "\uFFFD[31mred");
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\uFFFDb");
+  EXPECT_EQ(printable("\x7F\xC2\x9B"), "\uFFFD\uFFFD");
+  EXPECT_EQ(printable("\xFF"), "\uFFFD");
+  EXPECT_EQ(printable("\u202Eabc"), "\uFFFDabc");
+  EXPECT_EQ(printable("größe 矩阵"), "größe 矩阵");
+}
+
+TEST(Printable, KeepsLinesOnRequest) {
+  EXPECT_EQ(printable("a\r\nb\tc"), "a b c");
+  EXPECT_EQ(printable("a\r\nb\tc", true), "a\nb       c");
+}
+
+TEST(Shorten, KeepsWhatFits) {
+  EXPECT_EQ(shorten_end("matmul", 6), "matmul");
+  EXPECT_EQ(shorten_middle("matmul", 6), "matmul");
+  EXPECT_EQ(shorten_end("matmul", 0), "");
+  EXPECT_EQ(shorten_middle("matmul", 0), "");
+}
+
+TEST(Shorten, MarksTheCut) {
+  EXPECT_EQ(shorten_end("matmul/mm", 5), "matm…");
+  EXPECT_EQ(shorten_middle("matmul/mm n=64", 9), "matm…n=64");
+  EXPECT_EQ(shorten_middle("matmul", 1), "…");
+}
+
+TEST(Shorten, NeverExceedsTheWidthNorCutsACharacter) {
+  std::string text = "矩阵/größe/e\xCC\x81" "e\xCC\x81/matmul/🔥🔥/n=64";
+  for (std::size_t width = 0; width < 40; ++width) {
+    for (const std::string& cut : {shorten_middle(text, width), shorten_end(text, width)}) {
+      EXPECT_LE(display_width(cut), width) << cut;
+      EXPECT_EQ(printable(cut), cut);
+    }
+  }
+}
+
+TEST(Pad, CountsColumnsNotBytes) {
+  EXPECT_EQ(pad_left("größe", 7), "  größe");
+  EXPECT_EQ(pad_right("矩阵", 5), "矩阵 ");
+  EXPECT_EQ(pad_left("long", 2), "long");
+}
+
+TEST(Wrap, BreaksAtSpaces) {
+  EXPECT_EQ(wrap("one two three", 7), (Lines{"one two", "three"}));
+  EXPECT_EQ(wrap("one two three", 0), (Lines{"one two three"}));
+  EXPECT_EQ(wrap("a\n\nb\n", 10), (Lines{"a", "", "b"}));
+}
+
+TEST(Wrap, KeepsIndentationAndLongWords) {
+  EXPECT_EQ(wrap("  one two", 5), (Lines{"  one", "  two"}));
+  EXPECT_EQ(wrap("at /a/long/path.toml:3", 8), (Lines{"at", "/a/long/path.toml:3"}));
+  // An indentation of most of the width is given up.
+  EXPECT_EQ(wrap("      one two", 8), (Lines{"one two"}));
+}
+
+TEST(Wrap, LeavesNoTrailingSpaces) {
+  EXPECT_EQ(wrap("one   ", 10), (Lines{"one"}));
+  EXPECT_EQ(wrap("one   two   ", 5), (Lines{"one", "two"}));
+  EXPECT_EQ(wrap("     ", 2), (Lines{""}));
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,40 @@
+#include "core/list.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+Variant variant(const std::string& label, const std::string& rest) {
+  Variant made;
+  made.label = label;
+  made.key = label + rest;
+  return made;
+}
+
+TEST(List, OneKeyALine) {
+  std::vector<Variant> variants{variant("b", "/eager"), variant("a", "/eager"), variant("b", "/x")};
+  EXPECT_EQ(list_text(variants), "b/eager\na/eager\nb/x\n");
+  EXPECT_EQ(list_text({}), "");
+  EXPECT_EQ(list_summary(variants), "3 variants of 2 benchmarks\n");
+  EXPECT_EQ(list_summary({variant("a", "")}), "1 variant of 1 benchmark\n");
+}
+
+TEST(DryRun, SaysWhatWouldHappen) {
+  std::vector<PlannedVariant> planned{{variant("a", "/eager"), PlannedStep::kCached, ""},
+                                      {variant("b\x1b", ""), PlannedStep::kCompile, ""},
+                                      {variant("c", ""), PlannedStep::kUnknown, ""},
+                                      {variant("d", ""), PlannedStep::kSkip, "no CUDA"}};
+  EXPECT_EQ(dry_run_text(planned, false),
+            "cached   a/eager\n"
+            "compile  b\uFFFD\n"
+            "measure  c\n"
+            "skip     d  (no CUDA)\n"
+            "\n"
+            "3 would be measured, 1 of them cached, 1 to compile; 1 skipped\n");
+  EXPECT_EQ(dry_run_text({}, false), "\n0 would be measured\n");
+  EXPECT_TRUE(dry_run_text(planned, true).starts_with("\x1b[32mcached\x1b[0m   a/eager\n"));
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,221 @@
+#include "core/progress.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "core/format.h"
+#include "core/process.h"
+
+namespace instr {
+namespace {
+
+Measurement counted(const std::string& key, double ir) {
+  Measurement made;
+  made.variant.key = key;
+  Counted outcome;
+  outcome.metrics = {{"ir", ir}};
+  outcome.steady = true;
+  made.outcome = outcome;
+  made.seconds = 0.04;
+  return made;
+}
+
+Measurement failed(const std::string& key, FailureKind kind, const std::string& message) {
+  Measurement made;
+  made.variant.key = key;
+  made.outcome = Failure{kind, message};
+  return made;
+}
+
+ProgressView view() {
+  ProgressView view;
+  view.total = 95;
+  view.done = 37;
+  view.elapsed = 12.34;
+  view.left = 20.4;
+  view.running = {"matmul/mm/n=64/eager/forward/t1/cpu", "nn/Linear/eager/forward/t1/cpu"};
+  return view;
+}
+
+TEST(ProgressLine, SaysHowFarItIs) {
+  EXPECT_EQ(progress_line(view(), 80, false),
+            "[37/95] 12.3 s, eta 20 s  matmul/mm/n=64/eager/forward/t1/cpu +1");
+}
+
+TEST(ProgressLine, SaysWhatIsKnown) {
+  ProgressView shown;
+  shown.elapsed = 3;
+  shown.phase = "building the worker";
+  EXPECT_EQ(progress_line(shown, 80, false), "3.0 s  building the worker");
+  shown.total = 95;
+  EXPECT_EQ(progress_line(shown, 80, false), "[0/95] 3.0 s  building the worker");
+  shown.failed = 2;
+  shown.elapsed = 125;
+  shown.left = 3700;
+  shown.phase = "";
+  EXPECT_EQ(progress_line(shown, 80, false), "[0/95] 2 failed, 2 min 05 s, eta 1 h 01 min");
+}
+
+TEST(ProgressLine, FitsEveryWidth) {
+  for (std::size_t width = 1; width < 100; ++width) {
+    std::string line = progress_line(view(), width, false);
+    EXPECT_LE(display_width(line), width) << line;
+  }
+  EXPECT_EQ(progress_line(view(), 40, false), "[37/95] 12.3 s, eta 20 s  matmu…1/cpu +1");
+  EXPECT_EQ(progress_line(view(), 28, false), "[37/95] 12.3 s, eta 20 s");
+}
+
+TEST(ProgressLine, DisarmsControlCharacters) {
+  ProgressView shown = view();
+  shown.running = {"a\x1b[2J\nb"};
+  EXPECT_EQ(progress_line(shown, 80, false), "[37/95] 12.3 s, eta 20 s  a\uFFFD[2J b");
+}
+
+TEST(FinishedLine, SaysWhatBecameOfIt) {
+  EXPECT_EQ(finished_line(counted("a/b", 112313)), "a/b  112,313 instructions, 0.04 s");
+  Measurement odd = counted("a", 1);
+  std::get<Counted>(odd.outcome).steady = false;
+  std::get<Counted>(odd.outcome).gated = false;
+  EXPECT_EQ(finished_line(odd), "a  1 instructions, not steady, not gated, 0.04 s");
+  EXPECT_EQ(finished_line(failed("a", FailureKind::kCrashed, "signal 11\nmore")),
+            "a  crashed: signal 11");
+  EXPECT_EQ(finished_line(failed("a", FailureKind::kExited, "")), "a  exited");
+  Measurement skipped;
+  skipped.variant.key = "a";
+  skipped.outcome = Skipped{"no CUDA"};
+  EXPECT_EQ(finished_line(skipped), "a  skipped: no CUDA");
+}
+
+// A pipe that takes what is written and gives it back.
+class Capture {
+ public:
+  Capture() {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    read_ = Fd(ends[0]);
+    write_ = Fd(ends[1]);
+  }
+  int fd() const { return write_.get(); }
+  std::string text() {
+    char buffer[4096];
+    for (ssize_t count; (count = read(read_.get(), buffer, sizeof buffer)) > 0;) {
+      text_.append(buffer, static_cast<std::size_t>(count));
+    }
+    return text_;
+  }
+  void wait_for(const std::string& part) {
+    for (int tries = 0; text().find(part) == std::string::npos; ++tries) {
+      ASSERT_LT(tries, 4000) << "this never came: " << part << "\nbut: " << text_;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+ private:
+  Fd read_;
+  Fd write_;
+  std::string text_;
+};
+
+void use(Progress& progress) {
+  progress.phase("building the worker");
+  progress.expect(2);
+  progress.started("a");
+  progress.finished(counted("a", 5));
+  progress.note("a note");
+  progress.started("b");
+  progress.finished(failed("b", FailureKind::kExited, "status 3"));
+  progress.finish();
+}
+
+TEST(Progress, IsQuietInAPipe) {
+  Capture capture;
+  Progress progress({capture.fd(), {}, Verbosity::kNormal});
+  use(progress);
+  EXPECT_EQ(capture.text(), "a note\n");
+}
+
+TEST(Progress, VerboseHasALineForEach) {
+  Capture capture;
+  Progress progress({capture.fd(), {}, Verbosity::kVerbose});
+  use(progress);
+  EXPECT_EQ(capture.text(),
+            "[1/2] a  5 instructions, 0.04 s\na note\n[2/2] b  exited: status 3\n");
+}
+
+TEST(Progress, QuietSaysNothingOfItself) {
+  Capture capture;
+  Progress progress({capture.fd(), {true, false, true, 80}, Verbosity::kQuiet});
+  use(progress);
+  progress.print(capture.fd(), "asked for\n");
+  EXPECT_EQ(capture.text(), "asked for\n");
+}
+
+TEST(Progress, DrawsAndErasesTheLiveLine) {
+  Capture capture;
+  {
+    Progress progress({capture.fd(), {true, false, true, 60}, Verbosity::kNormal});
+    progress.phase("building the worker");
+    capture.wait_for("building the worker\x1b[K");
+    progress.expect(2);
+    progress.started("a");
+    progress.finished(counted("a", 5));
+    progress.started("b");
+    capture.wait_for("[1/2] ");
+    capture.wait_for("  b\x1b[K");
+    progress.note("a note");
+    EXPECT_NE(capture.text().find("\r\x1b[Ka note\n"), std::string::npos);
+    progress.finished(failed("b", FailureKind::kExited, ""));
+    capture.wait_for("[2/2] 1 failed");
+  }
+  EXPECT_TRUE(capture.text().ends_with("\r\x1b[K"));
+}
+
+TEST(Progress, DrawsNothingWhereThereIsNothingToSay) {
+  Capture capture;
+  Progress progress({capture.fd(), {true, false, true, 60}, Verbosity::kNormal});
+  progress.started("a");
+  capture.wait_for("  a\x1b[K");
+  progress.finished(counted("a", 1));
+  capture.wait_for("a\x1b[K\r\x1b[K");
+  progress.phase("next");
+  capture.wait_for("next\x1b[K");
+  EXPECT_EQ(capture.text().find("\r0.0 s\x1b[K"), std::string::npos);
+}
+
+TEST(Progress, DrawsNothingAfterTheEnd) {
+  Capture capture;
+  Progress progress({capture.fd(), {true, false, true, 60}, Verbosity::kVerbose});
+  progress.phase("phase");
+  capture.wait_for("phase\x1b[K");
+  progress.finish();
+  std::string before = capture.text();
+  progress.finished(counted("late", 1));
+  progress.finish();
+  EXPECT_EQ(capture.text(), before);
+}
+
+TEST(Progress, ManyThreads) {
+  Capture capture;
+  Progress progress({capture.fd(), {}, Verbosity::kVerbose});
+  progress.expect(80);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&progress] {
+        for (int i = 0; i < 20; ++i) {
+          progress.started("key");
+          progress.finished(counted("key", 1));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(wrap(capture.text(), 0).size(), 80u);
+  EXPECT_NE(capture.text().find("[80/80] key  1 instructions, 0.04 s\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,443 @@
+#include "core/results.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "core/gzip.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder that goes with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "results_test.XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+ResultsHeader header() {
+  return make_results_header({{{"libtorch_version", "2.13.0"}}, {{"kernel", "Linux"}}},
+                             {"instr_bench", "--filter=a b"});
+}
+
+Measurement counted(const std::string& key, double ir) {
+  Measurement measurement;
+  Variant& variant = measurement.variant;
+  variant.key = key;
+  variant.label = "matmul/mm";
+  variant.params = {{"n", "64"}, {"kind", "a \"b\""}};
+  variant.runtime = Runtime::kTorchScript;
+  variant.autograd = Autograd::kForwardBackward;
+  variant.threads = 2;
+  variant.device = "cuda";
+  variant.limits = {{"ir", "0.5%"}};
+  Counted outcome;
+  outcome.metrics = {{"ir", ir}, {"allocs", 3}, {"alloc_bytes", 192.5}, {"peak_bytes", 128}};
+  outcome.iterations = 20;
+  outcome.warmup = 10;
+  outcome.steady = true;
+  outcome.first_block_ir = ir;
+  outcome.second_block_ir = ir + 0.25;
+  outcome.gated = false;
+  outcome.functions = {{"at::mm(\"x\")", "libtorch_cpu.so", 1200.5}, {"malloc", "worker", 40}};
+  outcome.profile = "profiles/x.out";
+  measurement.outcome = outcome;
+  measurement.seconds = 0.041;
+  return measurement;
+}
+
+Measurement failed(const std::string& key, FailureKind kind, const std::string& message) {
+  Measurement measurement;
+  measurement.variant.key = key;
+  measurement.outcome = Failure{kind, message};
+  return measurement;
+}
+
+void expect_same(const Variant& a, const Variant& b) {
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(a.label, b.label);
+  EXPECT_EQ(a.params, b.params);
+  EXPECT_EQ(a.runtime, b.runtime);
+  EXPECT_EQ(a.autograd, b.autograd);
+  EXPECT_EQ(a.threads, b.threads);
+  EXPECT_EQ(a.device, b.device);
+  EXPECT_EQ(a.limits, b.limits);
+}
+
+void expect_same(const Counted& a, const Counted& b) {
+  EXPECT_EQ(a.metrics, b.metrics);
+  EXPECT_EQ(a.iterations, b.iterations);
+  EXPECT_EQ(a.warmup, b.warmup);
+  EXPECT_EQ(a.steady, b.steady);
+  EXPECT_EQ(a.first_block_ir, b.first_block_ir);
+  EXPECT_EQ(a.second_block_ir, b.second_block_ir);
+  EXPECT_EQ(a.gated, b.gated);
+  EXPECT_EQ(a.profile, b.profile);
+}
+
+std::string document(const std::vector<std::string>& lines) {
+  std::string text = to_line(to_json(header())) + "\n";
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::string error_of(const std::string& bytes) {
+  auto results = parse_results(bytes, "r.jsonl");
+  return results ? "no error" : to_string(results.error());
+}
+
+TEST(ResultsLine, HasTheNamesOfTheContract) {
+  auto json = to_json(counted("k", 1234));
+  EXPECT_EQ(json.dump(),
+            R"({"key":"k","label":"matmul/mm","params":{"n":"64","kind":"a \"b\""},)"
+            R"("runtime":"torchscript","autograd":"forward_backward","threads":2,"device":"cuda",)"
+            R"("outcome":"counted","metrics":{"alloc_bytes":192.5,"allocs":3,"ir":1234,)"
+            R"("peak_bytes":128},"iterations":20,"warmup":10,"steady":true,)"
+            R"("blocks":[1234,1234.25],"gated":false,"profile":"profiles/x.out",)"
+            R"("seconds":0.041,"limits":{"ir":"0.5%"}})");
+}
+
+TEST(ResultsLine, FailuresAndSkips) {
+  auto json = to_json(failed("k", FailureKind::kCrashed, "signal 11"));
+  EXPECT_EQ(json["outcome"], "failed");
+  EXPECT_EQ(json["failure"].dump(), R"({"kind":"crashed","message":"signal 11"})");
+  EXPECT_FALSE(json.contains("metrics"));
+  json = to_json(failed("k", FailureKind::kUnsupported, "no CUDA"));
+  EXPECT_EQ(json["outcome"], "skipped");
+  EXPECT_EQ(json["reason"], "no CUDA");
+}
+
+TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
+  Measurement measurement = counted("k", std::numeric_limits<double>::quiet_NaN());
+  EXPECT_TRUE(to_json(measurement)["metrics"]["ir"].is_null());
+  auto back = parse_results(document({to_line(to_json(measurement))}), "r");
+  ASSERT_TRUE(back);
+  EXPECT_FALSE(std::get<Counted>(back->measurements[0].outcome).metrics.contains("ir"));
+}
+
+TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
+  std::string line = to_line(to_json(failed("k\n\t\"\x01", FailureKind::kExited, "bad \xFF byte")));
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  auto back = parse_results(document({line}), "r");
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->measurements[0].variant.key, "k\n\t\"\x01");
+  EXPECT_EQ(std::get<Failure>(back->measurements[0].outcome).message, "bad \uFFFD byte");
+}
+
+TEST(Results, ThroughTheFileAndBack) {
+  Folder folder;
+  std::vector<Measurement> written{counted("matmul/mm/n=64/eager", 1234567.125),
+                                   counted("odd \"key\"\t\n/größe/矩阵", 5),
+                                   failed("b", FailureKind::kCompileError, "line 1\nline 2")};
+  written.push_back({});
+  written.back().variant.key = "c";
+  written.back().outcome = Skipped{"needs LibTorch >=2.0"};
+  {
+    auto writer = ResultsWriter::create(folder / "r.jsonl", header());
+    ASSERT_TRUE(writer) << to_string(writer.error());
+    for (const Measurement& measurement : written) ASSERT_TRUE(writer->append(measurement));
+    ASSERT_TRUE(writer->finish());
+  }
+  auto results = read_results(folder / "r.jsonl");
+  ASSERT_TRUE(results) << to_string(results.error());
+  EXPECT_FALSE(results->torn);
+  EXPECT_EQ(results->header.command, header().command);
+  EXPECT_EQ(results->header.fingerprint, header().fingerprint);
+  EXPECT_EQ(results->header.version, header().version);
+  EXPECT_EQ(results->header.started.size(), std::string("2024-05-01T12:00:00Z").size());
+  ASSERT_EQ(results->measurements.size(), written.size());
+  for (std::size_t i = 0; i < 2; ++i) {
+    expect_same(results->measurements[i].variant, written[i].variant);
+    expect_same(std::get<Counted>(results->measurements[i].outcome),
+                std::get<Counted>(written[i].outcome));
+    EXPECT_EQ(results->measurements[i].seconds, written[i].seconds);
+  }
+  EXPECT_EQ(std::get<Failure>(results->measurements[2].outcome).kind, FailureKind::kCompileError);
+  EXPECT_EQ(std::get<Failure>(results->measurements[2].outcome).message, "line 1\nline 2");
+  EXPECT_EQ(std::get<Skipped>(results->measurements[3].outcome).reason, "needs LibTorch >=2.0");
+}
+
+TEST(Results, EachLineIsThereAtOnce) {
+  Folder folder;
+  auto writer = ResultsWriter::create(folder / "r.jsonl", header());
+  ASSERT_TRUE(writer);
+  EXPECT_EQ(read_results(folder / "r.jsonl")->measurements.size(), 0u);
+  ASSERT_TRUE(writer->append(counted("a", 1)));
+  EXPECT_EQ(read_results(folder / "r.jsonl")->measurements.size(), 1u);
+  EXPECT_EQ(read_functions(folder / "r.jsonl")->size(), 1u);
+}
+
+TEST(Results, FunctionsAreBeside) {
+  Folder folder;
+  auto writer = ResultsWriter::create(folder / "r.jsonl", header());
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->append(counted("a", 1)));
+  ASSERT_TRUE(writer->append(failed("b", FailureKind::kExited, "")));
+  ASSERT_TRUE(writer->append(counted("c\n", 1)));
+  auto functions = read_functions(folder / "r.jsonl");
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  ASSERT_EQ(functions->size(), 2u);
+  const auto& costs = functions->at("c\n");
+  ASSERT_EQ(costs.size(), 2u);
+  EXPECT_EQ(costs[0].function, "at::mm(\"x\")");
+  EXPECT_EQ(costs[0].object, "libtorch_cpu.so");
+  EXPECT_EQ(costs[0].ir, 1200.5);
+  EXPECT_EQ(costs[1].function, "malloc");
+}
+
+TEST(Results, FunctionsCutOffByAKill) {
+  Folder folder;
+  {
+    auto writer = ResultsWriter::create(folder / "r.jsonl", header());
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(writer->append(counted("a", 1)));
+    ASSERT_TRUE(writer->append(counted("b", 1)));
+  }
+  fs::path file = functions_path(folder / "r.jsonl");
+  fs::resize_file(file, fs::file_size(file) - 20);
+  auto functions = read_functions(folder / "r.jsonl");
+  ASSERT_TRUE(functions);
+  EXPECT_TRUE(functions->contains("a"));
+  EXPECT_FALSE(functions->contains("b"));
+  EXPECT_TRUE(read_functions(folder / "none.jsonl")->empty());
+  std::ofstream(functions_path(folder / "bad")) << "not gzip";
+  EXPECT_FALSE(read_functions(folder / "bad"));
+}
+
+TEST(Results, AnExistingFileIsReplaced) {
+  Folder folder;
+  fs::path file = folder / "r.jsonl";
+  {
+    auto writer = ResultsWriter::create(file, header());
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE(writer->append(counted("old", 1)));
+  }
+  auto writer = ResultsWriter::create(file, header());
+  ASSERT_TRUE(writer);
+  EXPECT_TRUE(read_results(file)->measurements.empty());
+  EXPECT_TRUE(read_functions(file)->empty());
+  // Nothing is left lying about.
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
+}
+
+TEST(Results, ALinkStaysALink) {
+  Folder folder;
+  std::ofstream(folder / "real.jsonl") << "old";
+  fs::create_symlink(folder / "real.jsonl", folder / "link.jsonl");
+  ASSERT_TRUE(ResultsWriter::create(folder / "link.jsonl", header()));
+  EXPECT_TRUE(fs::is_symlink(folder / "link.jsonl"));
+  EXPECT_TRUE(read_results(folder / "real.jsonl"));
+}
+
+TEST(Results, ManyThreadsWriteWholeLines) {
+  Folder folder;
+  auto writer = ResultsWriter::create(folder / "r.jsonl", header());
+  ASSERT_TRUE(writer);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&writer, t] {
+        for (int i = 0; i < 50; ++i) {
+          EXPECT_TRUE(writer->append(counted(std::to_string(t) + "/" + std::to_string(i), i)));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(read_results(folder / "r.jsonl")->measurements.size(), 200u);
+  EXPECT_EQ(read_functions(folder / "r.jsonl")->size(), 200u);
+}
+
+TEST(ResultsWriter, SaysWhereItCannotWrite) {
+  Folder folder;
+  auto writer = ResultsWriter::create(folder / "no/such/r.jsonl", header());
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(to_string(writer.error()),
+            (folder / "no/such/r.jsonl").string() +
+                ": cannot write: No such file or directory: name a file in a folder that exists "
+                "and that you may write to");
+  EXPECT_FALSE(ResultsWriter::create(folder.path(), header()));
+  auto full = ResultsWriter::create("/dev/full", header());
+  ASSERT_FALSE(full);
+  EXPECT_EQ(to_string(full.error()),
+            "/dev/full: cannot write: No space left on device: free some space, or name another "
+            "--output");
+}
+
+// Lets no file grow beyond `bytes`, as a full disk would.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit now = before_;
+    now.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~SizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
+  Folder folder;
+  fs::path file = folder / "r.jsonl";
+  auto writer = ResultsWriter::create(file, header());
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->append(counted("a", 1)));
+  std::string before = read(file);
+  {
+    SizeLimit limit(before.size() + 25);
+    EXPECT_FALSE(writer->append(counted("b", 2)));
+    // No half of a line stays, so that what follows is not spoilt.
+    EXPECT_EQ(read(file), before);
+    EXPECT_FALSE(writer->append(counted("c", 3)));
+    auto finished = writer->finish();
+    ASSERT_FALSE(finished);
+    EXPECT_NE(finished.error().what.find("2 measurements are not in the file"), std::string::npos);
+  }
+  ASSERT_TRUE(writer->append(counted("d", 4)));
+  EXPECT_TRUE(writer->finish());
+  auto results = read_results(file);
+  ASSERT_TRUE(results) << to_string(results.error());
+  ASSERT_EQ(results->measurements.size(), 4u);
+  EXPECT_EQ(results->measurements[2].variant.key, "c");
+  EXPECT_EQ(read_functions(file)->size(), 4u);
+}
+
+TEST(ResultsReader, ToleratesATornLastLine) {
+  std::string whole = document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
+  std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
+  for (std::size_t size = last + 1; size + 1 < whole.size(); ++size) {
+    auto results = parse_results(whole.substr(0, size), "r");
+    ASSERT_TRUE(results) << size;
+    EXPECT_TRUE(results->torn);
+    EXPECT_EQ(results->measurements.size(), 1u);
+  }
+  // Only the newline is missing.
+  auto results = parse_results(whole.substr(0, whole.size() - 1), "r");
+  ASSERT_TRUE(results);
+  EXPECT_FALSE(results->torn);
+  EXPECT_EQ(results->measurements.size(), 2u);
+}
+
+TEST(ResultsReader, NamesTheLineThatCannotBeRead) {
+  std::string good = to_line(to_json(counted("a", 1)));
+  EXPECT_EQ(error_of(document({good, "{\"key\":", good})),
+            "r.jsonl:3: this line is not a JSON object: remove the line, or measure again");
+  EXPECT_EQ(error_of(document({good, "[1]"})),
+            "r.jsonl:3: this line is not a JSON object: remove the line, or measure again");
+  EXPECT_EQ(error_of(document({"{\"key\":\"a\",\"outcome\":\"guessed\"}"})),
+            "r.jsonl:2: a measurement without a key or a known outcome: remove the line, or "
+            "measure again");
+  EXPECT_EQ(error_of(document({"{\"outcome\":\"counted\"}"})),
+            "r.jsonl:2: a measurement without a key or a known outcome: remove the line, or "
+            "measure again");
+}
+
+TEST(ResultsReader, RefusesOtherFilesAndNewerSchemas) {
+  std::string not_results =
+      "r.jsonl:1: this is not a results file of instr_bench: name a file that instr_bench "
+      "--output=FILE wrote";
+  EXPECT_EQ(error_of(""), "r.jsonl:1: the results file is empty: measure again");
+  EXPECT_EQ(error_of("hello\n"), not_results);
+  EXPECT_EQ(error_of("{}\n"), not_results);
+  EXPECT_EQ(error_of("{\"schema\":\"one\"}\n"), not_results);
+  EXPECT_EQ(error_of(std::string("\x7F" "ELF\0\0", 6)), not_results);
+  EXPECT_EQ(error_of("{\"schema\":2,\"version\":\"9.1\"}\n"),
+            "r.jsonl:1: results of schema 2, written by instr_bench 9.1; this one reads up to 1: "
+            "use a newer instr_bench, or measure again with this one");
+  EXPECT_NE(error_of("{\"schema\":99999999999999999999}\n"), "no error");
+  EXPECT_NE(error_of("{\"schema\":-5}\n"), "no error");
+}
+
+TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
+  auto results = parse_results(
+      "{\"schema\":1,\"new\":{\"deep\":[1]}}\n\n"
+      "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5,\"new\":\"x\"},\"more\":[]}\n"
+      "{\"key\":\"b\",\"outcome\":\"failed\",\"failure\":{\"kind\":\"novel\",\"message\":\"m\"}}\n"
+      "{\"key\":\"c\",\"outcome\":\"timed\"}\n",
+      "r");
+  ASSERT_TRUE(results) << to_string(results.error());
+  ASSERT_EQ(results->measurements.size(), 3u);
+  EXPECT_EQ(std::get<Counted>(results->measurements[0].outcome).metrics,
+            (std::map<std::string, double>{{"ir", 5}}));
+  EXPECT_EQ(std::get<Failure>(results->measurements[1].outcome).message, "novel: m");
+  EXPECT_TRUE(std::holds_alternative<Skipped>(results->measurements[2].outcome));
+}
+
+// Values of other types than ours, and numbers beyond any range.
+TEST(ResultsReader, TakesWrongTypesAsMissing) {
+  auto results = parse_results(
+      "{\"schema\":1,\"command\":5,\"started\":[],\"fingerprint\":{\"a\":null}}\n"
+      "{\"key\":\"a\",\"label\":3,\"params\":[1],\"runtime\":{},\"threads\":1e300,\"device\":null,"
+      "\"outcome\":\"counted\",\"metrics\":[],\"iterations\":-4,\"steady\":\"yes\","
+      "\"blocks\":[\"x\"],\"gated\":0,\"seconds\":\"long\",\"limits\":7}\n"
+      "{\"key\":\"b\",\"threads\":99999999999,\"outcome\":\"failed\",\"failure\":[]}\n",
+      "r");
+  ASSERT_TRUE(results) << to_string(results.error());
+  const Measurement& first = results->measurements[0];
+  EXPECT_EQ(first.variant.threads, 1);
+  EXPECT_EQ(first.variant.device, "cpu");
+  EXPECT_EQ(std::get<Counted>(first.outcome).iterations, 0u);
+  EXPECT_EQ(first.seconds, 0);
+  EXPECT_EQ(results->measurements[1].variant.threads, 1);
+}
+
+// Every single byte changed, and deep nesting: an error or results, never a crash.
+TEST(ResultsReader, SurvivesGarbage) {
+  std::string whole = document({to_line(to_json(counted("a", 1)))});
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (char c : {'\0', '"', '9'}) {
+      std::string changed = whole;
+      changed[i] = c;
+      auto results = parse_results(changed, "r");
+      if (results) {
+        EXPECT_LE(results->measurements.size(), 1u);
+      }
+    }
+  }
+  EXPECT_NE(error_of(document({std::string(100'000, '[')})), "no error");
+}
+
+TEST(ResultsReader, FilesThatAreNotThere) {
+  Folder folder;
+  auto results = read_results(folder / "none.jsonl");
+  ASSERT_FALSE(results);
+  EXPECT_EQ(to_string(results.error()), (folder / "none.jsonl").string() +
+                                            ": there is no such file: name a file that "
+                                            "instr_bench wrote");
+  EXPECT_FALSE(read_results(folder.path()));
+}
+
+}  // namespace
+}  // namespace instr
