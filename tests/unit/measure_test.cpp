@@ -1,0 +1,181 @@
+#include "core/measure.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <set>
+
+namespace instr {
+namespace {
+
+wire::Message measured() {
+  return {"measured",
+          {{"iterations", "100"},
+           {"warmup", "10"},
+           {"steady", "1"},
+           {"blocks", "2"},
+           {"ir_1", "631229"},
+           {"ir_2", "631229"},
+           {"empty_ir", "229"},
+           {"allocs_1", "400"},
+           {"allocs_2", "400"},
+           {"alloc_bytes_1", "36800"},
+           {"alloc_bytes_2", "36800"},
+           {"peak_bytes", "368"},
+           {"profile", "/tmp/x"}}};
+}
+
+Profile profile() {
+  Profile profile;
+  profile.events = {"Dr", "Ir"};
+  profile.functions = {{"f", "/usr/lib/a.so", {9, 100}},
+                       {"g", "/usr/lib/a.so", {9, 700}},
+                       {"f", "/opt/lib/a.so", {9, 250}},
+                       {"f", "/usr/lib/b.so", {9, 100}},
+                       {"idle", "/usr/lib/b.so", {9, 0}}};
+  return profile;
+}
+
+const Failure& failure(const Outcome& outcome) { return std::get<Failure>(outcome); }
+
+TEST(OutcomeOf, CountsAreForEachIterationNetOfTheEmptyLoop) {
+  auto outcome = outcome_of(measured(), {}, nullptr);
+  const auto& counted = std::get<Counted>(outcome);
+  EXPECT_EQ(counted.metrics,
+            (std::map<std::string, double>{
+                {"ir", 6310}, {"allocs", 4}, {"alloc_bytes", 368}, {"peak_bytes", 368}}));
+  EXPECT_EQ(counted.iterations, 100U);
+  EXPECT_EQ(counted.warmup, 10U);
+  EXPECT_TRUE(counted.steady);
+  EXPECT_TRUE(counted.gated);
+  EXPECT_EQ(counted.first_block_ir, 6310);
+  EXPECT_EQ(counted.second_block_ir, 6310);
+  EXPECT_TRUE(counted.functions.empty());
+}
+
+TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
+  auto reply = measured();
+  reply.fields["ir_1"] = "631329";
+  const auto counted = std::get<Counted>(outcome_of(reply, {}, nullptr));
+  EXPECT_FALSE(counted.steady);
+  EXPECT_EQ(counted.first_block_ir, 6311);
+  EXPECT_EQ(counted.metrics.at("ir"), 6310);
+}
+
+TEST(OutcomeOf, ACountMayBeBelowTheEmptyLoops) {
+  auto reply = measured();
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "129";
+  const auto counted = std::get<Counted>(outcome_of(reply, {}, nullptr));
+  EXPECT_EQ(counted.metrics.at("ir"), -1);
+}
+
+TEST(OutcomeOf, MoreThanOneThreadIsNotGated) {
+  Variant variant;
+  variant.threads = 2;
+  EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
+}
+
+TEST(OutcomeOf, EachFailureKindComesThrough) {
+  for (auto kind : {FailureKind::kCrashed, FailureKind::kAborted, FailureKind::kExited,
+                    FailureKind::kException, FailureKind::kTimedOut, FailureKind::kOutOfMemory,
+                    FailureKind::kNoProfile, FailureKind::kDefinitionError}) {
+    wire::Message reply{"failed", {{"kind", to_string(kind)}, {"message", "words"}}};
+    auto outcome = outcome_of(reply, {}, nullptr);
+    EXPECT_EQ(failure(outcome).kind, kind);
+    EXPECT_EQ(failure(outcome).message, "words");
+  }
+}
+
+TEST(OutcomeOf, UnsupportedIsSkippedWithTheReason) {
+  wire::Message reply{"failed", {{"kind", "unsupported"}, {"message", "no such device"}}};
+  EXPECT_EQ(std::get<Skipped>(outcome_of(reply, {}, nullptr)).reason, "no such device");
+}
+
+TEST(OutcomeOf, AReplyThatMakesNoSenseIsALostWorker) {
+  for (const char* field : {"iterations", "ir_1", "ir_2", "empty_ir"}) {
+    auto reply = measured();
+    for (const char* value : {"", "-1", "1.5", "99999999999999999999", "12x"}) {
+      reply.fields[field] = value;
+      EXPECT_EQ(failure(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost)
+          << field << "=" << value;
+    }
+    reply.fields.erase(field);
+    EXPECT_EQ(failure(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost) << field;
+  }
+  auto reply = measured();
+  reply.fields["iterations"] = "0";
+  EXPECT_EQ(failure(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost);
+  EXPECT_EQ(failure(outcome_of({"bye", {}}, {}, nullptr)).kind, FailureKind::kWorkerLost);
+  auto unknown = outcome_of({"failed", {{"kind", "tired"}, {"message", "m"}}}, {}, nullptr);
+  EXPECT_EQ(failure(unknown).kind, FailureKind::kWorkerLost);
+  EXPECT_NE(failure(unknown).message.find("tired"), std::string::npos);
+}
+
+TEST(FunctionsOf, AreSortedByCostAndJoinedByObjectName) {
+  auto functions = functions_of(profile(), 50);
+  ASSERT_EQ(functions.size(), 3U);
+  EXPECT_EQ(functions[0].function, "g");
+  EXPECT_EQ(functions[0].object, "a.so");
+  EXPECT_EQ(functions[0].ir, 14);
+  EXPECT_EQ(functions[1].function, "f");
+  EXPECT_EQ(functions[1].object, "a.so");
+  EXPECT_EQ(functions[1].ir, 7);
+  EXPECT_EQ(functions[2].object, "b.so");
+  EXPECT_EQ(functions[2].ir, 2);
+}
+
+TEST(FunctionsOf, GoWithTheCount) {
+  auto given = profile();
+  EXPECT_EQ(std::get<Counted>(outcome_of(measured(), {}, &given)).functions.size(), 3U);
+}
+
+TEST(FunctionsOf, AreNoneWithoutInstructionCounts) {
+  auto other = profile();
+  other.events = {"Dr", "Dw"};
+  EXPECT_TRUE(functions_of(other, 50).empty());
+}
+
+TEST(FailureOfStatus, TellsSignalsAndExitsApart) {
+  EXPECT_EQ(failure_of_status(SIGABRT)->kind, FailureKind::kAborted);
+  EXPECT_EQ(failure_of_status(SIGSEGV)->kind, FailureKind::kCrashed);
+  EXPECT_EQ(failure_of_status(3 << 8)->kind, FailureKind::kExited);
+  EXPECT_NE(failure_of_status(3 << 8)->message.find("3"), std::string::npos);
+  EXPECT_FALSE(failure_of_status(SIGKILL));
+}
+
+TEST(ProfileFileName, ReadsLikeTheKey) {
+  EXPECT_EQ(profile_file_name("matmul/mm/n=64/eager/forward_backward/t1/cpu"),
+            "matmul.mm.n=64.eager.forward_backward.t1.cpu.callgrind.out");
+}
+
+TEST(ProfileFileName, IsNeverTheSameForTwoKeys) {
+  const std::string long_key(500, 'x');
+  const std::vector<std::string> keys{"a/b",  "a.b", "a b",        "a:b",          "a_b", "a\nb", "..",
+                                      "../x", ".",   "/etc/passwd", long_key, long_key + "y"};
+  std::set<std::string> names;
+  for (const auto& key : keys) {
+    auto name = profile_file_name(key);
+    EXPECT_EQ(name.find('/'), std::string::npos) << name;
+    EXPECT_LE(name.size(), 255U);
+    names.insert(name);
+  }
+  EXPECT_EQ(names.size(), keys.size());
+}
+
+TEST(FailureKind, NamesAreThoseOfTheResultsFileAndGoBothWays) {
+  const std::pair<FailureKind, const char*> all[] = {
+      {FailureKind::kCompileError, "compile_error"}, {FailureKind::kDefinitionError, "definition_error"},
+      {FailureKind::kCrashed, "crashed"},            {FailureKind::kAborted, "aborted"},
+      {FailureKind::kExited, "exited"},              {FailureKind::kException, "exception"},
+      {FailureKind::kTimedOut, "timed_out"},         {FailureKind::kOutOfMemory, "out_of_memory"},
+      {FailureKind::kWorkerLost, "worker_lost"},     {FailureKind::kNoProfile, "no_profile"},
+      {FailureKind::kUnsupported, "unsupported"}};
+  for (const auto& [kind, name] : all) {
+    EXPECT_STREQ(to_string(kind), name);
+    EXPECT_EQ(failure_kind_from(name), kind);
+  }
+  EXPECT_FALSE(failure_kind_from("no such kind"));
+}
+
+}  // namespace
+}  // namespace instr

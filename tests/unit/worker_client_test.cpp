@@ -1,0 +1,172 @@
+#include "core/worker_client.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <thread>
+
+namespace instr {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A worker's end of the socket.
+struct Peer {
+  Fd socket;
+
+  std::string read_line(Fd* passed = nullptr) {
+    std::string line;
+    while (!line.ends_with('\n')) {
+      char byte = 0;
+      alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+      iovec piece{&byte, 1};
+      msghdr header{};
+      header.msg_iov = &piece;
+      header.msg_iovlen = 1;
+      header.msg_control = control;
+      header.msg_controllen = sizeof control;
+      if (::recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC) <= 0) return line;
+      if (cmsghdr* rights = CMSG_FIRSTHDR(&header); rights != nullptr && passed != nullptr) {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+        *passed = Fd(fd);
+      }
+      line += byte;
+    }
+    return line;
+  }
+
+  void say(std::string_view text) {
+    ASSERT_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+};
+
+class LinkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto ends = Link::make();
+    ASSERT_TRUE(ends);
+    link_ = std::make_unique<Link>(std::move(ends->first));
+    peer_.socket = std::move(ends->second);
+  }
+
+  std::unique_ptr<Link> link_;
+  Peer peer_;
+};
+
+TEST_F(LinkTest, ARequestGetsItsReply) {
+  std::jthread worker([&] {
+    EXPECT_EQ(peer_.read_line(), "load\tpath=/a%09b\n");
+    peer_.say("loa");
+    std::this_thread::sleep_for(5ms);
+    peer_.say("ded\tx=1%0A\n");
+  });
+  auto reply = link_->request({"load", {{"path", "/a\tb"}}}, 60s);
+  ASSERT_TRUE(reply) << to_string(reply.error());
+  EXPECT_EQ(reply->verb, "loaded");
+  EXPECT_EQ(reply->get("x"), "1\n");
+}
+
+TEST_F(LinkTest, TwoMessagesInOnePieceAreTwoMessages) {
+  peer_.say("hello\tabi=1\nmore\n");
+  auto first = link_->receive(60s);
+  auto second = link_->receive(60s);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->verb, "hello");
+  EXPECT_EQ(second->verb, "more");
+}
+
+TEST_F(LinkTest, BigMessagesPassBothWays) {
+  const std::string big(400'000, 'x');
+  std::jthread worker([&] {
+    EXPECT_EQ(peer_.read_line().size(), big.size() + std::strlen("a\tb=\n"));
+    std::string reply = "c\td=" + big + "\n";
+    std::string_view left = reply;
+    while (!left.empty()) {
+      auto sent = ::send(peer_.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
+      ASSERT_GT(sent, 0);
+      left.remove_prefix(static_cast<std::size_t>(sent));
+    }
+  });
+  auto reply = link_->request({"a", {{"b", big}}}, 60s);
+  ASSERT_TRUE(reply) << to_string(reply.error());
+  EXPECT_EQ(reply->get("d"), big);
+}
+
+TEST_F(LinkTest, ADescriptorGoesAlong) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  Fd from(ends[0]), to(ends[1]);
+  std::jthread worker([&] {
+    Fd passed;
+    EXPECT_EQ(peer_.read_line(&passed), "fork\n");
+    ASSERT_TRUE(passed);
+    EXPECT_EQ(::write(passed.get(), "!", 1), 1);
+    peer_.say("forked\tpid=1\n");
+  });
+  ASSERT_TRUE(link_->request({"fork", {}}, 60s, to.get()));
+  char byte = 0;
+  EXPECT_EQ(::read(from.get(), &byte, 1), 1);
+  EXPECT_EQ(byte, '!');
+}
+
+TEST_F(LinkTest, SilenceIsATimeOut) {
+  auto reply = link_->request({"load", {}}, 20ms);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error(), Loss::kTimedOut);
+}
+
+TEST_F(LinkTest, ADeadWorkerIsNoticedWhetherBeforeOrDuringARequest) {
+  std::jthread worker([&] {
+    peer_.read_line();
+    peer_.say("half a mess");
+    peer_.socket.reset();
+  });
+  auto reply = link_->request({"load", {}}, 60s);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error(), Loss::kClosed);
+  reply = link_->request({"load", {}}, 60s);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error(), Loss::kClosed);
+}
+
+TEST_F(LinkTest, WhatIsNoMessageIsGarbled) {
+  for (const char* line : {"\n", "verb\tno-equals\n", "verb\tx=%zz\n"}) {
+    peer_.say(line);
+    auto reply = link_->receive(60s);
+    ASSERT_FALSE(reply) << line;
+    EXPECT_EQ(reply.error(), Loss::kGarbled);
+  }
+}
+
+TEST_F(LinkTest, HangingUpStillGetsTheAnswer) {
+  std::jthread worker([&] {
+    EXPECT_EQ(peer_.read_line(), "measure\n");
+    char byte = 0;
+    EXPECT_EQ(::recv(peer_.socket.get(), &byte, 1, 0), 0);  // the end of the stream
+    peer_.say("measured\n");
+  });
+  std::jthread caller([&] {
+    auto reply = link_->request({"measure", {}}, 60s);
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->verb, "measured");
+  });
+  std::this_thread::sleep_for(20ms);
+  link_->hang_up();
+}
+
+TEST_F(LinkTest, AbortEndsAWaitingRequest) {
+  std::jthread caller([&] {
+    auto reply = link_->request({"measure", {}}, 60s);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error(), Loss::kClosed);
+  });
+  EXPECT_EQ(peer_.read_line(), "measure\n");
+  link_->abort();
+}
+
+}  // namespace
+}  // namespace instr
