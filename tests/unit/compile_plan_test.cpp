@@ -1,0 +1,88 @@
+#include "core/compile_plan.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+Variant variant(const std::string& stmt) {
+  Variant result;
+  result.key = stmt;
+  result.stmt = Text{stmt, {"a.toml", 1, 1}};
+  return result;
+}
+
+std::vector<std::size_t> sizes(const std::vector<SnippetGroup>& groups) {
+  std::vector<std::size_t> result;
+  for (const auto& group : groups) result.push_back(group.snippets.size());
+  return result;
+}
+
+std::vector<std::size_t> unit_sizes(const std::vector<Variant>& variants, int jobs) {
+  std::vector<std::size_t> result;
+  for (const auto& unit : cut_units(group_snippets(variants), jobs)) result.push_back(unit.size());
+  return result;
+}
+
+std::vector<Variant> many(int count) {
+  std::vector<Variant> result;
+  for (int i = 0; i < count; ++i) result.push_back(variant("f(" + std::to_string(i) + ");"));
+  return result;
+}
+
+TEST(GroupSnippets, LetsEqualCodeShareAFunction) {
+  Variant two_threads = variant("f();");
+  two_threads.key = "t2";
+  two_threads.threads = 2;
+  const auto groups = group_snippets({variant("f();"), variant("g();"), two_threads});
+  ASSERT_EQ(sizes(groups), (std::vector<std::size_t>{2}));
+  ASSERT_EQ(groups[0].snippets[0].variants.size(), 2u);
+  EXPECT_EQ(groups[0].snippets[0].variants[1].key, "t2");
+}
+
+TEST(GroupSnippets, KeepsApartWhatCannotShareAUnit) {
+  Variant global = variant("g();");
+  global.global_setup = Text{"#include <numeric>\nint g();", {}};
+  Variant same_global = variant("g() + 1;");
+  same_global.global_setup = global.global_setup;
+  Variant built = variant("f();");
+  built.build = std::make_shared<BuildOptions>();
+  const auto groups = group_snippets(
+      {variant("f();"), global, variant("} f(); {"), same_global, built, variant("h();")});
+  EXPECT_EQ(sizes(groups), (std::vector<std::size_t>{2, 2, 1, 1}));
+  EXPECT_FALSE(groups[0].is_alone);
+  EXPECT_TRUE(groups[2].is_alone);
+}
+
+TEST(GroupSnippets, ADirectiveKeepsAVariantAlone) {
+  Variant defines = variant("f();");
+  defines.setups = {Text{"#define f g\n", {}}};
+  Variant global = variant("f();");
+  global.global_setup = Text{"#define f g\n", {}};
+  const auto groups = group_snippets({defines, global});
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_TRUE(groups[0].is_alone);
+  EXPECT_TRUE(groups[1].is_alone);
+}
+
+TEST(CutUnits, MakesAboutAsManyAsJobs) {
+  EXPECT_EQ(unit_sizes(many(95), 2), (std::vector<std::size_t>{48, 47}));
+  EXPECT_EQ(unit_sizes(many(1), 8), (std::vector<std::size_t>{1}));
+  EXPECT_EQ(unit_sizes(many(3), 8), (std::vector<std::size_t>{1, 1, 1}));
+  EXPECT_TRUE(unit_sizes({}, 2).empty());
+}
+
+TEST(CutUnits, LimitsAUnitsSize) {
+  const auto sizes = unit_sizes(many(400), 2);
+  EXPECT_EQ(sizes.size(), 7u);
+  for (auto size : sizes) EXPECT_LE(size, kLargestUnit);
+}
+
+TEST(CutUnits, KeepsRegistrationsInOneUnit) {
+  auto variants = many(10);
+  for (auto& one : variants) one.global_setup = Text{"TORCH_LIBRARY(my, m) {}", {}};
+  EXPECT_EQ(unit_sizes(variants, 4), (std::vector<std::size_t>{10}));
+}
+
+}  // namespace
+}  // namespace instr

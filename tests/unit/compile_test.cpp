@@ -1,0 +1,298 @@
+// Compiling for real, with every compiler that this machine has, but without LibTorch.
+#include "core/compile.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+
+#include "core/cache_files.h"
+#include "core/private_folder.h"
+#include "worker/abi.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+Variant variant(const std::string& key, const std::string& setup, const std::string& stmt) {
+  Variant result;
+  result.key = key;
+  result.where = {"a.toml", 3, 1};
+  result.setups = {Text{setup, {"a.toml", 4, 10}}};
+  result.stmt = Text{stmt, {"a.toml", 5, 9}};
+  return result;
+}
+
+struct Outcome {
+  std::map<std::string, CompiledVariant> compiled;
+  std::map<std::string, std::string> failed;
+};
+
+class CompileTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    auto folder = PrivateFolder::make();
+    ASSERT_TRUE(folder);
+    folder_.emplace(std::move(*folder));
+    ::setenv("INSTR_BENCH_CACHE", (folder_->path() / "cache").c_str(), 1);
+    auto toolchain = find_toolchain(GetParam(), LibTorch{});
+    if (!toolchain) GTEST_SKIP() << to_string(toolchain.error());
+    options_.toolchain = *toolchain;
+    options_.toolchain.link_flags.clear();
+    options_.jobs = 2;
+    options_.sources = folder_->path() / "sources";
+    fs::path fixtures = fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/compile/sources";
+    fs::copy(fixtures, options_.sources, fs::copy_options::recursive);
+    fs::copy(fs::path(INSTR_SOURCE_DIR) / "worker/abi.h", options_.sources / "worker/abi.h");
+  }
+  void TearDown() override { ::unsetenv("INSTR_BENCH_CACHE"); }
+
+  Outcome compile_all(const std::vector<Variant>& variants) {
+    Outcome outcome;
+    auto cache = Cache::open(true);
+    EXPECT_TRUE(cache);
+    auto done = compile(variants, options_, *cache, [&](UnitResult result) {
+      for (auto& one : result.compiled) outcome.compiled[one.variant.key] = one;
+      for (auto& one : result.failed) {
+        const auto& failure = std::get<Failure>(one.outcome);
+        EXPECT_EQ(failure.kind, FailureKind::kCompileError);
+        outcome.failed[one.variant.key] = failure.message;
+      }
+    }, {});
+    EXPECT_TRUE(done) << to_string(done.error());
+    EXPECT_EQ(outcome.compiled.size() + outcome.failed.size(), variants.size());
+    return outcome;
+  }
+
+  std::size_t units_in_cache() {
+    std::size_t found = 0;
+    for (const auto& entry : fs::directory_iterator(folder_->path() / "cache/artefacts")) {
+      if (entry.path().filename().string().rfind("unit-", 0) == 0) ++found;
+    }
+    return found;
+  }
+
+  std::optional<PrivateFolder> folder_;
+  CompileOptions options_;
+};
+
+// Runs a compiled snippet for two blocks of three iterations.
+int blocks_left = 0;
+void run(const CompiledVariant& compiled, const std::string& symbol) {
+  void* unit = ::dlopen(compiled.unit.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(unit, nullptr) << ::dlerror();
+  auto snippet = reinterpret_cast<instr_snippet>(::dlsym(unit, symbol.c_str()));
+  ASSERT_NE(snippet, nullptr);
+  blocks_left = 2;
+  instr_context context{INSTR_ABI_VERSION, 1,
+                        [](instr_context*) -> uint64_t { return blocks_left-- > 0 ? 3 : 0; }};
+  snippet(&context);
+  EXPECT_EQ(blocks_left, -1);
+}
+
+TEST_P(CompileTest, GivesCodeThatRuns) {
+  int iterations = 0;
+  std::string address = std::to_string(reinterpret_cast<std::uintptr_t>(&iterations));
+  auto outcome = compile_all({variant("a", "int* p = (int*)" + address + ";", "++*p;")});
+  ASSERT_EQ(outcome.compiled.count("a"), 1u);
+  run(outcome.compiled["a"], outcome.compiled["a"].symbol);
+  EXPECT_EQ(iterations, 6);
+  run(outcome.compiled["a"], INSTR_EMPTY_SNIPPET);
+  EXPECT_EQ(iterations, 6);
+}
+
+TEST_P(CompileTest, CompilesOnceAndThenOnlyWhatIsNew) {
+  std::vector<Variant> variants;
+  for (int i = 0; i < 9; ++i) {
+    variants.push_back(variant(std::to_string(i), "int a = " + std::to_string(i) + ";", "++a;"));
+  }
+  auto first = compile_all(variants);
+  EXPECT_EQ(first.compiled.size(), 9u);
+  EXPECT_EQ(units_in_cache(), 2u);
+  auto second = compile_all({variants[3], variants[8]});
+  EXPECT_EQ(units_in_cache(), 2u);
+  EXPECT_EQ(second.compiled["8"].unit, first.compiled["8"].unit);
+  for (auto& one : variants) one.stmt->where.line += 7;  // a line was put in above
+  variants[4].stmt->code = "--a;";
+  auto third = compile_all(variants);
+  EXPECT_EQ(units_in_cache(), 3u);
+  EXPECT_EQ(third.compiled["5"].unit, first.compiled["5"].unit);
+  EXPECT_NE(third.compiled["4"].unit, first.compiled["4"].unit);
+  options_.toolchain.flags.push_back("-DOTHER");
+  compile_all(variants);
+  EXPECT_EQ(units_in_cache(), 5u);
+}
+
+TEST_P(CompileTest, ABrokenUnitIsMadeAnew) {
+  auto first = compile_all({variant("a", "int a = 1;", "++a;")});
+  ASSERT_TRUE(write_text(first.compiled["a"].unit, "rubbish"));
+  auto second = compile_all({variant("a", "int a = 1;", "++a;")});
+  run(second.compiled["a"], second.compiled["a"].symbol);
+}
+
+TEST_P(CompileTest, AnErrorCostsOnlyItsVariant) {
+  auto wrong = variant("wrong", "\nint a = 1;\n  int b = nowhere;", "++a;");
+  auto twin = wrong;  // other code at the same place
+  twin.key = "twin";
+  twin.setups[0].code = "\nint a = 1;\n  int b = a;";
+  auto outcome = compile_all({variant("good", "int a = 1;", "++a;"), wrong, twin});
+  EXPECT_EQ(outcome.compiled.size(), 2u);
+  const std::string& message = outcome.failed["wrong"];
+  EXPECT_EQ(message.rfind("a.toml:6:11: error: ", 0), 0u) << message;
+  EXPECT_NE(message.find("nowhere"), std::string::npos);
+  EXPECT_NE(message.find("[in wrong]\n    int b = nowhere;\n            ^"), std::string::npos) << message;
+}
+
+TEST_P(CompileTest, PointsToTheStatementsColumn) {
+  auto outcome = compile_all({variant("wrong", "int a = 1;", "a += nowhere;")});
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:5:14: error: ", 0), 0u) << outcome.failed["wrong"];
+}
+
+TEST_P(CompileTest, AnUndeclaredArgumentIsShownAtTheSignature) {
+  auto wrong = variant("wrong", "int x = 1;", "auto y = x;");
+  wrong.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
+  auto outcome = compile_all({wrong});
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:7:14: error: ", 0), 0u) << outcome.failed["wrong"];
+  EXPECT_NE(outcome.failed["wrong"].find("w"), std::string::npos);
+}
+
+TEST_P(CompileTest, AnErrorInAHeaderIsShownWhereTheTextLedToIt) {
+  auto outcome = compile_all({variant("wrong", "struct A { A(int); }; std::vector<A> v;", "v.resize(3);"),
+                              variant("good", "int a = 1;", "++a;")});
+  EXPECT_EQ(outcome.compiled.size(), 1u);
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:5:", 0), 0u) << outcome.failed["wrong"];
+  EXPECT_NE(outcome.failed["wrong"].find("note: "), std::string::npos) << outcome.failed["wrong"];
+}
+
+TEST_P(CompileTest, UnbalancedTextTakesNobodyWithIt) {
+  auto outcome = compile_all({variant("a", "int a = 1;", "++a;"), variant("closes", "", "int b; }"),
+                              variant("b", "int a = 2;", "++a;"), variant("opens", "if (1) {", "int b;"),
+                              variant("comment", "/*", "int b;"), variant("string", "", "\"abc"),
+                              variant("c", "int a = 3;", "++a; \\"), variant("d", "#if 0", ";")});
+  EXPECT_EQ(outcome.compiled.size(), 3u);
+  ASSERT_EQ(outcome.failed.size(), 5u);
+  EXPECT_EQ(outcome.failed["closes"].rfind("a.toml:5:9: error: a bracket", 0), 0u) << outcome.failed["closes"];
+  EXPECT_EQ(outcome.failed["opens"].rfind("a.toml:4:10: error: a bracket", 0), 0u) << outcome.failed["opens"];
+}
+
+TEST_P(CompileTest, AMacroIsNobodyElses) {
+  auto outcome = compile_all({variant("a", "#define int long\n", "int b = 1;"),
+                              variant("b", "static_assert(sizeof(int) == 4);", ";")});
+  EXPECT_EQ(outcome.compiled.size(), 2u);
+}
+
+TEST_P(CompileTest, AMissingFunctionIsFoundWhenLinking) {
+  auto outcome = compile_all({variant("wrong", "int not_there(int);", "not_there(1);"),
+                              variant("good", "int a = 1;", "++a;")});
+  EXPECT_EQ(outcome.compiled.size(), 1u);
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:3:1: error: undefined reference to `not_there", 0), 0u)
+      << outcome.failed["wrong"];
+}
+
+TEST_P(CompileTest, AGlobalSetupIsItsVariantsOwn) {
+  auto good = variant("good", "", "f();");
+  good.global_setup = Text{"#include <vector>\ninline int f() { return 1; }", {"a.toml", 8, 1}};
+  auto wrong = variant("wrong", "", "f();");
+  wrong.global_setup = Text{"inline int f() { return none; }", {"a.toml", 9, 2}};
+  auto missing = variant("missing", "", ";");
+  missing.global_setup = Text{"\n#include <not/there.h>", {"a.toml", 10, 1}};
+  auto outcome = compile_all({good, wrong, missing});
+  EXPECT_EQ(outcome.compiled.count("good"), 1u);
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:9:26: error: ", 0), 0u) << outcome.failed["wrong"];
+  EXPECT_EQ(outcome.failed["missing"].rfind("a.toml:11:10: error: ", 0), 0u) << outcome.failed["missing"];
+}
+
+TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
+  fs::path source = folder_->path() / "mine.cpp";
+  fs::create_directories(folder_->path() / "include");
+  ASSERT_TRUE(write_text(folder_->path() / "include/mine.h", "int __attribute__((visibility(\"default\"))) mine();\n"));
+  ASSERT_TRUE(write_text(source, "#include \"mine.h\"\nint mine() { return VALUE; }\n"));
+  auto build = std::make_shared<BuildOptions>();
+  build->include_dirs = {folder_->path() / "include"};
+  build->sources = {source};
+  build->defines = {{"VALUE", "42"}};
+  build->where = {"a.toml", 20, 1};
+  int value = 0;
+  std::string address = std::to_string(reinterpret_cast<std::uintptr_t>(&value));
+  auto one = variant("a", "int* p = (int*)" + address + ";", "*p = mine();");
+  one.global_setup = Text{"#include \"mine.h\"\n", {}};
+  one.build = build;
+  auto outcome = compile_all({one});
+  ASSERT_EQ(outcome.compiled.count("a"), 1u) << outcome.failed["a"];
+  run(outcome.compiled["a"], outcome.compiled["a"].symbol);
+  EXPECT_EQ(value, 42);
+
+  ASSERT_TRUE(write_text(source, "#include \"mine.h\"\nint mine() { return wrong; }\n"));
+  outcome = compile_all({one, variant("b", "int a = 1;", "++a;")});
+  EXPECT_EQ(outcome.compiled.size(), 1u);
+  EXPECT_EQ(outcome.failed["a"].rfind("a.toml:20:1: the user's own code", 0), 0u) << outcome.failed["a"];
+  EXPECT_NE(outcome.failed["a"].find("mine.cpp:2:21: error: "), std::string::npos) << outcome.failed["a"];
+}
+
+TEST_P(CompileTest, AChangedHeaderOfTheUsersIsSeen) {
+  fs::create_directories(folder_->path() / "include");
+  fs::path header = folder_->path() / "include/value.h";
+  auto build = std::make_shared<BuildOptions>();
+  build->include_dirs = {folder_->path() / "include"};
+  auto one = variant("a", "", "int a = VALUE;");
+  one.global_setup = Text{"#include \"value.h\"\n", {}};
+  one.build = build;
+  ASSERT_TRUE(write_text(header, "#define VALUE 1\n"));
+  auto first = compile_all({one});
+  ASSERT_TRUE(write_text(header, "#define VALUE 2\n"));
+  auto second = compile_all({one});
+  EXPECT_NE(first.compiled["a"].unit, second.compiled["a"].unit);
+}
+
+TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {
+  auto build = std::make_shared<BuildOptions>();
+  build->flags = {"-march=no-such-machine"};
+  build->where = {"a.toml", 20, 1};
+  auto wrong = variant("wrong", "int a = 1;", "++a;");
+  wrong.build = build;
+  auto outcome = compile_all({wrong, variant("good", "int a = 1;", "++a;")});
+  EXPECT_EQ(outcome.compiled.size(), 1u);
+  EXPECT_NE(outcome.failed["wrong"].find("no-such-machine"), std::string::npos) << outcome.failed["wrong"];
+}
+
+TEST_P(CompileTest, StopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  auto cache = Cache::open(true);
+  bool any = false;
+  auto done = compile({variant("a", "int a = 1;", "++a;")}, options_, *cache,
+                      [&](UnitResult) { any = true; }, stop.get_token());
+  EXPECT_TRUE(done);
+  EXPECT_FALSE(any);
+}
+
+TEST_P(CompileTest, BuildsAWorkerOnce) {
+  ASSERT_TRUE(write_text(options_.sources / "worker/main.cpp",
+                         "#include \"worker/abi.h\"\nextern \"C\" int f();\nint main() { return f() - 7; }\n"));
+  ASSERT_TRUE(write_text(options_.sources / "worker/f.S",
+                         ".globl f\nf: mov $7, %eax\nret\n.section .note.GNU-stack,\"\",@progbits\n"));
+  auto cache = Cache::open(true);
+  auto worker = build_worker(options_.sources, options_, *cache, {});
+  ASSERT_TRUE(worker) << to_string(worker.error());
+  EXPECT_EQ(worker->filename(), "worker");
+  EXPECT_EQ(std::system(worker->c_str()), 0);
+  auto written = fs::last_write_time(*worker);
+  EXPECT_EQ(build_worker(options_.sources, options_, *cache, {}).value_or(""), *worker);
+  EXPECT_EQ(fs::last_write_time(*worker), written);
+  ASSERT_TRUE(write_text(options_.sources / "worker/main.cpp", "int main() { return nothing; }\n"));
+  auto broken = build_worker(options_.sources, options_, *cache, {});
+  ASSERT_FALSE(broken);
+  EXPECT_NE(broken.error().what.find("nothing"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Compilers, CompileTest, testing::Values("clang++-14", "g++"),
+                         [](const auto& of) {
+                           return std::string(of.param)[0] == 'c' ? "clang" : "gcc";
+                         });
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,194 @@
+#include "core/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace instr {
+namespace {
+
+Variant variant() {
+  Variant result;
+  result.key = "add/eager/forward/t1/cpu";
+  result.where = {"a.toml", 3, 1};
+  result.setups = {Text{"auto x = torch::ones({4});", {"a.toml", 4, 10}}};
+  result.stmt = Text{"auto y = x + x;", {"a.toml", 5, 9}};
+  return result;
+}
+
+Variant script() {
+  Variant result = variant();
+  result.runtime = Runtime::kTorchScript;
+  result.torchscript = Text{"y = x + x", {"a.toml", 6, 16}};
+  result.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
+  return result;
+}
+
+std::string source(const std::vector<Variant>& variants) { return unit_source(variants); }
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+bool contains(const std::string& text, const std::string& part) { return count(text, part) > 0; }
+
+TEST(SnippetSymbol, DependsOnTheCodeAlone) {
+  const std::string symbol = snippet_symbol(variant());
+  EXPECT_EQ(symbol.size(), std::string("instr_snippet_").size() + 32);
+  Variant same = variant();
+  same.key = "other";
+  same.label = "other";
+  same.threads = 2;
+  same.where.line = 30;
+  same.stmt->where = {"b.toml", 50, 1};
+  same.setups[0].where.column = 1;
+  same.tags = {"slow"};
+  same.torchscript = Text{"y = x", {}};  // of its TorchScript sibling
+  EXPECT_EQ(snippet_symbol(same), symbol);
+}
+
+TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
+  std::vector<Variant> variants(9, script());
+  variants[1].setups[0].code += " ";
+  variants[2].torchscript->code = "y = x * x";
+  variants[3].signature->arguments.push_back("z");
+  variants[4].signature->output = "z";
+  variants[5].global_setup = Text{"int z;", {}};
+  variants[6].module = Text{"Net()", {}};
+  variants[7].autograd = Autograd::kForwardBackward;
+  variants[8] = variants[7];
+  variants[8].reduce = "sum";
+  Variant stmt = variant();
+  variants.push_back(stmt);
+  stmt.stmt->code = "auto y = x - x;";
+  variants.push_back(stmt);
+  auto build = std::make_shared<BuildOptions>();
+  build->flags = {"-march=haswell"};
+  stmt.build = build;
+  variants.push_back(stmt);
+  // Two texts must not be taken for one that is their sum.
+  stmt.setups = {Text{"int a;\n", {}}, Text{"int b;", {}}};
+  variants.push_back(stmt);
+  std::vector<std::string> symbols;
+  for (const auto& one : variants) symbols.push_back(snippet_symbol(one));
+  std::sort(symbols.begin(), symbols.end());
+  EXPECT_EQ(std::adjacent_find(symbols.begin(), symbols.end()), symbols.end());
+}
+
+TEST(UnitSource, PutsTheUsersTextAtItsPlace) {
+  const std::string symbol = snippet_symbol(variant());
+  const std::string text = source({variant()});
+  EXPECT_TRUE(contains(text, "#line 4 \"@" + symbol + ":a.toml\"\n         auto x = torch::ones({4});\n"));
+  EXPECT_TRUE(contains(text, "#line 5 \"@" + symbol + ":a.toml\"\n        auto y = x + x;\n"));
+  EXPECT_TRUE(contains(text, "INSTR_SNIPPET " + symbol + "(instr_context* instr_context_)"));
+  EXPECT_TRUE(contains(text, "INSTR_SNIPPET instr_empty_snippet(instr_context* instr_context_)"));
+}
+
+TEST(UnitSource, QuotesFileNames) {
+  Variant one = variant();
+  one.stmt->where.file = "odd \"name\"\\.toml";
+  EXPECT_TRUE(contains(source({one}), ":odd \\\"name\\\"\\\\.toml\"\n"));
+}
+
+TEST(UnitSource, HoldsEqualCodeOnce) {
+  Variant two_threads = variant();
+  two_threads.threads = 2;
+  const std::string text = source({variant(), two_threads});
+  EXPECT_EQ(count(text, "auto y = x + x;"), 1u);
+}
+
+TEST(UnitSource, IsTheSameForAVariantWhateverIsBesideIt) {
+  Variant other = variant();
+  other.stmt->code = "x.add_(1);";
+  const std::string alone = source({variant()});
+  const std::string together = source({other, variant()});
+  const std::string function = alone.substr(alone.find("#line 1 \"@instr_snippet_"));
+  EXPECT_TRUE(contains(together, function));
+}
+
+TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
+  Variant one = variant();
+  one.global_setup = Text{"\n#include <numeric>\nint f() { return 1; }\n  # include \"a.h\"", {"a.toml", 9, 1}};
+  Variant two = one;
+  two.stmt->code = "f();";
+  const std::string text = source({one, two});
+  EXPECT_EQ(text.rfind("#line 9 \"@shared:a.toml\"\n\n#include <numeric>\n\n  # include \"a.h\"\n", 0), 0u);
+  EXPECT_EQ(count(text, "int f()"), 1u);
+  EXPECT_LT(text.find("# include \"a.h\""), text.find("namespace instr_unit_"));
+  // The includes leave blank lines, so that what follows keeps its line.
+  EXPECT_TRUE(contains(text, "#line 9 \"@shared:a.toml\"\n\n\nint f() { return 1; }\n\n"));
+  EXPECT_EQ(count(text, "namespace instr_unit_"), 3u);
+}
+
+TEST(UnitSource, NamesTheArgumentsAtTheSignature) {
+  Variant one = variant();
+  one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
+  EXPECT_TRUE(contains(source({one}), ":a.toml\"\n             (void)x; (void)w; \n"));
+}
+
+TEST(UnitSource, CallsAModule) {
+  Variant one = variant();
+  one.stmt.reset();
+  one.module = Text{"torch::nn::Linear(4, 2)", {"a.toml", 8, 11}};
+  one.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
+  const std::string text = source({one});
+  EXPECT_TRUE(contains(text, "auto instr_module =\n"));
+  EXPECT_TRUE(contains(text, "#line 8 \"@" + snippet_symbol(one) + ":a.toml\"\n          torch::nn::Linear(4, 2)\n"));
+  EXPECT_EQ(count(text, "auto instr_output_ = instr_module(x);"), 1u);
+}
+
+TEST(UnitSource, WritesTheTextOfForward) {
+  Variant one = script();
+  one.torchscript->code = "\n    if x.dim() == 1:\n        y = x + \"\\n\"\n\n    else:\n        y = x";
+  const std::string text = source({one});
+  EXPECT_TRUE(contains(text,
+                       "\"def forward(self\" + instr_support::script_argument(\"x\", x) + \"):\\n\" "
+                       "\"    if x.dim() == 1:\\n\" \"        y = x + \\\"\\\\n\\\"\\n\" "
+                       "\"    else:\\n\" \"        y = x\\n\" \"    return y\\n\";"));
+  EXPECT_TRUE(contains(text, "make_script(instr_text_, nullptr)"));
+  EXPECT_TRUE(contains(text, "instr_trial_ != 3;"));
+  EXPECT_FALSE(contains(text, "auto y = x + x;"));
+  one.module = Text{"Net()", {"a.toml", 8, 11}};
+  EXPECT_TRUE(contains(source({one}), "make_script(instr_text_, &*instr_module)"));
+}
+
+TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
+  Variant one = variant();
+  one.autograd = Autograd::kForwardBackward;
+  one.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
+  const std::string plain = source({one});
+  EXPECT_TRUE(contains(plain, "instr_trial_ != 1;"));
+  EXPECT_EQ(count(plain, "y.backward();"), 2u);
+  EXPECT_EQ(count(plain, "auto y = x + x;"), 2u);
+  EXPECT_EQ(count(plain, "check_differentiable(instr_support::as_output(y), \"y\")"), 1u);
+  one.reduce = "sum";
+  const std::string reduced = source({one});
+  EXPECT_EQ(count(reduced, "y.sum().backward();"), 2u);
+  EXPECT_TRUE(contains(reduced, "check_scalar(instr_support::as_output(y.sum()), \"y\")"));
+  EXPECT_FALSE(contains(source({variant()}), "instr_trial_"));
+}
+
+TEST(IsSelfContained, AcceptsWholeCode) {
+  for (const char* code :
+       {"", "auto y = f(x)[{1, 2}];", "// }\nint x;", "/* { ( */ int x;", "\"}\";", "'}';", "'\\'';",
+        "\"\\\"{\";", "R\"(}\")\";", "R\"x(}\")x\";", "int n = 1'000'000; f('{');", "u8R\"({)\";",
+        "u8'{';", "// ends with \\", "FOOR\"{}\";", "0x1'f; {}"}) {
+    EXPECT_TRUE(is_self_contained(code)) << code;
+  }
+}
+
+TEST(IsSelfContained, RefusesWhatReachesBeyondItself) {
+  for (const char* code :
+       {"}", "{", "f(", "x]", "(]", "} {", "/* ", "\"abc", "'a", "R\"(", "R\"x()\";", "#define X 1",
+        "int a;\n  # undef X", "/**/ #if 0", "\"a\nb\"", "// {\n{", "R\"(\\\")\" {"}) {
+    EXPECT_FALSE(is_self_contained(code)) << code;
+  }
+}
+
+}  // namespace
+}  // namespace instr
