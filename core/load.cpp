@@ -236,6 +236,7 @@ class Loader {
   void add_visible(File& file, const std::string& name, Setup& setup, const SourceLocation& where) {
     const auto [found, is_new] = file.visible_setups.emplace(name, &setup);
     if (is_new || found->second == &setup) return;
+    setup.is_used = true;  // which of the two is used cannot be said
     const auto place = [](const Setup& s) {
       return fmt::format("{}:{}:{}", s.where.file, s.where.line, s.where.column);
     };
@@ -279,6 +280,12 @@ class Loader {
     if (!benchmarks) return;
     for (const toml::node& benchmark : *benchmarks) {
       if (!benchmark.is_table()) continue;
+      // What a wrong `use` was meant to name is not unused.
+      const toml::node* use = benchmark.as_table()->get("use");
+      const toml::array* list = use ? use->as_array() : nullptr;
+      const bool is_right = list ? list->empty() || list->is_homogeneous<std::string>()
+                                 : !use || use->is_string();
+      if (!is_right) is_any_broken_ = true;
       auto definitions = read_benchmark(*benchmark.as_table(), context, errors_);
       std::move(definitions.begin(), definitions.end(), std::back_inserter(definitions_));
     }

@@ -24,7 +24,8 @@ std::string lower(std::string_view text) {
 // How far `word` is from `known`; kFar where they are not near each other. Both in lower case.
 std::size_t distance(std::string_view word, std::string_view known) {
   if (word.empty() || known.empty()) return kFar;
-  const auto [shorter, longer] = std::minmax(word.size(), known.size());
+  const std::size_t shorter = std::min(word.size(), known.size());
+  const std::size_t longer = std::max(word.size(), known.size());
   if (longer > kLongestWord) return kFar;
   const std::size_t far_from = std::max<std::size_t>(1, longer / 3);
   if (longer - shorter <= far_from) {

@@ -39,6 +39,7 @@ class BenchmarkReader {
         context_(context),
         errors_(errors) {
     definition_.where = place_of(table, context.source);
+    definition_.build = context.build;
   }
 
   std::vector<Definition> read() {
@@ -199,7 +200,9 @@ class BenchmarkReader {
       return {std::move(statement)};
     }
     if (read_.has("module")) return {Statement{}};
-    read_.add_error(definition_.where, fmt::format("benchmark `{}` has no statement", definition_.label),
+    read_.add_error(definition_.where, definition_.label.empty() ? "this benchmark has no statement"
+                                              : fmt::format("benchmark `{}` has no statement",
+                                                            definition_.label),
                     "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`");
     return {};
   }

@@ -113,7 +113,7 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
   } else {
     advice = "exclude less";
   }
-  return {{}, fmt::format("nothing is left of the {} variants that match the filters", matching.size()),
+  return {{}, fmt::format("of the variants that match the filters ({}), none is left", matching.size()),
           std::move(advice)};
 }
 

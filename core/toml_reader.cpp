@@ -9,7 +9,12 @@
 namespace instr {
 namespace {
 
-constexpr const char* kTomlAdvice = "correct the TOML here (https://toml.io/en/v1.0.0)";
+// The parser's words for a string without its closing quote do not lead there.
+const char* toml_advice(std::string_view description) {
+  return description.find("unescaped control characters") != std::string_view::npos
+             ? "end the string on its line; text of more lines stands between \"\"\" and \"\"\""
+             : "correct the TOML here (https://toml.io/en/v1.0.0)";
+}
 
 SourceLocation place_at(const toml::source_region& region, const SourceText& source) {
   return source.at(static_cast<int>(region.begin.line), static_cast<int>(region.begin.column));
@@ -51,7 +56,8 @@ Expected<toml::table> parse_toml(const SourceText& source) {
     return toml::parse(source.text());
   } catch (const toml::parse_error& error) {
     return tl::unexpected<Error>(Error{place_at(error.source(), source),
-                                       std::string(error.description()), kTomlAdvice});
+                                       std::string(error.description()),
+                                       toml_advice(error.description())});
   }
 }
 

@@ -1,0 +1,84 @@
+// Every error that definitions can have, each held against its recorded message: each file or
+// folder in tests/fixtures/definitions/refused has its messages beside it, in NAME.errors.
+#include <algorithm>
+#include <sstream>
+
+#include "tests/unit/definition_testing.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path fixtures() { return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/definitions"; }
+
+std::string read_file(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> names(const fs::path& folder) {
+  std::vector<std::string> result;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".errors") result.push_back(entry.path().filename());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+class Refused : public testing::TestWithParam<std::string> {};
+
+TEST_P(Refused, SaysWhatAndWhereAndWhatToDo) {
+  const fs::path folder = fixtures() / "refused";
+  const fs::path expected = folder / (fs::path(GetParam()).stem().string() + ".errors");
+  EXPECT_EQ(load_errors({folder / GetParam()}, folder), read_file(expected));
+}
+
+INSTANTIATE_TEST_SUITE_P(Definitions, Refused, testing::ValuesIn(names(fixtures() / "refused")),
+                         [](const auto& test) { return fs::path(test.param).stem().string(); });
+
+class Accepted : public testing::TestWithParam<std::string> {};
+
+TEST_P(Accepted, HasNoErrors) {
+  const fs::path folder = fixtures() / "accepted";
+  EXPECT_EQ(load_errors({folder / GetParam()}, folder), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Definitions, Accepted, testing::ValuesIn(names(fixtures() / "accepted")),
+                         [](const auto& test) { return fs::path(test.param).stem().string(); });
+
+TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
+  const TempFolder folder;
+  folder.write("a.toml", "schema = 1\n[[benchmark]]\nstmt = \"x;\"\nlabl = 1\n");
+  folder.write("b.toml", "schema = 1\nbroken\n");
+  folder.write("c.toml", "schema = 1\n[[benchmark]]\nlabel = \"c\"\n");
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()),
+            "a.toml:2:1: this benchmark has no label: add for example `label = \"matmul/mm\"`\n"
+            "a.toml:4:1: unknown key `labl` in [[benchmark]]: did you mean `label`?\n"
+            "b.toml:2:7: Error while parsing key-value pair: expected '=', saw '\\n': correct the TOML "
+            "here (https://toml.io/en/v1.0.0)\n"
+            "c.toml:2:1: benchmark `c` has no statement: add `stmt = \"...\"`, or [benchmark.stmts], "
+            "or a `module`\n");
+}
+
+TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
+  const TempFolder folder;
+  folder.write("a.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
+  folder.write("b.toml", "broken");  // it might have used the set-up
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"), std::string::npos);
+}
+
+// All shapes of hostile text: an answer, never a crash.
+TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
+  const std::string text = read_file(fixtures() / "accepted/every_key.toml");
+  ASSERT_GT(text.size(), 500u);
+  const TempFolder folder;
+  for (std::size_t length = 0; length < text.size(); length += 3) {
+    const auto loaded = load_definitions({folder.write("a.toml", text.substr(0, length))});
+    EXPECT_TRUE(loaded || !loaded.error().empty());
+  }
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,179 @@
+#include "core/expand.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace instr {
+namespace {
+
+Definition definition(const std::string& label) {
+  Definition result;
+  result.label = label;
+  result.where = {"a.toml", 3, 1};
+  result.stmt = Text{"auto y = x + {n};", {"a.toml", 5, 9}};
+  return result;
+}
+
+std::vector<std::string> keys(const std::vector<Definition>& definitions) {
+  const auto variants = expand(definitions);
+  std::vector<std::string> result;
+  if (!variants) {
+    ADD_FAILURE() << to_string(variants.error().front());
+    return result;
+  }
+  for (const Variant& variant : *variants) result.push_back(variant.key);
+  return result;
+}
+
+TEST(Substitute, ReplacesParametersAndNothingElse) {
+  const std::vector<std::pair<std::string, std::string>> params{{"n", "64"}, {"m", "{n}"}};
+  EXPECT_EQ(substitute("rand({{n}, {n}})", params), "rand({64, 64})");
+  EXPECT_EQ(substitute("{m}{n}", params), "{n}64");  // a value is not gone through again
+  EXPECT_EQ(substitute("{k} {nn} { n } {n {} {", params), "{k} {nn} { n } {n {} {");
+  EXPECT_EQ(substitute("{n}", params), "64");
+  EXPECT_EQ(substitute("{n}", {}), "{n}");
+  EXPECT_EQ(substitute("", params), "");
+}
+
+TEST(Expand, GivesOneVariantToAPlainStatement) {
+  EXPECT_EQ(keys({definition("add")}), (std::vector<std::string>{"add/eager/forward/t1/cpu"}));
+}
+
+TEST(Expand, GivesEveryCombinationInOrder) {
+  Definition all = definition("matmul/mm");
+  all.torchscript = Text{"y = x + {n}", {}};
+  all.autograd = true;
+  all.threads = {1, 2};
+  all.devices = {"cpu", "cuda"};
+  all.matrix = {{"n", {"4", "64"}}, {"a", {"true", "x"}}};
+  const std::vector<std::string> got = keys({all});
+  ASSERT_EQ(got.size(), 64u);
+  EXPECT_EQ(count_variants(all), 64u);
+  EXPECT_EQ(got[0], "matmul/mm/n=4/a=true/eager/forward/t1/cpu");
+  EXPECT_EQ(got[1], "matmul/mm/n=4/a=true/eager/forward/t1/cuda");
+  EXPECT_EQ(got[2], "matmul/mm/n=4/a=true/eager/forward/t2/cpu");
+  EXPECT_EQ(got[4], "matmul/mm/n=4/a=true/eager/forward_backward/t1/cpu");
+  EXPECT_EQ(got[8], "matmul/mm/n=4/a=true/torchscript/forward/t1/cpu");
+  EXPECT_EQ(got[16], "matmul/mm/n=4/a=x/eager/forward/t1/cpu");
+  EXPECT_EQ(got[63], "matmul/mm/n=64/a=x/torchscript/forward_backward/t2/cuda");
+}
+
+TEST(Expand, PutsParametersIntoEveryText) {
+  Definition all = definition("x");
+  all.description = "d{n}";
+  all.global_setup = Text{"g{n}", {"a.toml", 1, 2}};
+  all.setups = {{"s{n}", {"a.toml", 3, 4}}, {"t{n}", {}}};
+  all.torchscript = Text{"ts{n}", {}};
+  all.module = Text{"m{n}", {}};
+  all.matrix = {{"n", {"true"}}};
+  const auto variants = expand({all});
+  ASSERT_TRUE(variants);
+  const Variant& variant = variants->front();
+  EXPECT_EQ(variant.description, "dtrue");
+  EXPECT_EQ(variant.global_setup->code, "gtrue");
+  EXPECT_EQ(variant.setups[0].code, "strue");
+  EXPECT_EQ(variant.setups[1].code, "ttrue");
+  EXPECT_EQ(variant.stmt->code, "auto y = x + true;");
+  EXPECT_EQ(variant.module->code, "mtrue");
+  EXPECT_EQ(variant.torchscript->code, "tsTrue");  // Python's spelling
+  EXPECT_EQ(variant.setups[0].where, (SourceLocation{"a.toml", 3, 4}));
+  EXPECT_EQ(variant.params, (std::vector<std::pair<std::string, std::string>>{{"n", "true"}}));
+}
+
+TEST(Expand, CarriesEverythingElseAlong) {
+  Definition all = definition("x");
+  all.signature = Signature{{"x"}, "y", {}};
+  all.reduce = "sum";
+  all.libtorch = ">=2.0";
+  all.limits = {{"ir", "1%"}};
+  all.tags = {"slow"};
+  all.warmup = 1;
+  all.iterations = 2;
+  all.timeout = 3;
+  all.build = std::make_shared<BuildOptions>();
+  const Variant variant = expand({all})->front();
+  EXPECT_EQ(variant.label, "x");
+  EXPECT_EQ(variant.where, all.where);
+  EXPECT_EQ(variant.signature->output, "y");
+  EXPECT_EQ(variant.reduce, "sum");
+  EXPECT_EQ(variant.libtorch, ">=2.0");
+  EXPECT_EQ(variant.limits, all.limits);
+  EXPECT_EQ(variant.tags, all.tags);
+  EXPECT_EQ(variant.warmup, 1);
+  EXPECT_EQ(variant.iterations, 2);
+  EXPECT_EQ(variant.timeout, 3);
+  EXPECT_EQ(variant.build, all.build);
+  EXPECT_EQ(variant.runtime, Runtime::kEager);
+  EXPECT_EQ(variant.autograd, Autograd::kForward);
+}
+
+TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
+  Definition all = definition("x");
+  all.is_explicit = true;
+  all.torchscript = Text{"y = x", {}};
+  all.autograd = true;
+  const auto variants = expand({all});
+  ASSERT_TRUE(variants);
+  ASSERT_EQ(variants->size(), 1u);
+  EXPECT_EQ(variants->front().key, "x/eager/forward/t1/cpu");
+  EXPECT_EQ(variants->front().stmt->code, "auto y = x + {n};");
+}
+
+TEST(Expand, RefusesTwoVariantsWithOneKeyAndNamesBothPlaces) {
+  Definition first = definition("x");
+  first.autograd = true;
+  Definition second = first;
+  second.where = {"b.toml", 9, 1};
+  const auto variants = expand({first, second});
+  ASSERT_FALSE(variants);
+  ASSERT_EQ(variants.error().size(), 1u);  // one for the pair, not one for each key
+  EXPECT_EQ(to_string(variants.error()[0]),
+            "b.toml:9:1: two variants have the key `x/eager/forward/t1/cpu`; the other is at "
+            "a.toml:3:1: give one of them another label");
+}
+
+TEST(Expand, FindsOneKeyMadeInTwoWays) {
+  Definition first = definition("x/n=4");
+  Definition second = definition("x");
+  second.matrix = {{"n", {"4"}}};
+  EXPECT_FALSE(expand({first, second}));
+}
+
+TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
+  Definition huge = definition("huge");
+  const std::vector<std::string> ten(10, "1");
+  for (int i = 0; i < 30; ++i) huge.matrix.emplace_back("p" + std::to_string(i), ten);
+  EXPECT_EQ(count_variants(huge), std::numeric_limits<std::uint64_t>::max());
+  huge.matrix.resize(7);
+  EXPECT_EQ(count_variants(huge), 10'000'000u);
+  Definition also = huge;
+  also.label = "also";
+  const auto variants = expand({huge, also});
+  ASSERT_FALSE(variants);
+  ASSERT_EQ(variants.error().size(), 2u);
+  EXPECT_EQ(to_string(variants.error()[0]),
+            "a.toml:3:1: `huge` makes 10000000 variants, more than the 10000 that one benchmark "
+            "may: give its matrix fewer values, or split it into benchmarks of their own");
+}
+
+TEST(Expand, TakesExactlyTheLimitAndRefusesOneMore) {
+  Definition most = definition("x");
+  most.matrix = {{"n", {}}};
+  for (int i = 0; i < 10'000; ++i) most.matrix[0].second.push_back(std::to_string(i));
+  EXPECT_TRUE(expand({most}));
+  most.matrix[0].second.push_back("more");
+  EXPECT_FALSE(expand({most}));
+}
+
+TEST(Expand, RefusesTooManyVariantsInAll) {
+  Definition many = definition("x");
+  many.matrix = {{"n", std::vector<std::string>(10'000, "1")}};
+  const auto variants = expand(std::vector<Definition>(11, many));
+  ASSERT_FALSE(variants);
+  EXPECT_EQ(variants.error()[0].what,
+            "the definitions make 110000 variants, more than the 100000 of one run");
+}
+
+}  // namespace
+}  // namespace instr

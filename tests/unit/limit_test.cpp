@@ -1,0 +1,53 @@
+#include "core/limit.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+TEST(ParseLimit, ReadsPercentagesAndUnits) {
+  EXPECT_EQ(parse_limit("0.5%"), (Limit{0.5, std::nullopt}));
+  EXPECT_EQ(parse_limit("+0.5%"), (Limit{0.5, std::nullopt}));
+  EXPECT_EQ(parse_limit(" 2 % "), (Limit{2, std::nullopt}));
+  EXPECT_EQ(parse_limit("+100"), (Limit{std::nullopt, 100}));
+  EXPECT_EQ(parse_limit("+0"), (Limit{std::nullopt, 0}));
+  EXPECT_EQ(parse_limit("0.5%|+100"), (Limit{0.5, 100}));
+  EXPECT_EQ(parse_limit("+1e3 | 1%"), (Limit{1, 1000}));
+}
+
+TEST(ParseLimit, RefusesWhatIsNone) {
+  for (const char* text : {"", "  ", "5", "-5%", "+-5", "++5", "+", "%", "five", "5%%", "+5 units", "0x5%",
+                           "+inf", "nan%", "+1e999", "0.5%|", "|", "1%|2%", "+1|+2", "1%|+2|3%", ".5%",
+                           "1%,+2", "+ 5"}) {
+    const auto limit = parse_limit(text);
+    ASSERT_FALSE(limit) << text;
+    EXPECT_FALSE(limit.error().what.empty()) << text;
+    EXPECT_FALSE(limit.error().advice.empty()) << text;
+  }
+}
+
+TEST(ParseLimits, ReadsMetricsOfACommandLine) {
+  using Limits = std::map<std::string, Limit>;
+  EXPECT_EQ(parse_limits("ir=0.5%"), (Limits{{"ir", {0.5, std::nullopt}}}));
+  EXPECT_EQ(parse_limits("ir=0.5%|+100|allocs=+0"),
+            (Limits{{"ir", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
+  EXPECT_EQ(parse_limits("ir=0.5%|ir=+100"), (Limits{{"ir", {0.5, 100}}}));
+}
+
+TEST(ParseLimits, RefusesUnknownMetricsAndTheirLack) {
+  EXPECT_EQ(parse_limits("allocz=1%").error().advice, "did you mean `allocs`?");
+  EXPECT_EQ(parse_limits("1%").error().what, "the limit `1%` names no metric");
+  EXPECT_FALSE(parse_limits("ir=1%|ir=2%"));
+  EXPECT_FALSE(parse_limits(""));
+}
+
+TEST(Allowance, IsTheWiderOfBoth) {
+  EXPECT_DOUBLE_EQ(allowance({0.5, std::nullopt}, 1000), 5);
+  EXPECT_DOUBLE_EQ(allowance({std::nullopt, 100}, 1000), 100);
+  EXPECT_DOUBLE_EQ(allowance({0.5, 100}, 1000), 100);
+  EXPECT_DOUBLE_EQ(allowance({0.5, 100}, 1e6), 5000);
+  EXPECT_DOUBLE_EQ(allowance({std::nullopt, 0}, 1e6), 0);
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,344 @@
+#include "core/load.h"
+
+#include "tests/unit/definition_testing.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> labels(const std::vector<Definition>& definitions) {
+  std::vector<std::string> result;
+  for (const Definition& definition : definitions) result.push_back(definition.label);
+  return result;
+}
+
+std::string plain(const std::string& label) {
+  return "schema = 1\n[[benchmark]]\nlabel = \"" + label + "\"\nstmt = \"x;\"\n";
+}
+
+// GoogleTest cannot print paths: each is a list of paths.
+std::vector<std::string> strings(const std::vector<fs::path>& paths) {
+  return {paths.begin(), paths.end()};
+}
+
+// --- Keys ---
+
+TEST(Load, ReadsEveryKeyOfABenchmark) {
+  const TempFolder folder;
+  const fs::path file = folder.write("a.toml", R"(schema = 1
+global_setup = "#include <vector>"
+[setups.one]
+cpp = "auto x = 1;"
+[setups.two]
+cpp = """
+auto w = 2;
+"""
+[[benchmark]]
+label = "all"
+description = "everything"
+use = ["two", "one"]
+setup = "auto b = 3;"
+stmt = '''
+auto y = x + w;'''
+torchscript = "y = x + w"
+signature = "f(x, w) -> y"
+autograd = true
+reduce = "mean"
+threads = [1, 2]
+device = ["cpu", "cuda"]
+libtorch = ">=2.0"
+limit = { ir = "0.5%", allocs = "+0" }
+tags = ["slow", "math"]
+warmup = 3
+iterations = 4
+timeout = 1.5
+[benchmark.matrix]
+n = [4, 64]
+a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
+)");
+  const auto definitions = load_definitions({file});
+  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  ASSERT_EQ(definitions->size(), 1u);
+  const Definition& all = definitions->front();
+  const auto at = [&](int line, int column) { return SourceLocation{file.string(), line, column}; };
+  EXPECT_EQ(all.label, "all");
+  EXPECT_EQ(all.description, "everything");
+  EXPECT_EQ(all.where, at(9, 1));
+  EXPECT_EQ(all.global_setup->code, "#include <vector>");
+  EXPECT_EQ(all.global_setup->where, at(2, 17));
+  ASSERT_EQ(all.setups.size(), 3u);
+  EXPECT_EQ(all.setups[0].code, "auto w = 2;\n");
+  EXPECT_EQ(all.setups[0].where, at(7, 1));
+  EXPECT_EQ(all.setups[1].code, "auto x = 1;");
+  EXPECT_EQ(all.setups[1].where, at(4, 8));
+  EXPECT_EQ(all.setups[2].code, "auto b = 3;");
+  EXPECT_EQ(all.stmt->code, "auto y = x + w;");
+  EXPECT_EQ(all.stmt->where, at(15, 1));
+  EXPECT_EQ(all.torchscript->code, "y = x + w");
+  EXPECT_EQ(all.torchscript->where, at(16, 16));
+  EXPECT_EQ(all.signature->arguments, (std::vector<std::string>{"x", "w"}));
+  EXPECT_EQ(all.signature->output, "y");
+  EXPECT_TRUE(all.autograd);
+  EXPECT_EQ(all.reduce, "mean");
+  EXPECT_FALSE(all.is_explicit);
+  EXPECT_EQ(all.threads, (std::vector<int>{1, 2}));
+  EXPECT_EQ(all.devices, (std::vector<std::string>{"cpu", "cuda"}));
+  EXPECT_EQ(all.libtorch, ">=2.0");
+  EXPECT_EQ(all.limits, (std::map<std::string, std::string>{{"ir", "0.5%"}, {"allocs", "+0"}}));
+  EXPECT_EQ(all.tags, (std::vector<std::string>{"slow", "math"}));
+  EXPECT_EQ(all.warmup, 3);
+  EXPECT_EQ(all.iterations, 4);
+  EXPECT_EQ(all.timeout, 1.5);
+  EXPECT_EQ(all.build, nullptr);
+  ASSERT_EQ(all.matrix.size(), 2u);
+  EXPECT_EQ(all.matrix[0].first, "n");  // as written, not sorted
+  EXPECT_EQ(all.matrix[0].second, (std::vector<std::string>{"4", "64"}));
+  EXPECT_EQ(all.matrix[1].second,
+            (std::vector<std::string>{"1.0", "0.25", "1e+30", "true", "torch::kFloat"}));
+}
+
+TEST(Load, LeavesOutWhatIsNotThere) {
+  const Definition plain_one = definitions_of(plain("x")).at(0);
+  EXPECT_FALSE(plain_one.global_setup || plain_one.torchscript || plain_one.module ||
+               plain_one.signature || plain_one.reduce || plain_one.libtorch || plain_one.warmup ||
+               plain_one.iterations || plain_one.timeout || plain_one.build);
+  EXPECT_TRUE(plain_one.setups.empty());
+  EXPECT_EQ(plain_one.threads, std::vector<int>{1});
+  EXPECT_EQ(plain_one.devices, std::vector<std::string>{"cpu"});
+}
+
+TEST(Load, TakesOneValueForAList) {
+  const Definition one = definitions_of(R"(schema = 1
+setups.x.cpp = "int x;"
+[[benchmark]]
+label = "x"
+use = "x"
+stmt = "x;"
+threads = 2
+device = "cuda"
+tags = "slow"
+timeout = 60
+matrix = { n = 4 }
+)").at(0);
+  EXPECT_EQ(one.setups.size(), 1u);
+  EXPECT_EQ(one.threads, std::vector<int>{2});
+  EXPECT_EQ(one.devices, std::vector<std::string>{"cuda"});
+  EXPECT_EQ(one.tags, std::vector<std::string>{"slow"});
+  EXPECT_EQ(one.timeout, 60);
+  EXPECT_EQ(one.matrix[0].second, std::vector<std::string>{"4"});
+}
+
+TEST(Load, MakesABenchmarkOfEachOfManyStatements) {
+  const auto definitions = definitions_of(R"(schema = 1
+[[benchmark]]
+label = "math"
+setup = "int x;"
+[benchmark.stmts]
+sub = ["x -= 1;", '''
+x - 1;''']
+eq = "x == 1;"
+add = ["x + 1;"]
+)");
+  EXPECT_EQ(labels(definitions),
+            (std::vector<std::string>{"math/sub/0", "math/sub/1", "math/eq", "math/add/0"}));
+  EXPECT_EQ(definitions[1].stmt->code, "x - 1;");
+  EXPECT_EQ(definitions[1].stmt->where.line, 7);
+  EXPECT_EQ(definitions[1].stmt->where.column, 1);
+  EXPECT_EQ(definitions[3].setups.size(), 1u);
+}
+
+TEST(Load, LetsAModuleMakeTheStatement) {
+  const Definition module = definitions_of(R"toml(schema = 1
+[[benchmark]]
+label = "nn/Linear"
+signature = "f(x) -> y"
+module = "torch::nn::Linear(4, 2)"
+)toml").at(0);
+  EXPECT_FALSE(module.stmt);
+  EXPECT_EQ(module.module->code, "torch::nn::Linear(4, 2)");
+}
+
+TEST(Load, ReadsTheBuildTable) {
+  const TempFolder folder;
+  folder.write("ops/my.cpp", "");
+  const fs::path file = folder.write("defs/a.toml", R"(schema = 1
+[build]
+include_dirs = ["../include", "/abs"]
+sources = ["../ops/my.cpp"]
+libraries = ["myops"]
+library_dirs = ["lib"]
+defines = { Z = "1", A = 2 }
+flags = ["-O3", "-g"]
+[[benchmark]]
+label = "x"
+stmt = "x;"
+[[benchmark]]
+label = "y"
+stmt = "y;"
+)");
+  const auto definitions = load_definitions({file});
+  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  const BuildOptions& build = *definitions->at(0).build;
+  EXPECT_EQ(definitions->at(1).build.get(), &build);
+  const std::string base = folder.path().string();
+  EXPECT_EQ(strings(build.include_dirs), (std::vector<std::string>{base + "/include", "/abs"}));
+  EXPECT_EQ(strings(build.sources), (std::vector<std::string>{base + "/ops/my.cpp"}));
+  EXPECT_EQ(build.libraries, std::vector<std::string>{"myops"});
+  EXPECT_EQ(strings(build.library_dirs), (std::vector<std::string>{base + "/defs/lib"}));
+  EXPECT_EQ(build.defines,
+            (std::vector<std::pair<std::string, std::string>>{{"Z", "1"}, {"A", "2"}}));
+  EXPECT_EQ(build.flags, (std::vector<std::string>{"-O3", "-g"}));
+  EXPECT_EQ(build.where.line, 2);
+}
+
+TEST(Load, LeavesBracesThatAreNoParameterAsTheyAre) {
+  const auto definitions = definitions_of(R"(schema = 1
+[[benchmark]]
+label = "x"
+stmt = "f({{n}, {k}}, std::vector<int>{1}, [] {});"
+matrix = { n = [7] }
+)");
+  EXPECT_EQ(expand(definitions)->at(0).stmt->code, "f({7, {k}}, std::vector<int>{1}, [] {});");
+}
+
+TEST(Load, ReadsFilesWithOtherLineEndsAndAByteOrderMark) {
+  const auto definitions = definitions_of(
+      "\xEF\xBB\xBFschema = 1\r\n[[benchmark]]\r\nlabel = \"x\"\r\nstmt = \"\"\"\r\nx;\r\ny;\"\"\"\r\n");
+  ASSERT_EQ(definitions.size(), 1u);
+  EXPECT_EQ(definitions[0].stmt->where.line, 5);
+  EXPECT_EQ(definitions[0].stmt->where.column, 1);
+}
+
+// --- Files and folders ---
+
+TEST(Load, ReadsFoldersSortedAndBelow) {
+  const TempFolder folder;
+  folder.write("b.toml", plain("b"));
+  folder.write("a/z.toml", plain("a/z"));
+  folder.write("a/a.toml", plain("a/a"));
+  folder.write("c.txt", "no TOML");
+  folder.write(".hidden.toml", "no TOML");
+  folder.write(".git/x.toml", "no TOML");
+  const auto definitions = load_definitions({folder.path()});
+  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  EXPECT_EQ(labels(*definitions), (std::vector<std::string>{"a/a", "a/z", "b"}));
+}
+
+TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
+  const TempFolder folder;
+  const fs::path a = folder.write("a.toml", plain("a"));
+  const fs::path b = folder.write("b.toml", plain("b"));
+  fs::create_symlink(a, folder.path() / "c.toml");
+  const auto definitions = load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"});
+  ASSERT_TRUE(definitions);
+  EXPECT_EQ(labels(*definitions), (std::vector<std::string>{"b", "a"}));
+}
+
+TEST(Load, NamesFilesAsTheCallerDid) {
+  const TempFolder folder;
+  folder.write("sub/a.toml", plain("a"));
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  const auto file = load_definitions({"sub/a.toml"});
+  const auto whole = load_definitions({"sub"});
+  fs::current_path(before);
+  ASSERT_TRUE(file && whole);
+  EXPECT_EQ(file->at(0).where.file, "sub/a.toml");
+  EXPECT_EQ(whole->at(0).stmt->where.file, "sub/a.toml");
+}
+
+TEST(Load, RefusesPathsThatGiveNothing) {
+  const TempFolder folder;
+  EXPECT_EQ(load_errors({}, folder.path()),
+            "no definitions are given: name a TOML file, or a folder that has some\n");
+  fs::create_directory(folder.path() / "empty");
+  EXPECT_EQ(load_errors({folder.path() / "empty", folder.path() / "none.toml"}, folder.path()),
+            "empty: no definition file (*.toml) in this folder: name a folder that has some, or a "
+            "file\n"
+            "none.toml: cannot be read: No such file or directory: check the path\n");
+  const fs::path setups = folder.write("schema_only.toml", "schema = 1\n");
+  EXPECT_EQ(load_errors({setups}, folder.path()),
+            "schema_only.toml: there is no benchmark in these definitions: add a [[benchmark]] with "
+            "a label and a stmt\n");
+}
+
+TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
+  EXPECT_EQ(errors_of(std::string("schema = 1\n\x7F" "ELF\0\1", 17)).substr(0, 27),
+            "a.toml:2:5: a zero byte: th");
+  EXPECT_EQ(errors_of("schema = 1\n# \xFF\n"),
+            "a.toml:2:3: a byte that is no UTF-8: this is a binary file, or text in another encoding: "
+            "definitions are TOML files in UTF-8\n");
+}
+
+// --- Includes ---
+
+TEST(Load, TakesSetupsAndGlobalSetupOverFromIncludes) {
+  const TempFolder folder;
+  folder.write("lib/deep.toml", "schema = 1\nglobal_setup = \"int deep;\"\nsetups.d.cpp = \"int d;\"\n");
+  folder.write("lib/left.toml", "schema = 1\ninclude = \"deep.toml\"\nglobal_setup = \"int left;\"\n");
+  folder.write("lib/right.toml", "schema = 1\ninclude = [\"deep.toml\"]\nsetups.r.cpp = \"int r;\"\n" +
+                                     plain("not taken over").substr(11));
+  const fs::path file = folder.write("a.toml", R"(schema = 1
+include = ["lib/left.toml", "lib/right.toml"]
+global_setup = "int own;"
+[[benchmark]]
+label = "x"
+use = ["r", "d"]
+global_setup = "int mine;"
+stmt = "x;"
+)");
+  const auto definitions = load_definitions({file});
+  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  ASSERT_EQ(definitions->size(), 1u);
+  const Definition& one = definitions->front();
+  EXPECT_EQ(one.setups[0].code, "int r;");
+  EXPECT_EQ(one.setups[0].where.file, (folder.path() / "lib/right.toml").string());
+  EXPECT_EQ(one.setups[1].code, "int d;");
+  // Each text once, those of includes first, each at its own line.
+  const std::string base = folder.path().string();
+  EXPECT_EQ(one.global_setup->where, (SourceLocation{base + "/lib/deep.toml", 2, 17}));
+  EXPECT_EQ(one.global_setup->code, "int deep;\n#line 3 \"" + base + "/lib/left.toml\"\nint left;\n#line 3 \"" +
+                                        base + "/a.toml\"\nint own;\n#line 7 \"" + base +
+                                        "/a.toml\"\nint mine;");
+}
+
+TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
+  const TempFolder folder;
+  folder.write("common.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
+  const fs::path file = folder.write(
+      "a.toml", "schema = 1\ninclude = \"common.toml\"\n" + plain("x").substr(11) + "use = \"x\"\n");
+  EXPECT_EQ(load_definitions({file})->at(0).build, nullptr);
+}
+
+TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
+  const TempFolder folder;
+  folder.write("common.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\nsetups.y.cpp = \"int y;\"\n");
+  const std::string head = "schema = 1\ninclude = \"common.toml\"\n";
+  const fs::path a = folder.write("a.toml", head + plain("a").substr(11) + "use = \"x\"\n");
+  const fs::path b = folder.write("b.toml", head + plain("b").substr(11) + "use = \"y\"\n");
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()), "");
+  // A file that is only reached by include may have set-ups for others.
+  EXPECT_EQ(load_errors({a}, folder.path()), "");
+  fs::remove(b);
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()),
+            "common.toml:3:8: no benchmark uses the set-up `y`: add `use = [\"y\"]` to a benchmark, "
+            "or take the set-up out\n");
+}
+
+TEST(Load, QuotesFileNamesInLineDirectives) {
+  const TempFolder folder;
+  const fs::path file = folder.write("a\"b\\c.toml", R"(schema = 1
+global_setup = "int a;"
+[[benchmark]]
+label = "x"
+global_setup = "int b;"
+stmt = "x;"
+)");
+  const auto definitions = load_definitions({file});
+  ASSERT_TRUE(definitions);
+  EXPECT_NE(definitions->at(0).global_setup->code.find("/a\\\"b\\\\c.toml\"\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,53 @@
+#include "core/requirement.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+TEST(Requirement, ComparesNumbersNotText) {
+  EXPECT_EQ(satisfies("2.13.0", ">=2.0"), true);
+  EXPECT_EQ(satisfies("2.13.0", ">=2.2"), true);
+  EXPECT_EQ(satisfies("2.13.0", "<2.2"), false);
+  EXPECT_EQ(satisfies("1.13.1", ">=2.0"), false);
+  EXPECT_EQ(satisfies("2.0.0", ">2.0.0"), false);
+  EXPECT_EQ(satisfies("2.0.1", ">2.0.0"), true);
+  EXPECT_EQ(satisfies("2.0.0", "<=2.0.0"), true);
+}
+
+TEST(Requirement, ComparesAsManyNumbersAsItHas) {
+  EXPECT_EQ(satisfies("1.13.1", "==1.13"), true);
+  EXPECT_EQ(satisfies("1.13.1", "<=1.13"), true);
+  EXPECT_EQ(satisfies("1.13.1", ">1.13"), false);
+  EXPECT_EQ(satisfies("1.13.1", "!=1.13"), false);
+  EXPECT_EQ(satisfies("1.13.1", "==1.13.0"), false);
+  EXPECT_EQ(satisfies("2.0", "==2.0.0"), true);
+}
+
+TEST(Requirement, NeedsAllParts) {
+  EXPECT_EQ(satisfies("2.5.0", ">=2.0, <3"), true);
+  EXPECT_EQ(satisfies("3.0.0", ">=2.0,<3"), false);
+  EXPECT_EQ(satisfies("2.1.0", " >= 2.0 , != 2.1 "), false);
+}
+
+TEST(Requirement, PassesOverWhatFollowsTheNumbers) {
+  EXPECT_EQ(satisfies("2.1.0a0+git1234", ">=2.1.0"), true);
+  EXPECT_EQ(satisfies("2.13.0+cu121", "==2.13.0"), true);
+  EXPECT_EQ(satisfies("1.13.", ">=1.13"), true);
+}
+
+TEST(Requirement, RefusesWhatItCannotRead) {
+  for (const char* text : {"", "2.0", "=2.0", "~=2.0", ">=", ">=two", ">=2.x", ">=2.0,", ",>=2.0",
+                           ">=2.0 <3", ">=2.0.", ">=-1", ">=99999999999999999999"}) {
+    const auto held = satisfies("2.0", text);
+    ASSERT_FALSE(held) << text;
+    EXPECT_FALSE(held.error().advice.empty()) << text;
+  }
+  // A part that does not hold must not hide a part that cannot be read.
+  EXPECT_FALSE(satisfies("1.0", ">=2.0, nonsense"));
+  EXPECT_FALSE(satisfies("unknown", ">=2.0"));
+  EXPECT_FALSE(satisfies("", ">=2.0"));
+}
+
+}  // namespace
+}  // namespace instr

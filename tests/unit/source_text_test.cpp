@@ -1,0 +1,95 @@
+#include "core/source_text.h"
+
+#include <sys/stat.h>
+
+#include "tests/unit/definition_testing.h"
+
+namespace instr {
+namespace {
+
+using Place = std::pair<int, int>;
+
+// Where the content of the first string in `text` begins.
+Place content(const std::string& text) {
+  const SourceText source("a.toml", text);
+  const std::size_t quote = text.find_first_of("\"'");
+  const std::size_t line_start = text.rfind('\n', quote) + 1;
+  const int line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + quote, '\n'));
+  const SourceLocation where =
+      source.content_of_string(line, static_cast<int>(quote - line_start) + 1);
+  return {where.line, where.column};
+}
+
+TEST(SourceText, FindsTheFirstCharacterOfAString) {
+  EXPECT_EQ(content("a = \"x\""), (Place{1, 6}));
+  EXPECT_EQ(content("a = 'x'"), (Place{1, 6}));
+  EXPECT_EQ(content("a = \"\""), (Place{1, 6}));
+  EXPECT_EQ(content("b = 1\na = \"\"\"x\"\"\""), (Place{2, 8}));
+  EXPECT_EQ(content("a = \"\"\"\nx\"\"\""), (Place{2, 1}));
+  EXPECT_EQ(content("a = \"\"\"\r\nx\"\"\""), (Place{2, 1}));
+  EXPECT_EQ(content("a = '''\nx'''"), (Place{2, 1}));
+  EXPECT_EQ(content("a = \"\"\"\n\nx\"\"\""), (Place{2, 1}));  // only one newline is dropped
+  EXPECT_EQ(content("a = \"\"\" x\"\"\""), (Place{1, 8}));
+}
+
+TEST(SourceText, PassesOverLineEndingBackslashes) {
+  EXPECT_EQ(content("a = \"\"\"\\\n   x\"\"\""), (Place{2, 4}));
+  EXPECT_EQ(content("a = \"\"\"\n\\  \n\n  x\"\"\""), (Place{4, 3}));
+  EXPECT_EQ(content("a = \"\"\"\\tx\"\"\""), (Place{1, 8}));  // an escape, not a line's end
+  EXPECT_EQ(content("a = '''\\\n   x'''"), (Place{1, 8}));   // literal strings have none
+}
+
+TEST(SourceText, CountsCharactersNotBytes) {
+  const SourceText source("a.toml", "a = \"\xC3\xA9\", b = \"\"\"\nx\"\"\"");
+  EXPECT_EQ(source.content_of_string(1, 14), (SourceLocation{"a.toml", 2, 1}));
+}
+
+TEST(SourceText, ReadsUtf8WithoutItsMark) {
+  const TempFolder folder;
+  const auto source = SourceText::read(folder.write("a.toml", "\xEF\xBB\xBF# \xE2\x82\xAC \xF0\x9F\x98\x80\n"));
+  ASSERT_TRUE(source);
+  EXPECT_EQ(source->text(), "# \xE2\x82\xAC \xF0\x9F\x98\x80\n");
+}
+
+TEST(SourceText, RefusesBinaryFilesAtTheFirstByteThatIsNoText) {
+  const TempFolder folder;
+  for (const std::string& bad : {std::string("\0", 1), std::string("\xFF"), std::string("\x80"),
+                                 std::string("\xC0\xAF"), std::string("\xE0\x80\xAF"), std::string("\xED\xA0\x80"),
+                                 std::string("\xF4\x90\x80\x80"), std::string("\xF5\x80\x80\x80"),
+                                 std::string("\xC3")}) {
+    const auto source = SourceText::read(folder.write("a.toml", "x = 1\n# \xC3\xA9 " + bad));
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().where.line, 2);
+    EXPECT_EQ(source.error().where.column, 5);
+    EXPECT_FALSE(source.error().advice.empty());
+  }
+}
+
+TEST(SourceText, RefusesWhatIsNoFile) {
+  const TempFolder folder;
+  EXPECT_EQ(SourceText::read(folder.path() / "none.toml").error().what,
+            "cannot be read: No such file or directory");
+  EXPECT_EQ(SourceText::read(folder.path()).error().what, "is no regular file");
+  EXPECT_EQ(SourceText::read("/dev/zero").error().what, "is no regular file");
+  const auto pipe = folder.path() / "pipe.toml";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(SourceText::read(pipe).error().what, "is no regular file");
+}
+
+TEST(SourceText, RefusesWhatIsTooLarge) {
+  const TempFolder folder;
+  const auto file = folder.write("a.toml", "");
+  std::filesystem::resize_file(file, (64u << 20) + 1);  // sparse
+  EXPECT_EQ(SourceText::read(file).error().what, "is larger than 64 MiB");
+}
+
+TEST(SourceText, RefusesWhatMayNotBeRead) {
+  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
+  const TempFolder folder;
+  const auto file = folder.write("a.toml", "schema = 1\n");
+  ::chmod(file.c_str(), 0);
+  EXPECT_EQ(SourceText::read(file).error().what, "cannot be read: Permission denied");
+}
+
+}  // namespace
+}  // namespace instr
