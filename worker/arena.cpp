@@ -10,12 +10,13 @@
 #include <atomic>
 #include <bit>
 
-// Start-up memory lies above all that Valgrind maps for the program and below the fresh arena.
 namespace instr {
 namespace {
 
-constexpr std::uintptr_t kStartArenaBase = 0x2'0000'0000;
-constexpr std::uint64_t kStartArenaSize = std::uint64_t{8} << 30;
+// Above what Valgrind maps for the program and below its own memory (64 GiB).
+constexpr std::uintptr_t kStartBase = 0x2'0000'0000;
+constexpr std::uint64_t kStartSize = std::uint64_t{8} << 30;
+constexpr std::uintptr_t kFreshBase = 0x6'0000'0000;
 
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHeaderSpace = kAlignment;
@@ -26,11 +27,10 @@ constexpr std::uint32_t kMagic = 0x1A7B10C5;
 
 // Lies right below the payload.
 struct Header {
-  Header* next;          // free list
-  std::uint64_t size;    // as asked for
-  std::uint64_t offset;  // of the payload in its block; more than kHeaderSpace for wide alignments
+  std::uint64_t size;  // as asked for
+  std::uint32_t slot;
   std::uint32_t size_class;
-  std::uint32_t magic;
+  std::uint64_t magic;
 };
 static_assert(sizeof(Header) <= kHeaderSpace);
 
@@ -51,6 +51,65 @@ inline SizeClass class_of(std::size_t size) {
   unsigned index = kSmallClasses + (power - 10) * 4 + ((last >> step) & 3);
   return {index, ((last >> step) + 1) << step};
 }
+
+constexpr std::size_t bytes_of(unsigned index) {
+  if (index < kSmallClasses) return (index + 1) * kAlignment;
+  unsigned power = 10 + (index - kSmallClasses) / 4;
+  return (std::size_t{1} << power) + ((index - kSmallClasses) % 4 + 1) * (std::size_t{1} << (power - 2));
+}
+
+// The blocks of one class: which are free, and where each lies. A word of bits for the first 64, which
+// is all that most snippets need; for the others a tree of bits with 64 branches at each node.
+struct Pool {
+  std::uint64_t first_free;
+  std::uint64_t free_0;
+  std::uint64_t free_1[64];
+  std::uint64_t made;      // blocks so far
+  std::uint64_t* free_2;   // 64 x 64 words
+  std::uint64_t* free_3;   // a bit for each block
+  std::uintptr_t* blocks;
+  std::uint64_t most;
+};
+constexpr std::uint64_t kMostBlocks = 1 << 24;
+
+// Where a pool's tables lie, in words after the tables' base.
+struct TableLayout {
+  std::uint64_t free_2[kClasses];
+  std::uint64_t free_3[kClasses];
+  std::uint64_t blocks[kClasses];
+  std::uint64_t most[kClasses];
+  std::uint64_t words;
+};
+
+constexpr TableLayout layout_for(std::uint64_t arena_size) {
+  TableLayout layout{};
+  for (unsigned i = 0; i < kClasses; ++i) {
+    std::uint64_t fitting = arena_size / (bytes_of(i) + kHeaderSpace) + 1;
+    std::uint64_t most = fitting < kMostBlocks ? fitting : kMostBlocks;
+    layout.most[i] = most;
+    layout.free_2[i] = layout.words;
+    layout.free_3[i] = layout.free_2[i] + most / 4096 + 1;
+    layout.blocks[i] = layout.free_3[i] + most / 64 + 1;
+    layout.words = (layout.blocks[i] + most + 511) & ~std::uint64_t{511};
+  }
+  return layout;
+}
+
+struct Region {
+  std::uintptr_t base;
+  std::uint64_t size;  // of the blocks, which lie above the tables
+  const TableLayout* layout;
+
+  std::uintptr_t blocks() const { return base + layout->words * sizeof(std::uint64_t); }
+  std::uint64_t mapped() const { return blocks() + size - base; }
+};
+
+constexpr TableLayout kStartLayout = layout_for(kStartSize);
+constexpr TableLayout kFreshLayout = layout_for(kFreshArenaSize);
+constexpr Region kStart{kStartBase, kStartSize, &kStartLayout};
+constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
+static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
+static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < 0x5'C000'0000);
 
 // Uncontended it is the same few instructions always; contended it yields, since Valgrind runs one
 // thread at a time and spinning would keep the holder from going on.
@@ -74,28 +133,82 @@ struct Arena {
   std::uintptr_t top = 0;
   std::uintptr_t end = 0;
   ArenaCounters counters;
-  Header* free_blocks[kClasses] = {};
+  Pool pools[kClasses] = {};
+
+  void take_memory(const Arena& other) {
+    base = other.base;
+    top = other.top;
+    end = other.end;
+    counters = other.counters;
+    memcpy(pools, other.pools, sizeof pools);
+  }
 };
 
-// The one global of this file: malloc has no other place to keep its state. Needs no constructor to
+// Global: malloc has no other place to keep its state. Needs no constructor to
 // run, since ld.so calls malloc before any has.
 constinit Arena arena;
 
-bool map_at(std::uintptr_t base, std::uint64_t size) {
-  void* wanted = reinterpret_cast<void*>(base);
-  void* got = mmap(wanted, size, PROT_READ | PROT_WRITE,
+bool map_region(const Region& region) {
+  void* wanted = reinterpret_cast<void*>(region.base);
+  void* got = mmap(wanted, region.mapped(), PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == wanted) return true;
-  if (got != MAP_FAILED) munmap(got, size);
+  if (got != MAP_FAILED) munmap(got, region.mapped());
   return false;
 }
 
-void use_memory(std::uintptr_t base, std::uint64_t size) {
-  arena.base = base;
-  arena.top = base;
-  arena.end = base + size;
+void use_region(const Region& region, std::uint64_t limit) {
+  arena.base = region.blocks();
+  arena.top = arena.base;
+  arena.end = arena.base + limit;
   arena.counters = ArenaCounters{};
-  memset(arena.free_blocks, 0, sizeof arena.free_blocks);
+  auto* tables = reinterpret_cast<std::uint64_t*>(region.base);
+  memset(arena.pools, 0, sizeof arena.pools);
+  for (unsigned i = 0; i < kClasses; ++i) {
+    Pool& pool = arena.pools[i];
+    pool.free_2 = tables + region.layout->free_2[i];
+    pool.free_3 = tables + region.layout->free_3[i];
+    pool.blocks = tables + region.layout->blocks[i];
+    pool.most = region.layout->most[i];
+  }
+}
+
+constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+
+// The lowest free block's number beyond the first 64.
+[[gnu::noinline]] std::uint32_t take_from_tree(Pool& pool) {
+  if (pool.free_0 == 0) return kNoSlot;
+  auto i1 = static_cast<unsigned>(std::countr_zero(pool.free_0));
+  unsigned i2 = i1 * 64 + static_cast<unsigned>(std::countr_zero(pool.free_1[i1]));
+  unsigned i3 = i2 * 64 + static_cast<unsigned>(std::countr_zero(pool.free_2[i2]));
+  std::uint64_t word = pool.free_3[i3];
+  std::uint32_t slot = i3 * 64 + static_cast<unsigned>(std::countr_zero(word));
+  word &= word - 1;
+  pool.free_3[i3] = word;
+  if (word != 0) return slot;
+  if ((pool.free_2[i2] &= ~(std::uint64_t{1} << (i3 & 63))) != 0) return slot;
+  if ((pool.free_1[i1] &= ~(std::uint64_t{1} << (i2 & 63))) != 0) return slot;
+  pool.free_0 &= ~(std::uint64_t{1} << i1);
+  return slot;
+}
+
+inline std::uint32_t take_slot(Pool& pool) {
+  std::uint64_t word = pool.first_free;
+  if (word == 0) return take_from_tree(pool);
+  pool.first_free = word & (word - 1);
+  return static_cast<std::uint32_t>(std::countr_zero(word));
+}
+
+[[gnu::noinline]] void give_to_tree(Pool& pool, std::uint32_t slot) {
+  pool.free_3[slot >> 6] |= std::uint64_t{1} << (slot & 63);
+  pool.free_2[slot >> 12] |= std::uint64_t{1} << (slot >> 6 & 63);
+  pool.free_1[slot >> 18] |= std::uint64_t{1} << (slot >> 12 & 63);
+  pool.free_0 |= std::uint64_t{1} << (slot >> 18);
+}
+
+inline void give_slot(Pool& pool, std::uint32_t slot) {
+  if (slot >= 64) return give_to_tree(pool, slot);
+  pool.first_free |= std::uint64_t{1} << slot;
 }
 
 void take_lock() { arena.lock.lock(); }
@@ -103,8 +216,8 @@ void give_lock() { arena.lock.unlock(); }
 
 [[gnu::noinline, gnu::cold]] void start() {
   arena.ready = true;
-  if (!map_at(kStartArenaBase, kStartArenaSize)) abort();
-  use_memory(kStartArenaBase, kStartArenaSize);
+  if (!map_region(kStart)) abort();
+  use_region(kStart, kStart.size);
 }
 
 // A child of fork() must not inherit a lock that another thread held.
@@ -135,22 +248,23 @@ inline void* allocate(std::size_t size, std::size_t alignment) {
   if (size > kLargestRequest || alignment > kLargestRequest) wanted = kLargestRequest;
   SizeClass size_class = class_of(wanted);
   arena.lock.lock();
-  std::uintptr_t block;
-  Header* found = arena.free_blocks[size_class.index];
-  if (found != nullptr) {
-    arena.free_blocks[size_class.index] = found->next;
-    block = reinterpret_cast<std::uintptr_t>(found + 1) - found->offset;
-  } else {
-    block = arena.top;
-    if (size_class.bytes + kHeaderSpace > arena.end - block) return refuse();
-    arena.top = block + size_class.bytes + kHeaderSpace;
+  Pool& pool = arena.pools[size_class.index];
+  std::uint32_t slot = take_slot(pool);
+  if (slot == kNoSlot) {
+    slot = static_cast<std::uint32_t>(pool.made);
+    std::size_t bytes = size_class.bytes + kHeaderSpace;
+    if (bytes > arena.end - arena.top || pool.made == pool.most) return refuse();
+    pool.made += 1;
+    pool.blocks[slot] = arena.top;
+    arena.top += bytes;
   }
+  std::uintptr_t block = pool.blocks[slot];
   count_in(size);
   arena.lock.unlock();
   std::uintptr_t payload = (block + kHeaderSpace + slack) & ~(std::uintptr_t{alignment} - 1);
   Header* header = reinterpret_cast<Header*>(payload) - 1;
   header->size = size;
-  header->offset = payload - block;
+  header->slot = slot;
   header->size_class = size_class.index;
   header->magic = kMagic;
   return reinterpret_cast<void*>(payload);
@@ -171,27 +285,34 @@ inline void release(void* payload) {
   header->magic = 0;
   arena.lock.lock();
   arena.counters.live_bytes -= static_cast<std::int64_t>(header->size);
-  header->next = arena.free_blocks[header->size_class];
-  arena.free_blocks[header->size_class] = header;
+  give_slot(arena.pools[header->size_class], header->slot);
   arena.lock.unlock();
 }
 
 bool was_allocated(void* payload) {
   std::uintptr_t at = reinterpret_cast<std::uintptr_t>(payload);
-  bool at_start = at - kStartArenaBase < kStartArenaSize;
+  bool at_start = at - kStart.blocks() < kStart.size;
   return (at_start || is_ours(payload)) && header_of(payload)->magic == kMagic;
 }
 
 }  // namespace
 
+void rehearse_fresh_arena() {
+  static Arena kept;  // large, and not to be allocated from what it stands in for
+  kept.take_memory(arena);
+  if (open_fresh_arena(0)) munmap(reinterpret_cast<void*>(kFresh.base), kFresh.mapped());
+  arena.take_memory(kept);
+  arena.fresh = false;
+}
+
 bool open_fresh_arena(std::uint64_t limit) {
   if (arena.fresh) return false;
   std::uint64_t size = limit == 0 || limit > kFreshArenaSize ? kFreshArenaSize : limit;
-  if (!map_at(kFreshArenaBase, size)) return false;
+  if (!map_region(kFresh)) return false;
   arena.lock.lock();
   arena.ready = true;
   arena.fresh = true;
-  use_memory(kFreshArenaBase, size);
+  use_region(kFresh, size);
   arena.lock.unlock();
   return true;
 }
@@ -199,6 +320,8 @@ bool open_fresh_arena(std::uint64_t limit) {
 ArenaCounters arena_counters() { return arena.counters; }
 
 void reset_arena_peak() { arena.counters.peak_bytes = arena.counters.live_bytes; }
+
+ArenaExtent arena_extent() { return {arena.base, arena.top}; }
 
 bool arena_was_exhausted() { return arena.exhausted.load(std::memory_order_relaxed); }
 

@@ -1,11 +1,14 @@
 // The worker's allocator: it takes the place of malloc and its kin in the whole program, so that what
 // a snippet's allocations cost depends on the snippet alone, never on the heap's history.
 //
-// Every block is 64-byte aligned and of a size class; a class's free blocks are a list, last in first
-// out; where the list is empty, the block comes from the top of the arena. So each call takes the
-// same path for the same size, and memory never goes back to the system. All start-up goes to one
-// arena; open_fresh_arena() begins another one at a fixed address for what follows, and blocks of the
-// first are from then on freed into nothing, so that nothing that happened earlier can show.
+// Every block is 64-byte aligned, of a size class, and has a number in its class; the free block with
+// the lowest number is used next, and where none is free, one is taken from the top of the arena. So
+// where a block lies follows from which blocks live, not from the order in which others were freed:
+// an iteration that leaves nothing behind gets the same addresses as the one before, and code whose
+// path depends on addresses (hash tables of pointers) costs the same each time. Memory never goes
+// back to the system. All start-up goes to one arena; open_fresh_arena() begins another one at a
+// fixed address for what follows, and blocks of the first are from then on freed into nothing, so
+// that nothing that happened earlier can show.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +29,23 @@ struct ArenaCounters {
 // the memory could not be mapped there, or when called again.
 bool open_fresh_arena(std::uint64_t limit);
 
+// Opens a fresh arena and takes it back at once, so that what is forked later finds the code warm.
+void rehearse_fresh_arena();
+
 ArenaCounters arena_counters();
 void reset_arena_peak();
+
+// Memory that blocks have been taken from so far.
+struct ArenaExtent {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+};
+ArenaExtent arena_extent();
 
 // True once a request was refused because the arena's limit was reached.
 bool arena_was_exhausted();
 
-// Where the fresh arena lies, for whoever places other memory.
-inline constexpr std::uintptr_t kFreshArenaBase = 0x5'0000'0000;
-inline constexpr std::uint64_t kFreshArenaSize = std::uint64_t{40} << 30;
+// Most that a fresh arena can hold.
+inline constexpr std::uint64_t kFreshArenaSize = std::uint64_t{32} << 30;
 
 }  // namespace instr

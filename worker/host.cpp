@@ -12,6 +12,9 @@
 
 #include "worker/outcome.h"
 
+extern "C" void instr_canary_snippet(instr_context* context);
+extern "C" void instr_canary_empty_snippet(instr_context* context);
+
 namespace instr {
 namespace {
 
@@ -33,6 +36,7 @@ std::string profile_path(const RunRequest& run, pid_t pid, uint32_t part) {
 
 // Removes the file that Callgrind opens at a process's first dump, and the dumps up to `parts`.
 void drop_profiles(const RunRequest& run, pid_t pid, uint32_t parts) {
+  if (run.profile.empty()) return;
   for (uint32_t part = 0; part <= parts; ++part) unlink(profile_path(run, pid, part).c_str());
 }
 
@@ -63,12 +67,14 @@ wire::Message Host::fork_host() {
   int fd = channel_.take_descriptor();
   if (fd < 0) return failed("worker_lost", "a fork request came without a socket");
   signal(SIGCHLD, SIG_IGN);  // hosts are reaped by the kernel
+  has_hosts_ = true;
   pid_t parent = getpid();
   pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) end_process();
     signal(SIGCHLD, SIG_DFL);
+    has_hosts_ = false;
     dup2(fd, kControlFd);
     close(fd);
     fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
@@ -86,6 +92,18 @@ wire::Message Host::load(const std::string& path) {
   return {"loaded", {}};
 }
 
+void Host::rehearse() {
+  RunRequest run;
+  run.snippet = instr_canary_snippet;
+  run.result = result();
+  if (run.result == nullptr) return;
+  rehearse_run(run);
+  int output = make_output();
+  Ended ended = in_child(run, 1000, output);
+  outcome(*run.result, ended.status, ended.timed_out, read_output(output), "");
+  close(output);
+}
+
 RunResult* Host::result() {
   if (result_ != nullptr) return result_;
   void* page = mmap(nullptr, sizeof(RunResult), PROT_READ | PROT_WRITE,
@@ -95,13 +113,17 @@ RunResult* Host::result() {
 }
 
 wire::Message Host::measure(const wire::Message& request) {
+  if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts measures nothing");
   const std::string symbol = request.get("symbol");
-  const bool is_canary = symbol == "instr_canary_snippet";
-  void* holder = unit_ != nullptr && !is_canary ? unit_ : RTLD_DEFAULT;
-  const char* empty_name = is_canary ? "instr_canary_empty_snippet" : INSTR_EMPTY_SNIPPET;
-  auto empty = reinterpret_cast<instr_snippet>(dlsym(holder, empty_name));
   RunRequest run;
-  run.snippet = reinterpret_cast<instr_snippet>(dlsym(holder, symbol.c_str()));
+  instr_snippet empty = nullptr;
+  if (symbol == "instr_canary_snippet") {
+    run.snippet = instr_canary_snippet;
+    empty = instr_canary_empty_snippet;
+  } else if (unit_ != nullptr) {
+    run.snippet = reinterpret_cast<instr_snippet>(dlsym(unit_, symbol.c_str()));
+    empty = reinterpret_cast<instr_snippet>(dlsym(unit_, INSTR_EMPTY_SNIPPET));
+  }
   if (run.snippet == nullptr || empty == nullptr) {
     return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
   }

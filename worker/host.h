@@ -22,6 +22,10 @@ class Host {
 
   Channel& channel() { return channel_; }
 
+  // Measures the canary without counting, so that what is forked later finds the code translated.
+  // Before the first request.
+  void rehearse();
+
   // Serves until `quit` or the other side's end. Never returns: the process ends.
   [[noreturn]] void serve();
 
@@ -38,6 +42,7 @@ class Host {
 
   Channel channel_;
   void* unit_ = nullptr;
+  bool has_hosts_ = false;
   RunResult* result_ = nullptr;  // shared with children
   std::map<std::pair<instr_snippet, uint64_t>, uint64_t> empty_ir_;  // by loop and iterations
 };

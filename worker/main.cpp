@@ -8,6 +8,7 @@
 #include "worker/abi.h"
 #include "worker/arena.h"
 #include "worker/host.h"
+#include "worker/pages.h"
 #include "worker/torch_side.h"
 
 namespace {
@@ -53,6 +54,8 @@ int main(int argc, char** argv) {
     instr::torch_side::warm_up_torchscript();
   }
   instr::Host host(instr::kControlFd);
+  host.rehearse();
   if (!host.channel().send(hello(zygote))) return 1;
+  instr::gather_pages();  // last: units are most likely still being compiled
   host.serve();
 }

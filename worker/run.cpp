@@ -20,7 +20,7 @@ extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, voi
 namespace instr {
 namespace {
 
-constexpr uint64_t kStackBase = 0x4'0000'0000;
+constexpr uint64_t kStackBase = 0x5'C000'0000;
 constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usually has
 constexpr uint64_t kGuardSize = 1 << 20;
 constexpr uint64_t kSignalStackSize = 64 << 10;
@@ -30,20 +30,22 @@ constexpr uint64_t kMaxBlocks = 8;
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
 // Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
-// so that each run of the same code measures alike.
+// so that each run of the same code measures alike. Numbers with many divisors: where a snippet
+// keeps blocks from one iteration to the next (gradients), addresses come round every second or
+// third iteration, and with them what hash tables of pointers cost.
 uint64_t iterations_for(uint64_t ir) {
-  if (ir <= 20'000) return 100;
-  if (ir <= 50'000) return 50;
-  if (ir <= 200'000) return 10;
-  if (ir <= 1'000'000) return 5;
+  if (ir <= 20'000) return 60;
+  if (ir <= 50'000) return 24;
+  if (ir <= 250'000) return 12;
+  if (ir <= 1'000'000) return 6;
   if (ir <= 50'000'000) return 2;
   return 1;
 }
 
 // Iterations before the first counted block.
 uint64_t warm_up_for(uint64_t iterations) {
-  if (iterations >= 50) return 10;
-  return iterations >= 5 ? 4 : 2;
+  if (iterations >= 24) return 8;
+  return iterations >= 6 ? 4 : 2;
 }
 
 enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDone };
@@ -56,6 +58,7 @@ struct Run {
   char profile_prefix[PATH_MAX] = "";
   Phase phase = Phase::kNothingYet;
   bool collecting = false;
+  bool is_rehearsal = false;  // nothing is collected or written
   uint64_t iterations = 0;    // of the block that runs
   uint64_t block_length = 0;  // iterations of each counted block
   uint32_t parts = 0;       // profiles that Callgrind has written for this process
@@ -94,6 +97,10 @@ uint64_t read_totals(const PartPath& path) {
 
 // Writes a profile of what was collected since the last one, and gives its total.
 uint64_t dump() {
+  if (run->is_rehearsal) {
+    read_totals(PartPath(0));
+    return 1;
+  }
   CALLGRIND_DUMP_STATS;
   run->parts += 1;
   return read_totals(PartPath(run->parts));
@@ -104,7 +111,7 @@ void drop_part(uint32_t part) { unlink(PartPath(part).text); }
 uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   run->phase = phase;
   run->iterations = iterations;
-  run->collecting = collect;
+  run->collecting = collect && !run->is_rehearsal;  // or the first child's first block had it too
   if (collect && threads_started.load() != 0) {
     // Other threads are collected always: forget what they did since the last block.
     dump();
@@ -240,6 +247,15 @@ void* map_stacks() {
   return top;
 }
 
+void unmap_stacks() {
+  signal(SIGSEGV, SIG_DFL);
+  signal(SIGBUS, SIG_DFL);
+  stack_t none{};
+  none.ss_flags = SS_DISABLE;
+  sigaltstack(&none, nullptr);
+  munmap(reinterpret_cast<void*>(kStackBase), kGuardSize + kStackSize + kSignalStackSize);
+}
+
 void run_body(void*) {
   torch_side::prepare(run->request.threads);
   run->request.snippet(&run->context);
@@ -261,6 +277,18 @@ void on_own_stack(void*) {
   result.arena_exhausted = arena_was_exhausted();
 }
 
+void begin_run(const RunRequest& request) {
+  *request.result = RunResult{};
+  run = new Run;
+  run->request = request;
+  run->is_rehearsal = request.profile.empty();
+  snprintf(run->profile_prefix, sizeof run->profile_prefix, "%s", request.profile.c_str());
+  run->pid = getpid();
+  run->context.abi_version = INSTR_ABI_VERSION;
+  run->context.threads = request.threads;
+  run->context.next_block = next_block;
+}
+
 }  // namespace
 
 void end_process() {
@@ -269,14 +297,7 @@ void end_process() {
 }
 
 void run_snippet(const RunRequest& request) {
-  *request.result = RunResult{};
-  run = new Run;
-  run->request = request;
-  snprintf(run->profile_prefix, sizeof run->profile_prefix, "%s", request.profile.c_str());
-  run->pid = getpid();
-  run->context.abi_version = INSTR_ABI_VERSION;
-  run->context.threads = request.threads;
-  run->context.next_block = next_block;
+  begin_run(request);
   void* stack_top = map_stacks();
   if (stack_top == nullptr || !open_fresh_arena(request.memory_limit)) {
     request.result->state = RunState::kNoMemory;
@@ -300,6 +321,16 @@ uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64
   *request.result = kept;
   if (counted.profile_part != 0) drop_part(counted.profile_part);
   return counted.state == RunState::kFinished ? counted.last[1].ir : 0;
+}
+
+void rehearse_run(const RunRequest& request) {
+  rehearse_fresh_arena();
+  begin_run(request);
+  void* stack_top = map_stacks();
+  if (stack_top != nullptr) instr_call_on_stack(on_own_stack, nullptr, stack_top);
+  unmap_stacks();
+  delete run;
+  run = nullptr;
 }
 
 bool counts_new_threads() { return threads_counted.load(); }

@@ -48,13 +48,17 @@ struct RunRequest {
   uint64_t warmup = 0;      // iterations; 0 with iterations 0: adapt
   uint64_t iterations = 0;  // of each block; 0: adapt
   uint64_t memory_limit = 0;  // bytes; 0: all there is
-  std::string profile;        // Callgrind writes to this + pid + "." + part
+  std::string profile;  // Callgrind writes to this + pid + "." + part; empty: a rehearsal
   RunResult* result = nullptr;  // shared with the host
 };
 
 // Sets the process up (arena, stack, signals, LibTorch's state), runs the snippet and fills the
 // result. Afterwards this process is fit for nothing but to end, or to count the empty loop.
 void run_snippet(const RunRequest& request);
+
+// Does all that run_snippet() does, short of counting, and undoes it, so that the code is translated
+// already in what is forked later. For a snippet that leaves nothing behind, and with no profile.
+void rehearse_run(const RunRequest& request);
 
 // Counts `iterations` of the empty loop in a process in which run_snippet() has returned.
 // 0 where there is no profile.
