@@ -234,6 +234,7 @@ TEST(ReportTable, NarrowDropsTheLastColumn) {
 TEST(ReportTable, NarrowerHasARowForEachVariant) {
   std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                counted("matmul/mm", "4", 17642, kEagerBackward),
+                               counted("matmul/mm", "4", 6112, kScript),
                                counted("matmul/mm", "4", 1234567, kScriptBackward),
                                counted("empty", "", 200)};
   EXPECT_EQ(report_table(few, at_width(58)),
@@ -242,11 +243,12 @@ TEST(ReportTable, NarrowerHasARowForEachVariant) {
 matmul/mm n=4
   eager                       5,313       3  1,920     yes
   eager fwd+bwd              17,642       3  1,920     yes
+  TorchScript                 6,112       3  1,920     yes
   TorchScript fwd+bwd     1,234,567       3  1,920     yes
 
 empty eager                     200       3  1,920     yes
 
-4 counted; 14.8 s
+5 counted; 14.8 s
 )");
   // A name too long for its column stands above its row.
   few.back().variant.label = "creation/empty_with_options";
