@@ -91,6 +91,8 @@ class WorkerBuild {
 
   Expected<void> compile_one(const fs::path& source, const fs::path& object) {
     std::vector<std::string> arguments = options_.toolchain.flags;
+    // LibTorch must find the worker's malloc, and a unit the worker's symbols.
+    std::erase(arguments, "-fvisibility=hidden");
     if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
     arguments.insert(arguments.end(), {"-w", "-I" + root_.string(), "-pthread", "-c",
                                        source.string(), "-o", object.string()});

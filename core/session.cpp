@@ -1,0 +1,183 @@
+#include "core/session.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "core/installation.h"
+#include "core/process.h"
+#include "core/requirement.h"
+
+namespace instr {
+
+namespace {
+
+// Old artefacts go beyond this; the precompiled headers of two compilers and two LibTorch builds fit.
+constexpr std::uint64_t kCacheLimit = 4'000'000'000;
+
+int usable_cores() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+}  // namespace
+
+struct Session::State {
+  SessionEvents events;
+  std::mutex turn;  // one event at a time
+  LibTorch libtorch;
+  Toolchain toolchain;
+  std::string valgrind;
+  std::optional<Cache> cache;
+  CompileOptions compile;
+  std::unique_ptr<Scheduler> scheduler;  // last: goes first, while what it uses is there
+
+  void phase(const std::string& what) {
+    std::lock_guard lock(turn);
+    if (events.on_phase) events.on_phase(what);
+  }
+  void note(const std::string& what) {
+    std::lock_guard lock(turn);
+    if (events.on_note) events.on_note(what);
+  }
+  void started(const std::string& key) {
+    std::lock_guard lock(turn);
+    if (events.on_start) events.on_start(key);
+  }
+  void done(const Measurement& measurement) {
+    std::lock_guard lock(turn);
+    if (events.on_done) events.on_done(measurement);
+  }
+};
+
+Expected<std::string> find_valgrind() {
+  const char* advice = "install it: apt-get install valgrind";
+  SpawnOptions ask;
+  ask.argv = {"valgrind", "--version"};
+  auto result = run_command(ask);
+  if (!result) return fail("Valgrind was not found", advice);
+  if (result->exit_code != 0) return fail("Valgrind does not run: " + result->errors, advice);
+  std::string version = result->output;
+  while (!version.empty() && version.back() == '\n') version.pop_back();
+  return version;
+}
+
+std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch) {
+  if (variant.libtorch) {
+    auto met = satisfies(libtorch.version, *variant.libtorch);
+    if (!met) return to_string(met.error());
+    if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
+  }
+  if (variant.device == "cuda") {
+    return libtorch.has_cuda ? "instructions are counted on the CPU only"
+                             : "this LibTorch is built without CUDA";
+  }
+  return std::nullopt;
+}
+
+Expected<std::vector<PlannedVariant>> plan_run(const Options& options,
+                                               const std::vector<Variant>& variants) {
+  auto libtorch = find_libtorch(options.libtorch);
+  if (!libtorch) return tl::unexpected(libtorch.error());
+  std::vector<PlannedVariant> planned;
+  for (const auto& variant : variants) {
+    auto reason = unsupported_reason(variant, *libtorch);
+    planned.push_back({variant, reason ? PlannedStep::kSkip : PlannedStep::kUnknown, reason.value_or("")});
+  }
+  return planned;
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const LibTorch& Session::libtorch() const { return state_->libtorch; }
+const Toolchain& Session::toolchain() const { return state_->toolchain; }
+
+Expected<Session> Session::open(const Options& options, SessionEvents events,
+                                std::stop_token stop) {
+  auto state = std::make_unique<State>();
+  State* raw = state.get();
+  state->events = std::move(events);
+  auto valgrind = find_valgrind();
+  if (!valgrind) return tl::unexpected(valgrind.error());
+  state->valgrind = *valgrind;
+  auto libtorch = find_libtorch(options.libtorch);
+  if (!libtorch) return tl::unexpected(libtorch.error());
+  state->libtorch = *libtorch;
+  auto toolchain = find_toolchain(options.compiler, state->libtorch);
+  if (!toolchain) return tl::unexpected(toolchain.error());
+  state->toolchain = *toolchain;
+  auto cache = Cache::open(options.use_cache);
+  if (!cache) return tl::unexpected(cache.error());
+  state->cache = std::move(*cache);
+  if (state->cache->note()) state->note(*state->cache->note());
+
+  auto sources = find_installation().sources;
+  int jobs = options.jobs > 0 ? options.jobs : usable_cores();
+  state->compile = {state->toolchain, state->libtorch, jobs, sources};
+  state->phase("preparing the worker for LibTorch " + state->libtorch.version);
+  auto worker = build_worker(sources, state->compile, *state->cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
+
+  ScheduleOptions schedule;
+  schedule.worker = *worker;
+  schedule.jobs = jobs;
+  if (options.timeout) schedule.timeout_s = *options.timeout;
+  schedule.retries = options.retries;
+  schedule.fresh_process = options.isolation == Isolation::kProcess;
+  schedule.keep_profiles = options.keep_profiles;
+  auto scheduler = Scheduler::start(
+      schedule, [raw](const std::string& key) { raw->started(key); },
+      [raw](const Measurement& measurement) { raw->done(measurement); });
+  if (!scheduler) return tl::unexpected(scheduler.error());
+  state->scheduler = std::move(*scheduler);
+  return Session(std::move(state));
+}
+
+void Session::prepare(const std::vector<Variant>& variants) {
+  std::vector<Variant> runnable;
+  for (const auto& variant : variants) {
+    if (!unsupported_reason(variant, state_->libtorch)) runnable.push_back(variant);
+  }
+  state_->scheduler->prepare(runnable);
+}
+
+Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
+  auto hello = state_->scheduler->hello(stop);
+  if (!hello) return tl::unexpected(hello.error());
+  return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
+}
+
+Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
+                                const std::function<bool(const CompiledVariant&)>& wanted) {
+  std::vector<Variant> runnable;
+  for (const auto& variant : variants) {
+    if (auto reason = unsupported_reason(variant, state_->libtorch)) {
+      state_->done({variant, Skipped{*reason}, 0});
+    } else {
+      runnable.push_back(variant);
+    }
+  }
+  auto on_unit = [&](UnitResult unit) {
+    for (const auto& failed : unit.failed) state_->done(failed);
+    if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
+    state_->scheduler->add(std::move(unit.compiled));
+  };
+  auto compiled = compile(runnable, state_->compile, *state_->cache, on_unit, stop);
+  if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
+  bool finished = state_->scheduler->wait(stop);
+  state_->cache->trim(kCacheLimit);
+  return finished;
+}
+
+Expected<Fingerprint> Session::measure_builtin(std::vector<CompiledVariant> variants,
+                                               std::stop_token stop) {
+  std::vector<Variant> plain;
+  for (const auto& one : variants) plain.push_back(one.variant);
+  state_->scheduler->prepare(plain);
+  auto found = fingerprint(stop);
+  if (!found) return found;
+  state_->scheduler->add(std::move(variants));
+  if (!state_->scheduler->wait(stop)) return fail("interrupted");
+  return found;
+}
+
+}  // namespace instr
