@@ -128,7 +128,7 @@ struct Arena {
   Lock lock;
   bool ready = false;
   bool fresh = false;
-  std::atomic<bool> exhausted{false};
+  std::uint32_t* exhausted = nullptr;  // where to tell that memory ran out
   std::uintptr_t base = 0;  // blocks below or above are not ours: freed into nothing
   std::uintptr_t top = 0;
   std::uintptr_t end = 0;
@@ -224,7 +224,7 @@ void give_lock() { arena.lock.unlock(); }
 [[gnu::constructor]] void guard_forks() { pthread_atfork(take_lock, give_lock, give_lock); }
 
 [[gnu::noinline, gnu::cold]] void* refuse() {
-  arena.exhausted.store(true, std::memory_order_relaxed);
+  if (arena.exhausted != nullptr) *arena.exhausted = 1;
   arena.lock.unlock();
   errno = ENOMEM;
   return nullptr;
@@ -300,12 +300,12 @@ bool was_allocated(void* payload) {
 void rehearse_fresh_arena() {
   static Arena kept;  // large, and not to be allocated from what it stands in for
   kept.take_memory(arena);
-  if (open_fresh_arena(0)) munmap(reinterpret_cast<void*>(kFresh.base), kFresh.mapped());
+  if (open_fresh_arena(0, nullptr)) munmap(reinterpret_cast<void*>(kFresh.base), kFresh.mapped());
   arena.take_memory(kept);
   arena.fresh = false;
 }
 
-bool open_fresh_arena(std::uint64_t limit) {
+bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted) {
   if (arena.fresh) return false;
   std::uint64_t size = limit == 0 || limit > kFreshArenaSize ? kFreshArenaSize : limit;
   if (!map_region(kFresh)) return false;
@@ -313,6 +313,7 @@ bool open_fresh_arena(std::uint64_t limit) {
   arena.ready = true;
   arena.fresh = true;
   use_region(kFresh, size);
+  arena.exhausted = exhausted;
   arena.lock.unlock();
   return true;
 }
@@ -322,8 +323,6 @@ ArenaCounters arena_counters() { return arena.counters; }
 void reset_arena_peak() { arena.counters.peak_bytes = arena.counters.live_bytes; }
 
 ArenaExtent arena_extent() { return {arena.base, arena.top}; }
-
-bool arena_was_exhausted() { return arena.exhausted.load(std::memory_order_relaxed); }
 
 }  // namespace instr
 

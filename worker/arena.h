@@ -25,9 +25,10 @@ struct ArenaCounters {
 };
 
 // From here on all blocks come from memory at a fixed address that no block has used before, at most
-// `limit` bytes of it (0: all there is), and counters begin at zero. Once in a process; false where
-// the memory could not be mapped there, or when called again.
-bool open_fresh_arena(std::uint64_t limit);
+// `limit` bytes of it (0: all there is), and counters begin at zero. Sets *exhausted to 1 once a
+// request is refused for want of memory; it may be null. Once in a process; false where the memory
+// could not be mapped there, or when called again.
+bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted);
 
 // Opens a fresh arena and takes it back at once, so that what is forked later finds the code warm.
 void rehearse_fresh_arena();
@@ -41,9 +42,6 @@ struct ArenaExtent {
   std::uintptr_t end;
 };
 ArenaExtent arena_extent();
-
-// True once a request was refused because the arena's limit was reached.
-bool arena_was_exhausted();
 
 // Most that a fresh arena can hold.
 inline constexpr std::uint64_t kFreshArenaSize = std::uint64_t{32} << 30;

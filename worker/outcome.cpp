@@ -34,14 +34,23 @@ std::string last_line(const std::string& output) {
   return ": " + output.substr(begin, end + 1 - begin);
 }
 
-wire::Message ended_by_signal(const RunResult& result, int signal, const std::string& output) {
+wire::Message crashed(int signal, bool stack_overflow) {
+  std::string what = stack_overflow ? "stack overflow" : sigdescr_np(signal);
+  return failed("crashed", std::string("SIG") + sigabbrev_np(signal) + ": " + what);
+}
+
+wire::Message exited(int status) {
+  return failed("exited", "the snippet ended the process with exit status " +
+                              std::to_string(status));
+}
+
+// The snippet ended the process, or something outside did.
+wire::Message ended_early(int status, const std::string& output) {
+  if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
+  int signal = WTERMSIG(status);
   if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + last_line(output));
-  std::string name = std::string("SIG") + sigabbrev_np(signal);
-  if (result.stack_overflow) return failed("crashed", name + ": stack overflow");
-  if (signal == SIGKILL) {
-    return failed("crashed", "SIGKILL from outside; was the machine out of memory?");
-  }
-  return failed("crashed", name + ": " + sigdescr_np(signal));
+  if (signal != SIGKILL) return crashed(signal, false);
+  return failed("crashed", "SIGKILL: killed from outside; was the machine out of memory?");
 }
 
 // The child ended itself once it had told how the run went.
@@ -53,6 +62,8 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
       return failed("exception", result.text);
     case RunState::kDefinitionError:
       return failed("definition_error", result.text);
+    case RunState::kExited:
+      return exited(result.exit_status);
     case RunState::kNoBlocks:
       return failed("definition_error", "the snippet returned before its loop was measured");
     case RunState::kNoMemory:
@@ -73,18 +84,16 @@ wire::Message failed(const char* kind, const std::string& message) {
 wire::Message outcome(const RunResult& result, int status, bool timed_out,
                       const std::string& output, const std::string& profile) {
   wire::Message reply;
-  bool ran_out = result.arena_exhausted != 0 && result.state != RunState::kFinished;
   if (timed_out) {
     reply = failed("timed_out", "the snippet ran longer than its timeout");
-  } else if (result.state != RunState::kStarted && !ran_out) {
-    reply = ended_by_itself(result, profile);
-  } else if (ran_out) {
+  } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {
     reply = failed("out_of_memory", "the snippet asked for more memory than its limit");
-  } else if (WIFEXITED(status)) {
-    reply = failed("exited", "the snippet ended the process with exit status " +
-                                 std::to_string(WEXITSTATUS(status)));
+  } else if (result.state != RunState::kStarted) {
+    reply = ended_by_itself(result, profile);
+  } else if (result.fault_signal != 0) {
+    reply = crashed(static_cast<int>(result.fault_signal), result.stack_overflow != 0);
   } else {
-    reply = ended_by_signal(result, WTERMSIG(status), output);
+    reply = ended_early(status, output);
   }
   reply.fields["output"] = output;
   return reply;

@@ -20,10 +20,14 @@ extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, voi
 namespace instr {
 namespace {
 
-constexpr uint64_t kStackBase = 0x5'C000'0000;
-constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usually has
-constexpr uint64_t kGuardSize = 1 << 20;
+// At a fixed address: where a stack lies, and with it what its variables are aligned to, shows in
+// counts. Below any stack that the process had before, since Callgrind takes a step up for a return.
+constexpr uint64_t kSignalStackBase = 0x5'C000'0000;
 constexpr uint64_t kSignalStackSize = 64 << 10;
+constexpr uint64_t kGuardBase = kSignalStackBase + kSignalStackSize;
+constexpr uint64_t kGuardSize = 1 << 20;
+constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usually has
+constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 
 constexpr uint64_t kMaxBlocks = 8;
 // No further block is begun once this many instructions were counted without becoming steady.
@@ -214,13 +218,24 @@ uint64_t next_block(instr_context*) {
   return iterations;
 }
 
-// Says whether it was the stack's end; the fault then happens again and ends the process.
+// What would end the process is noted and ends it here: going on to the default action would have
+// Valgrind write a report and another profile first.
 void on_fault(int signal, siginfo_t* info, void*) {
+  if (getpid() != run->pid) end_process();
+  RunResult& result = *run->request.result;
   auto at = reinterpret_cast<uint64_t>(info->si_addr);
-  if (at - kStackBase < kGuardSize && getpid() == run->pid) run->request.result->stack_overflow = 1;
-  struct sigaction action {};
-  action.sa_handler = SIG_DFL;
-  sigaction(signal, &action, nullptr);
+  result.stack_overflow = signal == SIGSEGV && at - kGuardBase < kGuardSize;
+  result.fault_signal = static_cast<uint32_t>(signal);
+  end_process();
+}
+
+// The same for exit(), whose destructors would take seconds.
+void note_exit(int status, void*) {
+  if (run == nullptr || getpid() != run->pid) return;
+  run->request.result->exit_status = status;
+  run->request.result->state = RunState::kExited;
+  fflush(nullptr);
+  end_process();
 }
 
 char* map_at(uint64_t base, uint64_t size) {
@@ -230,30 +245,31 @@ char* map_at(uint64_t base, uint64_t size) {
   return got == wanted ? static_cast<char*>(got) : nullptr;
 }
 
-// The snippet's stack: guard, then stack, then the signal handlers' stack. Its top, or null.
+constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+
+// The signal handlers' stack, guard, and the snippet's stack, whose top is the result, or null.
+// Handlers run below: Callgrind takes a step up for a return.
 void* map_stacks() {
-  char* base = map_at(kStackBase, kGuardSize + kStackSize + kSignalStackSize);
-  if (base == nullptr || mprotect(base, kGuardSize, PROT_NONE) != 0) return nullptr;
-  char* top = base + kGuardSize + kStackSize;
+  char* base = map_at(kSignalStackBase, kStackTop - kSignalStackBase);
+  if (base == nullptr) return nullptr;
+  if (mprotect(base + kSignalStackSize, kGuardSize, PROT_NONE) != 0) return nullptr;
   stack_t signals{};
-  signals.ss_sp = top;
+  signals.ss_sp = base;
   signals.ss_size = kSignalStackSize;
   sigaltstack(&signals, nullptr);
   struct sigaction action {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  sigaction(SIGSEGV, &action, nullptr);
-  sigaction(SIGBUS, &action, nullptr);
-  return top;
+  for (int signal : kFaults) sigaction(signal, &action, nullptr);
+  return reinterpret_cast<void*>(kStackTop);
 }
 
 void unmap_stacks() {
-  signal(SIGSEGV, SIG_DFL);
-  signal(SIGBUS, SIG_DFL);
+  for (int fault : kFaults) signal(fault, SIG_DFL);
   stack_t none{};
   none.ss_flags = SS_DISABLE;
   sigaltstack(&none, nullptr);
-  munmap(reinterpret_cast<void*>(kStackBase), kGuardSize + kStackSize + kSignalStackSize);
+  munmap(reinterpret_cast<void*>(kSignalStackBase), kStackTop - kSignalStackBase);
 }
 
 void run_body(void*) {
@@ -274,7 +290,6 @@ void on_own_stack(void*) {
   } else if (result.state == RunState::kStarted) {
     result.state = RunState::kNoBlocks;
   }
-  result.arena_exhausted = arena_was_exhausted();
 }
 
 void begin_run(const RunRequest& request) {
@@ -299,10 +314,11 @@ void end_process() {
 void run_snippet(const RunRequest& request) {
   begin_run(request);
   void* stack_top = map_stacks();
-  if (stack_top == nullptr || !open_fresh_arena(request.memory_limit)) {
+  if (stack_top == nullptr || !open_fresh_arena(request.memory_limit, &request.result->arena_exhausted)) {
     request.result->state = RunState::kNoMemory;
     return;
   }
+  on_exit(note_exit, nullptr);
   threads_counted.store(true);
   instr_call_on_stack(on_own_stack, nullptr, stack_top);
 }
@@ -315,8 +331,7 @@ uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64
   run->request.iterations = iterations;
   run->phase = Phase::kNothingYet;
   run->counted = 0;
-  char* top = reinterpret_cast<char*>(kStackBase + kGuardSize + kStackSize);
-  instr_call_on_stack(on_own_stack, nullptr, top);
+  instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));
   RunResult counted = *request.result;
   *request.result = kept;
   if (counted.profile_part != 0) drop_part(counted.profile_part);

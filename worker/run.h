@@ -17,6 +17,7 @@ enum class RunState : uint32_t {
   kFinished,
   kException,
   kDefinitionError,
+  kExited,           // the snippet called exit()
   kNoBlocks,         // the snippet returned without asking for a second block
   kNoProfile,        // Callgrind wrote nothing that could be read
   kNoMemory,         // the arena or the stack could not be mapped
@@ -31,7 +32,9 @@ struct BlockTotals {
 struct RunResult {
   RunState state;
   uint32_t arena_exhausted;
-  uint32_t stack_overflow;
+  uint32_t fault_signal;    // SIGSEGV and the like; 0: none
+  uint32_t stack_overflow;  // the fault was at the stack's end
+  int32_t exit_status;      // of kExited
   uint32_t steady;
   uint64_t iterations;  // of each block
   uint64_t warmup;      // iterations before the first of the blocks
