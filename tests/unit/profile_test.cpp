@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
-#include <regex>
 
 namespace instr {
 namespace {
@@ -36,24 +37,35 @@ std::map<std::string, std::uint64_t> self_by_function(const Profile& profile) {
   return result;
 }
 
+// "1,234 5 .  file:function [object]": the function and its first number; else nothing.
+std::optional<std::pair<std::string, std::uint64_t>> annotated_row(const std::string& line) {
+  auto begin = line.find_first_not_of(' ');
+  if (begin == std::string::npos || !std::isdigit(static_cast<unsigned char>(line[begin]))) return {};
+  auto end = line.find(' ', begin);
+  std::string digits = line.substr(begin, end - begin);
+  std::erase(digits, ',');
+  auto colon = line.find(':', end);
+  if (end == std::string::npos || colon == std::string::npos) return {};
+  auto function = line.substr(colon + 1);
+  if (auto object = function.rfind(" ["); object != std::string::npos) function.resize(object);
+  return std::pair{function, std::stoull(digits)};
+}
+
 // First column of callgrind_annotate's table, added up by function name.
 std::map<std::string, std::uint64_t> annotated_self(const std::string& path) {
   std::map<std::string, std::uint64_t> result;
   std::ifstream file(path);
   EXPECT_TRUE(file) << path;
-  const std::regex row(R"(^\s*([0-9,]+)[\s0-9,.]* \S*:(.+?)(?: \[.*\])?$)");
   bool in_table = false;
   for (std::string line; std::getline(file, line);) {
     if (line.find("file:function") != std::string::npos) in_table = true;
-    std::smatch match;
-    if (!in_table || !std::regex_match(line, match, row)) continue;
-    std::string digits = match[1];
-    std::erase(digits, ',');
-    std::string function = match[2];
+    auto row = annotated_row(line);
+    if (!in_table || !row) continue;
+    const auto& [function, cost] = *row;
     // See the fixtures' README: callgrind_annotate is wrong about those.
     bool outside_main = function.starts_with("(below main)") || function.starts_with("0x") ||
                         function.starts_with("__libc_start_main");
-    if (!outside_main) result[function] += std::stoull(digits);
+    if (!outside_main) result[function] += cost;
   }
   return result;
 }
