@@ -173,6 +173,8 @@ void Progress::expect(std::size_t total) {
 void Progress::started(const std::string& key) {
   std::lock_guard lock(state_->mutex);
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
+  // What came before measuring is over.
+  state_->view.phase.clear();
   state_->view.running.push_back(key);
 }
 

@@ -31,7 +31,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What happens while nothing is measured yet ("building the worker"); empty: nothing in particular.
+  // What happens while nothing is measured ("building the worker"), until the next call or the next
+  // started(); empty: nothing in particular.
   void phase(std::string what);
 
   // How many measurements there will be; starts counting from none.

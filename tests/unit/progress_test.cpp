@@ -167,6 +167,11 @@ TEST(Progress, DrawsAndErasesTheLiveLine) {
     progress.started("b");
     capture.wait_for("[1/2] ");
     capture.wait_for("  b\x1b[K");
+    progress.finished(counted("b", 5));
+    // The phase is over once something was measured.
+    capture.wait_for(" s\x1b[K");
+    progress.expect(2);
+    progress.finished(counted("a", 5));
     progress.note("a note");
     EXPECT_NE(capture.text().find("\r\x1b[Ka note\n"), std::string::npos);
     progress.finished(failed("b", FailureKind::kExited, ""));
