@@ -51,14 +51,14 @@ class Scanner {
   std::size_t at_ = 0;
 };
 
-// The place of byte `offset` of the text.
+// The place of byte `offset` of the text; up to there all is ASCII.
 SourceLocation place_in(const Text& text, std::size_t offset) {
   SourceLocation where = text.where;
   for (const char c : std::string_view(text.code).substr(0, offset)) {
     if (c == '\n') {
       ++where.line;
       where.column = 1;
-    } else if ((c & 0xC0) != 0x80) {  // columns count characters, not bytes
+    } else {
       ++where.column;
     }
   }

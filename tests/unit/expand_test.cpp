@@ -113,10 +113,11 @@ TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
   all.is_explicit = true;
   all.torchscript = Text{"y = x", {}};
   all.autograd = true;
+  all.matrix = {{"n", {"4"}}};
   const auto variants = expand({all});
   ASSERT_TRUE(variants);
   ASSERT_EQ(variants->size(), 1u);
-  EXPECT_EQ(variants->front().key, "x/eager/forward/t1/cpu");
+  EXPECT_EQ(variants->front().key, "x/n=4/eager/forward/t1/cpu");
   EXPECT_EQ(variants->front().stmt->code, "auto y = x + {n};");
 }
 
