@@ -105,6 +105,10 @@ class Parser {
     } else {
       move_to_user_text(group);
     }
+    // Notes about the user's own text help most.
+    std::stable_partition(diagnostic.notes.begin(), diagnostic.notes.end(), [&](const auto& note) {
+      return RE2::PartialMatch(note, patterns_.marker);
+    });
     for (auto& note : diagnostic.notes) RE2::GlobalReplace(&note, patterns_.marker, "");
     std::erase_if(diagnostic.notes, [](const auto& note) { return note.front() == ':'; });
     return std::move(diagnostic);
@@ -134,7 +138,11 @@ class Parser {
   std::vector<std::string> pending_;
 };
 
-std::string shortened(const std::string& text) {
+std::string shortened(std::string text) {
+  // Types of the user's own are named by where we put them.
+  static const RE2 kOurScopes(
+      R"(instr_unit_[0-9a-f]{32}::|instr_snippet_[0-9a-f]{32}\((struct )?(instr_unit_[0-9a-f]{32}::)?instr_context ?\*\)::)");
+  RE2::GlobalReplace(&text, kOurScopes, "");
   if (text.size() <= kLongestMessage) return text;
   return text.substr(0, kLongestMessage) + "...";
 }

@@ -47,7 +47,7 @@ int number_after(std::string_view text, std::string_view word) {
 
 // "g++ (Debian 12.2.0-14+deb12u1) 12.2.0" -> 12: the number after the vendor's words.
 int gcc_major(const std::string& version) {
-  std::size_t paren = version.rfind(')');
+  std::size_t paren = version.find(')');
   return number_after(std::string_view(version).substr(paren == std::string::npos ? 0 : paren), "");
 }
 

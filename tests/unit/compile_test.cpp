@@ -259,6 +259,24 @@ TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {
   EXPECT_NE(outcome.failed["wrong"].find("no-such-machine"), std::string::npos) << outcome.failed["wrong"];
 }
 
+TEST_P(CompileTest, AFaultThatNobodyCanPlaceIsFoundByHalves) {
+  // A compiler that dies without a word of one snippet, as real ones do now and then.
+  fs::path wrapper = folder_->path() / "wrapper";
+  ASSERT_TRUE(write_text(wrapper, "#!/bin/sh\nfor f; do case $f in */unit.cpp) grep -q poison $f && exit 139;; "
+                                  "esac; done\nexec " + options_.toolchain.compiler.string() + " \"$@\"\n"));
+  fs::permissions(wrapper, fs::perms::owner_all);
+  options_.toolchain.compiler = wrapper;
+  std::vector<Variant> variants;
+  for (int i = 0; i < 5; ++i) {
+    std::string name = std::to_string(i);
+    variants.push_back(variant(name, "int a = " + name + ";", i == 3 ? "int poison = a;" : "++a;"));
+  }
+  auto outcome = compile_all(variants);
+  EXPECT_EQ(outcome.compiled.size(), 4u);
+  EXPECT_EQ(outcome.failed["3"].rfind("a.toml:3:1: does not compile [in 3]: the compiler ended with", 0), 0u)
+      << outcome.failed["3"];
+}
+
 TEST_P(CompileTest, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();

@@ -1,0 +1,158 @@
+// On what compilers really said, recorded.
+#include "core/diagnostics.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cache_files.h"
+
+namespace instr {
+namespace {
+
+const std::string kFirst = "instr_snippet_0123456789abcdef0123456789abcdef";
+const std::string kSecond = "instr_snippet_fedcba9876543210fedcba9876543210";
+
+std::vector<Diagnostic> recorded(const std::string& name) {
+  auto text = read_text(std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/diagnostics/" + name);
+  EXPECT_TRUE(text);
+  return parse_diagnostics(text.value_or(""));
+}
+
+std::string place(const Diagnostic& one) {
+  return one.file + ":" + std::to_string(one.line) + ":" + std::to_string(one.column);
+}
+
+// The variant that the first snippet of the recordings was made of.
+Variant first_variant() {
+  Variant variant;
+  variant.key = "a/key";
+  variant.where = {"dir with space/a.toml", 3, 1};
+  variant.setups = {Text{"struct A { A(int); }; std::vector<A> v; int not_there(int);",
+                         {"dir with space/a.toml", 4, 10}}};
+  variant.stmt = Text{"v.resize(3); int n = nowhere;", {"dir with space/a.toml", 5, 9}};
+  return variant;
+}
+
+TEST(ParseDiagnostics, Gcc) {
+  auto found = recorded("gcc.txt");
+  ASSERT_EQ(found.size(), 6u);
+  EXPECT_EQ(found[0].symbol, kFirst);
+  EXPECT_EQ(place(found[0]), "dir with space/a.toml:5:30");
+  EXPECT_EQ(found[0].message,
+            "‘nowhere’ was not declared in this scope; did you mean ‘not_there’?");
+  EXPECT_TRUE(found[0].notes.empty());
+  EXPECT_EQ(found[1].symbol, kSecond);
+  EXPECT_EQ(place(found[1]), "b.toml:9:11");
+  EXPECT_EQ(found[2].symbol, kSecond);
+  // In a header: the lines before it say where the definition led to it.
+  EXPECT_EQ(found[3].symbol, kFirst);
+  EXPECT_TRUE(found[3].is_in_user_text);
+  EXPECT_EQ(place(found[3]), "dir with space/a.toml:5:17");
+  EXPECT_EQ(found[3].message.rfind("no matching function for call to ‘construct_at", 0), 0u);
+  ASSERT_GE(found[3].notes.size(), 2u);
+  EXPECT_EQ(found[3].notes[0],
+            "/usr/include/c++/12/bits/stl_construct.h:115:28: note: the error is here");
+  EXPECT_EQ(found[4].symbol, kFirst);
+  EXPECT_EQ(found[4].notes[0].rfind("dir with space/a.toml:4:21: note: candidate: ", 0), 0u);
+}
+
+TEST(ParseDiagnostics, Clang) {
+  auto found = recorded("clang.txt");
+  ASSERT_EQ(found.size(), 5u);
+  // In a header: the lines after it say where the definition led to it.
+  EXPECT_EQ(found[0].symbol, kFirst);
+  EXPECT_TRUE(found[0].is_in_user_text);
+  EXPECT_EQ(place(found[0]), "dir with space/a.toml:5:11");
+  EXPECT_EQ(found[0].message, "no matching function for call to 'construct_at'");
+  EXPECT_EQ(found[2].symbol, kFirst);
+  EXPECT_EQ(place(found[2]), "dir with space/a.toml:5:30");
+  EXPECT_EQ(found[2].message, "use of undeclared identifier 'nowhere'");
+  EXPECT_EQ(found[3].symbol, kSecond);
+  EXPECT_EQ(found[4].symbol, kSecond);
+}
+
+TEST(ParseDiagnostics, Linker) {
+  auto found = recorded("linker.txt");
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0].symbol, kFirst);
+  EXPECT_EQ(found[0].message, "undefined reference to `not_there'");
+  EXPECT_EQ(found[1].symbol, kFirst);
+  EXPECT_EQ(found[1].message, "undefined reference to `nor_there'");
+  EXPECT_EQ(found[2].symbol, kSecond);
+}
+
+TEST(ParseDiagnostics, WarningsAndChatterAreNoErrors) {
+  EXPECT_TRUE(parse_diagnostics("").empty());
+  EXPECT_TRUE(parse_diagnostics("@" + kFirst + ":a.toml:1:2: warning: odd\nclang: note: see\n\n").empty());
+}
+
+TEST(ParseDiagnostics, AnErrorOfNobodyHasNoSymbol) {
+  auto found = parse_diagnostics("/usr/include/x.h:1:2: error: bad\nfatal error: too much\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].symbol, "");
+  EXPECT_FALSE(found[0].is_in_user_text);
+}
+
+TEST(ParseDiagnostics, AGlobalSetupIsShared) {
+  auto found = parse_diagnostics("@shared:a.toml:5:10: fatal error: x.h: No such file or directory\n");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].symbol, "shared");
+  EXPECT_EQ(place(found[0]), "a.toml:5:10");
+}
+
+TEST(Describe, ShowsTheCodeAndTheNotes) {
+  auto found = recorded("clang.txt");
+  EXPECT_EQ(describe(first_variant(), {found[2]}),
+            "dir with space/a.toml:5:30: error: use of undeclared identifier 'nowhere' [in a/key]\n"
+            "    v.resize(3); int n = nowhere;\n"
+            "                         ^");
+  EXPECT_EQ(describe(first_variant(), {found[1]}).rfind(
+                "dir with space/a.toml:4:21: error: no matching constructor for initialization of 'A' "
+                "[in a/key]\n"
+                "    struct A { A(int); }; std::vector<A> v; int not_there(int);\n"
+                "               ^\n"
+                "  dir with space/a.toml:4:21: note: candidate constructor not viable", 0), 0u)
+      << describe(first_variant(), {found[1]});
+}
+
+TEST(Describe, NamesTheUsersTypesAsTheyDid) {
+  auto found = recorded("gcc.txt");
+  std::string text = describe(first_variant(), {found[4]});
+  EXPECT_NE(text.find("no matching function for call to ‘A::A()’"), std::string::npos) << text;
+}
+
+TEST(Describe, SaysEachThingOnceAndNotTooMuch) {
+  auto one = recorded("clang.txt")[2];
+  std::vector<Diagnostic> many(3, one);
+  EXPECT_EQ(describe(first_variant(), many), describe(first_variant(), {one}));
+  for (int i = 0; i < 9; ++i) {
+    many.push_back(one);
+    many.back().message = std::string(5000, 'x') + std::to_string(i);
+    many.back().column = i + 1;
+  }
+  std::string text = describe(first_variant(), many);
+  EXPECT_LT(text.size(), 2000u);
+  EXPECT_NE(text.find("\nand 7 more"), std::string::npos) << text;
+}
+
+TEST(Describe, CodeThatWeMadeIsAtTheDefinition) {
+  Diagnostic one;
+  one.symbol = kFirst;
+  one.is_in_user_text = true;
+  one.line = 1;
+  one.column = 7;
+  one.message = "odd";
+  EXPECT_EQ(describe(first_variant(), {one}), "dir with space/a.toml:3:1: error: odd [in a/key]");
+}
+
+TEST(Describe, OurOwnAssertionsComeFirst) {
+  auto found = recorded("clang.txt");
+  Diagnostic ours = found[2];
+  ours.message = "static_assert failed due to requirement 'x<y>' \"instr_bench: not a tensor\"";
+  std::string text = describe(first_variant(), {found[2], ours});
+  EXPECT_EQ(text.rfind("dir with space/a.toml:5:30: error: not a tensor [in a/key]", 0), 0u) << text;
+  ours.message = "static assertion failed: instr_bench: not a tensor";
+  EXPECT_EQ(describe(first_variant(), {found[2], ours}), text);
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,216 @@
+#include "core/libtorch.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/cache_files.h"
+#include "core/elf.h"
+#include "core/private_folder.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A shared object as far as elf_build_id looks: a header, one segment of notes, the notes.
+std::string elf_with_notes(const std::string& notes) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr segment{};
+  segment.p_type = PT_NOTE;
+  segment.p_offset = sizeof header + sizeof segment;
+  segment.p_filesz = notes.size();
+  return std::string(reinterpret_cast<char*>(&header), sizeof header) +
+         std::string(reinterpret_cast<char*>(&segment), sizeof segment) + notes;
+}
+
+std::string note(std::uint32_t type, const std::string& name, const std::string& content) {
+  Elf64_Nhdr header{};
+  header.n_namesz = static_cast<std::uint32_t>(name.size() + 1);
+  header.n_descsz = static_cast<std::uint32_t>(content.size());
+  header.n_type = type;
+  std::string text(reinterpret_cast<char*>(&header), sizeof header);
+  for (const std::string& part : {name + '\0', content}) {
+    text += part + std::string((4 - part.size() % 4) % 4, '\0');
+  }
+  return text;
+}
+
+class LibTorchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = PrivateFolder::make();
+    ASSERT_TRUE(folder);
+    folder_.emplace(std::move(*folder));
+    for (const char* name : {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "PATH", "HOME"}) {
+      const char* value = std::getenv(name);
+      saved_.emplace_back(name, value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+      ::unsetenv(name);
+    }
+    ::setenv("PATH", (root() / "no-programs").c_str(), 1);
+  }
+
+  void TearDown() override {
+    for (const auto& [name, value] : saved_) {
+      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    }
+  }
+
+  fs::path root() const { return folder_->path(); }
+
+  static void put(const fs::path& file, const std::string& text) {
+    fs::create_directories(file.parent_path());
+    ASSERT_TRUE(write_text(file, text));
+  }
+
+  static void put_libtorch(const fs::path& at, const std::string& version) {
+    put(at / "include/torch/csrc/api/include/torch/torch.h", "");
+    std::size_t dot = version.find('.');
+    std::size_t dot2 = version.find('.', dot + 1);
+    put(at / "include/torch/headeronly/version.h",
+        "#define TORCH_VERSION_MAJOR " + version.substr(0, dot) + "\n#define TORCH_VERSION_MINOR " +
+            version.substr(dot + 1, dot2 - dot - 1) + "\n#define TORCH_VERSION_PATCH " +
+            version.substr(dot2 + 1) + "\n");
+    put(at / "lib/libtorch_cpu.so", elf_with_notes(note(1, "GNU", "abcd") +
+                                                   note(NT_GNU_BUILD_ID, "GNU", "\x01\xfe\x20")));
+    put(at / "lib/libtorch.so", "");
+    put(at / "lib/libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_string");
+  }
+
+  std::optional<PrivateFolder> folder_;
+  std::vector<std::pair<std::string, std::optional<std::string>>> saved_;
+};
+
+TEST_F(LibTorchTest, DescribesWhatItFound) {
+  put_libtorch(root() / "a", "2.13.0");
+  auto torch = find_libtorch(root() / "a");
+  ASSERT_TRUE(torch) << to_string(torch.error());
+  EXPECT_EQ(torch->root, root() / "a");
+  EXPECT_EQ(torch->found_by, "--libtorch");
+  EXPECT_EQ(torch->version, "2.13.0");
+  EXPECT_EQ(torch->build_id, "01fe20");
+  EXPECT_EQ(torch->include_dirs,
+            (std::vector<fs::path>{root() / "a/include", root() / "a/include/torch/csrc/api/include"}));
+  EXPECT_EQ(torch->library_dir, root() / "a/lib");
+  EXPECT_EQ(torch->libraries, (std::vector<std::string>{"torch", "torch_cpu", "c10"}));
+  EXPECT_EQ(torch->defines, (std::vector<std::string>{"_GLIBCXX_USE_CXX11_ABI=1"}));
+  EXPECT_FALSE(torch->has_cuda);
+}
+
+TEST_F(LibTorchTest, KnowsTheOtherKinds) {
+  fs::path a = root() / "a";
+  put_libtorch(a, "2.13.0");
+  fs::remove(a / "include/torch/headeronly/version.h");
+  put(a / "include/torch/csrc/api/include/torch/version.h",
+      "/// #define x\n#define TORCH_VERSION_MAJOR 1\n#define TORCH_VERSION_MINOR 13\n"
+      "#define TORCH_VERSION_PATCH 1\n");
+  put(a / "lib/libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationESs");
+  put(a / "lib/libtorch_cpu.so", "no shared object");
+  put(a / "lib/libtorch_cuda.so", "");
+  auto torch = find_libtorch(a);
+  ASSERT_TRUE(torch);
+  EXPECT_EQ(torch->version, "1.13.1");
+  EXPECT_EQ(torch->defines, (std::vector<std::string>{"_GLIBCXX_USE_CXX11_ABI=0"}));
+  EXPECT_EQ(torch->build_id.size(), 32u);  // its content's hash
+  EXPECT_TRUE(torch->has_cuda);
+  fs::remove(a / "include/torch/csrc/api/include/torch/version.h");
+  put(a / "version.py", "from typing import Optional\n__version__ = '2.4.1+cpu'\ncuda = None\n");
+  EXPECT_EQ(find_libtorch(a)->version, "2.4.1");
+}
+
+TEST_F(LibTorchTest, ANameMayBeNear) {
+  put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.13.0");
+  fs::path torch = root() / "venv/lib/python3.11/site-packages/torch";
+  fs::create_directories(torch / "share/cmake/Torch");
+  for (const fs::path& name : {torch, root() / "venv", torch.parent_path(), torch / "share/cmake/Torch",
+                               torch / "lib", fs::path(torch.string() + "/")}) {
+    auto found = find_libtorch(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->root, torch) << name;
+  }
+}
+
+TEST_F(LibTorchTest, LooksInTheStatedOrder) {
+  put_libtorch(root() / "named", "2.1.0");
+  put_libtorch(root() / "variable", "2.2.0");
+  put_libtorch(root() / "prefix", "2.3.0");
+  put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.4.0");
+  put_libtorch(root() / "usr/lib/python3.9/site-packages/torch", "2.5.0");
+  put_libtorch(root() / "usr/lib/python3.12/site-packages/torch", "2.6.0");
+  put(root() / "usr/bin/python3", "");
+  fs::permissions(root() / "usr/bin/python3", fs::perms::owner_all);
+  ::setenv("TORCH_DIR", (root() / "variable").c_str(), 1);
+  ::setenv("CMAKE_PREFIX_PATH", ((root() / "nothing").string() + ":" + (root() / "prefix").string()).c_str(), 1);
+  ::setenv("VIRTUAL_ENV", (root() / "venv").c_str(), 1);
+  ::setenv("PATH", (root() / "usr/bin").c_str(), 1);
+  auto check = [](const std::optional<fs::path>& requested, const char* version, const char* by) {
+    auto torch = find_libtorch(requested);
+    ASSERT_TRUE(torch) << to_string(torch.error());
+    EXPECT_EQ(torch->version, version);
+    EXPECT_EQ(torch->found_by, by);
+  };
+  check(root() / "named", "2.1.0", "--libtorch");
+  check(std::nullopt, "2.2.0", "TORCH_DIR");
+  ::unsetenv("TORCH_DIR");
+  check(std::nullopt, "2.3.0", "CMAKE_PREFIX_PATH");
+  ::unsetenv("CMAKE_PREFIX_PATH");
+  check(std::nullopt, "2.4.0", "python");
+  ::unsetenv("VIRTUAL_ENV");
+  check(std::nullopt, "2.6.0", "python");
+}
+
+TEST_F(LibTorchTest, TheActivePythonMayBeAVirtualEnvironmentsLink) {
+  put(root() / "usr/bin/python3.11", "");
+  fs::permissions(root() / "usr/bin/python3.11", fs::perms::owner_all);
+  put(root() / "venv/pyvenv.cfg", "");
+  fs::create_directories(root() / "venv/bin");
+  fs::create_symlink(root() / "usr/bin/python3.11", root() / "venv/bin/python3");
+  put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.4.0");
+  ::setenv("PATH", (root() / "venv/bin").c_str(), 1);
+  auto torch = find_libtorch(std::nullopt);
+  ASSERT_TRUE(torch);
+  EXPECT_EQ(torch->version, "2.4.0");
+}
+
+TEST_F(LibTorchTest, ANamedPlaceWithoutOneIsAnError) {
+  put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.4.0");
+  ::setenv("VIRTUAL_ENV", (root() / "venv").c_str(), 1);
+  auto missing = find_libtorch(root() / "nothing");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().what.find("there is no such folder"), std::string::npos);
+  EXPECT_FALSE(missing.error().advice.empty());
+  put(root() / "half/lib/libtorch_cpu.so", "");
+  ::setenv("TORCH_DIR", (root() / "half").c_str(), 1);
+  auto half = find_libtorch(std::nullopt);
+  ASSERT_FALSE(half);
+  EXPECT_EQ(half.error().what.rfind("TORCH_DIR names '", 0), 0u);
+  EXPECT_NE(half.error().what.find("no headers"), std::string::npos);
+}
+
+TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
+  fs::path file = root() / "x.so";
+  EXPECT_FALSE(elf_build_id(file));
+  for (const std::string& text :
+       {std::string(), std::string("\x7f" "ELF"), elf_with_notes(""), elf_with_notes("short"),
+        elf_with_notes(note(1, "GNU", "abcd")), elf_with_notes(note(NT_GNU_BUILD_ID, "Go", "abcd")),
+        elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd").substr(0, 14))}) {
+    put(file, text);
+    EXPECT_FALSE(elf_build_id(file)) << text.size();
+  }
+  std::string whole = elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd"));
+  put(file, whole);
+  EXPECT_EQ(elf_build_id(file), "61626364");
+  put(file, whole.substr(0, whole.size() - 1));
+  EXPECT_FALSE(elf_build_id(file));
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,126 @@
+// With small scripts that answer --version as compilers do.
+#include "core/toolchain.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/cache_files.h"
+#include "core/private_folder.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kGcc12 = "g++ (Debian 12.2.0-14+deb12u1) 12.2.0";
+constexpr const char* kClang14 = "Debian clang version 14.0.6";
+constexpr const char* kClang18 = "Ubuntu clang version 18.1.3 (1ubuntu1)";
+
+class ToolchainTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = PrivateFolder::make();
+    ASSERT_TRUE(folder);
+    folder_.emplace(std::move(*folder));
+    path_ = std::getenv("PATH");
+    ::setenv("PATH", folder_->path().c_str(), 1);
+    torch_.version = "2.13.0";
+    torch_.include_dirs = {"/t/include"};
+    torch_.library_dir = "/t/lib";
+    torch_.libraries = {"torch", "c10"};
+    torch_.defines = {"_GLIBCXX_USE_CXX11_ABI=1"};
+  }
+  void TearDown() override { ::setenv("PATH", path_.c_str(), 1); }
+
+  void put(const std::string& name, const std::string& version, int status = 0) {
+    fs::path file = folder_->path() / name;
+    ASSERT_TRUE(write_text(file, "#!/bin/sh\necho '" + version + "'\necho more\nexit " +
+                                     std::to_string(status) + "\n"));
+    fs::permissions(file, fs::perms::owner_all);
+  }
+
+  Expected<Toolchain> find(const std::optional<std::string>& requested = std::nullopt) {
+    return find_toolchain(requested, torch_);
+  }
+
+  std::string standard(const std::string& version) {
+    torch_.version = version;
+    return find()->flags[0];
+  }
+
+  std::optional<PrivateFolder> folder_;
+  std::string path_;
+  LibTorch torch_;
+};
+
+TEST_F(ToolchainTest, PrefersClang) {
+  put("g++", kGcc12);
+  EXPECT_FALSE(find()->is_clang);
+  EXPECT_EQ(find()->version, kGcc12);
+  put("clang++-14", kClang14);
+  EXPECT_TRUE(find()->is_clang);
+  put("clang++-18", kClang18);
+  EXPECT_EQ(find()->version, kClang18);
+  put("clang++", kClang14);
+  EXPECT_EQ(find()->compiler, folder_->path() / "clang++");
+}
+
+TEST_F(ToolchainTest, PassesOverWhatIsTooOldOrBroken) {
+  put("clang++", "clang version 11.0.1-2");
+  put("clang++-15", "clang version 15.0.7", 1);
+  put("g++", kGcc12);
+  EXPECT_EQ(find()->version, kGcc12);
+}
+
+TEST_F(ToolchainTest, TakesTheOneRequestedOrNone) {
+  put("clang++", kClang14);
+  put("my-g++", kGcc12);
+  EXPECT_EQ(find("my-g++")->compiler, folder_->path() / "my-g++");
+  EXPECT_EQ(find((folder_->path() / "my-g++").string())->version, kGcc12);
+  auto missing = find("none");
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().what.find("'none' was not found"), std::string::npos);
+  put("old", "g++ (GCC) 4.8.5 20150623 (Red Hat 4.8.5-44)");
+  auto old = find("old");
+  ASSERT_FALSE(old);
+  EXPECT_NE(old.error().what.find("too old"), std::string::npos) << old.error().what;
+  put("cat", "Here is a cat");
+  EXPECT_FALSE(find("cat"));
+}
+
+TEST_F(ToolchainTest, SaysWhatToInstall) {
+  auto none = find();
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().advice.find("apt-get install"), std::string::npos);
+}
+
+TEST_F(ToolchainTest, GivesOldHeadersTheStandardThatOldClangReadsThemIn) {
+  put("g++", kGcc12);
+  EXPECT_EQ(standard("1.13.0"), "-std=c++20");
+  put("clang++", kClang14);
+  EXPECT_EQ(standard("1.13.0"), "-std=c++17");
+  EXPECT_EQ(standard("2.9.1"), "-std=c++17");
+  EXPECT_EQ(standard("2.13.0"), "-std=c++20");
+  EXPECT_EQ(standard("3.0.0"), "-std=c++20");
+  put("clang++", kClang18);
+  EXPECT_EQ(standard("1.13.0"), "-std=c++20");
+}
+
+TEST_F(ToolchainTest, KnowsLibTorchsFlags) {
+  put("clang++", kClang14);
+  auto toolchain = *find();
+  auto has = [](const std::vector<std::string>& flags, const std::string& flag) {
+    return std::find(flags.begin(), flags.end(), flag) != flags.end();
+  };
+  EXPECT_TRUE(has(toolchain.flags, "-D_GLIBCXX_USE_CXX11_ABI=1"));
+  EXPECT_TRUE(has(toolchain.flags, "/t/include"));
+  EXPECT_TRUE(has(toolchain.flags, "-fPIC"));
+  EXPECT_FALSE(has(toolchain.flags, "-g"));
+  EXPECT_EQ(toolchain.link_flags,
+            (std::vector<std::string>{"-L/t/lib", "-ltorch", "-lc10", "-Wl,-rpath,/t/lib"}));
+}
+
+}  // namespace
+}  // namespace instr
