@@ -170,7 +170,7 @@ class Unstartable : public testing::Test {
     options.worker = folder_->path() / "worker";
     options.valgrind = valgrind;
     options.jobs = 2;
-    options.retries = 1;
+    options.retries = retries_;
     options.fresh_process = fresh;
     auto scheduler = Scheduler::start(
         options, [this](const std::string& key) { started_.push_back(key); },
@@ -191,6 +191,7 @@ class Unstartable : public testing::Test {
   }
 
   Expected<PrivateFolder> folder_ = PrivateFolder::make();
+  int retries_ = 1;
   std::vector<std::string> started_;
   std::vector<Measurement> done_;
 };
@@ -241,9 +242,13 @@ TEST_F(Unstartable, OneThatDiesWheneverItIsAskedIsGivenUp) {
   }
 }
 
-TEST_F(Unstartable, AStopEndsAWaitAndAllProcesses) {
+class Stopped : public Unstartable, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(ForkedAndFresh, Stopped, testing::Bool());
+
+TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
+  retries_ = 0;  // else a killed one would only wait to be tried again
   auto pid_file = folder_->path() / "pid";
-  auto scheduler = start(script("echo $$ >" + pid_file.string() + ".$$; exec sleep 1000"));
+  auto scheduler = start(script("echo $$ >" + pid_file.string() + ".$$; exec sleep 1000"), GetParam());
   scheduler->add(some(4));
   auto pids = [&] {
     std::vector<pid_t> result;
