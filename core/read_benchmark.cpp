@@ -26,6 +26,16 @@ bool has_control_character(std::string_view text) {
   });
 }
 
+// As the inside of a C++ string literal.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 // A statement and what its label has after the benchmark's.
 struct Statement {
   std::string suffix;
@@ -333,14 +343,23 @@ std::vector<Definition> read_benchmark(const toml::table& table, const Benchmark
 std::optional<Text> join_texts(const std::vector<Text>& texts) {
   if (texts.empty()) return std::nullopt;
   Text joined = texts.front();
+  SourceLocation end = joined.where;  // where the joined text has come to
+  const auto add = [&](std::string_view code) {
+    joined.code += code;
+    end.line += static_cast<int>(std::count(code.begin(), code.end(), '\n'));
+  };
+  end.line += static_cast<int>(std::count(joined.code.begin(), joined.code.end(), '\n'));
   for (std::size_t i = 1; i < texts.size(); ++i) {
-    std::string file;
-    for (const char c : texts[i].where.file) {
-      if (c == '"' || c == '\\') file += '\\';
-      file += c;
+    const SourceLocation& next = texts[i].where;
+    if (!joined.code.ends_with('\n')) add("\n");
+    if (next.file == end.file && next.line >= end.line) {
+      // A unit may hold many variants only where their texts are free of directives.
+      add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
+    } else {
+      add(fmt::format("#line {} \"@shared:{}\"\n", next.line, escaped(next.file)));
+      end = next;
     }
-    if (!joined.code.ends_with('\n')) joined.code += '\n';
-    joined.code += fmt::format("#line {} \"{}\"\n{}", texts[i].where.line, file, texts[i].code);
+    add(texts[i].code);
   }
   return joined;
 }

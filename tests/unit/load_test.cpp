@@ -1,5 +1,7 @@
 #include "core/load.h"
 
+#include "core/generate.h"
+#include "core/read_benchmark.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr {
@@ -298,9 +300,11 @@ stmt = "x;"
   // Each text once, those of includes first, each at its own line.
   const std::string base = folder.path().string();
   EXPECT_EQ(one.global_setup->where, (SourceLocation{base + "/lib/deep.toml", 2, 17}));
-  EXPECT_EQ(one.global_setup->code, "int deep;\n#line 3 \"" + base + "/lib/left.toml\"\nint left;\n#line 3 \"" +
-                                        base + "/a.toml\"\nint own;\n#line 7 \"" + base +
-                                        "/a.toml\"\nint mine;");
+  // A #line directive leads to another file, blank lines to a later line of the same file.
+  EXPECT_EQ(one.global_setup->code,
+            "int deep;\n#line 3 \"" + line_marker("shared", base + "/lib/left.toml") +
+                "\"\nint left;\n#line 3 \"" + line_marker("shared", base + "/a.toml") +
+                "\"\nint own;\n\n\n\nint mine;");
 }
 
 TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
@@ -328,16 +332,26 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
 
 TEST(Load, QuotesFileNamesInLineDirectives) {
   const TempFolder folder;
+  folder.write("common.inc", "schema = 1\nglobal_setup = \"int a;\"\n");
   const fs::path file = folder.write("a\"b\\c.toml", R"(schema = 1
-global_setup = "int a;"
+include = "common.inc"
+global_setup = "int b;"
 [[benchmark]]
 label = "x"
-global_setup = "int b;"
 stmt = "x;"
 )");
   const auto definitions = load_definitions({file});
   ASSERT_TRUE(definitions);
   EXPECT_NE(definitions->at(0).global_setup->code.find("/a\\\"b\\\\c.toml\"\n"), std::string::npos);
+}
+
+TEST(JoinTexts, KeepsEachLineAtItsPlace) {
+  EXPECT_FALSE(join_texts({}));
+  const auto joined = join_texts({{"a\nb", {"x", 3, 9}}, {"c\n", {"x", 7, 1}}, {"d", {"x", 8, 1}},
+                                  {"e", {"x", 9, 1}}, {"back", {"x", 2, 1}}});
+  // Lines:                       3  4       7  8  9
+  EXPECT_EQ(joined->code, "a\nb\n\n\nc\nd\ne\n#line 2 \"@shared:x\"\nback");
+  EXPECT_EQ(joined->where, (SourceLocation{"x", 3, 9}));
 }
 
 }  // namespace
