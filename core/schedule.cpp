@@ -3,20 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
-#include <map>
-#include <mutex>
-#include <set>
-#include <thread>
-#include <tuple>
+#include <chrono>
 #include <utility>
 
-#include "core/measurer.h"
-#include "core/private_folder.h"
 #include "core/schedule_plan.h"
-#include "core/worker_client.h"
-#include "core/zygote_pool.h"
+#include "core/schedule_state.h"
 
 namespace instr {
 
@@ -24,32 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::minutes kLoadTimeout{5};
 constexpr std::chrono::seconds kClearAwayTime{2};
-constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
-
-struct Task {
-  CompiledVariant compiled;
-  std::uint64_t order = 0;
-  int attempts = 0;  // begun
-};
-
-struct UnitKey {
-  Runtime runtime;
-  fs::path unit;
-  auto operator<=>(const UnitKey&) const = default;
-};
-
-// The hosts that hold a unit, and what became of loading it.
-struct UnitState {
-  std::vector<std::unique_ptr<Host>> idle;
-  int busy = 0;
-  int load_crashes = 0;
-  std::optional<Outcome> load_failure;
-};
-
-// Waiting variants by unit and cores.
-using Groups = std::map<std::tuple<UnitKey, int>, std::deque<Task>>;
 
 std::uint64_t physical_memory() {
   return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
@@ -64,52 +30,6 @@ Measurer::Options measurer_options(const ScheduleOptions& options, const fs::pat
 }
 
 }  // namespace
-
-struct Scheduler::State {
-  State(ScheduleOptions options, PrivateFolder folder, OnStart on_start, OnDone on_done);
-  ~State();
-
-  void add(std::vector<CompiledVariant> variants);
-  bool wait(std::stop_token stop);
-  void kill();
-
-  // The threads' work.
-  void serve();
-  std::optional<Groups::iterator> next();
-  void serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group);
-  void put_back(const UnitKey& key, std::unique_ptr<Host> host,
-                std::vector<std::unique_ptr<Host>>& useless);
-  void drop(std::unique_ptr<Host>& host);
-  void finish(Task task, Attempt attempt);
-  Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host);
-  std::optional<Attempt> make_host(const UnitKey& key, std::unique_ptr<Host>& host);
-  Attempt load_problem(const UnitKey& key, const Reply& reply, const std::string& log);
-  Attempt attempt_fresh(const Task& task);
-  Attempt run_fresh(const Task& task, Zygote& zygote);
-  bool has_waiting(const UnitKey& key) const;
-
-  const ScheduleOptions options;
-  const PrivateFolder folder;
-  const Measurer measurer;
-  const OnStart on_start;
-  const OnDone on_done;
-  std::mutex callbacks;  // one call at a time
-
-  mutable std::mutex mutex;  // guards all below
-  std::condition_variable_any changed;
-  Groups waiting;
-  std::map<UnitKey, UnitState> units;
-  std::set<Host*> live_hosts;
-  std::set<Zygote*> live_zygotes;  // of --isolation=process
-  int free_cores;
-  std::uint64_t added = 0;
-  std::uint64_t outstanding = 0;
-  int busy = 0;  // threads that measure
-  bool stopping = false;
-
-  ZygotePool zygotes;
-  std::vector<std::jthread> threads;
-};
 
 Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
     : options(std::move(given)),
@@ -291,117 +211,6 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
     if (!retry) --outstanding;
   }
   changed.notify_all();
-}
-
-Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host) {
-  if (task.attempts == 1) {
-    std::lock_guard one(callbacks);
-    on_start(task.compiled.variant.key);
-  }
-  try {
-    if (options.fresh_process) return attempt_fresh(task);
-    if (!host) {
-      if (auto problem = make_host(key, host)) return *std::move(problem);
-    }
-    auto result = measurer.measure(task.compiled, host->zygote(), *host);
-    if (!host->answers()) drop(host);
-    return result;
-  } catch (const std::exception& error) {
-    return lost(std::string("instr_bench itself failed: ") + error.what());
-  }
-}
-
-// A host that holds the unit; or why there is none.
-std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::unique_ptr<Host>& host) {
-  {
-    std::lock_guard lock(mutex);
-    if (units[key].load_failure) return Attempt{*units[key].load_failure};
-  }
-  auto zygote = zygotes.get(key.runtime);
-  if (!zygote) {
-    if (zygotes.state(key.runtime) != ZygotePool::State::kFailed) {
-      auto attempt = lost("the worker was lost before this was measured");
-      attempt.again = true;  // it waits for the next one
-      return attempt;
-    }
-    return lost(to_string(zygote.error()));
-  }
-  auto log_begin = (*zygote)->log_size();
-  auto forked = Host::fork(*zygote);
-  if (!forked) {
-    zygotes.lost(key.runtime, *zygote);
-    auto attempt = lost("the worker was lost before this was measured");
-    attempt.again = true;
-    return attempt;
-  }
-  zygotes.worked(key.runtime);
-  host = *std::move(forked);
-  {
-    std::lock_guard lock(mutex);
-    live_hosts.insert(host.get());
-    if (stopping) host->hang_up();
-  }
-  auto reply = host->request({"load", {{"path", key.unit.string()}}}, kLoadTimeout);
-  if (reply && reply->verb == "loaded") {
-    std::lock_guard lock(mutex);
-    units[key].load_crashes = 0;
-    return std::nullopt;
-  }
-  auto problem = load_problem(key, reply, (*zygote)->log_since(log_begin));
-  drop(host);
-  return problem;
-}
-
-Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
-                                       const std::string& log) {
-  std::lock_guard lock(mutex);
-  UnitState& unit = units[key];
-  if (reply) {
-    unit.load_failure = outcome_of(*reply, {}, nullptr);
-  } else if (++unit.load_crashes >= kLoadCrashes) {
-    unit.load_failure = Failure{
-        FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
-                                   to_string(reply.error()) + (log.empty() ? "" : "\n" + log)};
-  }
-  if (unit.load_failure) return {*unit.load_failure};
-  auto attempt = lost("loading the unit ended the worker");
-  attempt.again = true;
-  return attempt;
-}
-
-Attempt Scheduler::State::attempt_fresh(const Task& task) {
-  auto zygote = Zygote::start({options.worker, options.valgrind,
-                               to_string(task.compiled.variant.runtime), folder.path()});
-  if (!zygote) return lost(to_string(zygote.error()));
-  {
-    std::lock_guard lock(mutex);
-    live_zygotes.insert(zygote->get());
-    if (stopping) (*zygote)->kill();
-  }
-  Attempt result = run_fresh(task, **zygote);
-  std::lock_guard lock(mutex);
-  live_zygotes.erase(zygote->get());
-  return result;
-}
-
-Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
-  auto hello = zygote.await_hello(kLoadTimeout).and_then(check_hello);
-  if (!hello) return lost(to_string(hello.error()));
-  auto loaded = zygote.request({"load", {{"path", task.compiled.unit.string()}}}, kLoadTimeout);
-  if (!loaded) return lost("loading the unit ended the worker");
-  if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
-  auto result = measurer.measure(task.compiled, zygote, zygote);
-  auto* failure = std::get_if<Failure>(&result.outcome);
-  if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
-  {
-    std::lock_guard lock(mutex);
-    live_zygotes.erase(&zygote);  // it has ended: its number may soon be another's
-  }
-  // No host in between to tell what became of the snippet.
-  if (auto status = zygote.await_end(std::chrono::seconds(5))) {
-    if (auto ended = failure_of_status(*status)) result.outcome = *std::move(ended);
-  }
-  return result;
 }
 
 Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
