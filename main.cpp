@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -25,6 +26,8 @@
 
 namespace instr {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 enum ExitStatus { kGood = 0, kNotMeasured = 1, kBadSetup = 2, kInterrupted = 130 };
 
@@ -170,6 +173,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   auto variants = plan(options);
   if (!variants) return refuse(variants.error());
 
+  auto begin = Clock::now();
   Progress progress(progress_options(options));
   Sink sink(options, progress);
   auto finished = measure_all(options, command, *variants, progress, sink, stop);
@@ -181,6 +185,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   sort_like(*variants, measurements);
   ReportOptions report_as = report_options(options);
   report_as.header = sink.header();
+  report_as.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (!measurements.empty()) fmt::print("{}", report(options.format, measurements, report_as));
   if (stop.stop_requested()) return kInterrupted;
   if (!sink.could_write()) return kBadSetup;
@@ -228,6 +233,7 @@ ExitStatus watch(const Options& options, std::stop_token stop) {
   events.on_done = [&](const Measurement& one) {
     auto before = last.find(one.variant.key);
     auto last_ir = before == last.end() ? std::nullopt : std::optional(before->second);
+    progress.finished(one);
     progress.print(STDOUT_FILENO, watch_line(one, last_ir, color));
     if (const auto* counted = std::get_if<Counted>(&one.outcome)) {
       last[one.variant.key] = counted->metrics.at("ir");

@@ -44,6 +44,11 @@ uint64_t number(const wire::Message& message, const char* name) {
   return strtoull(message.get(name, "0").c_str(), nullptr, 10);
 }
 
+void add_empty_loop(wire::Message& reply, const EmptyLoop& loop) {
+  reply.fields["empty_ir"] = std::to_string(loop.ir);
+  reply.fields["empty_single_ir"] = std::to_string(loop.single_ir);
+}
+
 }  // namespace
 
 void Host::serve() {
@@ -149,9 +154,9 @@ wire::Message Host::measure(const wire::Message& request) {
     drop_profiles(run, ended.pid, kMaxParts);
     return reply;
   }
-  uint64_t empty_count = empty_ir(run, empty, got.iterations);
-  if (empty_count == 0) return failed("no_profile", "the empty loop could not be counted");
-  reply.fields["empty_ir"] = std::to_string(empty_count);
+  EmptyLoop loop = empty_loop(run, empty, got.iterations);
+  if (loop.ir == 0) return failed("no_profile", "the empty loop could not be counted");
+  add_empty_loop(reply, loop);
   return reply;
 }
 
@@ -166,9 +171,9 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
   return ended;
 }
 
-uint64_t Host::empty_ir(const RunRequest& like, instr_snippet empty, uint64_t iterations) {
-  uint64_t& known = empty_ir_[{empty, iterations}];
-  if (known != 0) return known;
+EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty, uint64_t iterations) {
+  EmptyLoop& known = empty_loops_[{empty, iterations}];
+  if (known.ir != 0) return known;
   RunRequest run = like;
   run.snippet = empty;
   run.threads = 1;
@@ -177,10 +182,9 @@ uint64_t Host::empty_ir(const RunRequest& like, instr_snippet empty, uint64_t it
   int output = make_output();
   Ended ended = in_child(run, 0, output);
   close(output);
-  if (ended.pid < 0) return 0;
+  if (ended.pid < 0) return {};
   drop_profiles(run, ended.pid, kMaxParts);
-  if (run.result->state != RunState::kFinished || !run.result->steady) return 0;
-  return known = run.result->last[1].ir;
+  return known = empty_loop_of(*run.result);
 }
 
 // The same without the fork: what the fork server is checked against. Instrumentation is switched
@@ -197,8 +201,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   wire::Message reply = outcome(got, 0, false, read_output(output),
                                 profile_path(run, getpid(), got.profile_part));
   if (reply.verb == "measured") {
-    uint64_t empty_count = count_empty_loop(run, empty, got.iterations);
-    reply.fields["empty_ir"] = std::to_string(empty_count);
+    add_empty_loop(reply, count_empty_loop(run, empty, got.iterations));
   }
   channel_.send(reply);
   end_process();

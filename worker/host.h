@@ -37,14 +37,14 @@ class Host {
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 
   Ended in_child(const RunRequest& run, int64_t timeout_ms, int output);
-  uint64_t empty_ir(const RunRequest& like, instr_snippet empty, uint64_t iterations);
+  EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty, uint64_t iterations);
   RunResult* result();
 
   Channel channel_;
   void* unit_ = nullptr;
   bool has_hosts_ = false;
   RunResult* result_ = nullptr;  // shared with children
-  std::map<std::pair<instr_snippet, uint64_t>, uint64_t> empty_ir_;  // by loop and iterations
+  std::map<std::pair<instr_snippet, uint64_t>, EmptyLoop> empty_loops_;  // by loop and iterations
 };
 
 }  // namespace instr

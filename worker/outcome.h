@@ -11,7 +11,7 @@ namespace instr {
 wire::Message failed(const char* kind, const std::string& message);
 
 // `status` as of waitpid; `output`: what the snippet printed. `profile`: path of the last profile.
-// Without empty_ir, which the caller adds.
+// Without the empty loop's, which the caller adds.
 wire::Message outcome(const RunResult& result, int status, bool timed_out,
                       const std::string& output, const std::string& profile);
 

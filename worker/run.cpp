@@ -52,7 +52,7 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 4 : 2;
 }
 
-enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDone };
+enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kSingle, kDone };
 
 // The measurement that this process makes.
 struct Run {
@@ -176,7 +176,8 @@ uint64_t warm_up_or_count(uint64_t wanted) {
 uint64_t next_iterations(const ArenaCounters& end) {
   const RunRequest& request = run->request;
   RunResult& result = *request.result;
-  bool was_collected = run->phase == Phase::kProbe || run->phase == Phase::kBlock;
+  bool was_collected =
+      run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kSingle;
   uint64_t ir = was_collected ? dump() : 0;
   if (was_collected && ir == 0) return finish(RunState::kNoProfile);
   switch (run->phase) {
@@ -201,7 +202,14 @@ uint64_t next_iterations(const ArenaCounters& end) {
     case Phase::kWarmUp:
       return begin_counting();
     case Phase::kBlock:
-      return keep_block(ir, end) ? finish(RunState::kFinished) : begin_counting();
+      if (!keep_block(ir, end)) return begin_counting();
+      if (!result.steady || run->block_length == 1) return finish(RunState::kFinished);
+      // What it costs to enter a block shows in one of a single iteration.
+      return begin_block(Phase::kSingle, 1, true);
+    case Phase::kSingle:
+      drop_part(run->parts);
+      result.single_ir = ir;
+      return finish(RunState::kFinished);
     case Phase::kDone:
       break;
   }
@@ -323,7 +331,7 @@ void run_snippet(const RunRequest& request) {
   instr_call_on_stack(on_own_stack, nullptr, stack_top);
 }
 
-uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations) {
+EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations) {
   RunResult kept = *request.result;
   *request.result = RunResult{};
   run->request.snippet = empty;
@@ -335,7 +343,12 @@ uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64
   RunResult counted = *request.result;
   *request.result = kept;
   if (counted.profile_part != 0) drop_part(counted.profile_part);
-  return counted.state == RunState::kFinished ? counted.last[1].ir : 0;
+  return empty_loop_of(counted);
+}
+
+EmptyLoop empty_loop_of(const RunResult& result) {
+  if (result.state != RunState::kFinished || !result.steady) return {};
+  return {result.last[1].ir, result.single_ir};
 }
 
 void rehearse_run(const RunRequest& request) {

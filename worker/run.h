@@ -40,6 +40,7 @@ struct RunResult {
   uint64_t warmup;      // iterations before the first of the blocks
   uint64_t blocks;
   BlockTotals last[2];  // the last two blocks, in order
+  uint64_t single_ir;   // of a block of one iteration after them; 0: was not counted
   uint64_t peak_bytes;  // above the start of an iteration
   uint32_t profile_part;  // number at the end of the last profile's name
   char text[16 * 1024];   // of an exception
@@ -63,9 +64,16 @@ void run_snippet(const RunRequest& request);
 // already in what is forked later. For a snippet that leaves nothing behind, and with no profile.
 void rehearse_run(const RunRequest& request);
 
+struct EmptyLoop {
+  uint64_t ir = 0;         // of a block; 0: could not be counted
+  uint64_t single_ir = 0;  // of a block of one iteration
+};
+
+// What a run of the empty snippet tells.
+EmptyLoop empty_loop_of(const RunResult& result);
+
 // Counts `iterations` of the empty loop in a process in which run_snippet() has returned.
-// 0 where there is no profile.
-uint64_t count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations);
+EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations);
 
 // Ends this process at once: no destructors, no waiting for threads, no further profile.
 [[noreturn]] void end_process();

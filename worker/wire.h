@@ -25,6 +25,8 @@ inline constexpr const char* kWorkerVersion = "1";
 //   quit                      -> bye
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
 // measured: iterations warmup steady blocks ir_1 ir_2 empty_ir (totals of one block, instructions)
+//           single_ir empty_single_ir (a block of one iteration; 0 where none was counted): they
+//           tell what entering a block costs, which differs with the registers a snippet keeps
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (path of the last block's profile) output (what the snippet printed, its start)
 // failed:   kind (as FailureKind's names) message

@@ -53,6 +53,22 @@ TEST(OutcomeOf, CountsAreForEachIterationNetOfTheEmptyLoop) {
   EXPECT_TRUE(counted.functions.empty());
 }
 
+TEST(OutcomeOf, WhatEnteringABlockCostsIsTakenOffExactly) {
+  // 63 instructions an iteration and 2 of the loop's; to enter costs 31, and 29 for the empty loop.
+  auto reply = measured();
+  reply.fields["iterations"] = "100";
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "6531";
+  reply.fields["single_ir"] = "96";
+  reply.fields["empty_ir"] = "229";
+  reply.fields["empty_single_ir"] = "31";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 63);
+  // Not a whole number for each: the mean of the block, entering and all.
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "6529";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 63);
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "6579";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 63.5);
+}
+
 TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
   auto reply = measured();
   reply.fields["ir_1"] = "631329";
@@ -60,6 +76,22 @@ TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
   EXPECT_FALSE(counted.steady);
   EXPECT_EQ(counted.first_block_ir, 6311);
   EXPECT_EQ(counted.metrics.at("ir"), 6310);
+}
+
+TEST(OutcomeOf, ASingleBlockThatDoesNotFitIsPassedOver) {
+  auto plain = std::get<Counted>(outcome_of(measured(), {}, nullptr)).metrics.at("ir");
+  // The last is even: 99 iterations of 5000 fewer, and one of 100 times that more.
+  for (const char* single : {"0", "7", "100000", "136229"}) {
+    auto reply = measured();
+    reply.fields["single_ir"] = single;
+    reply.fields["empty_single_ir"] = "31";
+    EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), plain) << single;
+  }
+  auto reply = measured();
+  reply.fields["iterations"] = "1";
+  reply.fields["single_ir"] = reply.fields["ir_2"];
+  reply.fields["empty_single_ir"] = reply.fields["empty_ir"];
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 631000);
 }
 
 TEST(OutcomeOf, ACountMayBeBelowTheEmptyLoops) {
