@@ -52,6 +52,8 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 4 : 2;
 }
 
+constexpr useconds_t kThreadsSettleUs = 100'000;
+
 enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kSingle, kDone };
 
 // The measurement that this process makes.
@@ -282,6 +284,8 @@ void unmap_stacks() {
 
 void run_body(void*) {
   torch_side::prepare(run->request.threads);
+  // A pool's new threads may look for work for a while (XNNPACK's do) before they sleep.
+  if (threads_started.load() != 0) usleep(kThreadsSettleUs);
   run->request.snippet(&run->context);
 }
 
