@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/cache.h"
 #include "core/cache_files.h"
 
 extern char** environ;
@@ -55,6 +56,26 @@ std::string folder_identity(const fs::path& folder) {
   return identity;
 }
 
+// A LibTorch that is being worked on has headers that change while its libraries do not. Other
+// headers in the same folder (all of /usr/include) are left out.
+std::string headers_identity(const LibTorch& torch) {
+  std::string identity;
+  for (const auto& include : torch.include_dirs) {
+    fs::path base = include.parent_path().filename() == "api" ? fs::path() : include;
+    if (base.empty()) {  // .../include/torch/csrc/api/include lies within the other
+      if (torch.include_dirs.size() > 1) continue;
+      base = include / "../../../..";
+    }
+    for (const char* part : {"ATen", "c10", "torch"}) {
+      for (const auto& file : files_below((base / part).lexically_normal())) {
+        identity += file.path.string() + " " + std::to_string(file.size) + " " +
+                    std::to_string(file.time.time_since_epoch().count()) + "\n";
+      }
+    }
+  }
+  return content_hash(identity);
+}
+
 // A source may include what lies beside it.
 std::string headers_beside(const fs::path& source) {
   std::vector<std::string> lines;
@@ -77,8 +98,9 @@ std::string toolchain_identity(const CompileOptions& options) {
   std::string identity = options.toolchain.compiler.string() + "\n" + options.toolchain.version;
   for (const auto& flag : options.toolchain.flags) identity += "\n" + flag;
   for (const auto& flag : options.toolchain.link_flags) identity += "\n" + flag;
-  return identity + "\n" + options.libtorch.version + " " + options.libtorch.build_id + " " +
-         options.libtorch.library_dir.string();
+  identity += "\n" + options.libtorch.version + " " + options.libtorch.build_id + " " +
+              options.libtorch.library_dir.string() + "\n";
+  return identity + headers_identity(options.libtorch);
 }
 
 std::vector<std::string> compiler_environment() {

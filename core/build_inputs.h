@@ -9,7 +9,8 @@
 
 namespace instr {
 
-// Compiler, flags, and LibTorch: what determines the code besides sources.
+// Compiler, flags, and LibTorch with its headers: what determines the code besides sources. Looks
+// at the size and time of each of LibTorch's headers: some tens of milliseconds.
 std::string toolchain_identity(const CompileOptions& options);
 
 // The compiler's environment: the caller's, but messages in English and no colours.

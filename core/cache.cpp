@@ -145,6 +145,13 @@ class Store {
     return result;
   }
 
+  void discard(const Name& name) {
+    std::lock_guard guard(mutex_);
+    used_.erase(name.folder);
+    std::error_code ignored;
+    fs::remove(root_ / "artefacts" / name.folder / ".sum", ignored);  // no longer whole
+  }
+
   void trim(std::uint64_t max_bytes) {
     auto alone = FileLock::attempt(root_ / "lock", LockKind::kExclusive);
     if (!alone) return;  // somebody is making or looking for something: another run will trim
@@ -332,6 +339,10 @@ Expected<fs::path> Cache::get(const std::string& name,
                        "' has no room left: compiled code is not kept";
   if (auto moved = state_->fall_back(reason); !moved) return made;
   return attempt(state_->current());
+}
+
+void Cache::discard(const std::string& name) {
+  for (Store* store : {&state_->current(), state_->store.get()}) store->discard(split_name(name));
 }
 
 std::optional<std::string> Cache::read_hint(const std::string& name) const {

@@ -37,6 +37,9 @@ class Cache {
       const std::string& name,
       const std::function<Expected<void>(const std::filesystem::path&)>& make);
 
+  // Forgets an artefact that turned out to be of no use, though whole.
+  void discard(const std::string& name);
+
   // A small text kept under a name, such as where a variant's code is; nothing where there is none.
   // Texts are hints: they may be lost, and what they name may be gone.
   std::optional<std::string> read_hint(const std::string& name) const;

@@ -57,6 +57,14 @@ std::vector<std::string> header_flags(const BuildContext& context) {
   return flags;
 }
 
+// A system header may have changed since the precompiled one was made of it.
+bool refuses_header(const std::string& errors) {
+  for (const char* words : {"precompiled header", "PCH file", "AST file", "module file"}) {
+    if (errors.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
 bool has_own_flags(const BuildContext& context) {
   return context.build && (!context.build->flags.empty() || !context.build->defines.empty());
 }
@@ -70,6 +78,7 @@ Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& 
                                                             : options.sources);
   if (!header) return tl::unexpected(header.error());
   compiler.header_text_ = *header;
+  compiler.identity_ = toolchain_identity(options) + "\n" + *header;
   return compiler;
 }
 
@@ -98,7 +107,7 @@ Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions>
   append(context.flags, quiet_flags(options_.toolchain.is_clang));
   context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
   append(context.link_flags, options_.toolchain.link_flags);
-  std::string identity = toolchain_identity(options_) + "\n" + header_text_;
+  std::string identity = identity_;
   if (build) {
     append(context.flags, user_compile_flags(*build));
     auto inputs = user_inputs_identity(*build);
@@ -137,7 +146,7 @@ std::string UnitCompiler::hint_name(const BuildContext& context, const std::stri
 }
 
 std::string UnitCompiler::header_name(const BuildContext& context) const {
-  std::string identity = toolchain_identity(options_) + "\n" + header_text_;
+  std::string identity = identity_;
   for (const auto& flag : header_flags(context)) identity += "\n" + flag;
   // clang's header names the plain one by its path.
   if (options_.toolchain.is_clang) identity += "\n" + cache_.folder().string();
@@ -197,6 +206,18 @@ std::vector<std::string> UnitCompiler::header_arguments(const BuildContext& cont
   return {"-include", plain ? plain->string() : "snippet_support.h"};
 }
 
+Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildContext& context,
+                                        std::span<const Variant> variants,
+                                        std::optional<CompilerSays>& says) {
+  fs::path source = object.parent_path() / "unit.cpp";
+  if (auto written = write_text(source, unit_source(variants)); !written) return written;
+  std::vector<std::string> arguments = context.flags;
+  append(arguments, header_arguments(context));
+  arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
+  append(arguments, context.link_flags);
+  return run_compiler(arguments, says);
+}
+
 Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
                                                    std::span<const Variant> variants) {
   std::string identity = context.hash;
@@ -209,13 +230,13 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
 
   std::optional<CompilerSays> says;
   auto object = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
-    fs::path source = to.parent_path() / "unit.cpp";
-    if (auto written = write_text(source, unit_source(variants)); !written) return written;
-    std::vector<std::string> arguments = context.flags;
-    append(arguments, header_arguments(context));
-    arguments.insert(arguments.end(), {"-shared", "-o", to.string(), source.string()});
-    append(arguments, context.link_flags);
-    if (auto ran = run_compiler(arguments, says); !ran) return ran;
+    auto ran = compile_to(to, context, variants, says);
+    if (ran && says && refuses_header(says->errors)) {
+      cache_.discard(header_name(context));
+      says.reset();
+      ran = compile_to(to, context, variants, says);
+    }
+    if (!ran) return ran;
     if (says) return fail("the unit does not compile");
     return {};
   });

@@ -43,7 +43,7 @@ class UnitCompiler {
   static std::string hint_name(const BuildContext& context, const std::string& symbol);
 
   // Makes the precompiled header where that is worth its time for `units` new units; otherwise
-  // units are compiled without one. Errors of the compiler are CompilerSays in `failure`.
+  // units are compiled without one. The compiler's errors go to the context's `failure`.
   Expected<void> prepare_header(BuildContext& context, std::size_t units);
 
   struct Unit {
@@ -59,6 +59,8 @@ class UnitCompiler {
   UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
       : options_(options), cache_(cache), stop_(std::move(stop)) {}
 
+  Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
+                            std::span<const Variant> variants, std::optional<CompilerSays>& says);
   Expected<void> run_compiler(std::vector<std::string> arguments, std::optional<CompilerSays>& says);
   std::string header_name(const BuildContext& context) const;
   Expected<std::filesystem::path> plain_header();
@@ -68,6 +70,7 @@ class UnitCompiler {
   Cache& cache_;
   std::stop_token stop_;
   std::string header_text_;
+  std::string identity_;  // of compiler, LibTorch, and the shared header
 };
 
 }  // namespace instr

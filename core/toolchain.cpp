@@ -118,9 +118,10 @@ std::string language_standard(const Compiler& compiler, const LibTorch& torch) {
   return compiler.is_clang && compiler.major < 16 && !is_recent ? "-std=c++17" : "-std=c++20";
 }
 
-// What keeps a snippet's code the same whatever else its unit holds: none of the optimisations that
-// look at a whole unit at once (how often a static function is called, with which arguments, how
-// much the unit has grown).
+// What keeps a snippet's code the same whatever else its unit holds. g++ decides by the whole unit
+// (how often a function is called and with which arguments, what its offline copy costs) what to
+// inline and specialise; so its early inliner, which looks at one function and those below it, does
+// the inlining alone, and is let do more of it than it would.
 std::vector<std::string> independence_flags(bool is_clang) {
   if (is_clang) return {};
   return {"-fno-ipa-icf",
@@ -129,8 +130,18 @@ std::vector<std::string> independence_flags(bool is_clang) {
           "-fno-ipa-ra",
           "-fno-ipa-bit-cp",
           "-fno-ipa-vrp",
+          "-fno-ipa-profile",
+          "-fno-partial-inlining",
+          "-fno-devirtualize-speculatively",
           "-fno-inline-functions-called-once",
           "-fno-gnu-unique",
+          "--param=max-inline-insns-single=0",
+          "--param=max-inline-insns-auto=0",
+          "--param=max-inline-insns-small=0",
+          "--param=max-inline-insns-size=0",
+          "--param=early-inlining-insns=30",
+          "--param=max-early-inliner-iterations=5",
+          "--param=comdat-sharing-probability=100",
           "--param=inline-unit-growth=100000",
           "--param=large-unit-insns=1000000000"};
 }

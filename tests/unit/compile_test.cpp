@@ -277,6 +277,31 @@ TEST_P(CompileTest, AFaultThatNobodyCanPlaceIsFoundByHalves) {
       << outcome.failed["3"];
 }
 
+TEST_P(CompileTest, AChangedSystemHeaderMakesThePrecompiledOneAnew) {
+  fs::create_directories(folder_->path() / "system");
+  options_.toolchain.flags.insert(options_.toolchain.flags.end(),
+                                  {"-isystem", (folder_->path() / "system").string()});
+  for (const char* value : {"1", "2", "3"}) {
+    ASSERT_TRUE(write_text(folder_->path() / "system/system.h",
+                           std::string("#pragma once\n// a change of size ") + value + value + value +
+                               std::string(10 * (value[0] - '0'), '.') + "\n"));
+    auto outcome = compile_all({variant(value, "int a = 0;", std::string("a += ") + value + ";")});
+    EXPECT_EQ(outcome.compiled.size(), 1u) << outcome.failed[value];
+  }
+}
+
+TEST_P(CompileTest, AChangedHeaderOfLibTorchIsSeen) {
+  fs::create_directories(folder_->path() / "libtorch/include/torch");
+  options_.libtorch.include_dirs = {folder_->path() / "libtorch/include",
+                                    folder_->path() / "libtorch/include/torch/csrc/api/include"};
+  auto one = variant("a", "int a = 0;", "++a;");
+  ASSERT_TRUE(write_text(folder_->path() / "libtorch/include/torch/torch.h", "int a;\n"));
+  auto first = compile_all({one});
+  EXPECT_EQ(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
+  ASSERT_TRUE(write_text(folder_->path() / "libtorch/include/torch/torch.h", "int a, b;\n"));
+  EXPECT_NE(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
+}
+
 TEST_P(CompileTest, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();
