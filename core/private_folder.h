@@ -1,15 +1,18 @@
-// A temporary folder that only this user can look into, and that goes with its owner.
+// A temporary folder that only this user can look into, and that goes with its owner; where the owner
+// was killed, with the next one's.
 #pragma once
 
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/process.h"
 
 namespace instr {
 
 class PrivateFolder {
  public:
-  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) where that is empty.
+  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) where that is empty. Removes
+  // what killed runs of this user have left there.
   static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
 
   PrivateFolder(PrivateFolder&& other) noexcept;
@@ -19,10 +22,12 @@ class PrivateFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  explicit PrivateFolder(std::filesystem::path path) : path_(std::move(path)) {}
+  PrivateFolder(std::filesystem::path path, Fd lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
   void remove() noexcept;
 
   std::filesystem::path path_;
+  Fd lock_;  // of the folder itself: held while its owner lives
 };
 
 }  // namespace instr

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/stat.h>
 
 #include <fstream>
 #include <set>
@@ -131,26 +130,6 @@ TEST(PinnedEnvironment, IsWholeAndNamesNothingOfTheCallers) {
   for (const char* name : {"HOME", "USER", "LD_LIBRARY_PATH", "LD_PRELOAD"}) {
     EXPECT_FALSE(names.contains(name)) << name;
   }
-}
-
-TEST(PrivateFolder, IsPrivateAndGoesWithItsOwner) {
-  std::filesystem::path path;
-  {
-    auto folder = PrivateFolder::make();
-    ASSERT_TRUE(folder) << to_string(folder.error());
-    path = folder->path();
-    struct stat info {};
-    ASSERT_EQ(::stat(path.c_str(), &info), 0);
-    EXPECT_EQ(info.st_mode & 0777U, 0700U);
-    std::ofstream(path / "file") << "text";
-    std::filesystem::create_directory(path / "folder");
-    PrivateFolder other = *std::move(folder);
-    EXPECT_TRUE(std::filesystem::exists(path));
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
-  auto nowhere = PrivateFolder::make("/no/such/folder");
-  ASSERT_FALSE(nowhere);
-  EXPECT_FALSE(nowhere.error().advice.empty());
 }
 
 // --- what becomes of workers that cannot start; real ones are in tests/worker
