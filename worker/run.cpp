@@ -52,8 +52,6 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 4 : 2;
 }
 
-constexpr useconds_t kThreadsSettleUs = 100'000;
-
 enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kSingle, kDone };
 
 // The measurement that this process makes.
@@ -67,6 +65,8 @@ struct Run {
   bool is_rehearsal = false;  // nothing is collected or written
   uint64_t iterations = 0;    // of the block that runs
   uint64_t block_length = 0;  // iterations of each counted block
+  bool threads_settle = true;
+  int threads_settled = 0;  // of how many it is known that they sleep when they have no work
   uint32_t parts = 0;       // profiles that Callgrind has written for this process
   ArenaCounters at_start;   // of the block that runs
   uint64_t counted = 0;     // instructions in all blocks
@@ -118,7 +118,12 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   run->phase = phase;
   run->iterations = iterations;
   run->collecting = collect && !run->is_rehearsal;  // or the first child's first block had it too
-  if (collect && threads_started.load() != 0) {
+  int threads = threads_started.load();
+  if (collect && threads != 0) {
+    if (run->threads_settle && run->threads_settled != threads) {
+      run->threads_settle = settle_threads();
+      run->threads_settled = threads;
+    }
     // Other threads are collected always: forget what they did since the last block.
     dump();
     drop_part(run->parts);
@@ -284,8 +289,6 @@ void unmap_stacks() {
 
 void run_body(void*) {
   torch_side::prepare(run->request.threads);
-  // A pool's new threads may look for work for a while (XNNPACK's do) before they sleep.
-  if (threads_started.load() != 0) usleep(kThreadsSettleUs);
   run->request.snippet(&run->context);
 }
 

@@ -83,5 +83,9 @@ bool counts_new_threads();
 // Told by the pthread_create wrapper; from the first one on blocks must discard what threads did
 // between them.
 void note_new_thread();
+// Waits until the other threads sleep: new ones of a pool may look for work for a long while first
+// (XNNPACK's a million times), and what they do meanwhile would be counted. False where one is still
+// at it after some seconds.
+bool settle_threads();
 
 }  // namespace instr

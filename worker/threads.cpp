@@ -1,9 +1,16 @@
 // Takes the place of pthread_create. Callgrind collects thread by thread, and a new thread begins
 // with collection off: in a measurement's process each new thread switches its own on, once and for
 // all. What it does between blocks is discarded at the next block's begin (run.cpp).
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <valgrind/callgrind.h>
 
 #include <atomic>
@@ -49,7 +56,42 @@ void* run_collected(void* argument) {
   return function(function_argument);
 }
 
+// True where a thread of this process other than the calling one runs or could.
+bool another_runs() {
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return false;
+  bool found = false;
+  while (dirent* entry = readdir(tasks)) {
+    long id = strtol(entry->d_name, nullptr, 10);
+    if (id <= 0 || id == syscall(SYS_gettid)) continue;
+    char path[64];
+    char text[256];
+    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", id);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    ssize_t size = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    const char* name_end = strrchr(text, ')');  // "id (name) state ..."
+    found = found || (name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R');
+  }
+  closedir(tasks);
+  return found;
+}
+
 }  // namespace
+
+bool settle_threads() {
+  constexpr int kLooks = 150;      // at most 3 s
+  constexpr int kQuietLooks = 2;   // in a row
+  int quiet = 0;
+  for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {
+    usleep(20'000);
+    quiet = another_runs() ? 0 : quiet + 1;
+  }
+  return quiet == kQuietLooks;
+}
+
 }  // namespace instr
 
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
