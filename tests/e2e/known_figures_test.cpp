@@ -101,7 +101,7 @@ TEST_F(KnownFigures, AFreshValgrindForEachVariantGivesTheSame) {
 TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
   int profiles = 0;
   for (const auto& entry : fs::directory_iterator(folder_->path() / "profiles")) {
-    if (entry.path().filename().string().find("known_nops_n=100") == std::string::npos) continue;
+    if (entry.path().filename().string().find("known.nops.n=100") == std::string::npos) continue;
     ++profiles;
     SpawnOptions annotate;
     annotate.argv = {"callgrind_annotate", entry.path().string()};
