@@ -55,11 +55,12 @@ inline SizeClass class_of(std::size_t size) {
 constexpr std::size_t bytes_of(unsigned index) {
   if (index < kSmallClasses) return (index + 1) * kAlignment;
   unsigned power = 10 + (index - kSmallClasses) / 4;
-  return (std::size_t{1} << power) + ((index - kSmallClasses) % 4 + 1) * (std::size_t{1} << (power - 2));
+  std::size_t steps = 4 + (index - kSmallClasses) % 4 + 1;  // quarters of the power of two
+  return steps << (power - 2);
 }
 
-// The blocks of one class: which are free, and where each lies. A word of bits for the first 64, which
-// is all that most snippets need; for the others a tree of bits with 64 branches at each node.
+// The blocks of one class: which are free, and where each lies. A word of bits for the first 64,
+// which is all that most snippets need; for the others a tree of bits, 64 branches at each node.
 struct Pool {
   std::uint64_t first_free;
   std::uint64_t free_0;

@@ -68,7 +68,8 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
     case RunState::kNoBlocks:
       return failed("definition_error", "the snippet returned before its loop was measured");
     case RunState::kNoMemory:
-      return failed("worker_lost", "the snippet's heap or stack could not be mapped at its address");
+      return failed("worker_lost",
+                    "the snippet's heap or stack could not be mapped at its address");
     case RunState::kNoProfile:
     case RunState::kStarted:
       break;

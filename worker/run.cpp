@@ -21,7 +21,7 @@ namespace instr {
 namespace {
 
 // At a fixed address: where a stack lies, and with it what its variables are aligned to, shows in
-// counts. Below any stack that the process had before, since Callgrind takes a step up for a return.
+// counts. Below any stack that the process had before: Callgrind takes a step up for a return.
 constexpr uint64_t kSignalStackBase = 0x5'C000'0000;
 constexpr uint64_t kSignalStackSize = 64 << 10;
 constexpr uint64_t kGuardBase = kSignalStackBase + kSignalStackSize;
@@ -85,7 +85,7 @@ struct PartPath {
   char text[PATH_MAX + 32];
 };
 
-// The "totals:" line at the profile's end: instructions since the dump before. 0 where there is none.
+// The "totals:" line at the profile's end: instructions since the dump before. 0: there is none.
 uint64_t read_totals(const PartPath& path) {
   int fd = open(path.text, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return 0;
@@ -171,8 +171,10 @@ bool keep_block(uint64_t ir, const ArenaCounters& end) {
 uint64_t begin_counting() { return begin_block(Phase::kBlock, run->block_length, true); }
 
 // Warm-up as far as it is still to do, then the blocks.
-uint64_t warm_up_or_count(uint64_t wanted) {
+uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
+  uint64_t asked = run->request.warmup;
+  uint64_t wanted = asked != 0 ? asked : warm_up_for(run->block_length);
   if (result.warmup >= wanted) return begin_counting();
   uint64_t rest = wanted - result.warmup;
   result.warmup = wanted;
@@ -194,7 +196,7 @@ uint64_t next_iterations(const ArenaCounters& end) {
     case Phase::kFirst:
       run->block_length = request.iterations;
       if (request.iterations != 0) {
-        return warm_up_or_count(request.warmup != 0 ? request.warmup : warm_up_for(request.iterations));
+        return warm_up_or_count();
       }
       return begin_block(Phase::kProbe, 1, true);
     case Phase::kProbe:
@@ -205,7 +207,7 @@ uint64_t next_iterations(const ArenaCounters& end) {
       }
       drop_part(run->parts);
       result.warmup += 1;
-      return warm_up_or_count(request.warmup != 0 ? request.warmup : warm_up_for(run->block_length));
+      return warm_up_or_count();
     case Phase::kWarmUp:
       return begin_counting();
     case Phase::kBlock:
@@ -329,7 +331,8 @@ void end_process() {
 void run_snippet(const RunRequest& request) {
   begin_run(request);
   void* stack_top = map_stacks();
-  if (stack_top == nullptr || !open_fresh_arena(request.memory_limit, &request.result->arena_exhausted)) {
+  uint32_t* exhausted = &request.result->arena_exhausted;
+  if (stack_top == nullptr || !open_fresh_arena(request.memory_limit, exhausted)) {
     request.result->state = RunState::kNoMemory;
     return;
   }

@@ -49,7 +49,10 @@ void warm_up_torchscript() {
   prepare(1);
   torch::jit::Module module("instr_warm_up");
   module.register_parameter("w", torch::rand({4, 4}), false);
-  module.define("def forward(self, x):\n    y = torch.mm(x, self.w) + x\n    return torch.relu(y) * 2\n");
+  module.define(
+      "def forward(self, x):\n"
+      "    y = torch.mm(x, self.w) + x\n"
+      "    return torch.relu(y) * 2\n");
   std::stringstream file;
   module.save(file);
   auto loaded = torch::jit::load(file);

@@ -1,0 +1,263 @@
+#include "worker/arena.h"
+
+#include <errno.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <new>
+#include <random>
+#include <thread>
+#include <vector>
+
+// The worker's allocator is linked into this program, so these are its malloc and free. Each test
+// that opens a fresh arena does so in a child, since that can be done once in a process.
+namespace instr {
+namespace {
+
+// Exit status of `body` run in a child: 0 where all that it checked held.
+int in_child(const std::function<bool()>& body) {
+  pid_t pid = fork();
+  if (pid == 0) _exit(body() ? 0 : 1);
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+// Out of the compiler's sight, which knows what malloc does and leaves out what it thinks unused.
+void* (*volatile take)(std::size_t) = malloc;
+void* (*volatile take_zeroed)(std::size_t, std::size_t) = calloc;
+void (*volatile give)(void*) = free;
+
+bool is_aligned(const void* payload, std::size_t alignment) {
+  return reinterpret_cast<std::uintptr_t>(payload) % alignment == 0;
+}
+
+TEST(ArenaTest, BlocksAreAlignedAndKeepWhatIsWritten) {
+  std::mt19937 random(1);
+  std::map<char*, std::pair<std::size_t, char>> live;
+  for (int i = 0; i < 20000; ++i) {
+    if (random() % 2 == 0 || live.empty()) {
+      std::size_t size = random() % (i % 100 == 0 ? 300000 : 3000);
+      auto* payload = static_cast<char*>(take(size));
+      ASSERT_TRUE(is_aligned(payload, 64));
+      char mark = static_cast<char>(random());
+      memset(payload, mark, size);
+      ASSERT_TRUE(live.emplace(payload, std::pair(size, mark)).second);
+    } else {
+      auto among = std::min<std::size_t>(live.size(), 50);
+      auto victim = std::next(live.begin(), static_cast<long>(random() % among));
+      auto [payload, content] = *victim;
+      ASSERT_EQ(std::count(payload, payload + content.first, content.second),
+                static_cast<long>(content.first));
+      give(payload);
+      live.erase(victim);
+    }
+  }
+  for (auto& [payload, content] : live) give(payload);
+}
+
+TEST(ArenaTest, LiveBlocksDoNotOverlap) {
+  std::vector<std::pair<std::uintptr_t, std::size_t>> blocks;
+  for (std::size_t size : {0, 1, 63, 64, 65, 1000, 1024, 1025, 1280, 1281, 4096, 70000, 1 << 20}) {
+    for (int i = 0; i < 70; ++i) {
+      blocks.emplace_back(reinterpret_cast<std::uintptr_t>(take(size)), size);
+    }
+  }
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    EXPECT_GE(blocks[i].first, blocks[i - 1].first + blocks[i - 1].second);
+  }
+  for (auto [at, size] : blocks) give(reinterpret_cast<void*>(at));
+}
+
+TEST(ArenaTest, ABlockLiesWhereWhatLivesLetsIt) {
+  // Freed in two different orders, the same blocks are handed out again in one order.
+  std::vector<void*> first, second;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 300; ++i) blocks.push_back(take(777));
+    (round == 0 ? first : second) = blocks;
+    if (round == 0) std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7));
+    for (void* block : blocks) give(block);
+  }
+  EXPECT_EQ(first, second);
+}
+
+TEST(ArenaTest, CallocZeroesBlocksThatWereUsedBefore) {
+  auto* dirty = static_cast<char*>(take(5000));
+  memset(dirty, 1, 5000);
+  give(dirty);
+  auto* clean = static_cast<char*>(take_zeroed(50, 100));
+  EXPECT_EQ(clean, dirty);
+  EXPECT_EQ(std::count(clean, clean + 5000, 0), 5000);
+  give(clean);
+}
+
+TEST(ArenaTest, RequestsThatOverflowAreRefused) {
+  volatile std::size_t huge = SIZE_MAX / 2 + 2;
+  errno = 0;
+  EXPECT_EQ(take_zeroed(huge, 2), nullptr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(reallocarray(nullptr, huge, 2), nullptr);
+  EXPECT_EQ(take(huge), nullptr);
+  EXPECT_EQ(take(SIZE_MAX - huge + huge), nullptr);
+  void* out = nullptr;
+  EXPECT_EQ(posix_memalign(&out, huge - 1, huge), ENOMEM);
+}
+
+TEST(ArenaTest, ReallocKeepsContent) {
+  auto* block = static_cast<char*>(take(10));
+  memcpy(block, "123456789", 10);
+  for (std::size_t size : {20, 2000, 200000, 100, 10}) {
+    block = static_cast<char*>(realloc(block, size));
+    EXPECT_STREQ(block, "123456789");
+    EXPECT_EQ(malloc_usable_size(block), size);
+  }
+  EXPECT_EQ(realloc(block, 0), nullptr);
+}
+
+TEST(ArenaTest, WideAlignmentsHoldAndAreFreed) {
+  for (std::size_t alignment : {8, 16, 64, 128, 4096, 1 << 21}) {
+    void* blocks[3];
+    for (void*& block : blocks) {
+      ASSERT_EQ(posix_memalign(&block, alignment, 100), 0);
+      EXPECT_TRUE(is_aligned(block, alignment));
+      memset(block, 7, 100);
+    }
+    void* first = blocks[0];
+    for (void* block : blocks) give(block);
+    ASSERT_EQ(posix_memalign(&blocks[0], alignment, 100), 0);
+    EXPECT_EQ(blocks[0], first);
+    give(blocks[0]);
+  }
+  void* block = nullptr;
+  EXPECT_EQ(posix_memalign(&block, 24, 100), EINVAL);
+  block = aligned_alloc(256, 512);
+  EXPECT_TRUE(is_aligned(block, 256));
+  give(block);
+}
+
+TEST(ArenaTest, CountersAreExact) {
+  reset_arena_peak();
+  ArenaCounters before = arena_counters();
+  void* a = take(100);
+  void* b = take(1000);
+  give(a);
+  a = take_zeroed(3, 7);
+  ArenaCounters after = arena_counters();
+  give(a);
+  give(b);
+  ArenaCounters end = arena_counters();
+  EXPECT_EQ(end.live_bytes, before.live_bytes);
+  EXPECT_EQ(after.allocs - before.allocs, 3u);
+  EXPECT_EQ(after.alloc_bytes - before.alloc_bytes, 1121u);
+  EXPECT_EQ(after.live_bytes - before.live_bytes, 1021);
+  EXPECT_EQ(after.peak_bytes - before.live_bytes, 1100);
+}
+
+TEST(ArenaTest, OperatorNewIsServedToo) {
+  std::uint64_t before = arena_counters().alloc_bytes;
+  auto* object = new char[12345];
+  asm volatile("" : "+r"(object));
+  EXPECT_EQ(arena_counters().alloc_bytes - before, 12345u);
+  delete[] object;
+}
+
+TEST(ArenaTest, ManyThreadsDoNotDisturbEachOther) {
+  std::int64_t before = arena_counters().live_bytes;
+  {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([t] {
+        std::vector<std::vector<int>> held;
+        for (int i = 0; i < 20000; ++i) {
+          held.emplace_back(static_cast<std::size_t>(i % 90 + 1), t);
+          if (held.size() > 100) held.erase(held.begin());
+          if (held.back().back() != t || held.front().front() != t) abort();
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+  }
+  EXPECT_NEAR(static_cast<double>(arena_counters().live_bytes - before), 0, 4096);
+}
+
+TEST(ArenaTest, AFreshArenaForgetsWhatWasBefore) {
+  EXPECT_EQ(in_child([] {
+              void* old = take(500);
+              memset(old, 5, 500);
+              if (!open_fresh_arena(0, nullptr)) return false;
+              bool zero = arena_counters().allocs == 0 && arena_counters().live_bytes == 0;
+              give(old);  // into nothing
+              bool untouched = arena_counters().live_bytes == 0;
+              void* fresh = take(500);
+              auto* moved = static_cast<char*>(realloc(old, 600));
+              return zero && untouched && fresh != old && moved[499] == 5 &&
+                     !open_fresh_arena(0, nullptr);
+            }),
+            0);
+}
+
+TEST(ArenaTest, AFreshArenaIsTheSameWhateverCameBefore) {
+  auto addresses = [](int history, std::uintptr_t* out) {
+    for (int i = 0; i < history; ++i) (void)take(static_cast<std::size_t>(i));
+    open_fresh_arena(0, nullptr);
+    for (unsigned i = 0; i < 100; ++i) out[i] = reinterpret_cast<std::uintptr_t>(take(i * 37));
+  };
+  auto* page = static_cast<std::uintptr_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  in_child([&] { return addresses(0, page), true; });
+  in_child([&] { return addresses(1000, page + 100), true; });
+  EXPECT_NE(page[0], 0u);
+  EXPECT_TRUE(std::equal(page, page + 100, page + 100));
+  munmap(page, 4096);
+}
+
+TEST(ArenaTest, TheLimitIsKeptAndTold) {
+  EXPECT_EQ(in_child([] {
+              std::uint32_t exhausted = 0;
+              if (!open_fresh_arena(1 << 20, &exhausted)) return false;
+              void* within = take(500'000);
+              bool early = exhausted != 0;
+              errno = 0;
+              void* beyond = take(600'000);
+              return within != nullptr && !early && beyond == nullptr && errno == ENOMEM &&
+                     exhausted == 1 && take(1000) != nullptr;
+            }),
+            0);
+}
+
+TEST(ArenaTest, ARehearsalLeavesNoTrace) {
+  EXPECT_EQ(in_child([] {
+              void* held = take(100);
+              ArenaCounters before = arena_counters();
+              rehearse_fresh_arena();
+              ArenaCounters after = arena_counters();
+              give(held);
+              void* again = take(100);
+              return before.allocs == after.allocs && before.live_bytes == after.live_bytes &&
+                     again == held && open_fresh_arena(0, nullptr);
+            }),
+            0);
+}
+
+TEST(ArenaDeathTest, FreeingTwiceAborts) {
+  EXPECT_DEATH(
+      {
+        void* volatile block = take(10);
+        give(block);
+        give(block);
+      },
+      "");
+}
+
+}  // namespace
+}  // namespace instr
