@@ -92,6 +92,14 @@ TEST(ParseDiagnostics, AnErrorOfNobodyHasNoSymbol) {
   EXPECT_FALSE(found[0].is_in_user_text);
 }
 
+TEST(ParseDiagnostics, TheLinesBeforeAnErrorAreThatErrorsOwn) {
+  auto found = parse_diagnostics("@" + kFirst + ":a.toml:1:2:   required from here\n" +
+                                 "/usr/include/x.h:1:2: error: bad\n/usr/include/x.h:3:4: error: bad\n");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].symbol, kFirst);
+  EXPECT_EQ(found[1].symbol, "");
+}
+
 TEST(ParseDiagnostics, AGlobalSetupIsShared) {
   auto found = parse_diagnostics("@shared:a.toml:5:10: fatal error: x.h: No such file or directory\n");
   ASSERT_EQ(found.size(), 1u);

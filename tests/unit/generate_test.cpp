@@ -177,7 +177,7 @@ TEST(IsSelfContained, AcceptsWholeCode) {
   for (const char* code :
        {"", "auto y = f(x)[{1, 2}];", "// }\nint x;", "/* { ( */ int x;", "\"}\";", "'}';", "'\\'';",
         "\"\\\"{\";", "R\"(}\")\";", "R\"x(}\")x\";", "int n = 1'000'000; f('{');", "u8R\"({)\";",
-        "u8'{';", "// ends with \\", "FOOR\"{}\";", "0x1'f; {}"}) {
+        "u8'{';", "// ends with \\", "// goes on \\\n }", "FOOR\"{}\";", "0x1'f; {}"}) {
     EXPECT_TRUE(is_self_contained(code)) << code;
   }
 }

@@ -205,6 +205,10 @@ TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
     put(file, text);
     EXPECT_FALSE(elf_build_id(file)) << text.size();
   }
+  std::string beyond = note(NT_GNU_BUILD_ID, "GNU", "abcd");
+  beyond[4] = 64;  // the content's size
+  put(file, elf_with_notes(beyond));
+  EXPECT_FALSE(elf_build_id(file));
   std::string whole = elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd"));
   put(file, whole);
   EXPECT_EQ(elf_build_id(file), "61626364");
