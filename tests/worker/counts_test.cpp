@@ -1,0 +1,157 @@
+// What a healthy snippet costs is counted to the instruction, whatever else is going on.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/profile.h"
+#include "rig.h"
+
+namespace instr::worker_tests {
+namespace {
+
+TEST(WorkerCounts, HelloSaysWhatItIs) {
+  Rig::get().zygote();
+  const wire::Message& hello = Rig::get().hello();
+  EXPECT_EQ(hello.get("version"), wire::kWorkerVersion);
+  EXPECT_EQ(hello.get("zygote"), "eager");
+  EXPECT_EQ(hello.get("cpu_capability"), "AVX2");
+  EXPECT_NE(hello.get("libtorch_version"), "");
+  EXPECT_NE(hello.get("cpu_features").find("avx2"), std::string::npos);
+}
+
+TEST(WorkerCounts, TheCanaryCostsWhatWasWritten) {
+  Answer answer = Rig::get().empty_host().measure({"instr_canary_snippet"});
+  ASSERT_TRUE(answer.measured()) << answer.text();
+  EXPECT_EQ(answer.ir(), 1000);
+  EXPECT_EQ(answer.number("steady"), 1u);
+}
+
+TEST(WorkerCounts, CountsGrowWithTheWorkToTheInstruction) {
+  TestHost host = Rig::get().host();
+  double base = host.measure({"spin_10"}).ir();
+  EXPECT_EQ(host.measure({"spin_1000"}).ir() - base, 3 * 990);
+  EXPECT_EQ(host.measure({"spin_1000000"}).ir() - base, 3 * 999'990);
+}
+
+TEST(WorkerCounts, NorDoBlocksOfOtherLengthsCountOtherwise) {
+  TestHost host = Rig::get().host();
+  for (int iterations : {2, 7, 100}) {
+    Request request{"spin_1000"};
+    request.iterations = iterations;
+    Answer answer = host.measure(request);
+    EXPECT_EQ(answer.number("iterations"), static_cast<std::uint64_t>(iterations));
+    EXPECT_EQ(answer.ir(), host.measure({"spin_1000"}).ir());
+  }
+}
+
+TEST(WorkerCounts, WarmupAndIterationsAreAsAsked) {
+  Request request{"adds"};
+  request.warmup = 17;
+  request.iterations = 5;
+  Answer answer = Rig::get().host().measure(request);
+  EXPECT_EQ(answer.number("warmup"), 17u);
+  EXPECT_EQ(answer.number("iterations"), 5u);
+}
+
+TEST(WorkerCounts, DearSnippetsGetFewIterations) {
+  Answer answer = Rig::get().host().measure({"spin_1000000"});
+  EXPECT_LE(answer.number("iterations"), 2u);
+  EXPECT_EQ(answer.number("steady"), 1u);
+}
+
+TEST(WorkerCounts, AllocationsAreExact) {
+  Answer answer = Rig::get().host().measure({"allocates_3"});
+  EXPECT_EQ(answer.for_each("allocs_2"), 3);
+  EXPECT_EQ(answer.for_each("alloc_bytes_2"), 300);
+  EXPECT_EQ(answer.number("peak_bytes"), 100u);
+}
+
+TEST(WorkerCounts, PeakIsOfWhatLivesAtOnce) {
+  Answer answer = Rig::get().host().measure({"holds_3"});
+  EXPECT_EQ(answer.for_each("allocs_2"), 2);
+  EXPECT_EQ(answer.number("peak_bytes"), 1100u);
+}
+
+TEST(WorkerCounts, WhatAnIterationLeavesBehindIsNotTheNextOnesPeak) {
+  Answer answer = Rig::get().host().measure({"leaks"});
+  EXPECT_EQ(answer.for_each("allocs_2"), 1);
+  EXPECT_EQ(answer.number("peak_bytes"), 100u);
+  EXPECT_EQ(answer.number("steady"), 1u);
+}
+
+TEST(WorkerCounts, TheProfileHoldsTheLastBlockAndNothingElse) {
+  Answer answer = Rig::get().host().measure({"adds"});
+  auto profile = read_profile(answer.message.get("profile"));
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  EXPECT_EQ(profile->totals.at(0), answer.number("ir_2"));
+  std::uint64_t sum = 0;
+  for (const auto& function : profile->functions) sum += function.self.at(0);
+  EXPECT_EQ(sum, answer.number("ir_2"));
+}
+
+// The snippets whose counts the tests below compare.
+const char* const kSensitive[] = {"feels_history", "adds", "multiplies", "differentiates", "sorts",
+                                  "allocates_3"};
+
+std::map<std::string, std::string> counts_of(TestHost host) {
+  std::map<std::string, std::string> counts;
+  for (const char* snippet : kSensitive) counts[snippet] = host.measure({snippet}).counts();
+  return counts;
+}
+
+TEST(WorkerCounts, AreSteady) {
+  TestHost host = Rig::get().host();
+  for (const char* snippet : kSensitive) {
+    Answer answer = host.measure({snippet});
+    EXPECT_EQ(answer.number("steady"), 1u) << snippet << ": " << answer.counts();
+    EXPECT_GT(answer.ir(), 0) << snippet;
+  }
+}
+
+TEST(WorkerCounts, DoNotDependOnWhatWasMeasuredBefore) {
+  auto first = counts_of(Rig::get().host());
+  TestHost host = Rig::get().host();
+  for (const char* other : {"sums", "throws_torch", "faults", "leaks"}) host.measure({other});
+  EXPECT_EQ(counts_of(std::move(host)), first);
+}
+
+TEST(WorkerCounts, DoNotDependOnTheProcess) {
+  auto first = counts_of(Rig::get().host());
+  std::string folder(120, 'x');  // a longer path for profiles
+  auto other = Rig::get().start("eager", folder);
+  EXPECT_EQ(counts_of(TestHost(other, Rig::get().work_dir() / folder, true)), first);
+}
+
+TEST(WorkerCounts, AreTheSameWithoutTheForkServer) {
+  for (const char* snippet : {"differentiates", "sorts"}) {
+    Answer forked = Rig::get().host().measure({snippet});
+    auto alone = Host::fork(Rig::get().zygote());
+    ASSERT_TRUE(alone);
+    ASSERT_TRUE((*alone)->request({"load", {{"path", Rig::get().unit().string()}}},
+                                  std::chrono::minutes(1)));
+    Answer direct = ask(**alone, Rig::get().work_dir() / "eager", {snippet}, false);
+    ASSERT_TRUE(direct.measured()) << direct.text();
+    EXPECT_EQ(direct.counts(), forked.counts());
+  }
+}
+
+TEST(WorkerCounts, AllThreadsOfAParallelOperatorAreCounted) {
+  TestHost host = Rig::get().host();
+  double alone = host.measure({"sums"}).ir();
+  Request request{"sums"};
+  request.threads = 2;
+  double together = host.measure(request).ir();
+  EXPECT_GE(together, alone);
+  EXPECT_LT(together, 1.5 * alone);
+}
+
+TEST(WorkerCounts, ATorchScriptZygoteCountsAlike) {
+  TestHost host = Rig::get().host("torchscript");
+  EXPECT_EQ(host.measure({"instr_canary_snippet"}).ir(), 1000);
+  Answer answer = host.measure({"differentiates"});
+  EXPECT_EQ(answer.number("steady"), 1u);
+  EXPECT_EQ(host.measure({"differentiates"}).counts(), answer.counts());
+}
+
+}  // namespace
+}  // namespace instr::worker_tests

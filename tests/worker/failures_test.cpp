@@ -1,0 +1,99 @@
+// Whatever a snippet does to its process, the worker says what it was and goes on.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "rig.h"
+
+namespace instr::worker_tests {
+namespace {
+
+struct Case {
+  const char* snippet;
+  const char* kind;
+  const char* text;  // part of the message
+};
+
+void PrintTo(const Case& expected, std::ostream* out) { *out << expected.snippet; }
+
+class WorkerFailures : public testing::TestWithParam<Case> {};
+
+TEST_P(WorkerFailures, AreToldApartAndSurvived) {
+  const Case& expected = GetParam();
+  TestHost host = Rig::get().host();
+  Request request{expected.snippet};
+  request.memory_limit = 256 << 20;
+  request.timeout_ms = std::string(expected.kind) == "timed_out" ? 500 : 120'000;
+  Answer answer = host.measure(request);
+  EXPECT_EQ(answer.message.verb, "failed");
+  EXPECT_EQ(answer.kind(), expected.kind) << answer.text();
+  EXPECT_NE(answer.text().find(expected.text), std::string::npos) << answer.text();
+  EXPECT_EQ(host.measure({"instr_canary_snippet"}).ir(), 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, WorkerFailures,
+    testing::Values(Case{"throws_text", "exception", "no luck"},
+                    Case{"throws_number", "exception", "not a std::exception"},
+                    Case{"throws_torch", "exception", "[3, 3]"},
+                    Case{"is_wrong", "definition_error", "the output is not a scalar"},
+                    Case{"returns_early", "definition_error", "before its loop"},
+                    Case{"no_such_snippet", "definition_error", "no_such_snippet"},
+                    Case{"exits", "exited", "3"}, Case{"leaves", "exited", "4"},
+                    Case{"aborts", "aborted", ""}, Case{"terminates", "aborted", "unseen"},
+                    Case{"faults", "crashed", "SIGSEGV"},
+                    Case{"overflows", "crashed", "stack overflow"},
+                    Case{"kills_itself", "crashed", "SIGKILL"},
+                    Case{"takes_all", "out_of_memory", "limit"},
+                    Case{"hangs", "timed_out", "timeout"}),
+    [](const auto& each) { return std::string(each.param.snippet); });
+
+TEST(WorkerSurvives, ClosedDescriptors) {
+  Answer answer = Rig::get().host().measure({"closes_all"});
+  EXPECT_TRUE(answer.measured()) << answer.text();
+}
+
+TEST(WorkerSurvives, AThreadLeftBehind) {
+  Answer answer = Rig::get().host().measure({"leaves_a_thread"});
+  EXPECT_TRUE(answer.measured()) << answer.text();
+}
+
+TEST(WorkerSurvives, ASecondProcessInTheLoop) {
+  TestHost host = Rig::get().host();
+  EXPECT_TRUE(host.measure({"forks"}).measured());
+  EXPECT_EQ(host.measure({"instr_canary_snippet"}).ir(), 1000);
+}
+
+TEST(WorkerSurvives, ADaemonWhichItEnds) {
+  Answer answer = Rig::get().host().measure({"daemonises"});
+  ASSERT_TRUE(answer.measured()) << answer.text();
+  int daemon = atoi(answer.output().c_str());
+  ASSERT_GT(daemon, 1) << answer.output();
+  EXPECT_EQ(kill(daemon, 0), -1);
+}
+
+TEST(WorkerSurvives, AndKeepsWhatASnippetPrints) {
+  Answer answer = Rig::get().host().measure({"prints"});
+  EXPECT_EQ(answer.output().substr(0, 11), "so it goes\n");
+}
+
+TEST(WorkerSurvives, AUnitThatIsNone) {
+  auto host = Host::fork(Rig::get().zygote());
+  ASSERT_TRUE(host);
+  auto reply = (*host)->request({"load", {{"path", "/nonexistent.so"}}}, std::chrono::minutes(1));
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->verb, "failed");
+  EXPECT_NE(reply->get("message").find("nonexistent"), std::string::npos);
+}
+
+TEST(WorkerSurvives, HostsThatKnowNothingOfEachOther) {
+  TestHost first = Rig::get().host();
+  TestHost second = Rig::get().host();
+  std::string before = first.measure({"adds"}).counts();
+  second.measure({"faults"});
+  second.measure({"sums"});
+  EXPECT_EQ(first.measure({"adds"}).counts(), before);
+  EXPECT_EQ(second.measure({"adds"}).counts(), before);
+}
+
+}  // namespace
+}  // namespace instr::worker_tests

@@ -1,0 +1,163 @@
+#include "rig.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "core/build_inputs.h"
+#include "core/cache.h"
+#include "core/compile.h"
+#include "core/libtorch.h"
+#include "core/process.h"
+#include "core/toolchain.h"
+
+namespace instr::worker_tests {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+template <class T>
+T value_of(Expected<T> expected) {
+  if (!expected) throw std::runtime_error(to_string(expected.error()));
+  return *std::move(expected);
+}
+
+std::string read_file(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+CompileOptions compile_options() {
+  CompileOptions options;
+  const char* wanted = getenv("TORCH_DIR");
+  options.libtorch = value_of(
+      find_libtorch(wanted != nullptr ? std::optional<fs::path>(wanted) : std::nullopt));
+  options.toolchain = value_of(find_toolchain(std::nullopt, options.libtorch));
+  options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  options.sources = INSTR_SOURCE_DIR;
+  return options;
+}
+
+// Compiled once for a compiler, a LibTorch and a text.
+fs::path build_unit(const CompileOptions& options, Cache& cache) {
+  const fs::path root = INSTR_SOURCE_DIR;
+  const fs::path source = root / "tests/fixtures/worker/snippets.cpp";
+  std::string identity = toolchain_identity(options) + read_file(source);
+  for (const char* header : {"abi.h", "snippet_support.h"}) {
+    identity += read_file(root / "worker" / header);
+  }
+  std::string name = "worker-test-" + content_hash(identity) + ".so";
+  return value_of(cache.get(name, [&](const fs::path& made) -> Expected<void> {
+    SpawnOptions spawn;
+    spawn.argv = {options.toolchain.compiler.string()};
+    for (const auto& flag : options.toolchain.flags) spawn.argv.push_back(flag);
+    spawn.argv.insert(spawn.argv.end(), {"-w", "-shared", "-I" + root.string(), source.string(),
+                                         "-o", made.string()});
+    for (const auto& flag : options.toolchain.link_flags) spawn.argv.push_back(flag);
+    auto result = run_command(spawn);
+    if (!result) return tl::unexpected(result.error());
+    if (result->exit_code != 0) return fail(result->errors);
+    return {};
+  }));
+}
+
+}  // namespace
+
+std::uint64_t Answer::number(const std::string& name) const {
+  return strtoull(message.get(name, "0").c_str(), nullptr, 10);
+}
+
+double Answer::ir() const {
+  double cost = static_cast<double>(number("ir_2")) - static_cast<double>(number("empty_ir"));
+  auto n = static_cast<double>(number("iterations"));
+  if (number("single_ir") == 0) return cost / n;
+  double entry =
+      static_cast<double>(number("single_ir")) - static_cast<double>(number("empty_single_ir"));
+  return (cost - entry) / (n - 1);
+}
+
+double Answer::for_each(const std::string& total) const {
+  return static_cast<double>(number(total)) / static_cast<double>(number("iterations"));
+}
+
+std::string Answer::counts() const {
+  std::string text = message.verb;
+  for (const char* name : {"iterations", "warmup", "steady", "ir_1", "ir_2", "empty_ir", "single_ir",
+                           "allocs_2", "alloc_bytes_2", "peak_bytes"}) {
+    text += std::string(" ") + name + "=" + message.get(name);
+  }
+  return text;
+}
+
+Answer ask(Requestable& where, const fs::path& work_dir, const Request& request, bool fork) {
+  wire::Message message{"measure",
+                        {{"symbol", request.snippet},
+                         {"threads", std::to_string(request.threads)},
+                         {"warmup", std::to_string(request.warmup)},
+                         {"iterations", std::to_string(request.iterations)},
+                         {"timeout_ms", std::to_string(request.timeout_ms)},
+                         {"memory_limit", std::to_string(request.memory_limit)},
+                         {"profile", profile_prefix(work_dir).string()},
+                         {"fork", fork ? "1" : "0"}}};
+  auto reply = where.request(message, std::chrono::minutes(5));
+  if (!reply) return {{"lost", {{"message", to_string(reply.error())}}}};
+  return {*reply};
+}
+
+TestHost::TestHost(std::shared_ptr<Zygote> zygote, fs::path work_dir, bool loaded)
+    : work_dir_(std::move(work_dir)) {
+  auto host = Host::fork(std::move(zygote));
+  if (!host) throw std::runtime_error(std::string("no host: ") + to_string(host.error()));
+  host_ = std::move(*host);
+  if (!loaded) return;
+  auto reply = host_->request({"load", {{"path", Rig::get().unit().string()}}},
+                              std::chrono::minutes(1));
+  if (!reply || reply->verb != "loaded") throw std::runtime_error("the unit was not loaded");
+}
+
+Answer TestHost::measure(const Request& request) { return ask(*host_, work_dir_, request); }
+
+Rig& Rig::get() {
+  static Rig rig;
+  return rig;
+}
+
+Rig::Rig() {
+  fs::path base = fs::path(INSTR_BENCH_PROGRAM).parent_path() / "worker-test-cache";
+  setenv("INSTR_BENCH_CACHE", base.c_str(), 1);
+  std::string folder = (fs::temp_directory_path() / "instr_worker_test_XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  work_dir_ = folder;
+  Cache cache = value_of(Cache::open(true));
+  CompileOptions options = compile_options();
+  worker_ = value_of(build_worker(INSTR_SOURCE_DIR, options, cache, {}));
+  unit_ = build_unit(options, cache);
+}
+
+Rig::~Rig() {
+  zygotes_.clear();
+  std::error_code ignored;
+  fs::remove_all(work_dir_, ignored);
+}
+
+std::shared_ptr<Zygote> Rig::zygote(const std::string& kind) {
+  auto& zygote = zygotes_[kind];
+  if (!zygote) zygote = start(kind, kind);
+  return zygote;
+}
+
+std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& folder) {
+  ZygoteOptions options{worker_, "valgrind", kind, work_dir_ / folder};
+  fs::create_directories(options.work_dir);
+  auto zygote = value_of(Zygote::start(options));
+  hello_ = value_of(zygote->await_hello(std::chrono::minutes(5)));
+  return zygote;
+}
+
+}  // namespace instr::worker_tests

@@ -1,0 +1,85 @@
+// What worker tests run on: the worker, built against the LibTorch that TORCH_DIR names (else the one
+// that is found), a unit of tests/fixtures/worker, and zygotes under the real Callgrind.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/worker_client.h"
+
+namespace instr::worker_tests {
+
+// A reply with its numbers at hand.
+struct Answer {
+  wire::Message message;
+
+  bool measured() const { return message.verb == "measured"; }
+  std::string kind() const { return message.get("kind"); }
+  std::string text() const { return message.get("message"); }
+  std::string output() const { return message.get("output"); }
+  std::uint64_t number(const std::string& name) const;
+  // Instructions for each iteration, what entering a block costs taken off.
+  double ir() const;
+  double for_each(const std::string& total) const;
+  // All that must be the same however often it is measured.
+  std::string counts() const;
+};
+
+struct Request {
+  std::string snippet;
+  int threads = 1;
+  int warmup = 0;
+  int iterations = 0;
+  int timeout_ms = 120'000;
+  std::uint64_t memory_limit = std::uint64_t{2} << 30;
+};
+
+// A host with the unit loaded.
+class TestHost {
+ public:
+  TestHost(std::shared_ptr<Zygote> zygote, std::filesystem::path work_dir, bool loaded);
+  Answer measure(const Request& request);
+
+ private:
+  std::filesystem::path work_dir_;
+  std::unique_ptr<Host> host_;
+};
+
+class Rig {
+ public:
+  // Built once for all tests of this program; throws where it cannot be.
+  static Rig& get();
+
+  // The zygote that most tests share.
+  std::shared_ptr<Zygote> zygote(const std::string& kind = "eager");
+  // One of its own, its files in a folder with this name.
+  std::shared_ptr<Zygote> start(const std::string& kind, const std::string& folder);
+
+  TestHost host(const std::string& kind = "eager") {
+    return TestHost(zygote(kind), work_dir_ / kind, true);
+  }
+  TestHost empty_host() { return TestHost(zygote(), work_dir_ / "eager", false); }
+
+  const std::filesystem::path& unit() const { return unit_; }
+  const std::filesystem::path& work_dir() const { return work_dir_; }
+  const wire::Message& hello() const { return hello_; }  // of the zygote started last
+
+  ~Rig();
+
+ private:
+  Rig();
+
+  std::filesystem::path work_dir_;
+  std::filesystem::path worker_;
+  std::filesystem::path unit_;
+  wire::Message hello_;
+  std::map<std::string, std::shared_ptr<Zygote>> zygotes_;
+};
+
+// Asks `where` for a measurement; profiles go to `work_dir`.
+Answer ask(Requestable& where, const std::filesystem::path& work_dir, const Request& request,
+           bool fork = true);
+
+}  // namespace instr::worker_tests
