@@ -289,10 +289,7 @@ void unmap_stacks() {
   munmap(reinterpret_cast<void*>(kSignalStackBase), kStackTop - kSignalStackBase);
 }
 
-void run_body(void*) {
-  torch_side::prepare(run->request.threads);
-  run->request.snippet(&run->context);
-}
+void run_body(void*) { run->request.snippet(&run->context); }
 
 void on_own_stack(void*) {
   torch_side::Caught caught = torch_side::run_guarded(run_body, nullptr);
@@ -330,6 +327,8 @@ void end_process() {
 
 void run_snippet(const RunRequest& request) {
   begin_run(request);
+  // Before the fresh arena: in a forked process this has LibTorch make its thread pool anew.
+  torch_side::prepare(request.threads);
   void* stack_top = map_stacks();
   uint32_t* exhausted = &request.result->arena_exhausted;
   if (stack_top == nullptr || !open_fresh_arena(request.memory_limit, exhausted)) {
@@ -364,6 +363,7 @@ EmptyLoop empty_loop_of(const RunResult& result) {
 void rehearse_run(const RunRequest& request) {
   rehearse_fresh_arena();
   begin_run(request);
+  torch_side::prepare(request.threads);
   void* stack_top = map_stacks();
   if (stack_top != nullptr) instr_call_on_stack(on_own_stack, nullptr, stack_top);
   unmap_stacks();
