@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <mutex>
 #include <thread>
 
 #include "core/doctor.h"
@@ -17,6 +15,7 @@
 #include "core/load.h"
 #include "core/options.h"
 #include "core/progress.h"
+#include "core/recorder.h"
 #include "core/report.h"
 #include "core/results.h"
 #include "core/select.h"
@@ -54,15 +53,6 @@ tl::expected<std::vector<Variant>, Errors> plan(const Options& options) {
   return std::move(*wanted);
 }
 
-// In the order of the variants, whatever the order they were measured in.
-void sort_like(const std::vector<Variant>& variants, std::vector<Measurement>& measurements) {
-  std::map<std::string, std::size_t> place;
-  for (const auto& variant : variants) place.emplace(variant.key, place.size());
-  std::sort(measurements.begin(), measurements.end(), [&](const auto& a, const auto& b) {
-    return place.at(a.variant.key) < place.at(b.variant.key);
-  });
-}
-
 bool all_measured(const std::vector<Measurement>& measurements) {
   return std::none_of(measurements.begin(), measurements.end(), [](const auto& one) {
     return std::holds_alternative<Failure>(one.outcome);
@@ -78,76 +68,32 @@ ReportOptions report_options(const Options& options) {
   return report;
 }
 
-// What is done with each measurement as it ends; they come one at a time, from other threads.
-class Sink {
- public:
-  Sink(const Options& options, Progress& progress) : options_(options), progress_(progress) {}
-
-  SessionEvents events() {
-    SessionEvents events;
-    events.on_phase = [this](const std::string& what) { progress_.phase(what); };
-    events.on_note = [this](const std::string& what) { progress_.note(what); };
-    events.on_start = [this](const std::string& key) { progress_.started(key); };
-    events.on_done = [this](const Measurement& one) { take(one); };
-    return events;
-  }
-
-  // Writes what has come so far, and from here on each as it comes.
-  void open(const ResultsHeader& header) {
-    std::lock_guard lock(turn_);
-    header_ = header;
-    if (!options_.output) return;
-    auto writer = ResultsWriter::create(*options_.output, header);
-    if (!writer) return fail_to_write(writer.error());
-    writer_ = std::move(*writer);
-    for (const auto& one : measurements_) write(one);
-  }
-
-  void finish() {
-    std::lock_guard lock(turn_);
-    if (!writer_) return;
-    auto finished = writer_->finish();
-    if (!finished) fail_to_write(finished.error());
-  }
-
-  std::vector<Measurement>& measurements() { return measurements_; }
-  const std::optional<ResultsHeader>& header() const { return header_; }
-  bool could_write() const { return could_write_; }
-
- private:
-  void take(const Measurement& one) {
-    std::lock_guard lock(turn_);
-    progress_.finished(one);
-    measurements_.push_back(one);
-    if (writer_) write(one);
-  }
-  void write(const Measurement& one) {
-    auto written = writer_->append(one);
-    if (!written) fail_to_write(written.error());
-  }
-  void fail_to_write(const Error& error) {
-    if (could_write_) progress_.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
-    could_write_ = false;
-  }
-
-  const Options& options_;
-  Progress& progress_;
-  std::mutex turn_;
-  std::vector<Measurement> measurements_;
-  std::optional<ResultsHeader> header_;
-  std::optional<ResultsWriter> writer_;
-  bool could_write_ = true;
-};
-
 ProgressOptions progress_options(const Options& options) {
   return {STDERR_FILENO, inspect_terminal(STDERR_FILENO, options.color), options.verbosity};
 }
 
+SessionEvents progress_events(Progress& progress) {
+  SessionEvents events;
+  events.on_phase = [&](const std::string& what) { progress.phase(what); };
+  events.on_note = [&](const std::string& what) { progress.note(what); };
+  events.on_start = [&](const std::string& key) { progress.started(key); };
+  return events;
+}
+
+SessionEvents events_of(Progress& progress, Recorder& recorder) {
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&](const Measurement& one) {
+    progress.finished(one);
+    recorder.take(one);
+  };
+  return events;
+}
+
 // Compiles and measures all; the error is one of the set-up, for which nothing can be measured.
 Expected<bool> measure_all(const Options& options, const std::vector<std::string>& command,
-                           const std::vector<Variant>& variants, Progress& progress, Sink& sink,
+                           const std::vector<Variant>& variants, Progress& progress, Recorder& recorder,
                            std::stop_token stop) {
-  auto session = Session::open(options, sink.events(), stop);
+  auto session = Session::open(options, events_of(progress, recorder), stop);
   if (!session) return tl::unexpected(session.error());
   progress.expect(variants.size());
   progress.phase("starting LibTorch under Valgrind");
@@ -159,7 +105,7 @@ Expected<bool> measure_all(const Options& options, const std::vector<std::string
     if (!fingerprint) {
       introduced = tl::unexpected(fingerprint.error());
     } else {
-      sink.open(make_results_header(*fingerprint, command));
+      recorder.open(make_results_header(*fingerprint, command));
     }
   });
   auto finished = session->measure(variants, stop);
@@ -175,20 +121,21 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
 
   auto begin = Clock::now();
   Progress progress(progress_options(options));
-  Sink sink(options, progress);
-  auto finished = measure_all(options, command, *variants, progress, sink, stop);
+  Recorder recorder(options.output, [&](const Error& error) {
+    progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
+  });
+  auto finished = measure_all(options, command, *variants, progress, recorder, stop);
   progress.finish();
-  sink.finish();
+  recorder.finish();
   if (!finished && !stop.stop_requested()) return refuse({finished.error()});
 
-  auto& measurements = sink.measurements();
-  sort_like(*variants, measurements);
+  auto measurements = recorder.in_order_of(*variants);
   ReportOptions report_as = report_options(options);
-  report_as.header = sink.header();
+  report_as.header = recorder.header();
   report_as.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (!measurements.empty()) fmt::print("{}", report(options.format, measurements, report_as));
   if (stop.stop_requested()) return kInterrupted;
-  if (!sink.could_write()) return kBadSetup;
+  if (!recorder.could_write()) return kBadSetup;
   return all_measured(measurements) ? kGood : kNotMeasured;
 }
 
@@ -225,19 +172,11 @@ ExitStatus doctor(const Options& options, std::stop_token stop) {
 ExitStatus watch(const Options& options, std::stop_token stop) {
   bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
   Progress progress(progress_options(options));
-  std::map<std::string, double> last;
-  SessionEvents events;
-  events.on_phase = [&](const std::string& what) { progress.phase(what); };
-  events.on_note = [&](const std::string& what) { progress.note(what); };
-  events.on_start = [&](const std::string& key) { progress.started(key); };
+  WatchLines lines;
+  SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& one) {
-    auto before = last.find(one.variant.key);
-    auto last_ir = before == last.end() ? std::nullopt : std::optional(before->second);
     progress.finished(one);
-    progress.print(STDOUT_FILENO, watch_line(one, last_ir, color));
-    if (const auto* counted = std::get_if<Counted>(&one.outcome)) {
-      last[one.variant.key] = counted->metrics.at("ir");
-    }
+    progress.print(STDOUT_FILENO, lines.next(one, color));
   };
   auto session = Session::open(options, events, stop);
   if (!session) return refuse({session.error()});

@@ -36,6 +36,7 @@ How to measure
   --compiler=PROGRAM      the C++ compiler (without it: clang++, else g++)
   --no-cache              compile everything anew, keep nothing
   --reverse               the last one first (the counts do not depend on it)
+  --churn=N               allocate N blocks in the worker first (nor on this)
 
 What to show and keep
   --format=FORMAT         table, markdown, json, jsonl, csv

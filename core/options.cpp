@@ -34,7 +34,7 @@ constexpr Flag kSettings[] = {
     {"autograd", ""},  {"threads", ""},  {"device", ""},      {"tag", ""},
     {"metrics", ""},   {"jobs", "j"},    {"output", "o"},     {"format", ""},
     {"libtorch", ""},  {"compiler", ""}, {"timeout", ""},     {"retries", ""},
-    {"isolation", ""}, {"color", ""},    {"keep-profiles", ""}};
+    {"isolation", ""}, {"color", ""},    {"keep-profiles", ""},    {"churn", ""}};
 
 constexpr std::pair<const char*, Command> kCommands[] = {{"run", Command::kRun},
                                                          {"list", Command::kList},
@@ -298,6 +298,9 @@ void read_measuring(Reader& reader, Options& options) {
     return choice("metrics", item, metrics);
   });
   if (auto value = reader.last("jobs")) reader.set(whole_number("jobs", *value, 1), options.jobs);
+  if (auto value = reader.last("churn")) {
+    reader.set(whole_number("churn", *value, 0), options.churn);
+  }
   if (auto value = reader.last("retries")) {
     reader.set(whole_number("retries", *value, 0), options.retries);
   }

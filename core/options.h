@@ -40,6 +40,7 @@ struct Options {
   bool use_cache = true;
   bool dry_run = false;
   bool reverse_order = false;  // the last variant first: counts must not depend on the order
+  int churn = 0;  // blocks that each zygote allocates first: counts must not depend on its heap
 
   // What --help or --version asked for: to be printed on standard output, then exit 0.
   std::optional<std::string> show;

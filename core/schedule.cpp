@@ -38,7 +38,7 @@ Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart star
       on_start(std::move(start)),
       on_done(std::move(done)),
       free_cores(std::max(options.jobs, 1)),
-      zygotes({options.worker, options.valgrind, "", folder.path()}, [this] {
+      zygotes({options.worker, options.valgrind, "", folder.path(), options.churn}, [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
       }) {

@@ -20,6 +20,7 @@ namespace instr {
 
 struct ScheduleOptions {
   std::filesystem::path worker;               // program that build_worker made
+  int churn = 0;  // ZygoteOptions::churn
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                               // cores in all
   double timeout_s = 60;                      // of one variant that names none itself

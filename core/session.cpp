@@ -123,6 +123,7 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   if (options.timeout) schedule.timeout_s = *options.timeout;
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;
+  schedule.churn = options.churn;
   schedule.keep_profiles = options.keep_profiles;
   auto scheduler = Scheduler::start(
       schedule, [raw](const std::string& key) { raw->started(key); },

@@ -106,6 +106,21 @@ std::string watch_line(const Measurement& now, const std::optional<double>& last
   return line + "\n";
 }
 
+std::string WatchLines::next(const Measurement& now, bool color) {
+  const std::string& key = now.variant.key;
+  auto before = last_ir_.find(key);
+  std::string line = watch_line(
+      now, before == last_ir_.end() ? std::nullopt : std::optional(before->second), color);
+  if (const auto* counted = std::get_if<Counted>(&now.outcome)) {
+    last_ir_[key] = counted->metrics.at("ir");
+    last_failure_.erase(key);
+    return line;
+  }
+  const auto* failure = std::get_if<Failure>(&now.outcome);
+  std::string why = failure ? failure->message : std::get<Skipped>(now.outcome).reason;
+  return std::exchange(last_failure_[key], why) == why ? "" : line;
+}
+
 Expected<void> watch(const std::vector<fs::path>& paths, const LoadVariants& load, Session& session,
                      const std::function<void(const std::string&)>& diagnose,
                      std::stop_token stop) {

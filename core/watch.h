@@ -26,6 +26,17 @@ FileStamps stamp_files(const std::vector<std::filesystem::path>& paths,
 // "matmul/mm/...   1,234   was 1,200   +34 (+2.83%)": one line, with a newline.
 std::string watch_line(const Measurement& now, const std::optional<double>& last_ir, bool color);
 
+// What there is to say of each measurement of a watch.
+class WatchLines {
+ public:
+  // Beside its last figure; empty where a failure or a skip is the same as it was.
+  std::string next(const Measurement& now, bool color);
+
+ private:
+  std::map<std::string, double> last_ir_;
+  std::map<std::string, std::string> last_failure_;
+};
+
 // Loads and expands again; the variants that are wanted now.
 using LoadVariants = std::function<tl::expected<std::vector<Variant>, Errors>()>;
 

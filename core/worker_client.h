@@ -58,6 +58,7 @@ struct ZygoteOptions {
   std::filesystem::path valgrind;
   std::string kind;                // "eager" or "torchscript"
   std::filesystem::path work_dir;  // for profiles and logs
+  int churn = 0;                   // blocks to allocate before all else, half of them for good
 };
 
 // Anything that answers requests.

@@ -51,7 +51,11 @@ Expected<wire::Message> ZygotePool::try_start(Runtime runtime) {
     if (killed_) return fail("interrupted");
     slot(runtime).zygote = *zygote;
   }
-  return (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
+  auto hello = (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
+  if (!hello || options.churn == 0) return hello;
+  wire::Message churn{"churn", {{"blocks", std::to_string(options.churn)}}};
+  if (auto done = (*zygote)->request(churn, kStartTimeout); !done) return fail(to_string(done.error()));
+  return hello;
 }
 
 void ZygotePool::bring_up(Runtime runtime) {

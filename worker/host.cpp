@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
+
+#include <random>
+#include <vector>
 
 #include "worker/outcome.h"
 
@@ -64,6 +68,7 @@ wire::Message Host::answer(const wire::Message& request) {
   if (request.verb == "fork") return fork_host();
   if (request.verb == "load") return load(request.get("path"));
   if (request.verb == "measure") return measure(request);
+  if (request.verb == "churn") return churn(number(request, "blocks"));
   if (request.verb == "quit") return {"bye", {}};
   return failed("worker_lost", "the worker does not know the request '" + request.verb + "'");
 }
@@ -88,6 +93,18 @@ wire::Message Host::fork_host() {
   close(fd);
   if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   return {"forked", {{"pid", std::to_string(pid)}}};
+}
+
+// Another history of the heap, on request: counts must not depend on it.
+wire::Message Host::churn(uint64_t blocks) {
+  std::minstd_rand random;
+  std::vector<void*> freed;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    void* block = malloc(1 + random() % 5000);
+    if (random() % 2 == 0) freed.push_back(block);
+  }
+  for (void* block : freed) free(block);
+  return {"churned", {}};
 }
 
 wire::Message Host::load(const std::string& path) {

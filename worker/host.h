@@ -33,6 +33,7 @@ class Host {
   wire::Message answer(const wire::Message& request);
   wire::Message fork_host();
   wire::Message load(const std::string& path);
+  wire::Message churn(uint64_t blocks);
   wire::Message measure(const wire::Message& request);
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 

@@ -22,6 +22,7 @@ inline constexpr const char* kWorkerVersion = "1";
 //                             warmup/iterations 0: the worker adapts. profile: path prefix for
 //                             Callgrind's output. fork=0: measures in this process, which ends.
 //                             -> measured | failed kind message
+//   churn   blocks            allocates that many, frees half of them -> churned
 //   quit                      -> bye
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
 // measured: iterations warmup steady blocks ir_1 ir_2 empty_ir (totals of one block, instructions)

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/process.h"
@@ -91,13 +93,23 @@ inline Records read_results(const fs::path& file) {
 }
 
 // Processes that run in a folder of `cache`: workers and whatever their snippets left behind.
-inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
+inline std::vector<std::string> running_in(const fs::path& cache) {
   std::vector<std::string> strays;
   std::error_code ignored;
   std::string prefix = fs::weakly_canonical(cache, ignored).string();
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     std::string cwd = fs::read_symlink(entry.path() / "cwd", ignored).string();
     if (cwd.rfind(prefix, 0) == 0) strays.push_back(entry.path().filename().string());
+  }
+  return strays;
+}
+
+// Those that stay: the kernel takes a moment to take down what was killed.
+inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
+  auto strays = running_in(cache);
+  for (int i = 0; i < 200 && !strays.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    strays = running_in(cache);
   }
   return strays;
 }

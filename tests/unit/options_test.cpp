@@ -57,7 +57,7 @@ TEST(Options, Everything) {
                           "--autograd=forward_backward", "--threads=1,2", "--threads=4",
                           "--device=cpu,cuda", "--tag=slow", "--metrics=ir,allocs", "--jobs=3",
                           "--output=r.jsonl", "--format=csv", "--libtorch=/t", "--compiler=g++",
-                          "--timeout=2.5", "--retries=0", "--isolation=process",
+                          "--timeout=2.5", "--retries=0", "--churn=5", "--isolation=process",
                           "--keep-profiles=p", "--no-cache", "--dry-run", "--reverse", "--verbose",
                           "--color=never"});
   EXPECT_EQ(options.selection.filters, (Words{"matmul", "nn/"}));
@@ -77,6 +77,7 @@ TEST(Options, Everything) {
   EXPECT_EQ(options.compiler, "g++");
   EXPECT_EQ(options.timeout, 2.5);
   EXPECT_EQ(options.retries, 0);
+  EXPECT_EQ(options.churn, 5);
   EXPECT_EQ(options.isolation, Isolation::kProcess);
   EXPECT_EQ(options.keep_profiles, "p");
   EXPECT_FALSE(options.use_cache);
@@ -202,7 +203,7 @@ TEST(Help, NamesTheOptionsThatExist) {
   for (const char* option :
        {"--filter", "--exclude", "--definitions", "--runtime", "--autograd", "--threads",
         "--device", "--tag", "--metrics", "--jobs", "--output", "--format", "--libtorch",
-        "--compiler", "--timeout", "--retries", "--isolation", "--keep-profiles", "--no-cache",
+        "--compiler", "--timeout", "--retries", "--churn", "--isolation", "--keep-profiles", "--no-cache",
         "--dry-run", "--reverse", "--list", "--quiet", "--verbose", "--color", "--version",
         "--help"}) {
     EXPECT_EQ(std::count(options.begin(), options.end(), option), 1) << option;
