@@ -126,6 +126,19 @@ class UnitJob {
   Reporter& reporter_;
 };
 
+std::optional<fs::path> find_unit(const Cache& cache, const BuildContext& context,
+                                  const std::string& symbol) {
+  auto hint = cache.read_hint(UnitCompiler::hint_name(context, symbol));
+  if (!hint || hint->rfind("unit-", 0) != 0) return std::nullopt;
+  return cache.find(hint->substr(0, hint->find('\n')));
+}
+
+std::map<const BuildOptions*, std::vector<Variant>> by_build(const std::vector<Variant>& variants) {
+  std::map<const BuildOptions*, std::vector<Variant>> groups;
+  for (const auto& variant : variants) groups[variant.build.get()].push_back(variant);
+  return groups;
+}
+
 // All variants with one set of build options, and the units that are to be made for them.
 struct BuildWork {
   BuildContext context;
@@ -140,10 +153,8 @@ class Compilation {
         stop_(std::move(stop)) {}
 
   Expected<void> run(const std::vector<Variant>& variants) {
-    std::map<const BuildOptions*, std::vector<Variant>> by_build;
-    for (const auto& variant : variants) by_build[variant.build.get()].push_back(variant);
     std::vector<BuildWork> works;
-    for (const auto& [build, its_variants] : by_build) {
+    for (const auto& [build, its_variants] : by_build(variants)) {
       auto context = compiler_.prepare(its_variants.front().build);
       if (stop_.stop_requested()) return {};
       if (!context) {
@@ -171,12 +182,6 @@ class Compilation {
     fail_all(variants, to_string(Error{where, "the user's own code or flags do not compile", words}));
   }
 
-  std::optional<fs::path> find_unit(const BuildContext& context, const std::string& symbol) {
-    auto hint = cache_.read_hint(UnitCompiler::hint_name(context, symbol));
-    if (!hint || hint->rfind("unit-", 0) != 0) return std::nullopt;
-    return cache_.find(hint->substr(0, hint->find('\n')));
-  }
-
   // Reports what is in the cache, a result for each unit, and returns the rest.
   std::vector<SnippetGroup> report_cached(const BuildContext& context,
                                           std::vector<SnippetGroup> groups) {
@@ -184,7 +189,9 @@ class Compilation {
     std::vector<SnippetGroup> missing;
     for (auto& group : groups) {
       std::vector<std::optional<fs::path>> units;
-      for (const auto& snippet : group.snippets) units.push_back(find_unit(context, snippet.symbol));
+      for (const auto& snippet : group.snippets) {
+        units.push_back(find_unit(cache_, context, snippet.symbol));
+      }
       bool all_in_one = std::all_of(units.begin(), units.end(),
                                     [&](const auto& unit) { return unit && unit == units.front(); });
       SnippetGroup rest = group;
@@ -260,6 +267,25 @@ class Compilation {
 };
 
 }  // namespace
+
+Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
+                                              const CompileOptions& options, Cache& cache) {
+  auto compiler = UnitCompiler::make(options, cache, {});
+  if (!compiler) return tl::unexpected(compiler.error());
+  std::set<std::string> found;
+  for (const auto& [build, its_variants] : by_build(variants)) {
+    if (build != nullptr && !build->sources.empty()) continue;
+    auto context = compiler->prepare(its_variants.front().build);
+    if (!context) continue;  // a run will say why
+    for (const auto& group : group_snippets(its_variants)) {
+      for (const auto& snippet : group.snippets) {
+        if (!find_unit(cache, *context, snippet.symbol)) continue;
+        for (const auto& variant : snippet.variants) found.insert(variant.key);
+      }
+    }
+  }
+  return found;
+}
 
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -40,6 +41,11 @@ struct CompileOptions {
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop);
+
+// Keys of the variants whose unit the cache has; compiles nothing, so that nothing is said of those
+// with [build].sources.
+Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
+                                              const CompileOptions& options, Cache& cache);
 
 // The worker program for this LibTorch and compiler, built on first use and cached.
 // `sources`: the folder that holds worker/.

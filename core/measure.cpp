@@ -83,6 +83,16 @@ std::uint32_t short_hash(const std::string& text) {  // FNV-1a
 
 }  // namespace
 
+std::uint64_t ir_of(const Profile& profile) {
+  auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
+  std::uint64_t sum = 0;
+  if (event == std::ssize(profile.events)) return sum;
+  for (const auto& function : profile.functions) {
+    sum += function.self[static_cast<std::size_t>(event)];
+  }
+  return sum;
+}
+
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations) {
   auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
   if (event == std::ssize(profile.events) || iterations == 0) return {};
@@ -129,6 +139,13 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
     counted.metrics["peak_bytes"] = static_cast<double>(*peak);
   }
   if (profile != nullptr) {
+    // Two ways of Callgrind's to the same number: what it says of a block, and the sum over what the
+    // block ran.
+    if (auto total = ir_of(*profile); total != *second) {
+      return Failure{FailureKind::kNoProfile, "the profile holds " + std::to_string(total) +
+                                                  " instructions where " + std::to_string(*second) +
+                                                  " were counted"};
+    }
     counted.functions = functions_of(*profile, *iterations);
     take_off_loop(counted.functions, counted.second_block_ir);
   }

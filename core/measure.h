@@ -22,6 +22,9 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
 // which says nothing of the snippet.
 std::optional<Failure> failure_of_status(int wait_status);
 
+// Instructions of all functions of a profile together.
+std::uint64_t ir_of(const Profile& profile);
+
 // Self costs in instructions for each iteration, one for each (function, object's file name), highest
 // first; functions that cost nothing are left out.
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);

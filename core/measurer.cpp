@@ -55,6 +55,7 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"timeout_ms", std::to_string(timeout.count())},
            {"memory_limit", std::to_string(options_.memory_limit)},
            {"profile", options_.profile_prefix.string()},
+           {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
            {"fork", options_.fork ? "1" : "0"}}};
 }
 

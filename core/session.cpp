@@ -76,10 +76,22 @@ Expected<std::vector<PlannedVariant>> plan_run(const Options& options,
                                                const std::vector<Variant>& variants) {
   auto libtorch = find_libtorch(options.libtorch);
   if (!libtorch) return tl::unexpected(libtorch.error());
+  auto toolchain = find_toolchain(options.compiler, *libtorch);
+  if (!toolchain) return tl::unexpected(toolchain.error());
+  auto cache = Cache::open(options.use_cache);
+  if (!cache) return tl::unexpected(cache.error());
+  CompileOptions compile{*toolchain, *libtorch, 1, find_installation().sources};
+  auto compiled = find_compiled(variants, compile, *cache);
+  if (!compiled) return tl::unexpected(compiled.error());
   std::vector<PlannedVariant> planned;
   for (const auto& variant : variants) {
     auto reason = unsupported_reason(variant, *libtorch);
-    planned.push_back({variant, reason ? PlannedStep::kSkip : PlannedStep::kUnknown, reason.value_or("")});
+    bool is_unknown = variant.build && !variant.build->sources.empty();
+    auto step = reason                           ? PlannedStep::kSkip
+                : compiled->contains(variant.key) ? PlannedStep::kCached
+                : is_unknown                      ? PlannedStep::kUnknown
+                                                  : PlannedStep::kCompile;
+    planned.push_back({variant, step, reason.value_or("")});
   }
   return planned;
 }
@@ -124,6 +136,8 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;
   schedule.churn = options.churn;
+  // They lie beside the results file; for a table alone, measuring them would be lost time.
+  schedule.want_functions = options.output.has_value();
   schedule.keep_profiles = options.keep_profiles;
   auto scheduler = Scheduler::start(
       schedule, [raw](const std::string& key) { raw->started(key); },

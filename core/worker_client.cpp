@@ -35,6 +35,8 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--instr-atstart=no",
       "--collect-atstart=no",
       "--callgrind-out-file=" + profile_prefix(options.work_dir).string() + "%p",
+      // A log for each process: there a worker's children read what they have counted.
+      "--log-file=" + profile_prefix(options.work_dir).string() + "%p.log",
       // Relative, so that the installation's path shows nowhere in the worker's memory.
       "./" + options.worker.filename().string(),
       "--zygote=" + options.kind,
@@ -49,6 +51,17 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
                 "make room on that disk, or set TMPDIR");
   }
   return std::pair{std::move(log), fs::path(name)};
+}
+
+// What Valgrind itself has to say in its log, without the figures that the worker has it write there.
+std::string valgrind_words(const fs::path& log) {
+  std::ifstream file(log, std::ios::binary);
+  std::string words;
+  for (std::string line; words.size() < kLogTail && std::getline(file, line);) {
+    bool is_message = line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
+    if (is_message) words += line + "\n";
+  }
+  return words;
 }
 
 }  // namespace
@@ -195,6 +208,13 @@ std::uintmax_t Zygote::log_size() const {
 }
 
 std::string Zygote::log_since(std::uintmax_t begin) const {
+  std::string text = written_since(begin) + valgrind_words(profile_prefix(log_.parent_path()).string() +
+                                                           std::to_string(process_.pid()) + ".log");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string Zygote::written_since(std::uintmax_t begin) const {
   auto size = log_size();
   if (size <= begin) return {};
   if (size - begin > kLogTail) begin = size - kLogTail;
@@ -203,7 +223,6 @@ std::string Zygote::log_since(std::uintmax_t begin) const {
   file.seekg(static_cast<std::streamoff>(begin));
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
 

@@ -101,6 +101,7 @@ class Zygote : public Requestable {
 
  private:
   Zygote(Link link, Process process, std::filesystem::path log);
+  std::string written_since(std::uintmax_t begin) const;
 
   std::mutex turn_;
   Link link_;

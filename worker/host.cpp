@@ -14,6 +14,7 @@
 #include <random>
 #include <vector>
 
+#include "worker/collected.h"
 #include "worker/outcome.h"
 
 extern "C" void instr_canary_snippet(instr_context* context);
@@ -34,14 +35,20 @@ std::string read_output(int fd) {
 constexpr uint32_t kMaxParts = 32;  // more profiles than one child writes
 
 std::string profile_path(const RunRequest& run, pid_t pid, uint32_t part) {
-  std::string base = run.profile + std::to_string(pid);
-  return part == 0 ? base : base + "." + std::to_string(part);
+  return run.profile + std::to_string(pid) + (part == 0 ? "" : "." + std::to_string(part));
 }
 
-// Removes the file that Callgrind opens at a process's first dump, and the dumps up to `parts`.
-void drop_profiles(const RunRequest& run, pid_t pid, uint32_t parts) {
+// Removes the log, the file that Callgrind opens at a process's first dump, and the dumps up to
+// `parts`.
+void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
   if (run.profile.empty()) return;
+  unlink(log_path(run.profile, pid).c_str());
   for (uint32_t part = 0; part <= parts; ++part) unlink(profile_path(run, pid, part).c_str());
+}
+
+// The path of the profile that was kept; empty: none.
+std::string profile_of(const RunRequest& run, pid_t pid, const RunResult& got) {
+  return got.profile_part == 0 ? "" : profile_path(run, pid, got.profile_part);
 }
 
 uint64_t number(const wire::Message& message, const char* name) {
@@ -155,6 +162,7 @@ wire::Message Host::measure(const wire::Message& request) {
   run.iterations = number(request, "iterations");
   run.memory_limit = number(request, "memory_limit");
   run.profile = request.get("profile");
+  run.want_profile = request.get("want_profile", "1") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
   if (request.get("fork", "1") == "0") measure_here(run, empty);
@@ -164,11 +172,11 @@ wire::Message Host::measure(const wire::Message& request) {
   Ended ended = in_child(run, timeout_ms, output);
   const RunResult got = *run.result;
   wire::Message reply = outcome(got, ended.status, ended.timed_out, read_output(output),
-                                profile_path(run, ended.pid, got.profile_part));
+                                profile_of(run, ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   if (reply.verb != "measured") {
-    drop_profiles(run, ended.pid, kMaxParts);
+    drop_files(run, ended.pid, kMaxParts);
     return reply;
   }
   EmptyLoop loop = empty_loop(run, empty, got.iterations);
@@ -184,7 +192,7 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
         run_snippet(run);
       },
       output, timeout_ms, [this] { return channel_.hung_up(); });
-  drop_profiles(run, ended.pid, 0);
+  drop_files(run, ended.pid, 0);
   return ended;
 }
 
@@ -196,11 +204,12 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty, uint64_t
   run.threads = 1;
   run.warmup = 1;
   run.iterations = iterations;
+  run.want_profile = false;
   int output = make_output();
   Ended ended = in_child(run, 0, output);
   close(output);
   if (ended.pid < 0) return {};
-  drop_profiles(run, ended.pid, kMaxParts);
+  drop_files(run, ended.pid, kMaxParts);
   return known = empty_loop_of(*run.result);
 }
 
@@ -216,7 +225,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   run_snippet(run);
   const RunResult got = *run.result;
   wire::Message reply = outcome(got, 0, false, read_output(output),
-                                profile_path(run, getpid(), got.profile_part));
+                                profile_of(run, getpid(), got));
   if (reply.verb == "measured") {
     add_empty_loop(reply, count_empty_loop(run, empty, got.iterations));
   }

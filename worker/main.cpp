@@ -1,6 +1,7 @@
 // The worker: links LibTorch, runs under Callgrind, knows nothing of definitions. Started as a
 // zygote, it brings LibTorch up, switches instrumentation on, so that everything it forks inherits
 // the translations, runs its kind's fixed warm-up and serves requests (worker/wire.h).
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <valgrind/callgrind.h>
@@ -41,6 +42,11 @@ instr::wire::Message hello(const char* zygote) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    printf("worker %s for LibTorch %s\n", instr::wire::kWorkerVersion,
+           instr::torch_side::version().c_str());
+    return 0;
+  }
   const char* zygote = nullptr;
   if (argc == 2 && strcmp(argv[1], "--zygote=eager") == 0) zygote = "eager";
   if (argc == 2 && strcmp(argv[1], "--zygote=torchscript") == 0) zygote = "torchscript";

@@ -74,7 +74,8 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
     case RunState::kStarted:
       break;
   }
-  return failed("no_profile", "Callgrind wrote no profile that could be read");
+  return failed("no_profile",
+                "Callgrind did not tell what it counted; Valgrind 3.19 or newer is needed");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <atomic>
 
 #include "worker/arena.h"
+#include "worker/collected.h"
 #include "worker/torch_side.h"
 
 extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top);
@@ -60,6 +61,7 @@ struct Run {
   instr_context context{};
   pid_t pid = 0;
   char profile_prefix[PATH_MAX] = "";
+  char log[PATH_MAX + 32] = "";
   Phase phase = Phase::kNothingYet;
   bool collecting = false;
   bool is_rehearsal = false;  // nothing is collected or written
@@ -69,6 +71,7 @@ struct Run {
   int threads_settled = 0;  // of how many it is known that they sleep when they have no work
   uint32_t parts = 0;       // profiles that Callgrind has written for this process
   ArenaCounters at_start;   // of the block that runs
+  uint64_t collected_at_start = 0;
   uint64_t counted = 0;     // instructions in all blocks
 };
 
@@ -77,42 +80,19 @@ Run* run = nullptr;
 std::atomic<bool> threads_counted{false};
 std::atomic<int> threads_started{0};
 
-// Path of a profile. In place and not from the heap: how long it is must not show there.
-struct PartPath {
-  explicit PartPath(uint32_t part) {
-    snprintf(text, sizeof text, "%s%d.%u", run->profile_prefix, run->pid, part);
-  }
-  char text[PATH_MAX + 32];
-};
-
-// The "totals:" line at the profile's end: instructions since the dump before. 0: there is none.
-uint64_t read_totals(const PartPath& path) {
-  int fd = open(path.text, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  char bytes[256];
-  off_t size = lseek(fd, 0, SEEK_END);
-  off_t wanted = sizeof bytes - 1;
-  ssize_t got = pread(fd, bytes, sizeof bytes - 1, size > wanted ? size - wanted : 0);
-  close(fd);
-  if (got <= 0) return 0;
-  bytes[got] = '\0';
-  const char mark[] = "totals: ";
-  const char* found = strstr(bytes, mark);
-  return found == nullptr ? 0 : strtoull(found + strlen(mark), nullptr, 10);
-}
-
-// Writes a profile of what was collected since the last one, and gives its total.
-uint64_t dump() {
-  if (run->is_rehearsal) {
-    read_totals(PartPath(0));
-    return 1;
-  }
+// Writes a profile of what was collected since the last one; its number.
+uint32_t dump() {
+  if (run->is_rehearsal) return 0;
   CALLGRIND_DUMP_STATS;
-  run->parts += 1;
-  return read_totals(PartPath(run->parts));
+  return ++run->parts;
 }
 
-void drop_part(uint32_t part) { unlink(PartPath(part).text); }
+// In place and not from the heap: how long the path is must not show there.
+void drop_profile(uint32_t part) {
+  char path[PATH_MAX + 32];
+  snprintf(path, sizeof path, "%s%d.%u", run->profile_prefix, run->pid, part);
+  unlink(path);
+}
 
 uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   run->phase = phase;
@@ -124,10 +104,9 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
       run->threads_settle = settle_threads();
       run->threads_settled = threads;
     }
-    // Other threads are collected always: forget what they did since the last block.
-    dump();
-    drop_part(run->parts);
   }
+  // Other threads are collected always: what they did since the last block is none of this one's.
+  if (run->collecting) run->collected_at_start = collected(run->log);
   reset_arena_peak();
   run->at_start = arena_counters();
   return iterations;
@@ -158,8 +137,6 @@ bool keep_block(uint64_t ir, const ArenaCounters& end) {
   result.iterations = run->iterations;
   result.peak_bytes = highest_live(end);
   result.blocks += 1;
-  if (result.profile_part != 0) drop_part(result.profile_part);
-  result.profile_part = run->parts;
   run->counted += ir;
   if (result.blocks < 2) return false;
   const BlockTotals& a = result.last[0];
@@ -168,7 +145,11 @@ bool keep_block(uint64_t ir, const ArenaCounters& end) {
   return result.steady || result.blocks >= kMaxBlocks || run->counted > kMaxInstructions;
 }
 
-uint64_t begin_counting() { return begin_block(Phase::kBlock, run->block_length, true); }
+uint64_t begin_counting() {
+  // The profile is to hold the last block alone.
+  if (run->request.want_profile && run->request.result->blocks != 0) drop_profile(dump());
+  return begin_block(Phase::kBlock, run->block_length, true);
+}
 
 // Warm-up as far as it is still to do, then the blocks.
 uint64_t warm_up_or_count() {
@@ -187,8 +168,9 @@ uint64_t next_iterations(const ArenaCounters& end) {
   RunResult& result = *request.result;
   bool was_collected =
       run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kSingle;
-  uint64_t ir = was_collected ? dump() : 0;
-  if (was_collected && ir == 0) return finish(RunState::kNoProfile);
+  uint64_t ir = 1;
+  if (was_collected && !run->is_rehearsal) ir = collected(run->log) - run->collected_at_start;
+  if (ir == 0) return finish(RunState::kNoProfile);
   switch (run->phase) {
     case Phase::kNothingYet:
       result.warmup = 1;
@@ -205,18 +187,17 @@ uint64_t next_iterations(const ArenaCounters& end) {
         keep_block(ir, end);
         return begin_counting();
       }
-      drop_part(run->parts);
       result.warmup += 1;
       return warm_up_or_count();
     case Phase::kWarmUp:
       return begin_counting();
     case Phase::kBlock:
       if (!keep_block(ir, end)) return begin_counting();
+      if (request.want_profile) result.profile_part = dump();
       if (!result.steady || run->block_length == 1) return finish(RunState::kFinished);
       // What it costs to enter a block shows in one of a single iteration.
       return begin_block(Phase::kSingle, 1, true);
     case Phase::kSingle:
-      drop_part(run->parts);
       result.single_ir = ir;
       return finish(RunState::kFinished);
     case Phase::kDone:
@@ -313,6 +294,7 @@ void begin_run(const RunRequest& request) {
   run->is_rehearsal = request.profile.empty();
   snprintf(run->profile_prefix, sizeof run->profile_prefix, "%s", request.profile.c_str());
   run->pid = getpid();
+  snprintf(run->log, sizeof run->log, "%s", log_path(request.profile, run->pid).c_str());
   run->context.abi_version = INSTR_ABI_VERSION;
   run->context.threads = request.threads;
   run->context.next_block = next_block;
@@ -345,13 +327,13 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint6
   *request.result = RunResult{};
   run->request.snippet = empty;
   run->request.warmup = 1;
+  run->request.want_profile = false;
   run->request.iterations = iterations;
   run->phase = Phase::kNothingYet;
   run->counted = 0;
   instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));
   RunResult counted = *request.result;
   *request.result = kept;
-  if (counted.profile_part != 0) drop_part(counted.profile_part);
   return empty_loop_of(counted);
 }
 

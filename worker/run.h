@@ -19,7 +19,7 @@ enum class RunState : uint32_t {
   kDefinitionError,
   kExited,           // the snippet called exit()
   kNoBlocks,         // the snippet returned without asking for a second block
-  kNoProfile,        // Callgrind wrote nothing that could be read
+  kNoProfile,        // Callgrind told nothing that could be read
   kNoMemory,         // the arena or the stack could not be mapped
 };
 
@@ -42,7 +42,7 @@ struct RunResult {
   BlockTotals last[2];  // the last two blocks, in order
   uint64_t single_ir;   // of a block of one iteration after them; 0: was not counted
   uint64_t peak_bytes;  // above the start of an iteration
-  uint32_t profile_part;  // number at the end of the last profile's name
+  uint32_t profile_part;  // number at the end of the profile's name; 0: there is none
   char text[16 * 1024];   // of an exception
 };
 
@@ -53,6 +53,7 @@ struct RunRequest {
   uint64_t iterations = 0;  // of each block; 0: adapt
   uint64_t memory_limit = 0;  // bytes; 0: all there is
   std::string profile;  // Callgrind writes to this + pid + "." + part; empty: a rehearsal
+  bool want_profile = true;     // of the last block
   RunResult* result = nullptr;  // shared with the host
 };
 

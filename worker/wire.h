@@ -18,9 +18,11 @@ inline constexpr const char* kWorkerVersion = "1";
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that
 //                             serves this same protocol on that socket -> forked pid
 //   load    path              loads a unit into this process -> loaded | failed kind message
-//   measure symbol threads warmup iterations timeout_ms memory_limit profile fork
-//                             warmup/iterations 0: the worker adapts. profile: path prefix for
-//                             Callgrind's output. fork=0: measures in this process, which ends.
+//   measure symbol threads warmup iterations timeout_ms memory_limit profile want_profile fork
+//                             warmup/iterations 0: the worker adapts. profile: path prefix of
+//                             Callgrind's output and, with ".log" behind the process id, Valgrind's
+//                             log. want_profile=0: the functions do not matter. fork=0: measures in
+//                             this process, which ends.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   quit                      -> bye
@@ -29,7 +31,7 @@ inline constexpr const char* kWorkerVersion = "1";
 //           single_ir empty_single_ir (a block of one iteration; 0 where none was counted): they
 //           tell what entering a block costs, which differs with the registers a snippet keeps
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
-//           profile (path of the last block's profile) output (what the snippet printed, its start)
+//           profile (path of the last block's profile; empty: none) output (what the snippet printed, its start)
 // failed:   kind (as FailureKind's names) message
 struct Message {
   std::string verb;

@@ -36,6 +36,17 @@ Profile profile() {
   return profile;
 }
 
+TEST(OutcomeOf, AProfileThatHoldsAnotherCountIsRefused) {
+  auto reply = measured();
+  auto given = profile();
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";
+  EXPECT_FALSE(std::get<Counted>(outcome_of(reply, {}, &given)).functions.empty());
+  given.functions.front().self[1] += 1;
+  const auto outcome = outcome_of(reply, {}, &given);
+  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
+  EXPECT_NE(std::get<Failure>(outcome).message.find("1151"), std::string::npos);
+}
+
 const Failure& failure(const Outcome& outcome) { return std::get<Failure>(outcome); }
 
 TEST(OutcomeOf, CountsAreForEachIterationNetOfTheEmptyLoop) {
@@ -157,8 +168,10 @@ TEST(FunctionsOf, AreSortedByCostAndJoinedByObjectName) {
 }
 
 TEST(FunctionsOf, GoWithTheCount) {
+  auto reply = measured();
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";
   auto given = profile();
-  EXPECT_EQ(std::get<Counted>(outcome_of(measured(), {}, &given)).functions.size(), 3U);
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, &given)).functions.size(), 3U);
 }
 
 TEST(FunctionsOf, AreNoneWithoutInstructionCounts) {
