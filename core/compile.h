@@ -33,6 +33,7 @@ struct CompileOptions {
   int jobs = 1;
   // The folder that holds worker/, for worker/snippet_support.h; empty: where it is installed.
   std::filesystem::path sources;
+  std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
 };
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one

@@ -173,6 +173,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   auto plain = plain_header();
   if (!plain) return tl::unexpected(plain.error());
   std::optional<CompilerSays> says;
+  if (options_.on_phase) options_.on_phase("precompiling LibTorch's headers, once");
   auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
     if (auto written = write_text(to, header_text_); !written) return written;
     std::vector<std::string> arguments = header_flags(context);

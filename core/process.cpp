@@ -31,24 +31,6 @@ constexpr std::chrono::milliseconds kLookAgain{5};
 
 std::string errno_text(int error) { return std::strerror(error); }
 
-Expected<fs::path> find_program(const std::string& name) {
-  if (name.empty()) return fail("cannot run a program with an empty name");
-  if (name.find('/') != std::string::npos) return fs::path(name);
-  const char* path = std::getenv("PATH");
-  std::string folders = path != nullptr ? path : "/usr/bin:/bin";
-  std::size_t begin = 0;
-  while (begin <= folders.size()) {
-    std::size_t end = std::min(folders.find(':', begin), folders.size());
-    fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
-    std::error_code ignored;
-    if (fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    }
-    begin = end + 1;
-  }
-  return fail("cannot find the program '" + name + "' on PATH", "install it, or give its full path");
-}
-
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
   for (auto& text : texts) result.push_back(text.data());
@@ -266,6 +248,24 @@ void drain(Fd& end, std::string& text) {
 }
 
 }  // namespace
+
+Expected<fs::path> find_program(const std::string& name) {
+  if (name.empty()) return fail("cannot run a program with an empty name");
+  if (name.find('/') != std::string::npos) return fs::path(name);
+  const char* path = std::getenv("PATH");
+  std::string folders = path != nullptr ? path : "/usr/bin:/bin";
+  std::size_t begin = 0;
+  while (begin <= folders.size()) {
+    std::size_t end = std::min(folders.find(':', begin), folders.size());
+    fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
+    std::error_code ignored;
+    if (fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) {
+      return candidate;
+    }
+    begin = end + 1;
+  }
+  return fail("cannot find the program '" + name + "' on PATH", "install it, or give its full path");
+}
 
 Fd& Fd::operator=(Fd&& other) noexcept {
   if (this != &other) {

@@ -32,6 +32,10 @@ class Fd {
   int fd_ = -1;
 };
 
+// The program that a shell would run for this name: looked up on PATH unless it has a slash. Whether
+// one with a slash is there shows when it is run.
+Expected<std::filesystem::path> find_program(const std::string& name);
+
 struct SpawnOptions {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a slash
   std::optional<std::vector<std::string>> environment;  // "NAME=value"; absent: the caller's

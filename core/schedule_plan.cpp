@@ -7,9 +7,10 @@ namespace instr {
 
 int cores_for(int threads, int jobs) { return std::clamp(threads, 1, std::max(jobs, 1)); }
 
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores) {
-  auto rank = [](const Candidate& c) {
-    return std::tuple(c.cores, !c.has_idle_host, c.busy_hosts, c.order);
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
+                                  bool zygote_starts) {
+  auto rank = [&](const Candidate& c) {
+    return std::tuple(zygote_starts ? -c.cores : c.cores, !c.has_idle_host, c.busy_hosts, c.order);
   };
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {

@@ -23,9 +23,12 @@ struct Candidate {
 };
 
 // Which candidate starts next with so many free cores; nothing where none can. Narrow ones first, so
-// that wide ones do not hold cores idle while they wait for the rest; then those whose unit is loaded,
+// that wide ones do not hold cores idle while they wait for the rest; but while a zygote starts, wide
+// ones, since Valgrind runs one of their threads at a time and the zygote has use for the core that
+// they leave; then those whose unit is loaded,
 // then those that fewest hosts work at, then in order.
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores);
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
+                                  bool zygote_starts = false);
 
 // Bytes that one variant may use where nobody says: 8 GiB, or less where `jobs` of them would not
 // fit into three quarters of the machine's memory.

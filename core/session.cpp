@@ -124,7 +124,8 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
 
   auto sources = find_installation().sources;
   int jobs = options.jobs > 0 ? options.jobs : usable_cores();
-  state->compile = {state->toolchain, state->libtorch, jobs, sources};
+  state->compile = {state->toolchain, state->libtorch, jobs, sources,
+                    [raw](const std::string& what) { raw->phase(what); }};
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
   auto worker = build_worker(sources, state->compile, *state->cache, stop);
   if (!worker) return tl::unexpected(worker.error());

@@ -18,23 +18,9 @@ constexpr int kNewestClang = 30;  // of those looked for by name
 constexpr int kOldestGcc = 10;
 
 std::optional<fs::path> on_path(const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    if (::access(name.c_str(), X_OK) == 0) return fs::absolute(name);
-    return std::nullopt;
-  }
-  const char* list = std::getenv("PATH");
-  std::string folders = list != nullptr ? list : "/usr/local/bin:/usr/bin:/bin";
-  std::size_t begin = 0;
-  while (begin <= folders.size()) {
-    std::size_t end = std::min(folders.find(':', begin), folders.size());
-    fs::path candidate = fs::path(folders.substr(begin, end - begin)) / name;
-    std::error_code ignored;
-    if (fs::is_regular_file(candidate, ignored) && ::access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    }
-    begin = end + 1;
-  }
-  return std::nullopt;
+  auto program = find_program(name);
+  if (!program || ::access(program->c_str(), X_OK) != 0) return std::nullopt;
+  return fs::absolute(*program);
 }
 
 // The first number after `word`, or the first of all where `word` is empty.

@@ -208,7 +208,7 @@ TEST(Help, NamesTheOptionsThatExist) {
         "--help"}) {
     EXPECT_EQ(std::count(options.begin(), options.end(), option), 1) << option;
   }
-  EXPECT_EQ(options.size(), 27u);
+  EXPECT_EQ(options.size(), 28u);
 }
 
 TEST(Help, FitsEightyColumns) {

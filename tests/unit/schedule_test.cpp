@@ -50,6 +50,11 @@ TEST(Choose, NarrowOnesFirst) {
   EXPECT_EQ(choose({candidate(2, 0)}, 2), 0U);
 }
 
+TEST(Choose, WideOnesFirstWhileAZygoteStarts) {
+  EXPECT_EQ(choose({candidate(1, 0), candidate(2, 9)}, 2, true), 1U);
+  EXPECT_EQ(choose({candidate(1, 0), candidate(2, 9)}, 1, true), 0U);
+}
+
 TEST(Choose, AUnitThatAnIdleHostHoldsGoesFirst) {
   auto loaded = candidate(1, 9);
   loaded.has_idle_host = true;
