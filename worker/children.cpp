@@ -88,7 +88,6 @@ void clear_away(pid_t group) {
   sigset_t set = child_signal();
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
   body();
-  fflush(nullptr);
   end_process();
 }
 
@@ -101,7 +100,7 @@ void adopt_orphans() {
 }
 
 Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
-                   const std::function<bool()>& abandoned) {
+                   const std::function<bool()>& is_over, const std::function<bool()>& abandoned) {
   Ended ended;
   pid_t self = getpid();
   int64_t deadline = now_ms() + timeout_ms;
@@ -110,7 +109,13 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t timeou
   if (ended.pid < 0) return ended;
   setpgid(ended.pid, ended.pid);  // whichever of both comes first
   sigset_t set = child_signal();
-  while (waitpid(ended.pid, &ended.status, WNOHANG) == 0) {
+  for (;;) {
+    pid_t changed = waitpid(ended.pid, &ended.status, WNOHANG | WUNTRACED);
+    if (changed != 0 && !WIFSTOPPED(ended.status)) break;
+    if (changed != 0 && is_over()) {
+      kill(ended.pid, SIGKILL);
+      continue;
+    }
     int64_t left = timeout_ms > 0 && !ended.timed_out ? deadline - now_ms() : kLookUpMs;
     if (left <= 0) ended.timed_out = true;
     bool unwanted = abandoned();

@@ -19,9 +19,10 @@ struct Ended {
 void adopt_orphans();
 
 // Forks; the child runs `body` in a process group of its own, with `output` as standard output and
-// error, and ends. Waits until it has, at most `timeout_ms` (0: for ever), then kills it and whatever
-// it left running, daemons too. Where `abandoned` becomes true, kills all and ends this process.
+// error, and ends, or stops where `is_over` is true from then on. Waits until it has, at most
+// `timeout_ms` (0: for ever), then kills it and whatever it left running, daemons too. Where
+// `abandoned` becomes true, kills all and ends this process.
 Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
-                   const std::function<bool()>& abandoned);
+                   const std::function<bool()>& is_over, const std::function<bool()>& abandoned);
 
 }  // namespace instr

@@ -165,7 +165,10 @@ wire::Message Host::measure(const wire::Message& request) {
   run.want_profile = request.get("want_profile", "1") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
-  if (request.get("fork", "1") == "0") measure_here(run, empty);
+  if (request.get("fork", "1") == "0") {
+    run.has_host = false;
+    measure_here(run, empty);
+  }
 
   int output = make_output();
   auto timeout_ms = static_cast<int64_t>(number(request, "timeout_ms"));
@@ -190,8 +193,11 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
       [&] {
         close(channel_.fd());
         run_snippet(run);
+        fflush(nullptr);
+        end_run();
       },
-      output, timeout_ms, [this] { return channel_.hung_up(); });
+      output, timeout_ms, [&run] { return run.result->is_over != 0; },
+      [this] { return channel_.hung_up(); });
   drop_files(run, ended.pid, 0);
   return ended;
 }

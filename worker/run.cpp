@@ -224,7 +224,7 @@ void on_fault(int signal, siginfo_t* info, void*) {
   auto at = reinterpret_cast<uint64_t>(info->si_addr);
   result.stack_overflow = signal == SIGSEGV && at - kGuardBase < kGuardSize;
   result.fault_signal = static_cast<uint32_t>(signal);
-  end_process();
+  end_run();
 }
 
 // The same for exit(), whose destructors would take seconds.
@@ -233,7 +233,7 @@ void note_exit(int status, void*) {
   run->request.result->exit_status = status;
   run->request.result->state = RunState::kExited;
   fflush(nullptr);
-  end_process();
+  end_run();
 }
 
 char* map_at(uint64_t base, uint64_t size) {
@@ -301,6 +301,12 @@ void begin_run(const RunRequest& request) {
 }
 
 }  // namespace
+
+void end_run() {
+  if (!run->request.has_host) end_process();
+  run->request.result->is_over = 1;
+  for (;;) kill(getpid(), SIGSTOP);
+}
 
 void end_process() {
   kill(getpid(), SIGKILL);

@@ -35,6 +35,7 @@ struct RunResult {
   uint32_t fault_signal;    // SIGSEGV and the like; 0: none
   uint32_t stack_overflow;  // the fault was at the stack's end
   int32_t exit_status;      // of kExited
+  uint32_t is_over;         // the child has stopped, for its host to kill
   uint32_t steady;
   uint64_t iterations;  // of each block
   uint64_t warmup;      // iterations before the first of the blocks
@@ -54,6 +55,7 @@ struct RunRequest {
   uint64_t memory_limit = 0;  // bytes; 0: all there is
   std::string profile;  // Callgrind writes to this + pid + "." + part; empty: a rehearsal
   bool want_profile = true;     // of the last block
+  bool has_host = true;         // whose child this process is
   RunResult* result = nullptr;  // shared with the host
 };
 
@@ -76,7 +78,11 @@ EmptyLoop empty_loop_of(const RunResult& result);
 // Counts `iterations` of the empty loop in a process in which run_snippet() has returned.
 EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations);
 
-// Ends this process at once: no destructors, no waiting for threads, no further profile.
+// Ends the process of run_snippet(): stops it and leaves it to its host to kill, since Callgrind has a
+// process that ends by its own doing write a last profile, which takes milliseconds.
+[[noreturn]] void end_run();
+
+// Ends this process at once: no destructors, no waiting for threads.
 [[noreturn]] void end_process();
 
 // Whether new threads of this process are to be counted too: true once run_snippet() has begun.
