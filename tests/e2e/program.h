@@ -24,9 +24,10 @@ inline fs::path fixture(const std::string& name) {
   return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "e2e" / name;
 }
 
-// One cache for all end-to-end tests of a build, so that they do not compile the worker anew; also
+// One cache for all end-to-end tests, so that they do not compile the worker anew; also
 // the mark by which stray processes are found: every worker runs in a folder of it.
 inline fs::path cache_folder() {
+  if (const char* given = getenv("INSTR_TEST_CACHE")) return given;
   return fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
 }
 
