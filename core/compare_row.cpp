@@ -128,10 +128,10 @@ RowState state_of(const std::vector<MetricChange>& metrics) {
   return RowState::kSame;
 }
 
-void set_not_comparable(ComparedRow& row, Verdict verdict, std::string reason) {
-  row.state = RowState::kNotComparable;
-  row.verdict = verdict;
-  row.reason = std::move(reason);
+void raise(ComparedRow& row, Verdict verdict) { row.verdict = std::max(row.verdict, verdict); }
+
+void add_reason(ComparedRow& row, const std::string& reason) {
+  row.reason += (row.reason.empty() ? "" : "; ") + reason;
 }
 
 // The instructions of both blocks of a count, lowest first.
@@ -161,58 +161,49 @@ std::string unsteady_reason(const Counted& before, const Counted& after) {
   return reason;
 }
 
-// The metrics that one side alone has and that a limit waits for.
-struct Lost {
-  std::vector<std::string> before;  // in the earlier results alone
-  std::vector<std::string> after;
-};
-
-Lost lost_metrics(const ComparedRow& row) {
-  Lost lost;
-  for (const MetricChange& metric : row.metrics) {
-    if (!metric.hard || metric.before.has_value() == metric.after.has_value()) continue;
-    (metric.before ? lost.before : lost.after).push_back(printable(metric.metric));
-  }
-  return lost;
+// Whether the instructions of the two can be told apart or told equal.
+bool tells(ComparedRow& row, const Counted& before, const Counted& after) {
+  const MetricChange* ir = row.metric("ir");
+  if (ir == nullptr || !ir->change() || (before.steady && after.steady)) return true;
+  bool equal = *ir->change() == 0 && blocks_of(before) == blocks_of(after);
+  bool beyond_doubt = is_beyond_doubt(before, after, *ir);
+  if (!equal) add_reason(row, unsteady_reason(before, after));
+  return equal || beyond_doubt;
 }
 
-// True where a metric that decides is there on one side alone.
-bool take_lost_metrics(ComparedRow& row, const CompareOptions& options) {
-  Lost lost = lost_metrics(row);
-  if (!lost.before.empty()) {
-    Verdict verdict = options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails;
-    set_not_comparable(row, verdict, fmt::format("no {} after", fmt::join(lost.before, ", ")));
-  } else if (!lost.after.empty()) {
-    set_not_comparable(row, Verdict::kWarns, fmt::format("no {} before", fmt::join(lost.after, ", ")));
+// Metrics that one side alone has and that a limit waits for: what was measured must not go unseen,
+// and what is new has no baseline yet.
+void take_lost_metrics(ComparedRow& row, const CompareOptions& options) {
+  for (const MetricChange& metric : row.metrics) {
+    if (!metric.hard || metric.before.has_value() == metric.after.has_value()) continue;
+    bool is_lost = metric.before.has_value();
+    add_reason(row, fmt::format("no {} {}", printable(metric.metric), is_lost ? "after" : "before"));
+    raise(row, is_lost && !options.allow_not_comparable ? Verdict::kFails : Verdict::kWarns);
+    if (is_lost || metric.metric == "ir") row.state = RowState::kNotComparable;
   }
-  return row.state == RowState::kNotComparable;
 }
 
 void compare_counts(ComparedRow& row, const Counted& before, const Counted& after,
                     const CompareOptions& options) {
   if (!before.gated || !after.gated) {
-    return set_not_comparable(row, Verdict::kPasses,
-                              "more than one thread: the count depends on scheduling");
+    row.state = RowState::kNotComparable;
+    row.reason = "more than one thread: the count depends on scheduling";
+    return;
   }
-  if (take_lost_metrics(row, options)) return;
-  const MetricChange* ir = row.metric("ir");
-  bool any = std::any_of(row.metrics.begin(), row.metrics.end(),
-                         [](const MetricChange& metric) { return metric.change().has_value(); });
-  if (!any) {
-    Verdict verdict = options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails;
-    return set_not_comparable(row, verdict, "no metric has a value on both sides");
-  }
-  if (ir != nullptr && ir->change() && (!before.steady || !after.steady)) {
-    row.reason = unsteady_reason(before, after);
-    if (!is_beyond_doubt(before, after, *ir)) {
-      return set_not_comparable(row, Verdict::kWarns, row.reason);
-    }
-  }
-  row.state = state_of(row.metrics);
+  bool any = false;
+  bool told = tells(row, before, after);
   for (MetricChange& metric : row.metrics) {
-    metric.verdict = judge(metric);
-    row.verdict = std::max(row.verdict, metric.verdict);
+    any = any || metric.change();
+    if (told || metric.metric != "ir") metric.verdict = judge(metric);
+    raise(row, metric.verdict);
   }
+  row.state = told ? state_of(row.metrics) : RowState::kNotComparable;
+  if (!told) raise(row, Verdict::kWarns);
+  take_lost_metrics(row, options);
+  if (any) return;
+  row.state = RowState::kNotComparable;
+  add_reason(row, "no metric has a value on both sides");
+  raise(row, options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails);
 }
 
 // The state of a row that is not counted on both sides.
