@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <optional>
-#include <tuple>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "core/function_names.h"
@@ -29,13 +31,16 @@ class Rounding {
   double step_;
 };
 
+using Id = std::size_t;
+
 struct Cost {
   std::optional<double> before;
   std::optional<double> after;
-  bool same_name = true;
+  std::optional<Id> name_before;  // where it is not that of `after`
 };
 
-using Costs = std::map<CodeName, Cost>;
+// By the name's number.
+using Costs = std::unordered_map<Id, Cost>;
 
 double magnitude_of(const std::vector<FunctionCost>& functions) {
   double sum = 0;
@@ -43,81 +48,168 @@ double magnitude_of(const std::vector<FunctionCost>& functions) {
   return sum;
 }
 
-void add(Costs& costs, const std::vector<FunctionCost>& functions, std::optional<double> Cost::*side,
-         const Rounding& rounding) {
-  for (const FunctionCost& function : functions) {
-    std::optional<double>& sum = costs[code_name(function.function, function.object)].*side;
-    sum = sum.value_or(0) + rounding(function.ir);
-  }
-}
+struct RawName {
+  std::string_view function;
+  std::string_view object;
 
-// Functions of one side alone whose names without parameters are equal.
-struct Unmatched {
-  std::vector<CodeName> before;
-  std::vector<CodeName> after;
+  bool operator==(const RawName&) const = default;
 };
 
-// A function whose parameter types changed has another name in each build: where it is the only one
-// of its plain name that is gone and one alone is new, they are one function.
-void match_changed_signatures(Costs& costs) {
-  std::map<std::pair<std::string, std::string>, Unmatched> by_plain_name;
-  for (const auto& [name, cost] : costs) {
-    if (!name.has_symbol || (cost.before && cost.after)) continue;
-    Unmatched& unmatched = by_plain_name[{without_parameters(name.function), name.object}];
-    (cost.before ? unmatched.before : unmatched.after).push_back(name);
+struct RawNameHash {
+  std::size_t operator()(const RawName& name) const {
+    std::hash<std::string_view> hash;
+    return hash(name.function) * 31 + hash(name.object);
   }
-  for (const auto& [plain, unmatched] : by_plain_name) {
+};
+
+double change_of(const Cost& cost) { return cost.after.value_or(0) - cost.before.value_or(0); }
+
+// Functions of one side alone whose names have something in common.
+struct Unmatched {
+  std::vector<Id> before;
+  std::vector<Id> after;
+};
+
+// Where one function alone of those with a common name is gone and one alone is new, they are one
+// function. `common`: the number of what a name has in common with others.
+template <class Common>
+void match_unmatched(Costs& costs, Common common) {
+  std::unordered_map<Id, Unmatched> by_common;
+  for (const auto& [name, cost] : costs) {
+    if (cost.before && cost.after) continue;
+    if (auto shared = common(name)) {
+      Unmatched& unmatched = by_common[*shared];
+      (cost.before ? unmatched.before : unmatched.after).push_back(name);
+    }
+  }
+  for (const auto& [shared, unmatched] : by_common) {
     if (unmatched.before.size() != 1 || unmatched.after.size() != 1) continue;
     Cost& kept = costs[unmatched.after.front()];
     kept.before = costs[unmatched.before.front()].before;
-    kept.same_name = false;
+    kept.name_before = unmatched.before.front();
     costs.erase(unmatched.before.front());
   }
 }
 
-std::vector<FunctionChange> changes_of(const Costs& costs) {
-  std::vector<FunctionChange> changes;
-  for (const auto& [name, cost] : costs) {
-    FunctionChange change{name.function, name.object, FunctionState::kMoved, name.has_symbol,
-                          cost.same_name, cost.before.value_or(0), cost.after.value_or(0), 0};
-    change.change = change.after - change.before;
-    if (change.change == 0) continue;
-    if (!cost.before) change.state = FunctionState::kNew;
-    if (!cost.after) change.state = FunctionState::kGone;
-    changes.push_back(std::move(change));
+}  // namespace
+
+// Numbers for names, so that each is looked at once however many profiles hold it.
+class Attributor::Names {
+ public:
+  Id of(const FunctionCost& cost) {
+    if (auto found = by_raw_.find({cost.function, cost.object}); found != by_raw_.end()) {
+      return found->second;
+    }
+    Id id = intern(code_name(cost.function, cost.object));
+    const std::string& function = texts_.emplace_back(cost.function);
+    const std::string& object = texts_.emplace_back(cost.object);
+    by_raw_.emplace(RawName{function, object}, id);
+    return id;
   }
-  std::sort(changes.begin(), changes.end(), [](const auto& left, const auto& right) {
-    return std::make_tuple(-std::fabs(left.change), std::cref(left.function),
-                           std::cref(left.object)) <
-           std::make_tuple(-std::fabs(right.change), std::cref(right.function),
-                           std::cref(right.object));
-  });
-  return changes;
+
+  const CodeName& code(Id id) const { return names_[id].code; }
+
+  // What all functions of that name have in common, whatever their library; nothing for code without
+  // symbols.
+  std::optional<Id> function(Id id) { return common(id, &Name::function, code(id).function, ""); }
+
+  // What all of that name without parameters in that library have in common.
+  std::optional<Id> plain(Id id) {
+    if (names_[id].plain) return names_[id].plain;
+    return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
+  }
+
+ private:
+  struct Name {
+    CodeName code;
+    std::optional<Id> function;
+    std::optional<Id> plain;
+  };
+
+  Id intern(CodeName code) {
+    auto [entry, is_new] = by_code_.try_emplace(code, names_.size());
+    if (is_new) names_.push_back({std::move(code), std::nullopt, std::nullopt});
+    return entry->second;
+  }
+
+  std::optional<Id> common(Id id, std::optional<Id> Name::*field, const std::string& text,
+                           const std::string& scope) {
+    Name& name = names_[id];
+    if (!name.code.has_symbol) return std::nullopt;
+    if (!(name.*field)) {
+      name.*field = common_.try_emplace({text, scope}, common_.size()).first->second;
+    }
+    return name.*field;
+  }
+
+  std::deque<std::string> texts_;  // what the keys of by_raw_ look at
+  std::unordered_map<RawName, Id, RawNameHash> by_raw_;
+  std::map<CodeName, Id> by_code_;
+  std::vector<Name> names_;
+  std::map<std::pair<std::string, std::string>, Id> common_;
+};
+
+namespace {
+
+FunctionChange function_change(const CodeName& name, const CodeName& name_before, const Cost& cost) {
+  FunctionChange change;
+  change.function = name.function;
+  change.object = name.object;
+  if (name_before.object != name.object) change.object_before = name_before.object;
+  if (!cost.before) change.state = FunctionState::kNew;
+  if (!cost.after) change.state = FunctionState::kGone;
+  change.has_symbol = name.has_symbol;
+  change.same_name = name_before.function == name.function;
+  change.before = cost.before.value_or(0);
+  change.after = cost.after.value_or(0);
+  change.change = change_of(cost);
+  return change;
 }
 
 }  // namespace
 
-Attribution attribute(const std::vector<FunctionCost>& before,
-                      const std::vector<FunctionCost>& after, double difference,
-                      const AttributionOptions& options) {
+Attributor::Attributor(AttributionOptions options)
+    : options_(options), names_(std::make_unique<Names>()) {}
+Attributor::~Attributor() = default;
+
+Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
+                                  const std::vector<FunctionCost>& after, double difference) {
   Attribution result;
+  result.difference = result.unexplained = difference;
   double magnitude = magnitude_of(before) + magnitude_of(after) + std::fabs(difference);
-  if (before.empty() || after.empty() || !std::isfinite(magnitude)) {
-    result.difference = result.unexplained = difference;
-    return result;
-  }
+  if (before.empty() || after.empty() || !std::isfinite(magnitude)) return result;
   Rounding rounding(magnitude);
   result.difference = result.unexplained = rounding(difference);
   Costs costs;
-  add(costs, before, &Cost::before, rounding);
-  add(costs, after, &Cost::after, rounding);
-  match_changed_signatures(costs);
-  result.parts = changes_of(costs);
-  for (const FunctionChange& part : result.parts) result.unexplained -= part.change;
-  while (result.parts.size() > options.most_parts) {
-    ++result.others;
-    result.others_change += result.parts.back().change;
-    result.parts.pop_back();
+  for (const FunctionCost& function : before) {
+    auto& sum = costs[names_->of(function)].before;
+    sum = sum.value_or(0) + rounding(function.ir);
+  }
+  for (const FunctionCost& function : after) {
+    auto& sum = costs[names_->of(function)].after;
+    sum = sum.value_or(0) + rounding(function.ir);
+  }
+  match_unmatched(costs, [this](Id id) { return names_->function(id); });
+  match_unmatched(costs, [this](Id id) { return names_->plain(id); });
+  std::vector<std::pair<Id, const Cost*>> changed;
+  for (const auto& [name, cost] : costs) {
+    if (change_of(cost) != 0) changed.emplace_back(name, &cost);
+  }
+  std::sort(changed.begin(), changed.end(), [this](const auto& left, const auto& right) {
+    double left_size = std::fabs(change_of(*left.second));
+    double right_size = std::fabs(change_of(*right.second));
+    if (left_size != right_size) return left_size > right_size;
+    return names_->code(left.first) < names_->code(right.first);
+  });
+  for (const auto& [name, cost] : changed) {
+    result.unexplained -= change_of(*cost);
+    if (result.parts.size() < options_.most_parts) {
+      const CodeName& name_before = names_->code(cost->name_before.value_or(name));
+      result.parts.push_back(function_change(names_->code(name), name_before, *cost));
+    } else {
+      ++result.others;
+      result.others_change += change_of(*cost);
+    }
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ enum class FunctionState { kMoved, kNew, kGone };
 struct FunctionChange {
   std::string function;     // whole, demangled; "the snippet"; "libx.so: code without symbols"
   std::string object;       // "libtorch_cpu.so", without its version; "" where unknown
+  // Where the function was in another library before: inline functions are in each that uses them,
+  // and the first one loaded runs. Else empty.
+  std::string object_before;
   FunctionState state = FunctionState::kMoved;
   bool has_symbol = true;   // false: all code of `object` that has no symbols, together
   bool same_name = true;    // false: matched by name alone, the parameter types differ
@@ -38,10 +42,23 @@ struct AttributionOptions {
   std::size_t most_parts = 10;
 };
 
-// `before`, `after`: the functions of both profiles. `difference`: of the two counts. Where one of
-// the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
-Attribution attribute(const std::vector<FunctionCost>& before,
-                      const std::vector<FunctionCost>& after, double difference,
-                      const AttributionOptions& options = {});
+// Attributes the changes of many variants: what it found out about a name it keeps for the next ones.
+class Attributor {
+ public:
+  explicit Attributor(AttributionOptions options = {});
+  ~Attributor();
+  Attributor(const Attributor&) = delete;
+  Attributor& operator=(const Attributor&) = delete;
+
+  // `before`, `after`: the functions of both profiles. `difference`: of the two counts. Where one of
+  // the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
+  Attribution attribute(const std::vector<FunctionCost>& before,
+                        const std::vector<FunctionCost>& after, double difference);
+
+ private:
+  class Names;
+  AttributionOptions options_;
+  std::unique_ptr<Names> names_;
+};
 
 }  // namespace instr

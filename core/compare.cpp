@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -28,14 +29,15 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
 }
 
 void attribute_row(ComparedRow& row, const ResultSet& before, const ResultSet& after,
-                   const AttributionOptions& options) {
+                   Attributor& attributor) {
   const MetricChange* ir = row.metric("ir");
   auto change = ir == nullptr ? std::nullopt : ir->change();
   if (!change || *change == 0 || !before.functions || !after.functions) return;
-  auto functions_before = before.functions(row.key);
-  auto functions_after = after.functions(row.key);
-  if (functions_before.empty() || functions_after.empty()) return;
-  row.attribution = attribute(functions_before, functions_after, *change, options);
+  const auto* functions_before = before.functions(row.key);
+  const auto* functions_after = after.functions(row.key);
+  if (functions_before == nullptr || functions_after == nullptr) return;
+  if (functions_before->empty() || functions_after->empty()) return;
+  row.attribution = attributor.attribute(*functions_before, *functions_after, *change);
 }
 
 // Of rows with one verdict, which to show first.
@@ -122,9 +124,11 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 }  // namespace
 
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
-  return [functions = std::move(functions)](const std::string& key) {
-    auto found = functions.find(key);
-    return found == functions.end() ? std::vector<FunctionCost>{} : found->second;
+  // Shared, so that a copy of the result set copies no functions.
+  auto shared = std::make_shared<const decltype(functions)>(std::move(functions));
+  return [shared](const std::string& key) -> const std::vector<FunctionCost>* {
+    auto found = shared->find(key);
+    return found == shared->end() ? nullptr : &found->second;
   };
 }
 
@@ -205,10 +209,11 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
+  Attributor attributor(options.attribution);
   for (const auto& [key, pair] : pairs) {
     auto row = compare_row(key, pair, options);
     if (!row) return tl::unexpected(row.error());
-    attribute_row(*row, before, after, options.attribution);
+    attribute_row(*row, before, after, attributor);
     comparison.verdict = std::max(comparison.verdict, row->verdict);
     comparison.rows.push_back(std::move(*row));
   }

@@ -16,9 +16,9 @@
 
 namespace instr {
 
-// The functions with their self cost of a key; empty where there are none. Asked for changed rows
-// alone, so that it may read what it is asked for.
-using FunctionsOf = std::function<std::vector<FunctionCost>(const std::string& key)>;
+// The functions with their self cost of a key; null where there are none. Asked for changed rows
+// alone, in the order of their keys; what it points at must last until it is asked again.
+using FunctionsOf = std::function<const std::vector<FunctionCost>*(const std::string& key)>;
 
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
 

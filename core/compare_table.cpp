@@ -148,14 +148,12 @@ std::string narrow_table(const std::vector<Shown>& rows, std::size_t width, bool
 std::string functions_text(const Attribution& attribution, std::size_t width) {
   constexpr std::size_t kFree = 1000;  // of an unlimited width: names are still readable
   std::size_t objects = 0;
-  for (const FunctionChange& part : attribution.parts) {
-    objects = std::max(objects, display_width(printable(part.object)));
-  }
-  objects = std::min(objects, width == 0 ? objects : width / 4);
   std::size_t changes = 0;
   for (const AttributionLine& line : attribution_lines(attribution, kFree)) {
+    objects = std::max(objects, display_width(line.object));
     changes = std::max(changes, display_width(line.change));
   }
+  objects = std::min(objects, width == 0 ? objects : width / 4);
   std::size_t taken = kIndent + changes + kGap + (objects == 0 ? 0 : kGap + objects);
   std::size_t room = width == 0 ? kFree : std::max<std::size_t>(width > taken ? width - taken : 0, 1);
   std::vector<AttributionLine> lines = attribution_lines(attribution, room);

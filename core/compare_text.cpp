@@ -90,6 +90,12 @@ std::string function_text(const FunctionChange& part, const std::string& name) {
   return part.same_name ? name : name + " (other parameters)";
 }
 
+std::string object_text(const FunctionChange& part) {
+  if (!part.has_symbol) return "";
+  std::string text = printable(part.object);
+  return part.object_before.empty() ? text : text + ", was " + printable(part.object_before);
+}
+
 std::vector<std::string> short_names(const Attribution& attribution, std::size_t width) {
   constexpr std::size_t kMark = 19;  // columns of the longest mark behind a name
   std::vector<std::string> names;
@@ -155,9 +161,10 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
     }
     left -= change;
     changes.push_back(change);
-    lines.push_back({"", function_text(part, names[i]), part.has_symbol ? printable(part.object) : ""});
+    lines.push_back({"", function_text(part, names[i]), object_text(part)});
   }
-  if (others > 0) {
+  // Nothing is said of others where rounding alone made them so.
+  if (attribution.others > 0 || (others > 0 && rounded(left, decimals) != 0)) {
     changes.push_back(left);
     lines.push_back({"", count_of(others, "other function", "other functions"), ""});
   } else if (!changes.empty() && unexplained == 0) {

@@ -14,6 +14,11 @@ namespace {
 
 constexpr const char* kTorch = "libtorch_cpu.so";
 
+Attribution attribute(const std::vector<FunctionCost>& before, const std::vector<FunctionCost>& after,
+                      double difference, AttributionOptions options = {}) {
+  return Attributor(options).attribute(before, after, difference);
+}
+
 double sum_of(const Attribution& attribution) {
   double sum = attribution.others_change + attribution.unexplained;
   for (const FunctionChange& part : attribution.parts) sum += part.change;
@@ -93,6 +98,35 @@ TEST(Attribution, ChangedParameterTypesMatchWhereThereIsNoDoubt) {
                      {{"f(int)", kTorch, 11}, {"f(char)", kTorch, 1}}, 1);
   ASSERT_EQ(result.parts.size(), 1U);
   EXPECT_EQ(result.parts[0].function, "f(int)");
+}
+
+TEST(Attribution, AFunctionOfAnotherLibraryIsOneWhereThereIsNoDoubt) {
+  auto result = attribute({{"at::inlined()", "libc10.so", 10}}, {{"at::inlined()", kTorch, 12}}, 2);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].change, 2);
+  EXPECT_EQ(result.parts[0].object, kTorch);
+  EXPECT_EQ(result.parts[0].object_before, "libc10.so");
+  EXPECT_TRUE(result.parts[0].same_name);
+  result = attribute({{"f", "libc10.so", 10}}, {{"f", kTorch, 12}, {"f", "unit-1.so", 1}}, 3);
+  EXPECT_EQ(result.parts.size(), 3U);
+  // Code without symbols of two libraries is not the same code.
+  result = attribute({{"0x01", "libc10.so", 10}}, {{"0x02", kTorch, 12}}, 2);
+  EXPECT_EQ(result.parts.size(), 2U);
+}
+
+TEST(Attribution, WhatIsKnownOfNamesLeavesLaterOnesAsTheyAre) {
+  Attributor attributor;
+  const std::vector<FunctionCost> one{{"f(int)", kTorch, 1}, {"0x1", "a.so", 4}, {"g", "b.so", 1}};
+  const std::vector<FunctionCost> two{{"f(long)", kTorch, 3}, {"0x2", "a.so", 1}, {"g", "c.so", 3}};
+  for (int i = 0; i < 3; ++i) {
+    auto kept = attributor.attribute(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one, 1);
+    auto fresh = attribute(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one, 1);
+    ASSERT_EQ(kept.parts.size(), 3U);
+    for (std::size_t part = 0; part < 3; ++part) {
+      EXPECT_EQ(kept.parts[part].function, fresh.parts[part].function);
+      EXPECT_EQ(kept.parts[part].change, fresh.parts[part].change);
+    }
+  }
 }
 
 TEST(Attribution, TheRestIsCountedAndWhatIsInNoFunctionToo) {

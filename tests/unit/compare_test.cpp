@@ -314,9 +314,10 @@ TEST(Compare, ChangedRowsAloneAreAttributed) {
   ResultSet second = after({counted("a", 130), counted("b", 100), counted("c", 120)});
   first.functions = functions_from({{"a", {{"f", "x.so", 100}}}, {"b", {{"f", "x.so", 100}}}});
   std::vector<std::string> asked;
-  second.functions = [&asked](const std::string& key) {
+  const std::vector<FunctionCost> costs{{"f", "x.so", 110}, {"g", "x.so", 20}};
+  second.functions = [&](const std::string& key) {
     asked.push_back(key);
-    return std::vector<FunctionCost>{{"f", "x.so", 110}, {"g", "x.so", 20}};
+    return &costs;
   };
   auto comparison = compare(first, second);
   ASSERT_TRUE(comparison);
