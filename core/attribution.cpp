@@ -77,10 +77,8 @@ void match_unmatched(Costs& costs, Common common) {
   std::unordered_map<Id, Unmatched> by_common;
   for (const auto& [name, cost] : costs) {
     if (cost.before && cost.after) continue;
-    if (auto shared = common(name)) {
-      Unmatched& unmatched = by_common[*shared];
-      (cost.before ? unmatched.before : unmatched.after).push_back(name);
-    }
+    Unmatched& unmatched = by_common[common(name)];
+    (cost.before ? unmatched.before : unmatched.after).push_back(name);
   }
   for (const auto& [shared, unmatched] : by_common) {
     if (unmatched.before.size() != 1 || unmatched.after.size() != 1) continue;
@@ -109,13 +107,13 @@ class Attributor::Names {
 
   const CodeName& code(Id id) const { return names_[id].code; }
 
-  // What all functions of that name have in common, whatever their library; nothing for code without
-  // symbols.
-  std::optional<Id> function(Id id) { return common(id, &Name::function, code(id).function, ""); }
+  // What all functions of that name have in common, whatever their library. (The name of code
+  // without symbols has its library in it.)
+  Id function(Id id) { return common(id, &Name::function, code(id).function, ""); }
 
   // What all of that name without parameters in that library have in common.
-  std::optional<Id> plain(Id id) {
-    if (names_[id].plain) return names_[id].plain;
+  Id plain(Id id) {
+    if (names_[id].plain) return *names_[id].plain;
     return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
   }
 
@@ -132,14 +130,11 @@ class Attributor::Names {
     return entry->second;
   }
 
-  std::optional<Id> common(Id id, std::optional<Id> Name::*field, const std::string& text,
-                           const std::string& scope) {
-    Name& name = names_[id];
-    if (!name.code.has_symbol) return std::nullopt;
-    if (!(name.*field)) {
-      name.*field = common_.try_emplace({text, scope}, common_.size()).first->second;
-    }
-    return name.*field;
+  Id common(Id id, std::optional<Id> Name::*field, const std::string& text,
+            const std::string& scope) {
+    std::optional<Id>& known = names_[id].*field;
+    if (!known) known = common_.try_emplace({text, scope}, common_.size()).first->second;
+    return *known;
   }
 
   std::deque<std::string> texts_;  // what the keys of by_raw_ look at
@@ -151,7 +146,8 @@ class Attributor::Names {
 
 namespace {
 
-FunctionChange function_change(const CodeName& name, const CodeName& name_before, const Cost& cost) {
+FunctionChange function_change(const CodeName& name, const CodeName& name_before,
+                               const Cost& cost) {
   FunctionChange change;
   change.function = name.function;
   change.object = name.object;
@@ -181,14 +177,14 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
   Rounding rounding(magnitude);
   result.difference = result.unexplained = rounding(difference);
   Costs costs;
-  for (const FunctionCost& function : before) {
-    auto& sum = costs[names_->of(function)].before;
-    sum = sum.value_or(0) + rounding(function.ir);
-  }
-  for (const FunctionCost& function : after) {
-    auto& sum = costs[names_->of(function)].after;
-    sum = sum.value_or(0) + rounding(function.ir);
-  }
+  auto add = [&](const std::vector<FunctionCost>& functions, std::optional<double> Cost::*side) {
+    for (const FunctionCost& function : functions) {
+      std::optional<double>& sum = costs[names_->of(function)].*side;
+      sum = sum.value_or(0) + rounding(function.ir);
+    }
+  };
+  add(before, &Cost::before);
+  add(after, &Cost::after);
   match_unmatched(costs, [this](Id id) { return names_->function(id); });
   match_unmatched(costs, [this](Id id) { return names_->plain(id); });
   std::vector<std::pair<Id, const Cost*>> changed;

@@ -42,7 +42,8 @@ struct AttributionOptions {
   std::size_t most_parts = 10;
 };
 
-// Attributes the changes of many variants: what it found out about a name it keeps for the next ones.
+// Attributes the changes of many variants: what it found out about a name it keeps for the next
+// ones.
 class Attributor {
  public:
   explicit Attributor(AttributionOptions options = {});
@@ -50,8 +51,9 @@ class Attributor {
   Attributor(const Attributor&) = delete;
   Attributor& operator=(const Attributor&) = delete;
 
-  // `before`, `after`: the functions of both profiles. `difference`: of the two counts. Where one of
-  // the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
+  // `before`, `after`: the functions of both profiles. `difference`: of the two counts. Where one
+  // of the profiles is empty, all of it is `unexplained`. Functions that did not change are left
+  // out.
   Attribution attribute(const std::vector<FunctionCost>& before,
                         const std::vector<FunctionCost>& after, double difference);
 

@@ -20,7 +20,8 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
   for (const Measurement& measurement : set.results.measurements) {
     const Measurement*& place = pairs[measurement.variant.key].*side;
     if (place != nullptr) {
-      return fail(set.name + " has two measurements of `" + printable(measurement.variant.key) + "`",
+      std::string key = printable(measurement.variant.key);
+      return fail(set.name + ": two measurements of `" + key + "`",
                   "remove one of the two lines, or measure again");
     }
     place = &measurement;

@@ -1,5 +1,6 @@
-// Two result sets against each other: what changed, by how much, in which functions, and whether that
-// is within the limits. A pure function; values are for each iteration, in the metrics' own units.
+// Two result sets against each other: what changed, by how much, in which functions, and whether
+// that is within the limits. A pure function; values are for each iteration, in the metrics' own
+// units.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +29,8 @@ struct ResultSet {
   FunctionsOf functions;  // may be empty: then nothing is attributed
 };
 
-// By metric's name. A growth beyond `hard` fails, one beyond `soft` warns; a fall beyond `hard` is a
-// gain to announce. A metric without a limit is only shown.
+// By metric's name. A growth beyond `hard` fails, one beyond `soft` warns; a fall beyond `hard` is
+// a gain to announce. A metric without a limit is only shown.
 struct Limits {
   std::map<std::string, Limit> hard;
   std::map<std::string, Limit> soft;
@@ -38,7 +39,8 @@ struct Limits {
 // Hard: ir=0.5%, allocs=+0, alloc_bytes=0.5%, peak_bytes=0.5%. Soft: ir=0.1%, alloc_bytes=+0,
 // peak_bytes=+0. Counts are exact, so no room is needed for noise: 0.5% is what a change may cost
 // that is worth it, far below what any other way of measuring can see; an allocation more is always
-// somebody's doing. The soft limit shows the creep of many merges that each stay below the hard one.
+// somebody's doing. The soft limit shows the creep of many merges that each stay below the hard
+// one.
 Limits default_limits();
 
 struct CompareOptions {
@@ -55,8 +57,8 @@ struct CompareOptions {
   AttributionOptions attribution;
 };
 
-// What became of a key. Slower and faster go by instructions or, where these are equal, by the first
-// other metric that differs, in the order of limit_metrics() and then of their names.
+// What became of a key. Slower and faster go by instructions or, where these are equal, by the
+// first other metric that differs, in the order of limit_metrics() and then of their names.
 enum class RowState {
   kSame,           // every metric is exactly equal
   kSlower,
@@ -87,8 +89,8 @@ struct MetricChange {
 
   // after - before; nothing where a side is absent.
   std::optional<double> change() const;
-  // The change as a share of what was before: 0.01 is 1%. Infinite where that was 0, and 0 where both
-  // are; nothing where a side is absent.
+  // The change as a share of what was before: 0.01 is 1%. Infinite where that was 0, and 0 where
+  // both are; nothing where a side is absent.
   std::optional<double> relative() const;
 };
 
@@ -97,7 +99,8 @@ struct ComparedRow {
   RowState state = RowState::kSame;
   Verdict verdict = Verdict::kPasses;
   std::string reason;  // why it failed, was skipped or is not comparable; may have several lines
-  // In the order of limit_metrics(), then of their names; of one side alone for new and missing ones.
+  // In the order of limit_metrics(), then of their names; of one side alone for new and missing
+  // ones.
   std::vector<MetricChange> metrics;
   std::optional<Attribution> attribution;  // of "ir", where it changed and functions are known
 
@@ -109,8 +112,8 @@ struct ComparisonSummary {
   std::map<RowState, std::size_t> rows;  // of each state that occurs
   std::map<Verdict, std::size_t> verdicts;
   std::size_t comparable = 0;  // same, slower and faster ones
-  // Of after/before of "ir", over the `ratio_rows` comparable rows where it is above 0 on both sides;
-  // nothing where there are none.
+  // Of after/before of "ir", over the `ratio_rows` comparable rows where it is above 0 on both
+  // sides; nothing where there are none.
   std::optional<double> ratio;
   std::size_t ratio_rows = 0;
 

@@ -19,12 +19,12 @@ constexpr std::size_t kKeyWidth = 160;       // columns; longer keys lose their 
 constexpr std::size_t kFunctionWidth = 100;
 constexpr std::size_t kReasonWidth = 300;
 
-// Text that reads as it is, whatever it holds: what Markdown, HTML or a table would take for its own
-// becomes a character reference.
+// Printable text that reads as it is, whatever it holds: what Markdown, HTML or a table would take
+// for its own becomes a character reference.
 std::string literal(std::string_view text) {
   static constexpr std::string_view kSpecial = "&<>|`*_~[]\\#@!$:";
   std::string out;
-  for (char c : printable(text)) {
+  for (char c : text) {
     if (kSpecial.find(c) != std::string_view::npos) {
       out += fmt::format("&#{};", static_cast<int>(c));
     } else {
@@ -34,9 +34,9 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-// In the letters of code, where nobody is mentioned by an "@name".
+// Printable text in the letters of code, where nobody is mentioned by an "@name".
 std::string code(std::string_view text, std::size_t width) {
-  return "<code>" + literal(shorten_middle(printable(text), width)) + "</code>";
+  return "<code>" + literal(shorten_middle(text, width)) + "</code>";
 }
 
 // Text that never grows beyond a number of bytes; whole pieces are taken or left out.
@@ -105,13 +105,15 @@ std::string table_piece(const ComparedRow& row) {
 std::string reason_piece(const ComparedRow& row) {
   std::string reason = row.reason.empty() ? "" : ": " + literal(shorten_end(printable(row.reason),
                                                                             kReasonWidth));
-  return fmt::format("- {} {}{}\n", code(row.key, kKeyWidth), to_string(row.state), reason);
+  return fmt::format("- {} {}{}\n", code(printable(row.key), kKeyWidth),
+                     to_string(row.state), reason);
 }
 
 std::string attribution_piece(const ComparedRow& row) {
   std::string out = fmt::format("\n{}: {} instructions\n\n| change | function | library |\n"
                                 "|---:|:---|:---|\n",
-                                code(row.key, kKeyWidth), format_change(row.attribution->difference));
+                                code(printable(row.key), kKeyWidth),
+                                format_change(row.attribution->difference));
   for (const AttributionLine& line : attribution_lines(*row.attribution, kFunctionWidth)) {
     out += fmt::format("| {} | {} | {} |\n", line.change, code(line.function, kFunctionWidth + 20),
                        literal(shorten_middle(line.object, kKeyWidth)));
@@ -160,6 +162,10 @@ std::vector<std::string> problem_pieces(const Comparison& comparison) {
   return pieces;
 }
 
+std::string benchmarks(const std::vector<std::string>& pieces) {
+  return format_plural(pieces.size(), "benchmark");
+}
+
 std::string note(const std::vector<std::string>& left_out, std::size_t most_bytes) {
   if (left_out.empty()) return "";
   return fmt::format("\nLeft out, to stay within {} characters: {}. The results files have all.\n",
@@ -186,11 +192,9 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
       "rows that fail, warn or gained");
   add(folded("Where the instructions changed"), pieces.attributions, kFoldEnd, budget.left() / 2,
       "breakdowns by function", pieces.attributions_left_out);
-  add(folded("Not compared, new, or with a remark (" + format_plural(pieces.reasons.size(), "benchmark") +
-             ")"),
+  add(folded("Not compared, new, or with a remark (" + benchmarks(pieces.reasons) + ")"),
       pieces.reasons, kFoldEnd, budget.left() / 2, "remarks");
-  add(folded("Changes within the limits (" + format_plural(pieces.changes.size(), "benchmark") + ")") +
-          kTableHead,
+  add(folded("Changes within the limits (" + benchmarks(pieces.changes) + ")") + kTableHead,
       pieces.changes, kFoldEnd, budget.left(), "changes within the limits");
   std::string out = std::move(budget).text();
   return out + note(left_out, most);

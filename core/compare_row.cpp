@@ -90,7 +90,8 @@ Expected<Limits> limits_of(const std::string& key, const MeasurementPair& pair,
   return limits;
 }
 
-std::optional<Limit> limit_of(const std::map<std::string, Limit>& limits, const std::string& metric) {
+std::optional<Limit> limit_of(const std::map<std::string, Limit>& limits,
+                              const std::string& metric) {
   auto found = limits.find(metric);
   if (found == limits.end()) return std::nullopt;
   return found->second;
@@ -177,7 +178,8 @@ void take_lost_metrics(ComparedRow& row, const CompareOptions& options) {
   for (const MetricChange& metric : row.metrics) {
     if (!metric.hard || metric.before.has_value() == metric.after.has_value()) continue;
     bool is_lost = metric.before.has_value();
-    add_reason(row, fmt::format("no {} {}", printable(metric.metric), is_lost ? "after" : "before"));
+    const char* side = is_lost ? "after" : "before";
+    add_reason(row, fmt::format("no {} {}", printable(metric.metric), side));
     raise(row, is_lost && !options.allow_not_comparable ? Verdict::kFails : Verdict::kWarns);
     if (is_lost || metric.metric == "ir") row.state = RowState::kNotComparable;
   }

@@ -12,7 +12,8 @@ struct MeasurementPair {
   const Measurement* after = nullptr;
 };
 
-// At least one of `pair` is there. An error where a limit that a measurement carries cannot be parsed.
+// At least one of `pair` is there. An error where a limit that a measurement carries cannot be
+// parsed.
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
                                   const CompareOptions& options);
 

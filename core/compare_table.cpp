@@ -43,7 +43,8 @@ std::string indented(const std::string& text, std::size_t indent, std::size_t wi
   std::vector<std::string> lines = wrap(text, room);
   std::string out;
   for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
-    std::string line = i + 1 == most_lines && lines.size() > most_lines ? lines[i] + " …" : lines[i];
+    bool more = i + 1 == most_lines && lines.size() > most_lines;
+    std::string line = lines[i] + (more ? " …" : "");
     out += std::string(indent, ' ') + (room == 0 ? line : shorten_end(line, room)) + "\n";
   }
   return out;
@@ -155,7 +156,7 @@ std::string functions_text(const Attribution& attribution, std::size_t width) {
   }
   objects = std::min(objects, width == 0 ? objects : width / 4);
   std::size_t taken = kIndent + changes + kGap + (objects == 0 ? 0 : kGap + objects);
-  std::size_t room = width == 0 ? kFree : std::max<std::size_t>(width > taken ? width - taken : 0, 1);
+  std::size_t room = width == 0 ? kFree : width > taken ? width - taken : 1;
   std::vector<AttributionLine> lines = attribution_lines(attribution, room);
   std::size_t functions = 0;
   for (AttributionLine& line : lines) {

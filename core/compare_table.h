@@ -28,9 +28,9 @@ struct CompareMarkdownOptions {
   std::size_t most_attributions = 50;
 };
 
-// The verdict, a table of what fails, warns or gains, and the rest folded: where the change is, what
-// changed within the limits, and what has no counts. Never longer than `most_bytes` (so not more
-// characters than that either); what was left out is said at the end.
+// The verdict, a table of what fails, warns or gains, and the rest folded: where the change is,
+// what changed within the limits, and what has no counts. Never longer than `most_bytes` (so not
+// more characters than that either); what was left out is said at the end.
 std::string compare_markdown(const Comparison& comparison,
                              const CompareMarkdownOptions& options = {});
 

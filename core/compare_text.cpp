@@ -209,8 +209,8 @@ std::string comparison_summary_line(const ComparisonSummary& summary) {
   std::string line = parts.empty() ? "no benchmarks" : fmt::format("{}", fmt::join(parts, ", "));
   if (!summary.ratio) return line;
   std::string ratio = format_relative(*summary.ratio - 1);
-  return line + "; instructions on the geometric mean: " + (ratio.empty() ? "equal" : ratio) + " (" +
-         format_plural(summary.ratio_rows, "benchmark") + ")";
+  return line + "; instructions on the geometric mean: " + (ratio.empty() ? "equal" : ratio) +
+         " (" + format_plural(summary.ratio_rows, "benchmark") + ")";
 }
 
 bool needs_attention(const ComparedRow& row) { return row.verdict != Verdict::kPasses; }

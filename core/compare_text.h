@@ -19,7 +19,8 @@ std::string format_relative(std::optional<double> relative);
 
 // One metric of a row; the first line of a row has its key.
 struct CompareLine {
-  // Printable: the key (with the metric's name where that is not instructions), or the metric's name.
+  // Printable: the key (with the metric's name where that is not instructions), or the metric's
+  // name.
   std::string name;
   bool is_key = true;
   std::string metric;  // "instructions", "allocs", ...
@@ -31,14 +32,14 @@ struct CompareLine {
   Tone tone = Tone::kPlain;
 };
 
-// A line for the instructions (or for the first metric that there is), and one for each other metric
-// that changed or is there on one side alone. At least one line.
+// A line for the instructions (or for the first metric that there is), and one for each other
+// metric that changed or is there on one side alone. At least one line.
 std::vector<CompareLine> compare_lines(const ComparedRow& row);
 
 // Where a change is. Figures are rounded so that those shown add up to the one of the row.
 struct AttributionLine {
   std::string change;
-  std::string function;  // short and printable, with "(new)" or "(gone)"; or what stands for the rest
+  std::string function;  // short and printable, with "(new)" or "(gone)"; or a name for the rest
   std::string object;    // printable; "" where there is none
 };
 

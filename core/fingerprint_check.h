@@ -26,14 +26,14 @@ struct FieldDifference {
   bool operator==(const FieldDifference&) const = default;
 };
 
-// Names that `vary` takes beside those of single fields: "libtorch" (its version and build, and with
-// them the flags, the libraries linked and the worker), "compiler" (with the flags), "valgrind",
-// "cpu" (the features and the capability chosen by them), "worker".
+// Names that `vary` takes beside those of single fields: "libtorch" (its version and build, and
+// with them the flags, the libraries linked and the worker), "compiler" (with the flags),
+// "valgrind", "cpu" (the features and the capability chosen by them), "worker".
 const std::vector<std::string>& vary_groups();
 
 // The fields that differ: those that must match first, then in the order of the fingerprints. Where
-// neither run says anything there is one difference, "fingerprint", that must not be passed over. An
-// error where `vary` names neither a group nor a field of the two.
+// neither run says anything there is one difference, "fingerprint", that must not be passed over.
+// An error where `vary` names neither a group nor a field of the two.
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary);

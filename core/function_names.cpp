@@ -177,7 +177,8 @@ std::string_view canonical_function(std::string_view name) {
 }
 
 bool is_address(std::string_view name) {
-  return name.empty() || name == "???" || (name.starts_with("0x") && all_of(name.substr(2), is_hex));
+  if (name.empty() || name == "???") return true;
+  return name.starts_with("0x") && all_of(name.substr(2), is_hex);
 }
 
 // A mark that a packager puts between a library's name and ".so": "-1a2b3c4d", "-2.31".
@@ -265,7 +266,8 @@ CodeName code_name(std::string_view function, std::string_view object) {
   } else if (is_address(canonical)) {
     name.has_symbol = false;
     // Where the object is unknown too: code that was generated at run time, and linkage stubs.
-    name.function = name.object.empty() ? "code of no library" : name.object + ": code without symbols";
+    bool known = !name.object.empty();
+    name.function = known ? name.object + ": code without symbols" : "code of no library";
   } else {
     name.function = canonical;
   }

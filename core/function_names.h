@@ -27,13 +27,13 @@ CodeName code_name(std::string_view function, std::string_view object);
 // whose name holds its hash, -> "unit".
 std::string object_name(std::string_view object);
 
-// A demangled C++ name without parameter lists, return type and qualifiers: what stays the same when
-// only the types of the arguments change. Names that are no C++ stay as they are.
+// A demangled C++ name without parameter lists, return type and qualifiers: what stays the same
+// when only the types of the arguments change. Names that are no C++ stay as they are.
 std::string without_parameters(std::string_view name);
 
 // Each name in at most `width` columns (0: no limit, the names as they are): parameter lists go
-// first, then nested and then all template arguments, then the middle. Names that would become equal
-// keep the part that tells them apart. Safe to show; `width` of less than 20 counts as 20.
+// first, then nested and then all template arguments, then the middle. Names that would become
+// equal keep the part that tells them apart. Safe to show; `width` of less than 20 counts as 20.
 std::vector<std::string> short_function_names(const std::vector<std::string>& names,
                                               std::size_t width);
 

@@ -14,8 +14,9 @@ namespace {
 
 constexpr const char* kTorch = "libtorch_cpu.so";
 
-Attribution attribute(const std::vector<FunctionCost>& before, const std::vector<FunctionCost>& after,
-                      double difference, AttributionOptions options = {}) {
+Attribution attribute(const std::vector<FunctionCost>& before,
+                      const std::vector<FunctionCost>& after, double difference,
+                      AttributionOptions options = {}) {
   return Attributor(options).attribute(before, after, difference);
 }
 
@@ -27,7 +28,8 @@ double sum_of(const Attribution& attribution) {
 
 TEST(Attribution, MovedNewAndGoneFunctionsAreNamed) {
   auto result = attribute({{"at::add", kTorch, 100}, {"at::old", kTorch, 30}, {"same", kTorch, 7}},
-                          {{"at::add", kTorch, 150}, {"at::fresh", kTorch, 5}, {"same", kTorch, 7}}, 25);
+                          {{"at::add", kTorch, 150}, {"at::fresh", kTorch, 5}, {"same", kTorch, 7}},
+                          25);
   ASSERT_EQ(result.parts.size(), 3U);
   EXPECT_EQ(result.parts[0].function, "at::add");
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
@@ -51,7 +53,9 @@ TEST(Attribution, TheSameFunctionOfTwoLibrariesIsTwo) {
 
 TEST(Attribution, LibraryVersionsAndUnitsAndSnippetsMatch) {
   auto result = attribute(
-      {{"f", "libtorch_cpu.so.1.13.0", 10}, {"instr_snippet_0f3a", "unit-12ab.so", 4}, {"g", "unit-1.so", 1}},
+      {{"f", "libtorch_cpu.so.1.13.0", 10},
+       {"instr_snippet_0f3a", "unit-12ab.so", 4},
+       {"g", "unit-1.so", 1}},
       {{"f", kTorch, 12}, {"instr_snippet_77", "unit-99.so", 5}, {"g", "unit-2.so", 1}}, 3);
   ASSERT_EQ(result.parts.size(), 2U);
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
@@ -253,6 +257,11 @@ TEST(FunctionNames, OnesThatBecomeEqualKeepWhatTellsThemApart) {
   EXPECT_NE(names[1].find("long"), std::string::npos) << names[1];
 }
 
+TEST(FunctionNames, OnesThatDifferInWhatCannotBeShownAreNumbered) {
+  auto names = short_function_names({"f\x01", "f\x02", "f\x03"}, 40);
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U);
+}
+
 TEST(FunctionNames, AnyBytesFitAndStayDifferent) {
   std::mt19937 random(3);
   const std::string alphabet = "ab:<>(){}, '*&-~[]#\n\x1b\xe2\x80\xa6\xff";
@@ -260,7 +269,9 @@ TEST(FunctionNames, AnyBytesFitAndStayDifferent) {
     std::set<std::string> distinct;
     while (distinct.size() < 4) {
       std::string name = random() % 3 == 0 ? "operator" : "";
-      for (std::size_t size = random() % 60; size > 0; --size) name += alphabet[random() % alphabet.size()];
+      for (std::size_t size = random() % 60; size > 0; --size) {
+        name += alphabet[random() % alphabet.size()];
+      }
       distinct.insert(name);
     }
     std::size_t width = 20 + random() % 40;

@@ -83,16 +83,20 @@ TEST(CompareText, TheFiguresShownAddUp) {
     for (std::size_t most : {1U, 3U, 50U}) {
       std::vector<FunctionCost> first;
       std::vector<FunctionCost> second;
+      double explained = 0;
       for (int i = 1; i <= 40; ++i) {
         first.push_back({"f" + std::to_string(i), "x.so", 1000.0 / i});
         second.push_back({"f" + std::to_string(i), "x.so", 1000.0 / i + difference / (i + 30)});
+        explained += difference / (i + 30);
       }
-      auto attribution = Attributor({most}).attribute(first, second, difference);
-      double sum = 0;
-      for (const AttributionLine& line : attribution_lines(attribution, 60)) {
-        sum += number_of(line.change);
+      for (double whole : {difference, explained}) {
+        auto attribution = Attributor({most}).attribute(first, second, whole);
+        double sum = 0;
+        for (const AttributionLine& line : attribution_lines(attribution, 60)) {
+          sum += number_of(line.change);
+        }
+        EXPECT_NEAR(sum, number_of(format_change(whole)), 1e-9) << whole << " " << most;
       }
-      EXPECT_NEAR(sum, number_of(format_change(difference)), 1e-9) << difference << " " << most;
     }
   }
 }
@@ -168,6 +172,7 @@ TEST(CompareTable, SameRowsOnRequestAlone) {
 
 TEST(CompareTable, FitsEveryWidth) {
   Comparison comparison = example();
+  comparison.rows[2].reason = "no spaces: " + std::string(500, 'x') + "\nand\nmore\nlines";
   for (int width = 40; width < 140; ++width) {
     CompareTableOptions options;
     options.width = width;
@@ -256,7 +261,7 @@ TEST(CompareMarkdown, NothingFoldedWhereThereIsNothing) {
 
 TEST(CompareMarkdown, StrangeKeysBreakNothing) {
   auto comparison = comparison_of({counted(kStrange, 1), counted("k", 1)},
-                                  {counted(kStrange, 9),
+                                  {counted(kStrange, 9), counted(std::string("new") + kStrange, 1),
                                    failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
   std::string text = compare_markdown(comparison);
   expect_whole(text);
@@ -306,6 +311,23 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
   EXPECT_GT(text.size(), 50000U);
   EXPECT_TRUE(has(text, "Where the instructions changed"));
   EXPECT_TRUE(has(text, "Changes within the limits (800 benchmarks)"));
+}
+
+TEST(CompareMarkdown, APartThatFillsItsRoomIsThere) {
+  std::vector<Measurement> first;
+  std::vector<Measurement> second;
+  for (int i = 0; i < 100; ++i) {
+    first.push_back(counted("key" + std::to_string(i), 1e6));
+    second.push_back(counted("key" + std::to_string(i), 1e6 + 1));
+  }
+  Comparison comparison = comparison_of(first, second);
+  for (std::size_t most = 4000; most < 4100; ++most) {
+    CompareMarkdownOptions options;
+    options.most_bytes = most;
+    std::string text = compare_markdown(comparison, options);
+    EXPECT_TRUE(has(text, "Changes within the limits (100 benchmarks)")) << most;
+    EXPECT_GT(text.size(), most - 800);
+  }
 }
 
 TEST(CompareMarkdown, ARowTooLongKeepsNoOtherOut) {

@@ -161,7 +161,8 @@ TEST(Compare, EveryMetricIsComparedAndTheWorstDecides) {
   EXPECT_EQ(row.metrics[2].change(), 2);
   EXPECT_EQ(row.metrics[2].verdict, Verdict::kPasses);
   // Equal instructions, one allocation more: not the same.
-  row = row_of({counted("k", {{"ir", 5}, {"allocs", 0}})}, {counted("k", {{"ir", 5}, {"allocs", 1}})});
+  row = row_of({counted("k", {{"ir", 5}, {"allocs", 0}})},
+               {counted("k", {{"ir", 5}, {"allocs", 1}})});
   EXPECT_EQ(row.state, RowState::kSlower);
   EXPECT_EQ(row.verdict, Verdict::kFails);
 }
@@ -246,10 +247,10 @@ TEST(Compare, AMetricThatIsGoneFails) {
 TEST(Compare, TwoMeasurementsOfOneKeyAreAnErrorThatNamesIt) {
   auto twice = compare(before({counted("a", 1), counted("a\nb", 1), counted("a\nb", 1)}), after({}));
   ASSERT_FALSE(twice);
-  EXPECT_EQ(twice.error().what, "the baseline has two measurements of `a b`");
+  EXPECT_EQ(twice.error().what, "the baseline: two measurements of `a b`");
   twice = compare(before({}), after({counted("a", 1), failed("a")}));
   ASSERT_FALSE(twice);
-  EXPECT_EQ(twice.error().what, "the new results has two measurements of `a`");
+  EXPECT_EQ(twice.error().what, "the new results: two measurements of `a`");
 }
 
 TEST(Compare, NothingToCompareNeverPasses) {
