@@ -1,0 +1,40 @@
+// Names of functions and libraries as profiles give them: what is the same code in two builds, and
+// how to show a long C++ name in a few columns.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace instr {
+
+// What one piece of code is called in every build: the join key of two profiles.
+struct CodeName {
+  std::string function;  // without marks of recursion, clones and symbol versions
+  std::string object;    // without version and build marks: "libtorch_cpu.so"; "" where unknown
+  bool has_symbol = true;
+
+  bool operator==(const CodeName&) const = default;
+  auto operator<=>(const CodeName&) const = default;
+};
+
+// `function`, `object`: as in FunctionCost. Addresses differ between builds, so all code without
+// symbols of one library has one name; each snippet is "the snippet", whatever its hash.
+CodeName code_name(std::string_view function, std::string_view object);
+
+// "libtorch_cpu.so.1.13.0" and "libtorch_cpu-1a2b3c4d.so.2" -> "libtorch_cpu.so"; a compiled unit,
+// whose name holds its hash, -> "unit".
+std::string object_name(std::string_view object);
+
+// A demangled C++ name without parameter lists, return type and qualifiers: what stays the same
+// when only the types of the arguments change. Names that are no C++ stay as they are.
+std::string without_parameters(std::string_view name);
+
+// Each name in at most `width` columns (0: no limit, the names as they are): parameter lists go
+// first, then nested and then all template arguments, then the middle. Names that would become
+// equal keep the part that tells them apart. Safe to show; `width` of less than 20 counts as 20.
+std::vector<std::string> short_function_names(const std::vector<std::string>& names,
+                                              std::size_t width);
+
+}  // namespace instr

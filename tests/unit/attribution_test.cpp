@@ -1,0 +1,289 @@
+#include "core/attribution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "core/format.h"
+#include "core/function_names.h"
+
+namespace instr {
+namespace {
+
+constexpr const char* kTorch = "libtorch_cpu.so";
+
+Attribution attribute(const std::vector<FunctionCost>& before,
+                      const std::vector<FunctionCost>& after, double difference,
+                      AttributionOptions options = {}) {
+  return Attributor(options).attribute(before, after, difference);
+}
+
+double sum_of(const Attribution& attribution) {
+  double sum = attribution.others_change + attribution.unexplained;
+  for (const FunctionChange& part : attribution.parts) sum += part.change;
+  return sum;
+}
+
+TEST(Attribution, MovedNewAndGoneFunctionsAreNamed) {
+  auto result = attribute({{"at::add", kTorch, 100}, {"at::old", kTorch, 30}, {"same", kTorch, 7}},
+                          {{"at::add", kTorch, 150}, {"at::fresh", kTorch, 5}, {"same", kTorch, 7}},
+                          25);
+  ASSERT_EQ(result.parts.size(), 3U);
+  EXPECT_EQ(result.parts[0].function, "at::add");
+  EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
+  EXPECT_EQ(result.parts[0].change, 50);
+  EXPECT_EQ(result.parts[1].function, "at::old");
+  EXPECT_EQ(result.parts[1].state, FunctionState::kGone);
+  EXPECT_EQ(result.parts[1].change, -30);
+  EXPECT_EQ(result.parts[2].function, "at::fresh");
+  EXPECT_EQ(result.parts[2].state, FunctionState::kNew);
+  EXPECT_EQ(result.unexplained, 0);
+  EXPECT_EQ(sum_of(result), 25);
+}
+
+TEST(Attribution, TheSameFunctionOfTwoLibrariesIsTwo) {
+  auto result = attribute({{"f", "liba.so", 1}, {"f", "libb.so", 2}},
+                          {{"f", "liba.so", 2}, {"f", "libb.so", 1}}, 0);
+  ASSERT_EQ(result.parts.size(), 2U);
+  EXPECT_EQ(result.parts[0].object, "liba.so");
+  EXPECT_EQ(result.parts[1].object, "libb.so");
+}
+
+TEST(Attribution, LibraryVersionsAndUnitsAndSnippetsMatch) {
+  auto result = attribute(
+      {{"f", "libtorch_cpu.so.1.13.0", 10},
+       {"instr_snippet_0f3a", "unit-12ab.so", 4},
+       {"g", "unit-1.so", 1}},
+      {{"f", kTorch, 12}, {"instr_snippet_77", "unit-99.so", 5}, {"g", "unit-2.so", 1}}, 3);
+  ASSERT_EQ(result.parts.size(), 2U);
+  EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
+  EXPECT_EQ(result.parts[0].object, kTorch);
+  EXPECT_EQ(result.parts[1].function, "the snippet");
+  EXPECT_EQ(result.parts[1].state, FunctionState::kMoved);
+}
+
+TEST(Attribution, CodeWithoutSymbolsIsSummedByLibrary) {
+  auto result = attribute({{"0x00000000018505a0", "libtorch_cpu.so.1.13.0", 100},
+                           {"0x0000000001850600'2", "libtorch_cpu.so.1.13.0", 20},
+                           {"0x0000000000001000", "libc10.so", 7}},
+                          {{"0x00000000017705a0", kTorch, 130}, {"0x0000000000002000", "???", 3}}, 6);
+  ASSERT_EQ(result.parts.size(), 3U);
+  EXPECT_EQ(result.parts[0].function, "libtorch_cpu.so: code without symbols");
+  EXPECT_EQ(result.parts[0].change, 10);
+  EXPECT_FALSE(result.parts[0].has_symbol);
+  EXPECT_EQ(result.parts[1].change, -7);
+  EXPECT_EQ(result.parts[2].function, "code of no library");
+  EXPECT_EQ(sum_of(result), 6);
+}
+
+TEST(Attribution, RecursionAndClonesBelongToTheirFunction) {
+  auto result = attribute({{"f()'2", kTorch, 1}, {"f()", kTorch, 1}, {"h.isra.0", "a.so", 3}},
+                          {{"f() [clone .isra.0]", kTorch, 7}, {"h.constprop.1.isra.0", "a.so", 3}}, 5);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].change, 5);
+  EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
+}
+
+TEST(Attribution, ChangedParameterTypesMatchWhereThereIsNoDoubt) {
+  auto result = attribute({{"at::empty(c10::optional<bool>)", kTorch, 10}},
+                          {{"at::empty(std::optional<bool>)", kTorch, 12}}, 2);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
+  EXPECT_FALSE(result.parts[0].same_name);
+  EXPECT_EQ(result.parts[0].function, "at::empty(std::optional<bool>)");
+  // Two overloads are new: which of them it was, nobody knows.
+  result = attribute({{"at::empty(int)", kTorch, 10}},
+                     {{"at::empty(long)", kTorch, 11}, {"at::empty(char)", kTorch, 5}}, 6);
+  EXPECT_EQ(result.parts.size(), 3U);
+  // One that stayed is no candidate.
+  result = attribute({{"f(int)", kTorch, 10}, {"f(long)", kTorch, 1}},
+                     {{"f(int)", kTorch, 11}, {"f(char)", kTorch, 1}}, 1);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].function, "f(int)");
+}
+
+TEST(Attribution, AFunctionOfAnotherLibraryIsOneWhereThereIsNoDoubt) {
+  auto result = attribute({{"at::inlined()", "libc10.so", 10}}, {{"at::inlined()", kTorch, 12}}, 2);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].change, 2);
+  EXPECT_EQ(result.parts[0].object, kTorch);
+  EXPECT_EQ(result.parts[0].object_before, "libc10.so");
+  EXPECT_TRUE(result.parts[0].same_name);
+  result = attribute({{"f", "libc10.so", 10}}, {{"f", kTorch, 12}, {"f", "unit-1.so", 1}}, 3);
+  EXPECT_EQ(result.parts.size(), 3U);
+  // Code without symbols of two libraries is not the same code.
+  result = attribute({{"0x01", "libc10.so", 10}}, {{"0x02", kTorch, 12}}, 2);
+  EXPECT_EQ(result.parts.size(), 2U);
+}
+
+TEST(Attribution, WhatIsKnownOfNamesLeavesLaterOnesAsTheyAre) {
+  Attributor attributor;
+  const std::vector<FunctionCost> one{{"f(int)", kTorch, 1}, {"0x1", "a.so", 4}, {"g", "b.so", 1}};
+  const std::vector<FunctionCost> two{{"f(long)", kTorch, 3}, {"0x2", "a.so", 1}, {"g", "c.so", 3}};
+  for (int i = 0; i < 3; ++i) {
+    auto kept = attributor.attribute(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one, 1);
+    auto fresh = attribute(i % 2 == 0 ? one : two, i % 2 == 0 ? two : one, 1);
+    ASSERT_EQ(kept.parts.size(), 3U);
+    for (std::size_t part = 0; part < 3; ++part) {
+      EXPECT_EQ(kept.parts[part].function, fresh.parts[part].function);
+      EXPECT_EQ(kept.parts[part].change, fresh.parts[part].change);
+    }
+  }
+}
+
+TEST(Attribution, TheRestIsCountedAndWhatIsInNoFunctionToo) {
+  std::vector<FunctionCost> before;
+  std::vector<FunctionCost> after;
+  for (int i = 0; i < 20; ++i) {
+    before.push_back({"f" + std::to_string(i), kTorch, 100});
+    after.push_back({"f" + std::to_string(i), kTorch, 100.0 + i});
+  }
+  auto result = attribute(before, after, 200, {3});
+  ASSERT_EQ(result.parts.size(), 3U);
+  EXPECT_EQ(result.parts[0].function, "f19");
+  EXPECT_EQ(result.others, 16U);
+  EXPECT_EQ(result.others_change, 190 - 19 - 18 - 17);
+  EXPECT_EQ(result.unexplained, 10);
+  EXPECT_EQ(sum_of(result), 200);
+}
+
+TEST(Attribution, WithoutOneOfTheProfilesNothingIsExplained) {
+  EXPECT_EQ(attribute({}, {{"f", kTorch, 3}}, 3).unexplained, 3);
+  EXPECT_TRUE(attribute({{"f", kTorch, 3}}, {}, -3).parts.empty());
+  auto infinite = attribute({{"f", kTorch, INFINITY}}, {{"f", kTorch, 1}}, -INFINITY);
+  EXPECT_EQ(infinite.unexplained, -INFINITY);
+}
+
+TEST(Attribution, PartsAddUpExactlyWhateverTheFractions) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> exponent(-3, 12);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<FunctionCost> before;
+    std::vector<FunctionCost> after;
+    double difference = 0;
+    for (int i = 0; i < 60; ++i) {
+      std::string name = "f" + std::to_string(random() % 80);
+      std::string address = "0x" + std::to_string(random() % 10);
+      double first = std::pow(10, exponent(random)) / 3;
+      double second = std::pow(10, exponent(random)) / 7;
+      before.push_back({random() % 3 != 0 ? name : address, kTorch, first});
+      after.push_back({random() % 3 != 0 ? name : address, kTorch, second});
+      difference += second - first;
+    }
+    auto result = attribute(before, after, difference, {random() % 70});
+    EXPECT_EQ(sum_of(result), result.difference);
+    EXPECT_NEAR(result.difference, difference, 1e-6 + std::fabs(difference) * 1e-15 + 1e-3);
+    auto reverse = attribute(after, before, -difference, {70});
+    EXPECT_EQ(sum_of(reverse), -result.difference);
+  }
+}
+
+TEST(FunctionNames, ObjectsLoseVersionsAndBuildMarks) {
+  EXPECT_EQ(object_name("libtorch_cpu.so.1.13.0"), kTorch);
+  EXPECT_EQ(object_name(kTorch), kTorch);
+  EXPECT_EQ(object_name("libgomp-24e2ab19.so.1.0.0"), "libgomp.so");
+  EXPECT_EQ(object_name("libc-2.31.so"), "libc.so");
+  EXPECT_EQ(object_name("ld-linux-x86-64.so.2"), "ld-linux-x86-64.so");
+  EXPECT_EQ(object_name("lib.sound.so.3"), "lib.sound.so");
+  EXPECT_EQ(object_name("libso.so"), "libso.so");
+  EXPECT_EQ(object_name("unit-5e48f345630481abc5cce9ee89eab4d0.so"), "unit");
+  EXPECT_EQ(object_name("worker"), "worker");
+  EXPECT_EQ(object_name("???"), "");
+  EXPECT_EQ(object_name(".so"), ".so");
+}
+
+TEST(FunctionNames, SymbolVersionsGoAndOperatorsStay) {
+  EXPECT_EQ(code_name("pthread_cond_broadcast@@GLIBC_2.3.2", "libc.so.6").function,
+            "pthread_cond_broadcast");
+  EXPECT_EQ(code_name("X::operator()(int) const'12", kTorch).function, "X::operator()(int) const");
+  EXPECT_EQ(code_name("'2", kTorch).function, "'2");
+}
+
+TEST(FunctionNames, ParametersReturnTypesAndQualifiersGo) {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"memcpy", "memcpy"},
+      {"at::dot(at::Tensor const&, at::Tensor const&)", "at::dot"},
+      {"c10::TensorImpl::compute_contiguous() const", "c10::TensorImpl::compute_contiguous"},
+      {"float* at::TensorBase::data_ptr<float>() const", "at::TensorBase::data_ptr<float>"},
+      {"at::native::(anonymous namespace)::k(long, bool)", "at::native::(anonymous namespace)::k"},
+      {"a::f::{lambda(int, long)#1}::_FUN(int)", "a::f::{lambda#1}::_FUN"},
+      {"X::operator()() const::{lambda(float)#2}::operator()(float) const",
+       "X::operator()::{lambda#2}::operator()"},
+      {"bool std::operator< <int>(A<int> const&, A<int> const&)", "std::operator< <int>"},
+      {"bool operator<<A>(A, A)", "operator<<A>"},
+      {"X::operator->() const &", "X::operator->"},
+      {"X::operator bool() const", "X::operator bool"},
+      {"operator new(unsigned long)", "operator new"},
+      {"operator delete[](void*)", "operator delete[]"},
+      {"void f<void (char**, long), &g>(A)", "f<void, &g>"},
+      {"unsigned long g<(E)1>(int)", "g<1>"},
+      {"cooperator<(int)>(x)", "cooperator<>"},
+      {"f(", "f"},
+      {"f<", "f<>"},
+      {"(", "("},
+      {"", ""}};
+  for (const auto& [name, plain] : cases) EXPECT_EQ(without_parameters(name), plain) << name;
+}
+
+TEST(FunctionNames, ShortOnesStayAndLongOnesLoseTheirDetailsFirst) {
+  auto shortened = [](const std::string& name, std::size_t width) {
+    return short_function_names({name}, width)[0];
+  };
+  const std::string name =
+      "at::Tensor a::b::apply<std::vector<at::Tensor, std::allocator<at::Tensor> > >(at::Tensor&)";
+  EXPECT_EQ(shortened(name, 0), name);
+  EXPECT_EQ(shortened(name, 100), name);
+  EXPECT_EQ(shortened(name, 70), "a::b::apply<std::vector<at::Tensor, std::allocator<at::Tensor>>>");
+  EXPECT_EQ(shortened(name, 40), "a::b::apply<std::vector<…>>");
+  EXPECT_EQ(shortened(name, 20), "a::b::apply<…>");
+  EXPECT_EQ(display_width(shortened(std::string(500, 'x'), 30)), 30U);
+  EXPECT_EQ(shortened("_ZN2at3addERKNS_6TensorE", 60), "at::add(at::Tensor const&)");
+  EXPECT_EQ(shortened("_Znothing", 60), "_Znothing");
+}
+
+TEST(FunctionNames, OnesThatBecomeEqualKeepWhatTellsThemApart) {
+  std::string start = "void c10::function_ref<void (char**, long)>::callback_fn<at::native::";
+  auto names = short_function_names({start + "add_kernel::{lambda(float)#1}>(long, char**)",
+                                     start + "mul_kernel::{lambda(float)#1}>(long, char**)", "f"},
+                                    60);
+  EXPECT_NE(names[0].find("add_kernel"), std::string::npos) << names[0];
+  EXPECT_NE(names[1].find("mul_kernel"), std::string::npos) << names[1];
+  EXPECT_EQ(names[2], "f");
+  std::string long_part(80, 'p');
+  names = short_function_names({long_part + "::f(int)", long_part + "::f(long)"}, 60);
+  EXPECT_NE(names[0].find("int"), std::string::npos) << names[0];
+  EXPECT_NE(names[1].find("long"), std::string::npos) << names[1];
+}
+
+TEST(FunctionNames, OnesThatDifferInWhatCannotBeShownAreNumbered) {
+  auto names = short_function_names({"f\x01", "f\x02", "f\x03"}, 40);
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U);
+}
+
+TEST(FunctionNames, AnyBytesFitAndStayDifferent) {
+  std::mt19937 random(3);
+  const std::string alphabet = "ab:<>(){}, '*&-~[]#\n\x1b\xe2\x80\xa6\xff";
+  for (int round = 0; round < 2000; ++round) {
+    std::set<std::string> distinct;
+    while (distinct.size() < 4) {
+      std::string name = random() % 3 == 0 ? "operator" : "";
+      for (std::size_t size = random() % 60; size > 0; --size) {
+        name += alphabet[random() % alphabet.size()];
+      }
+      distinct.insert(name);
+    }
+    std::size_t width = 20 + random() % 40;
+    auto names = short_function_names({distinct.begin(), distinct.end()}, width);
+    std::set<std::string> shown(names.begin(), names.end());
+    EXPECT_EQ(shown.size(), names.size());
+    for (const std::string& name : names) {
+      EXPECT_LE(display_width(name), width);
+      EXPECT_EQ(name, printable(name));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,354 @@
+#include "core/compare_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "compare_testing.h"
+#include "core/compare_text.h"
+#include "core/format.h"
+
+namespace instr {
+namespace {
+
+using namespace instr::testing;
+
+Comparison comparison_of(std::vector<Measurement> first, std::vector<Measurement> second) {
+  auto made = compare(before(std::move(first)), after(std::move(second)));
+  EXPECT_TRUE(made) << to_string(made.error());
+  return *made;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// One row of each kind, with functions.
+Comparison example() {
+  Measurement more = counted("matmul/mm/n=64/eager/forward/t1/cpu", 1638400);
+  std::get<Counted>(more.outcome).metrics["allocs"] = 3;
+  ResultSet first = before({counted("matmul/mm/n=64/eager/forward/t1/cpu", 1234567),
+                            counted("pointwise/add/eager/forward/t1/cpu", 5000),
+                            counted("same", 10), counted("gone", 10), failed("broken")});
+  ResultSet second = after({more, counted("pointwise/add/eager/forward/t1/cpu", 4999), counted("same", 10),
+                            counted("fresh", 12), failed("broken")});
+  first.functions = functions_from({{"matmul/mm/n=64/eager/forward/t1/cpu",
+                                     {{"sgemm_", "libblas.so.3", 1200000},
+                                      {"at::mm(at::Tensor const&)", "libtorch_cpu.so", 34567}}}});
+  second.functions = functions_from({{"matmul/mm/n=64/eager/forward/t1/cpu",
+                                      {{"sgemm_", "libblas.so.3", 1600000},
+                                       {"at::mm(at::Tensor const&)", "libtorch_cpu.so", 34567},
+                                       {"at::check()", "libtorch_cpu.so", 3833}}}});
+  return *compare(first, second);
+}
+
+TEST(CompareText, Changes) {
+  EXPECT_EQ(format_change(0), "0");
+  EXPECT_EQ(format_change(1234567), "+1,234,567");
+  EXPECT_EQ(format_change(-1), "-1");
+  EXPECT_EQ(format_change(-1234.56), "-1,234.6");
+  EXPECT_EQ(format_change(1999.96), "+2,000");
+  EXPECT_EQ(format_change(0.5), "+0.5");
+  EXPECT_EQ(format_change(0.0166), "+0.017");
+  EXPECT_EQ(format_change(-0.0001), "-0.0001");
+  EXPECT_EQ(format_change(INFINITY), "-");
+}
+
+TEST(CompareText, Shares) {
+  EXPECT_EQ(format_relative(std::nullopt), "");
+  EXPECT_EQ(format_relative(0), "");
+  EXPECT_EQ(format_relative(INFINITY), "from 0");
+  EXPECT_EQ(format_relative(0.0031), "+0.31%");
+  EXPECT_EQ(format_relative(-0.123), "-12.3%");
+  EXPECT_EQ(format_relative(0.00001), "+<0.01%");
+  EXPECT_EQ(format_relative(-1), "-100%");
+  EXPECT_EQ(format_relative(12.34), "+1,234%");
+}
+
+double number_of(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ','), text.end());
+  return std::stod(text);
+}
+
+TEST(CompareText, TheFiguresShownAddUp) {
+  for (double difference : {3.25, 100.0, 12.3456, 1000000.7, -0.333}) {
+    for (std::size_t most : {1U, 3U, 50U}) {
+      std::vector<FunctionCost> first;
+      std::vector<FunctionCost> second;
+      double explained = 0;
+      for (int i = 1; i <= 40; ++i) {
+        first.push_back({"f" + std::to_string(i), "x.so", 1000.0 / i});
+        second.push_back({"f" + std::to_string(i), "x.so", 1000.0 / i + difference / (i + 30)});
+        explained += difference / (i + 30);
+      }
+      for (double whole : {difference, explained}) {
+        auto attribution = Attributor({most}).attribute(first, second, whole);
+        double sum = 0;
+        for (const AttributionLine& line : attribution_lines(attribution, 60)) {
+          sum += number_of(line.change);
+        }
+        EXPECT_NEAR(sum, number_of(format_change(whole)), 1e-9) << whole << " " << most;
+      }
+    }
+  }
+}
+
+TEST(CompareText, NewAndGoneFunctionsAndTheRestAreNamed) {
+  auto attribution = Attributor().attribute(
+      {{"old", "a.so.1", 9}, {"0x01", "a.so", 1}, {"f(int)", "a.so", 1}, {"g", "b.so", 1}},
+      {{"young", "a.so", 5}, {"0x02", "a.so", 4}, {"f(long)", "a.so", 2}, {"g", "a.so", 3}}, 3);
+  std::string text;
+  for (const AttributionLine& line : attribution_lines(attribution, 80)) {
+    text += line.change + " " + line.function + " " + line.object + "\n";
+  }
+  EXPECT_EQ(text,
+            "-9 old (gone) a.so\n+5 young (new) a.so\n+3 a.so: code without symbols \n"
+            "+2 g a.so, was b.so\n"
+            "+1 f(long) (other parameters) a.so\n+1 in no function of the profiles \n");
+}
+
+TEST(CompareText, VerdictsCount) {
+  EXPECT_EQ(verdict_line(example()), "3 benchmarks fail");
+  EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {counted("a", 1)})), "all within the limits");
+  EXPECT_EQ(verdict_line(comparison_of({}, {})), "the comparison fails");
+  EXPECT_EQ(verdict_line(comparison_of(
+                {counted("a", 1000), counted("b", 1000), counted("c", 1000)},
+                {counted("a", 1003), counted("b", 900), counted("c", 2000)})),
+            "1 benchmark fails, 1 warns, 1 gained more than the limit: refresh the baseline");
+  EXPECT_EQ(comparison_summary_line(example().summary),
+            "1 same, 1 slower, 1 faster, 1 new, 1 missing, 1 failed both; "
+            "instructions on the geometric mean: +9.89% (3 benchmarks)");
+}
+
+TEST(CompareTable, WideOne) {
+  EXPECT_EQ(compare_table(example()),
+            "benchmark                               before      after    change          result\n"
+            "────────────────────────────────────────────────────────────────────────────────────────"
+            "───────\n"
+            "matmul/mm/n=64/eager/forward/t1/cpu  1,234,567  1,638,400  +403,833  +32.7%  slower, fails\n"
+            "  allocs                                     2          3        +1  +50.0%  fails\n"
+            "gone                                        10                               missing, fails\n"
+            "broken                                                                       "
+            "failed both, fails\n"
+            "  crashed: ended by a signal\n"
+            "pointwise/add/eager/forward/t1/cpu       5,000      4,999        -1  -0.02%  faster\n"
+            "fresh                                                  12                    new\n"
+            "\n"
+            "matmul/mm/n=64/eager/forward/t1/cpu\n"
+            "  +403,833 instructions, by function:\n"
+            "  +400,000  sgemm_             libblas.so\n"
+            "    +3,833  at::check() (new)  libtorch_cpu.so\n"
+            "\n"
+            "1 same, 1 slower, 1 faster, 1 new, 1 missing, 1 failed both; instructions on the "
+            "geometric mean: +9.89% (3 benchmarks)\n"
+            "3 benchmarks fail\n");
+}
+
+TEST(CompareTable, OtherMetricsAreNamedAndEqualInstructionsShown) {
+  std::string text = compare_table(comparison_of(
+      {counted("a", {{"ir", 7}, {"allocs", 1}, {"D1mr", 0}}), counted("b", {{"allocs", 1}})},
+      {counted("a", {{"ir", 7}, {"allocs", 1}, {"D1mr", 4}}), counted("b", {{"allocs", 2}})}));
+  EXPECT_TRUE(has(text, "b allocs        1      2      +1   +100%  slower, fails\n")) << text;
+  EXPECT_TRUE(has(text, "a               7      7       0          slower\n"
+                        "  D1mr          0      4      +4  from 0\n")) << text;
+}
+
+TEST(CompareTable, SameRowsOnRequestAlone) {
+  Comparison same = comparison_of({counted("a", 1)}, {counted("a", 1)});
+  EXPECT_EQ(compare_table(same),
+            "1 same; instructions on the geometric mean: equal (1 benchmark)\nall within the limits\n");
+  CompareTableOptions options;
+  options.show_same = true;
+  EXPECT_TRUE(has(compare_table(same, options), "a               1      1       0    same"));
+}
+
+TEST(CompareTable, FitsEveryWidth) {
+  Comparison comparison = example();
+  comparison.rows[2].reason = "no spaces: " + std::string(500, 'x') + "\nand\nmore\nlines";
+  for (int width = 40; width < 140; ++width) {
+    CompareTableOptions options;
+    options.width = width;
+    for (const std::string& line : lines_of(compare_table(comparison, options))) {
+      EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+  CompareTableOptions narrow;
+  narrow.width = 40;
+  std::string text = compare_table(comparison, narrow);
+  EXPECT_TRUE(has(text, "matmul/mm/n=64/eager/forward/t1/cpu\n  slower, fails\n")) << text;
+}
+
+TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
+  CompareTableOptions options;
+  EXPECT_FALSE(has(compare_table(example(), options), "\x1b"));
+  options.color = true;
+  std::string colored = compare_table(example(), options);
+  EXPECT_TRUE(has(colored, "\x1b[31mslower, fails\x1b[0m")) << colored;
+}
+
+TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
+  CompareTableOptions options;
+  options.most_attributions = 0;
+  EXPECT_TRUE(has(compare_table(example(), options), "the functions of 1 more row are not shown\n"));
+}
+
+const char* const kStrange = "a|b`c\n\x1b[31m<script>@team 日本 \"q\" \xff *x* [l](u) $m$ #1\\";
+
+TEST(CompareTable, StrangeKeysAreSafe) {
+  auto comparison = comparison_of({counted(kStrange, 1), failed("k")},
+                                  {counted(kStrange, 9),
+                                   failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
+  std::string text = compare_table(comparison);
+  EXPECT_FALSE(has(text, "\x1b"));
+  EXPECT_TRUE(has(text, "日本"));
+  for (int width : {30, 60, 100}) {
+    CompareTableOptions options;
+    options.width = width;
+    EXPECT_FALSE(has(compare_table(comparison, options), "\x1b"));
+  }
+}
+
+// Cells of a table's row: bars that are not escaped.
+std::size_t bars(const std::string& line) {
+  return static_cast<std::size_t>(std::count(line.begin(), line.end(), '|'));
+}
+
+void expect_whole(const std::string& markdown) {
+  std::size_t open = 0;
+  std::size_t closed = 0;
+  std::size_t cells = 0;
+  for (const std::string& line : lines_of(markdown)) {
+    if (line == "<details>") ++open;
+    if (line == "</details>") ++closed;
+    if (!line.starts_with('|')) {
+      cells = 0;
+      continue;
+    }
+    if (cells == 0) cells = bars(line);
+    EXPECT_EQ(bars(line), cells) << line;
+  }
+  EXPECT_EQ(open, closed);
+}
+
+TEST(CompareMarkdown, Example) {
+  std::string text = compare_markdown(example());
+  expect_whole(text);
+  EXPECT_TRUE(text.starts_with("**instr_bench: 3 benchmarks fail**\n\n1 same, 1 slower,")) << text;
+  EXPECT_TRUE(has(text, "| <code>matmul/mm/n=64/eager/forward/t1/cpu</code> | 1,234,567 | 1,638,400 | "
+                        "+403,833 | +32.7% | **slower, fails** |\n"
+                        "| &nbsp;&nbsp;allocs | 2 | 3 | +1 | +50.0% | **fails** |\n"))
+      << text;
+  EXPECT_TRUE(has(text, "| +400,000 | <code>sgemm&#95;</code> | libblas.so |\n")) << text;
+  EXPECT_TRUE(has(text, "<summary>Changes within the limits (1 benchmark)</summary>\n\n| benchmark"));
+  EXPECT_TRUE(has(text, "- <code>gone</code> missing\n"));
+  EXPECT_FALSE(has(text, "<code>same</code>"));
+  EXPECT_FALSE(has(text, "Left out"));
+}
+
+TEST(CompareMarkdown, NothingFoldedWhereThereIsNothing) {
+  std::string text = compare_markdown(comparison_of({counted("a", 1)}, {counted("a", 1)}));
+  EXPECT_EQ(text, "**instr_bench: all within the limits**\n\n"
+                  "1 same; instructions on the geometric mean: equal (1 benchmark)\n");
+}
+
+TEST(CompareMarkdown, StrangeKeysBreakNothing) {
+  auto comparison = comparison_of({counted(kStrange, 1), counted("k", 1)},
+                                  {counted(kStrange, 9), counted(std::string("new") + kStrange, 1),
+                                   failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
+  std::string text = compare_markdown(comparison);
+  expect_whole(text);
+  EXPECT_TRUE(has(text, "<code>a&#124;b&#96;c \xEF\xBF\xBD&#91;31m&#60;script&#62;&#64;team 日本 \"q\""))
+      << text;
+  EXPECT_FALSE(has(text, "<script>"));
+  EXPECT_FALSE(has(text, "@"));
+  EXPECT_FALSE(has(text, "`"));
+  EXPECT_FALSE(has(text, "\x1b"));
+}
+
+// Many rows of every kind, each with functions.
+Comparison huge(const std::string& key_end) {
+  std::vector<Measurement> first;
+  std::vector<Measurement> second;
+  std::map<std::string, std::vector<FunctionCost>> functions;
+  for (int i = 0; i < 10000; ++i) {
+    std::string key = std::to_string(i) + key_end;
+    first.push_back(counted(key, 1e6));
+    if (i % 10 == 0) continue;
+    second.push_back(i % 10 == 1 ? failed(key, FailureKind::kException, std::string(5000, '|'))
+                                 : counted(key, 1e6 + i));
+    functions[key] = {{"f|" + key_end, "x.so", 1e6 + (i % 2) * i}};
+  }
+  ResultSet left = before(first);
+  ResultSet right = after(second);
+  left.functions = functions_from(functions);
+  right.functions = functions_from(functions);
+  right.results.torn = true;
+  return *compare(left, right);
+}
+
+TEST(CompareMarkdown, NeverLongerThanItsLimit) {
+  for (const std::string& end : {std::string("/eager"), std::string(600, '|'), std::string("語`")}) {
+    Comparison comparison = huge(end);
+    for (std::size_t most : {2000U, 5000U, 60000U}) {
+      CompareMarkdownOptions options;
+      options.most_bytes = most;
+      std::string text = compare_markdown(comparison, options);
+      EXPECT_LE(text.size(), most);
+      EXPECT_TRUE(text.starts_with("**instr_bench: "));
+      EXPECT_TRUE(has(text, "\nLeft out, to stay within "));
+      expect_whole(text);
+    }
+  }
+  std::string text = compare_markdown(huge("/eager"));
+  EXPECT_GT(text.size(), 50000U);
+  EXPECT_TRUE(has(text, "Where the instructions changed"));
+  EXPECT_TRUE(has(text, "Changes within the limits (800 benchmarks)"));
+}
+
+TEST(CompareMarkdown, APartThatFillsItsRoomIsThere) {
+  std::vector<Measurement> first;
+  std::vector<Measurement> second;
+  for (int i = 0; i < 100; ++i) {
+    first.push_back(counted("key" + std::to_string(i), 1e6));
+    second.push_back(counted("key" + std::to_string(i), 1e6 + 1));
+  }
+  Comparison comparison = comparison_of(first, second);
+  for (std::size_t most = 4000; most < 4100; ++most) {
+    CompareMarkdownOptions options;
+    options.most_bytes = most;
+    std::string text = compare_markdown(comparison, options);
+    EXPECT_TRUE(has(text, "Changes within the limits (100 benchmarks)")) << most;
+    EXPECT_GT(text.size(), most - 800);
+  }
+}
+
+TEST(CompareMarkdown, ARowTooLongKeepsNoOtherOut) {
+  // Combining marks take no columns, so that no shortening by columns helps.
+  std::string marks = "e";
+  for (int i = 0; i < 50000; ++i) marks += "\xCC\x81";
+  auto comparison = comparison_of({counted(marks, 1), counted("plain", 1)},
+                                  {counted(marks, 9), counted("plain", 2)});
+  std::string text = compare_markdown(comparison);
+  EXPECT_LE(text.size(), 60000U);
+  EXPECT_TRUE(has(text, "<code>plain</code>"));
+  EXPECT_TRUE(has(text, "rows that fail, warn or gained (1)"));
+}
+
+TEST(CompareTable, TenThousandRows) {
+  CompareTableOptions options;
+  options.width = 100;
+  std::string text = compare_table(huge("/eager"), options);
+  EXPECT_GT(lines_of(text).size(), 9000U);
+  EXPECT_TRUE(has(text, "the functions of 7,980 more rows are not shown")) << text.substr(text.size() - 900);
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,386 @@
+#include "core/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "compare_testing.h"
+
+namespace instr {
+namespace {
+
+using namespace instr::testing;
+
+// The row of a comparison that has one; its two measurements have the key "k".
+ComparedRow row_of(std::vector<Measurement> first, std::vector<Measurement> second,
+                   const CompareOptions& options = {}) {
+  auto comparison = compare(before(std::move(first)), after(std::move(second)), options);
+  EXPECT_TRUE(comparison && comparison->rows.size() == 1);
+  return comparison && !comparison->rows.empty() ? comparison->rows.front() : ComparedRow{};
+}
+
+ComparedRow row_of(double first, double second, const CompareOptions& options = {}) {
+  return row_of({counted("k", first)}, {counted("k", second)}, options);
+}
+
+struct Expectation {
+  std::vector<Measurement> before;
+  std::vector<Measurement> after;
+  RowState state;
+  Verdict verdict;
+};
+
+TEST(Compare, EveryPairOfOutcomesHasItsState) {
+  const std::vector<Measurement> none;
+  const std::vector<Measurement> count{counted("k", 100)};
+  const std::vector<Measurement> skip{skipped("k")};
+  const std::vector<Measurement> bad{failed("k")};
+  const std::vector<Expectation> table{
+      {count, count, RowState::kSame, Verdict::kPasses},
+      {none, count, RowState::kNew, Verdict::kPasses},
+      {skip, count, RowState::kNew, Verdict::kPasses},
+      {bad, count, RowState::kFailedBefore, Verdict::kPasses},
+      {count, none, RowState::kMissing, Verdict::kFails},
+      {skip, none, RowState::kMissing, Verdict::kFails},
+      {bad, none, RowState::kMissing, Verdict::kFails},
+      {count, bad, RowState::kFailedAfter, Verdict::kFails},
+      {none, bad, RowState::kFailedAfter, Verdict::kFails},
+      {skip, bad, RowState::kFailedAfter, Verdict::kFails},
+      {bad, bad, RowState::kFailedBoth, Verdict::kFails},
+      {count, skip, RowState::kSkipped, Verdict::kFails},
+      {skip, skip, RowState::kSkipped, Verdict::kPasses},
+      {none, skip, RowState::kSkipped, Verdict::kPasses},
+      {bad, skip, RowState::kSkipped, Verdict::kPasses},
+  };
+  for (const Expectation& expected : table) {
+    ComparedRow row = row_of(expected.before, expected.after);
+    EXPECT_EQ(row.state, expected.state) << to_string(expected.state);
+    EXPECT_EQ(row.verdict, expected.verdict) << to_string(expected.state);
+  }
+}
+
+TEST(Compare, AllowancesAreNamedOneByOne) {
+  CompareOptions strict;
+  strict.allow_new = false;
+  EXPECT_EQ(row_of({}, {counted("k", 1)}, strict).verdict, Verdict::kFails);
+  EXPECT_EQ(row_of({failed("k")}, {counted("k", 1)}, strict).verdict, Verdict::kFails);
+
+  CompareOptions missing;
+  missing.allow_missing = true;
+  EXPECT_EQ(row_of({counted("k", 1)}, {}, missing).verdict, Verdict::kWarns);
+  EXPECT_EQ(row_of({counted("k", 1)}, {skipped("k")}, missing).verdict, Verdict::kWarns);
+  EXPECT_EQ(row_of({counted("k", 1)}, {failed("k")}, missing).verdict, Verdict::kFails);
+
+  CompareOptions broken;
+  broken.allow_failed = true;
+  EXPECT_EQ(row_of({counted("k", 1)}, {failed("k")}, broken).verdict, Verdict::kWarns);
+  EXPECT_EQ(row_of({failed("k")}, {failed("k")}, broken).verdict, Verdict::kWarns);
+  EXPECT_EQ(row_of({counted("k", 1)}, {}, broken).verdict, Verdict::kFails);
+}
+
+TEST(Compare, UnsupportedIsSkippedAndReasonsAreKept) {
+  ComparedRow row = row_of({}, {failed("k", FailureKind::kUnsupported, "needs LibTorch 2")});
+  EXPECT_EQ(row.state, RowState::kSkipped);
+  EXPECT_EQ(row.reason, "needs LibTorch 2");
+  EXPECT_EQ(row_of({counted("k", 1)}, {failed("k")}).reason, "crashed: ended by a signal");
+  EXPECT_EQ(row_of({failed("k")}, {counted("k", 1)}).reason, "crashed: ended by a signal");
+  EXPECT_EQ(row_of({skipped("k")}, {counted("k", 1)}).reason, "skipped before: needs CUDA");
+}
+
+TEST(Compare, LimitsDecide) {
+  EXPECT_EQ(row_of(1000, 1005).verdict, Verdict::kWarns);   // just at 0.5%
+  EXPECT_EQ(row_of(1000, 1006).verdict, Verdict::kFails);
+  EXPECT_EQ(row_of(1000, 1001).verdict, Verdict::kPasses);  // just at 0.1%
+  EXPECT_EQ(row_of(1000, 1001).state, RowState::kSlower);   // and shown all the same
+  EXPECT_EQ(row_of(1000, 995).verdict, Verdict::kPasses);
+  EXPECT_EQ(row_of(1000, 994).verdict, Verdict::kGain);
+  EXPECT_EQ(row_of(1000, 994).state, RowState::kFaster);
+  CompareOptions options;
+  options.limits.hard["ir"] = Limit{1.0, 50};
+  options.limits.soft.clear();
+  EXPECT_EQ(row_of(1000, 1050, options).verdict, Verdict::kPasses);
+  EXPECT_EQ(row_of(1000, 1051, options).verdict, Verdict::kFails);
+  options.limits.hard.erase("ir");
+  EXPECT_EQ(row_of(1000, 9000, options).verdict, Verdict::kPasses);
+}
+
+TEST(Compare, APercentageReachedExactlyIsWithinIt) {
+  CompareOptions options;
+  options.limits.soft.clear();
+  for (int percent = 1; percent < 100; ++percent) {
+    options.limits.hard["ir"] = Limit{percent / 10.0, std::nullopt};
+    EXPECT_EQ(row_of(1000, 1000 + percent, options).verdict, Verdict::kPasses) << percent;
+    EXPECT_EQ(row_of(1000, 1001 + percent, options).verdict, Verdict::kFails) << percent;
+  }
+}
+
+TEST(Compare, TheMostParticularLimitIsTaken) {
+  Measurement now = counted("k", 1100);
+  now.variant.limits["ir"] = "20%";
+  CompareOptions options;
+  options.limits.soft.clear();
+  EXPECT_EQ(row_of({counted("k", 1000)}, {now}, options).verdict, Verdict::kPasses);
+  options.by_key["k"].hard["ir"] = Limit{std::nullopt, 5};
+  EXPECT_EQ(row_of({counted("k", 1000)}, {now}, options).verdict, Verdict::kFails);
+  options.by_key.clear();
+  options.by_key["other"].hard["ir"] = Limit{std::nullopt, 5};
+  EXPECT_EQ(row_of({counted("k", 1000)}, {now}, options).verdict, Verdict::kPasses);
+  // The earlier results' limit counts where the later ones say nothing, and else does not.
+  Measurement then = counted("k", 1000);
+  then.variant.limits["ir"] = "30%";
+  EXPECT_EQ(row_of({then}, {counted("k", 1250)}, options).verdict, Verdict::kPasses);
+  EXPECT_EQ(row_of({then}, {[] {
+                     Measurement made = counted("k", 1250);
+                     made.variant.limits["ir"] = "20%";
+                     return made;
+                   }()}, options).verdict,
+            Verdict::kFails);
+}
+
+TEST(Compare, ALimitInTheResultsThatIsNoneIsAnError) {
+  Measurement edited = counted("matmul/mm", 1);
+  edited.variant.limits["ir"] = "lots";
+  auto comparison = compare(before({edited}), after({edited}));
+  ASSERT_FALSE(comparison);
+  EXPECT_NE(comparison.error().what.find("`matmul/mm`"), std::string::npos);
+  EXPECT_NE(comparison.error().what.find("`lots`"), std::string::npos);
+}
+
+TEST(Compare, EveryMetricIsComparedAndTheWorstDecides) {
+  ComparedRow row = row_of({counted("k", {{"ir", 1000}, {"allocs", 2}, {"D1mr", 7}})},
+                           {counted("k", {{"ir", 900}, {"allocs", 3}, {"D1mr", 9}})});
+  EXPECT_EQ(row.state, RowState::kFaster);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  ASSERT_EQ(row.metrics.size(), 3U);
+  EXPECT_EQ(row.metrics[0].metric, "ir");
+  EXPECT_EQ(row.metrics[0].verdict, Verdict::kGain);
+  EXPECT_EQ(row.metrics[1].verdict, Verdict::kFails);
+  EXPECT_EQ(row.metrics[2].metric, "D1mr");
+  EXPECT_EQ(row.metrics[2].change(), 2);
+  EXPECT_EQ(row.metrics[2].verdict, Verdict::kPasses);
+  // Equal instructions, one allocation more: not the same.
+  row = row_of({counted("k", {{"ir", 5}, {"allocs", 0}})},
+               {counted("k", {{"ir", 5}, {"allocs", 1}})});
+  EXPECT_EQ(row.state, RowState::kSlower);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+}
+
+TEST(Compare, CountsOfZero) {
+  ComparedRow row = row_of(0, 0);
+  EXPECT_EQ(row.state, RowState::kSame);
+  EXPECT_EQ(row.metrics[0].relative(), 0);
+  row = row_of(0, 3);
+  EXPECT_EQ(row.state, RowState::kSlower);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  EXPECT_EQ(row.metrics[0].relative(), std::numeric_limits<double>::infinity());
+  row = row_of(3, 0);
+  EXPECT_EQ(row.metrics[0].relative(), -1);
+  EXPECT_EQ(row.verdict, Verdict::kGain);
+  // A statement that was optimised away may cost less than the empty loop.
+  row = row_of(-4, -2);
+  EXPECT_EQ(row.state, RowState::kSlower);
+  EXPECT_EQ(row.metrics[0].relative(), 0.5);
+}
+
+TEST(Compare, ThreadsAreNotGated) {
+  Measurement threads = counted("k", 100);
+  std::get<Counted>(threads.outcome).gated = false;
+  ComparedRow row = row_of({counted("k", 1)}, {threads});
+  EXPECT_EQ(row.state, RowState::kNotComparable);
+  EXPECT_EQ(row.verdict, Verdict::kPasses);
+  EXPECT_FALSE(row.reason.empty());
+  EXPECT_EQ(row.metrics[0].change(), 99);
+}
+
+TEST(Compare, UnsteadyCountsWarnUnlessTheyShowAChangeBeyondDoubt) {
+  ComparedRow row = row_of({counted("k", 1000)}, {unsteady("k", 1000, 1010)});
+  EXPECT_EQ(row.state, RowState::kNotComparable);
+  EXPECT_EQ(row.verdict, Verdict::kWarns);
+  EXPECT_EQ(row.reason, "not steady after (1,000, then 1,010)");
+  row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1500, 1490)});
+  EXPECT_EQ(row.state, RowState::kSlower);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  row = row_of({unsteady("k", 1500, 1490)}, {unsteady("k", 1001, 1000)});
+  EXPECT_EQ(row.verdict, Verdict::kGain);
+  // Equal to the last block: the same, and no noise.
+  row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1001, 1000)});
+  EXPECT_EQ(row.state, RowState::kSame);
+  EXPECT_EQ(row.verdict, Verdict::kPasses);
+  EXPECT_EQ(row.reason, "");
+}
+
+TEST(Compare, AnUnsteadyCountHidesNoAllocation) {
+  Measurement now = unsteady("k", 1000, 1001);
+  std::get<Counted>(now.outcome).metrics["allocs"] = 3;
+  ComparedRow row = row_of({counted("k", 1000)}, {now});
+  EXPECT_EQ(row.state, RowState::kNotComparable);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+}
+
+TEST(Compare, AMetricThatIsGoneFails) {
+  auto both = counted("k", {{"ir", 10}, {"allocs", 1}});
+  auto one = counted("k", {{"ir", 10}});
+  ComparedRow row = row_of({both}, {one});
+  EXPECT_EQ(row.state, RowState::kNotComparable);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  EXPECT_EQ(row.reason, "no allocs after");
+  CompareOptions allow;
+  allow.allow_not_comparable = true;
+  EXPECT_EQ(row_of({both}, {one}, allow).verdict, Verdict::kWarns);
+  // A new one has no baseline, which hides nothing of the others.
+  row = row_of({one}, {both});
+  EXPECT_EQ(row.state, RowState::kSame);
+  EXPECT_EQ(row.verdict, Verdict::kWarns);
+  row = row_of({one}, {counted("k", {{"ir", 20}, {"allocs", 1}})});
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  // Without instructions on one side there is nothing to go by; without a limit nothing waits.
+  EXPECT_EQ(row_of({counted("k", {{"allocs", 1}})}, {both}).state, RowState::kNotComparable);
+  EXPECT_EQ(row_of({counted("k", {{"ir", 10}, {"Bc", 1}})}, {one}).state, RowState::kSame);
+  auto empty = counted("k", std::map<std::string, double>{});
+  EXPECT_EQ(row_of({empty}, {empty}).verdict, Verdict::kFails);
+  double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(row_of(10, nan).verdict, Verdict::kFails);
+}
+
+TEST(Compare, TwoMeasurementsOfOneKeyAreAnErrorThatNamesIt) {
+  auto twice = compare(before({counted("a", 1), counted("a\nb", 1), counted("a\nb", 1)}), after({}));
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().what, "the baseline: two measurements of `a b`");
+  twice = compare(before({}), after({counted("a", 1), failed("a")}));
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().what, "the new results: two measurements of `a`");
+}
+
+TEST(Compare, NothingToCompareNeverPasses) {
+  for (const auto& measurements : {std::vector<Measurement>{}, {skipped("a")}, {failed("a")}}) {
+    auto comparison = compare(before(measurements), after(measurements));
+    ASSERT_TRUE(comparison);
+    EXPECT_EQ(comparison->verdict, Verdict::kFails);
+    EXPECT_EQ(comparison->problems.size(), 1U);
+  }
+  CompareOptions allow;
+  allow.allow_nothing = true;
+  EXPECT_EQ(compare(before({skipped("a")}), after({skipped("a")}), allow)->verdict, Verdict::kWarns);
+}
+
+TEST(Compare, AFileThatWasCutOffIsAProblem) {
+  ResultSet torn = before({counted("a", 1)});
+  torn.results.torn = true;
+  auto comparison = compare(torn, after({counted("a", 1)}));
+  EXPECT_EQ(comparison->verdict, Verdict::kWarns);
+  EXPECT_EQ(comparison->problems.size(), 1U);
+}
+
+std::vector<std::string> keys_of(const Comparison& comparison) {
+  std::vector<std::string> keys;
+  for (const ComparedRow& row : comparison.rows) keys.push_back(row.key);
+  return keys;
+}
+
+TEST(Compare, WhatMattersMostComesFirst) {
+  auto comparison = compare(
+      before({counted("same", 1), counted("little", 1e6), counted("much", 1000), counted("gain", 1000),
+              counted("warn", 10000), counted("gone", 1), counted("drop", 10000), failed("repaired"),
+              counted("zero", 0), counted("broken", 1)}),
+      after({counted("same", 1), counted("little", 1e6 + 9000), counted("much", 2000),
+             counted("gain", 500), counted("warn", 10030), counted("new", 1), counted("drop", 9999),
+             counted("repaired", 1), counted("zero", 1), failed("broken")}));
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(keys_of(*comparison),
+            (std::vector<std::string>{"zero", "much", "little", "broken", "gone", "warn", "gain",
+                                      "drop", "new", "repaired", "same"}));
+  const ComparisonSummary& summary = comparison->summary;
+  EXPECT_EQ(summary.count(RowState::kSlower), 4U);
+  EXPECT_EQ(summary.count(RowState::kFaster), 2U);
+  EXPECT_EQ(summary.count(RowState::kSkipped), 0U);
+  EXPECT_EQ(summary.count(Verdict::kFails), 5U);
+  EXPECT_EQ(summary.comparable, 7U);
+  EXPECT_EQ(summary.ratio_rows, 6U);  // a ratio to 0 is none
+}
+
+TEST(Compare, TheGeometricMeanIsOfTheRatios) {
+  auto comparison = compare(before({counted("a", 100), counted("b", 100), counted("c", 7)}),
+                            after({counted("a", 200), counted("b", 50), counted("c", 7)}));
+  EXPECT_NEAR(*comparison->summary.ratio, 1, 1e-15);
+  comparison = compare(before({counted("a", 100), counted("b", 100)}),
+                       after({counted("a", 400), counted("b", 100)}));
+  EXPECT_NEAR(*comparison->summary.ratio, 2, 1e-12);
+  EXPECT_FALSE(compare(before({counted("a", 0)}), after({counted("a", 0)}))->summary.ratio);
+}
+
+TEST(Compare, ChangedRowsAloneAreAttributed) {
+  ResultSet first = before({counted("a", 100), counted("b", 100), counted("c", 100)});
+  ResultSet second = after({counted("a", 130), counted("b", 100), counted("c", 120)});
+  first.functions = functions_from({{"a", {{"f", "x.so", 100}}}, {"b", {{"f", "x.so", 100}}}});
+  std::vector<std::string> asked;
+  const std::vector<FunctionCost> costs{{"f", "x.so", 110}, {"g", "x.so", 20}};
+  second.functions = [&](const std::string& key) {
+    asked.push_back(key);
+    return &costs;
+  };
+  auto comparison = compare(first, second);
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(asked, (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(comparison->rows[0].key, "a");
+  ASSERT_TRUE(comparison->rows[0].attribution);
+  EXPECT_EQ(comparison->rows[0].attribution->parts.size(), 2U);
+  EXPECT_FALSE(comparison->rows[1].attribution);  // "c" has none before
+}
+
+// Ten thousand results of all kinds, always the same ones.
+std::vector<Measurement> many(unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Measurement> measurements;
+  for (int i = 0; i < 10000; ++i) {
+    std::string key = "label/" + std::to_string(i) + "/eager";
+    switch (random() % 10) {
+      case 0: break;
+      case 1: measurements.push_back(failed(key)); break;
+      case 2: measurements.push_back(skipped(key)); break;
+      default: measurements.push_back(counted(key, static_cast<double>(random() % 5)));
+    }
+  }
+  std::shuffle(measurements.begin(), measurements.end(), random);
+  return measurements;
+}
+
+TEST(Compare, ResultsAgainstThemselvesAreTheSame) {
+  auto comparison = compare(before(many(1)), after(many(1)));
+  ASSERT_TRUE(comparison);
+  const ComparisonSummary& summary = comparison->summary;
+  EXPECT_EQ(summary.count(RowState::kSame), summary.comparable);
+  EXPECT_GT(summary.comparable, 6000U);
+  EXPECT_EQ(summary.ratio, 1);
+  EXPECT_EQ(comparison->rows.size(), summary.comparable + summary.count(RowState::kFailedBoth) +
+                                         summary.count(RowState::kSkipped));
+}
+
+TEST(Compare, SwappedSidesGiveTheOppositeStates) {
+  auto forward = compare(before(many(1)), after(many(2)));
+  auto backward = compare(before(many(2)), after(many(1)));
+  ASSERT_TRUE(forward && backward);
+  std::map<std::string, const ComparedRow*> reverse;
+  for (const ComparedRow& row : backward->rows) reverse[row.key] = &row;
+  ASSERT_EQ(forward->rows.size(), backward->rows.size());
+  for (const ComparedRow& row : forward->rows) {
+    const ComparedRow& other = *reverse.at(row.key);
+    EXPECT_EQ(row.state == RowState::kSlower, other.state == RowState::kFaster);
+    EXPECT_EQ(row.state == RowState::kSame, other.state == RowState::kSame);
+    EXPECT_EQ(row.state == RowState::kFailedBoth, other.state == RowState::kFailedBoth);
+    if (row.state == RowState::kSlower) {
+      EXPECT_EQ(*row.metrics[0].change(), -*other.metrics[0].change());
+    }
+  }
+  EXPECT_NEAR(*forward->summary.ratio * *backward->summary.ratio, 1, 1e-12);
+  // The order of the files' lines says nothing.
+  std::vector<Measurement> shuffled = many(1);
+  std::reverse(shuffled.begin(), shuffled.end());
+  auto again = compare(before(shuffled), after(many(2)));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(keys_of(*again), keys_of(*forward));
+}
+
+}  // namespace
+}  // namespace instr

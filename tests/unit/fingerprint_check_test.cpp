@@ -1,0 +1,115 @@
+#include "core/fingerprint_check.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+Fingerprint fingerprint() {
+  Fingerprint made;
+  made.entries = {{"libtorch_version", "2.13.0"}, {"libtorch_build_id", "b706"},
+                  {"compiler", "clang 14"},       {"flags", "-O2"},
+                  {"link_flags", "-ltorch"},      {"valgrind", "valgrind-3.19.0"},
+                  {"cpu_capability", "AVX2"},     {"worker_hash", "1a"},
+                  {"zygote", "eager"}};
+  made.machine = {{"kernel", "Linux 6"}, {"cpu_model", "EPYC"}};
+  return made;
+}
+
+Fingerprint with(const std::string& name, const std::string& value) {
+  Fingerprint made = fingerprint();
+  for (auto* entries : {&made.entries, &made.machine}) {
+    for (auto& [entry, old] : *entries) {
+      if (entry == name) old = value;
+    }
+  }
+  return made;
+}
+
+TEST(FingerprintCheck, EqualOnesHaveNoDifferences) {
+  auto differences = check_fingerprints(fingerprint(), fingerprint(), {});
+  ASSERT_TRUE(differences);
+  EXPECT_TRUE(differences->empty());
+  EXPECT_TRUE(is_comparable(*differences));
+}
+
+TEST(FingerprintCheck, EachFieldMustMatchUnlessItMayVary) {
+  for (const auto& [name, value] : fingerprint().entries) {
+    auto differences = check_fingerprints(fingerprint(), with(name, "other"), {});
+    ASSERT_TRUE(differences);
+    EXPECT_EQ(*differences, (std::vector<FieldDifference>{
+                                {name, value, "other", FieldClass::kMustMatch}}));
+    EXPECT_FALSE(is_comparable(*differences));
+    differences = check_fingerprints(fingerprint(), with(name, "other"), {name});
+    ASSERT_TRUE(differences);
+    ASSERT_EQ(differences->size(), 1U);
+    EXPECT_EQ(differences->front().field_class, FieldClass::kMayVary);
+    EXPECT_TRUE(is_comparable(*differences));
+  }
+}
+
+TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
+  const std::map<std::string, std::vector<std::string>> groups{
+      {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags", "worker_hash"}},
+      {"compiler", {"compiler", "flags", "worker_hash"}},
+      {"valgrind", {"valgrind"}},
+      {"cpu", {"cpu_capability"}},
+      {"worker", {"worker_hash", "zygote"}}};
+  EXPECT_EQ(vary_groups().size(), groups.size());
+  for (const auto& [group, fields] : groups) {
+    for (const auto& [name, value] : fingerprint().entries) {
+      auto differences = check_fingerprints(fingerprint(), with(name, "other"), {group});
+      ASSERT_TRUE(differences);
+      bool is_free = std::find(fields.begin(), fields.end(), name) != fields.end();
+      EXPECT_EQ(is_comparable(*differences), is_free) << group << " " << name;
+    }
+  }
+}
+
+TEST(FingerprintCheck, TheMachineInformsAndComesLast) {
+  Fingerprint other = with("kernel", "Linux 7");
+  other.entries[0].second = "1.13.1";
+  other.entries[2].second = "g++ 12";
+  auto differences = check_fingerprints(fingerprint(), other, {"libtorch"});
+  ASSERT_TRUE(differences);
+  ASSERT_EQ(differences->size(), 3U);
+  EXPECT_EQ((*differences)[0].name, "compiler");
+  EXPECT_EQ((*differences)[1].field_class, FieldClass::kMayVary);
+  EXPECT_EQ((*differences)[2].field_class, FieldClass::kInformative);
+  differences->erase(differences->begin());
+  EXPECT_TRUE(is_comparable(*differences));
+}
+
+TEST(FingerprintCheck, AFieldOfOneSideAloneDiffersEvenWhenEmpty) {
+  Fingerprint more = fingerprint();
+  more.entries.emplace_back("openmp", "");
+  auto differences = check_fingerprints(fingerprint(), more, {});
+  ASSERT_TRUE(differences);
+  EXPECT_EQ(*differences, (std::vector<FieldDifference>{
+                              {"openmp", std::nullopt, "", FieldClass::kMustMatch}}));
+  EXPECT_EQ(to_string(differences->front()), "openmp: not said, then nothing");
+}
+
+TEST(FingerprintCheck, ResultsThatSayNothingAreNotPassedOver) {
+  auto differences = check_fingerprints({}, {}, {});
+  ASSERT_TRUE(differences);
+  EXPECT_FALSE(is_comparable(*differences));
+  EXPECT_EQ(check_fingerprints({}, fingerprint(), {})->size(), 11U);
+}
+
+TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {
+  auto differences = check_fingerprints(fingerprint(), fingerprint(), {"libtorhc"});
+  ASSERT_FALSE(differences);
+  EXPECT_EQ(differences.error().what, "`libtorhc` is no field of a fingerprint that may vary");
+  EXPECT_EQ(differences.error().advice, "did you mean `libtorch`?");
+}
+
+TEST(FingerprintCheck, TextIsSafeToShow) {
+  FieldDifference difference{"a\x1b[31m", "x\ny", "z", FieldClass::kMustMatch};
+  std::string text = to_string(difference);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_NE(text.find("x y, then z"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr
