@@ -5,6 +5,7 @@
 
 #include "core/compare_text.h"
 #include "core/format.h"
+#include "core/report_grid.h"
 #include "core/terminal.h"
 
 namespace instr {
@@ -23,17 +24,6 @@ using Cells = std::array<std::string, kColumns>;
 
 Cells cells_of(const CompareLine& line) {
   return {line.before, line.after, line.change, line.relative, line.result};
-}
-
-std::string toned(const std::string& text, Tone tone, bool color) {
-  switch (tone) {
-    case Tone::kPlain: return text;
-    case Tone::kGood: return styled(text, Style::kGood, color);
-    case Tone::kWarning: return styled(text, Style::kWarning, color);
-    case Tone::kBad: return styled(text, Style::kBad, color);
-    case Tone::kDim: return styled(text, Style::kDim, color);
-  }
-  return text;
 }
 
 // `text` as lines of at most `width` columns: what does not fit between spaces is cut.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/format.h"
+#include "core/terminal.h"
 
 namespace instr {
 
@@ -190,6 +191,17 @@ T& find_or_add(std::vector<T>& all, std::map<std::string, std::size_t>& known,
 }
 
 }  // namespace
+
+std::string toned(const std::string& text, Tone tone, bool color) {
+  switch (tone) {
+    case Tone::kPlain: return text;
+    case Tone::kGood: return styled(text, Style::kGood, color);
+    case Tone::kWarning: return styled(text, Style::kWarning, color);
+    case Tone::kBad: return styled(text, Style::kBad, color);
+    case Tone::kDim: return styled(text, Style::kDim, color);
+  }
+  return text;
+}
 
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   std::vector<Bench> benches = benches_of(measurements);

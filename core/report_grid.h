@@ -11,6 +11,9 @@ namespace instr {
 
 enum class Tone { kPlain, kGood, kWarning, kBad, kDim };
 
+// The text with the escape sequences of its tone, or as it is without colour.
+std::string toned(const std::string& text, Tone tone, bool color);
+
 struct GridCell {
   std::string text;
   Tone tone = Tone::kPlain;

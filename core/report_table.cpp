@@ -30,17 +30,6 @@ std::string rule(std::size_t width) {
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
-std::string toned(const std::string& text, Tone tone, bool color) {
-  switch (tone) {
-    case Tone::kPlain: return text;
-    case Tone::kGood: return styled(text, Style::kGood, color);
-    case Tone::kWarning: return styled(text, Style::kWarning, color);
-    case Tone::kBad: return styled(text, Style::kBad, color);
-    case Tone::kDim: return styled(text, Style::kDim, color);
-  }
-  return text;
-}
-
 // A line of the output; trailing spaces are never written.
 class Line {
  public:
