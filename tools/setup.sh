@@ -67,9 +67,26 @@ setup_packages() {
   install_packages ${missing[@]+"${missing[@]}"}
 }
 
+# How many steps a build would take. Ninja's dry run always names its check of globbed folders.
+steps_to_build() {
+  ninja "$@" -n 2>/dev/null | grep '^\[' | grep -vc 'Re-checking globbed directories' || true
+}
+
+# Reads ninja's lines; on a terminal one live line says how far it is.
+show_steps() {
+  local what=$1 line
+  [ -t 2 ] || { cat >/dev/null; return; }
+  while IFS= read -r line; do
+    case $line in
+      '['*/*']'*) printf '\r\033[K%s %s' "$what" "${line%%]*}]" >&2 ;;
+    esac
+  done
+  printf '\r\033[K' >&2
+}
+
 # Configures and builds a preset; a second call does nothing that is done.
 build_preset() {
-  local preset=$1 log
+  local preset=$1 log steps
   shift
   local folder=$root/build/$preset
   mkdir -p "$root/build"
@@ -81,9 +98,13 @@ build_preset() {
       say "configuring $preset"
       (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
     fi
-    if ! ninja -C "$folder" -n "${targets[@]+"${targets[@]}"}" 2>/dev/null | grep -q 'no work to do'; then
-      say "building $preset"
-      ninja -C "$folder" "${targets[@]+"${targets[@]}"}" >"$log" 2>&1 || { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
+    # Files that came or went since, or other CMake files, are seen here and not counted below.
+    ninja -C "$folder" build.ninja >"$log" 2>&1 || { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
+    steps=$(steps_to_build -C "$folder" "${targets[@]+"${targets[@]}"}")
+    if [ "$steps" -gt 0 ]; then
+      say "building $preset ($steps steps)"
+      ninja -C "$folder" "${targets[@]+"${targets[@]}"}" 2>&1 | tee "$log" | show_steps "building $preset" ||
+        { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
     fi
     rm -f "$log"
   ) || die "the $preset build failed (above)"
