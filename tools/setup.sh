@@ -67,26 +67,25 @@ setup_packages() {
   install_packages ${missing[@]+"${missing[@]}"}
 }
 
-# How many steps a build would take. Ninja's dry run always names its check of globbed folders.
-steps_to_build() {
-  ninja "$@" -n 2>/dev/null | grep '^\[' | grep -vc 'Re-checking globbed directories' || true
-}
-
-# Reads ninja's lines; on a terminal one live line says how far it is.
+# Reads ninja's lines: says what is built once there is something to build and, on a terminal, how far
+# it is.
 show_steps() {
-  local what=$1 line
-  [ -t 2 ] || { cat >/dev/null; return; }
+  local what=$1 line said=
   while IFS= read -r line; do
     case $line in
-      '['*/*']'*) printf '\r\033[K%s %s' "$what" "${line%%]*}]" >&2 ;;
+      *'Re-checking globbed directories'*) continue ;;
+      '['*/*']'*) ;;
+      *) continue ;;
     esac
+    [ -n "$said" ] || { said=1; say "$what"; }
+    [ ! -t 2 ] || printf '\r\033[K%s' "${line%%]*}]" >&2
   done
-  printf '\r\033[K' >&2
+  [ -z "$said" ] || [ ! -t 2 ] || printf '\r\033[K' >&2
 }
 
 # Configures and builds a preset; a second call does nothing that is done.
 build_preset() {
-  local preset=$1 log steps
+  local preset=$1 log
   shift
   local folder=$root/build/$preset
   mkdir -p "$root/build"
@@ -98,14 +97,8 @@ build_preset() {
       say "configuring $preset"
       (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
     fi
-    # Files that came or went since, or other CMake files, are seen here and not counted below.
-    ninja -C "$folder" build.ninja >"$log" 2>&1 || { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
-    steps=$(steps_to_build -C "$folder" "${targets[@]+"${targets[@]}"}")
-    if [ "$steps" -gt 0 ]; then
-      say "building $preset ($steps steps)"
-      ninja -C "$folder" "${targets[@]+"${targets[@]}"}" 2>&1 | tee "$log" | show_steps "building $preset" ||
-        { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
-    fi
+    ninja -C "$folder" "${targets[@]+"${targets[@]}"}" 2>&1 | tee "$log" | show_steps "building $preset" ||
+      { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
     rm -f "$log"
   ) || die "the $preset build failed (above)"
 }
