@@ -65,6 +65,12 @@ bool refuses_header(const std::string& errors) {
   return false;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += word + "\n";
+  return text;
+}
+
 bool has_own_flags(const BuildContext& context) {
   return context.build && (!context.build->flags.empty() || !context.build->defines.empty());
 }
@@ -100,6 +106,42 @@ Expected<void> UnitCompiler::run_compiler(std::vector<std::string> arguments,
   return {};
 }
 
+Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContext& context) {
+  std::vector<std::string> arguments = context.flags;
+  // Snippets call what is in it.
+  arguments.erase(std::remove(arguments.begin(), arguments.end(), "-fvisibility=hidden"),
+                  arguments.end());
+  BuildOptions alone = *context.build;
+  alone.sources = {source};
+  auto inputs = user_inputs_identity(alone);
+  if (!inputs) return tl::unexpected(inputs.error());
+  std::string name = "object-" + content_hash(identity_ + joined(arguments) + *inputs);
+  return cache_.get(name + "/" + name + ".o", [&](const fs::path& to) -> Expected<void> {
+    append(arguments, {"-c", source.string(), "-o", to.string()});
+    if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
+    if (context.failure) return fail("the sources of [build] do not compile");
+    return {};
+  });
+}
+
+Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
+  std::vector<std::string> arguments{"-shared"};
+  for (const auto& source : context.build->sources) {
+    auto object = user_object(source, context);
+    if (!object) return object;
+    arguments.push_back(object->string());
+  }
+  append(arguments, context.link_flags);
+  // Units name it by its path.
+  std::string name = "libuser-" + content_hash(identity_ + joined(arguments));
+  return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
+    append(arguments, {"-o", to.string()});
+    if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
+    if (context.failure) return fail("the sources of [build] do not link");
+    return {};
+  });
+}
+
 Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions> build) {
   BuildContext context;
   context.build = build;
@@ -116,17 +158,7 @@ Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions>
     append(context.link_flags, user_link_flags(*build));
   }
   if (build && !build->sources.empty()) {
-    // Units name the user's object by its path.
-    std::string name = "libuser-" + content_hash(identity);
-    auto object = cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
-      std::vector<std::string> arguments = context.flags;
-      arguments.insert(arguments.end(), {"-shared", "-o", to.string()});
-      for (const auto& source : build->sources) arguments.push_back(source.string());
-      append(arguments, context.link_flags);
-      if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
-      if (context.failure) return fail("the sources of [build] do not compile");
-      return {};
-    });
+    auto object = user_library(context);
     if (!object && !context.failure) return tl::unexpected(object.error());
     if (object) {
       context.user_object = *object;
@@ -134,10 +166,8 @@ Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions>
       identity += "\n" + object->string();
     }
   }
-  std::string flags;
-  for (const auto& flag : context.flags) flags += flag + "\n";
-  for (const auto& flag : context.link_flags) flags += flag + "\n";
-  context.hash = content_hash(identity + "\n" + flags);
+  context.hash =
+      content_hash(identity + "\n" + joined(context.flags) + joined(context.link_flags));
   return context;
 }
 

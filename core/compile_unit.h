@@ -61,6 +61,10 @@ class UnitCompiler {
 
   Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
                             std::span<const Variant> variants, std::optional<CompilerSays>& says);
+  // The user's own sources as one library, and one of them as an object.
+  Expected<std::filesystem::path> user_library(BuildContext& context);
+  Expected<std::filesystem::path> user_object(const std::filesystem::path& source,
+                                              BuildContext& context);
   Expected<void> run_compiler(std::vector<std::string> arguments, std::optional<CompilerSays>& says);
   std::string header_name(const BuildContext& context) const;
   Expected<std::filesystem::path> plain_header();

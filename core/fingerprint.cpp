@@ -68,8 +68,9 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
                          {"link_flags", without_paths(toolchain.link_flags)},
                          {"valgrind", valgrind_version}};
   for (const auto& [name, value] : worker) {
-    // A process number differs each time; "machine" is the name of the other list.
-    if (name == "pid" || name == "machine") continue;
+    // A process number differs each time; "machine" is the name of the other list; which zygote a
+    // variant is measured in follows from its key.
+    if (name == "pid" || name == "machine" || name == "zygote") continue;
     bool is_own = name == "version" || name == "abi";
     std::string entry = is_own ? "worker_" + name : name;
     if (!has(fingerprint.entries, entry)) fingerprint.entries.emplace_back(entry, value);

@@ -18,11 +18,11 @@ struct Group {
 const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups{
       // What is compiled and linked is asked of LibTorch, and the worker is compiled against it.
-      {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags", "worker_hash"}},
-      {"compiler", {"compiler", "flags", "worker_hash"}},
+      {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags"}},
+      {"compiler", {"compiler", "flags"}},
       {"valgrind", {"valgrind"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
-      {"worker", {"worker_version", "worker_abi", "worker_hash", "zygote"}}};
+      {"worker", {"worker_version", "worker_abi"}}};
   return kGroups;
 }
 
@@ -103,6 +103,30 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
     return left.field_class < right.field_class;
   });
   return differences;
+}
+
+std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences) {
+  std::set<std::string> fields;
+  for (const FieldDifference& difference : differences) {
+    if (difference.field_class == FieldClass::kMustMatch) fields.insert(difference.name);
+  }
+  std::vector<std::string> names;
+  while (!fields.empty()) {
+    auto freed = [&fields](const Group& group) {
+      return std::count_if(group.fields.begin(), group.fields.end(),
+                           [&fields](const auto& field) { return fields.contains(field); });
+    };
+    auto best = std::max_element(
+        groups().begin(), groups().end(),
+        [&freed](const Group& left, const Group& right) { return freed(left) < freed(right); });
+    if (freed(*best) == 0) {
+      names.insert(names.end(), fields.begin(), fields.end());
+      break;
+    }
+    names.push_back(best->name);
+    for (const std::string& field : best->fields) fields.erase(field);
+  }
+  return names;
 }
 
 bool is_comparable(const std::vector<FieldDifference>& differences) {

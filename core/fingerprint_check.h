@@ -38,6 +38,9 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary);
 
+// The fewest names for `vary` that would free all fields that must match.
+std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences);
+
 // Whether no difference is of a field that must match.
 bool is_comparable(const std::vector<FieldDifference>& differences);
 

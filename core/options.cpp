@@ -2,44 +2,20 @@
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <string_view>
 #include <utility>
 
 #include "core/near_match.h"
+#include "core/option_words.h"
 #include "core/version.h"
 
 namespace instr {
 
 namespace {
-
-// All words of one option, by its name without dashes.
-struct Flag {
-  const char* name;
-  const char* short_name;  // "" where there is none
-};
-
-constexpr Flag kSwitches[] = {{"no-cache", ""}, {"dry-run", ""}, {"reverse", ""}, {"list", ""},
-                              {"quiet", "q"},   {"verbose", "v"}, {"version", ""}, {"help", "h"}};
-
-constexpr Flag kSettings[] = {
-    {"filter", ""},    {"exclude", ""},  {"definitions", ""}, {"runtime", ""},
-    {"autograd", ""},  {"threads", ""},  {"device", ""},      {"tag", ""},
-    {"metrics", ""},   {"jobs", "j"},    {"output", "o"},     {"format", ""},
-    {"libtorch", ""},  {"compiler", ""}, {"timeout", ""},     {"retries", ""},
-    {"isolation", ""}, {"color", ""},    {"keep-profiles", ""},    {"churn", ""}};
-
-constexpr std::pair<const char*, Command> kCommands[] = {{"run", Command::kRun},
-                                                         {"list", Command::kList},
-                                                         {"watch", Command::kWatch},
-                                                         {"doctor", Command::kDoctor}};
 
 const std::vector<std::pair<std::string, Runtime>> kRuntimes{
     {"eager", Runtime::kEager}, {"torchscript", Runtime::kTorchScript}};
@@ -56,113 +32,6 @@ const std::vector<std::pair<std::string, Isolation>> kIsolations{{"fork", Isolat
 const std::vector<std::pair<std::string, ColorMode>> kColors{{"auto", ColorMode::kAuto},
                                                              {"always", ColorMode::kAlways},
                                                              {"never", ColorMode::kNever}};
-
-constexpr const char* kSeeHelp = "see instr_bench --help";
-
-// Every setting's values in the order given; a switch's number of uses.
-struct RawOptions {
-  std::map<std::string, std::vector<std::string>> settings;
-  std::map<std::string, bool> switches;
-  std::vector<std::string> commands;
-  std::vector<std::string> unknown;
-};
-
-std::vector<std::string> known_flags() {
-  std::vector<std::string> names;
-  for (const Flag& flag : kSettings) names.push_back(std::string("--") + flag.name);
-  for (const Flag& flag : kSwitches) names.push_back(std::string("--") + flag.name);
-  return names;
-}
-
-const Flag* find_setting(std::string_view word) {
-  for (const Flag& flag : kSettings) {
-    if (word == std::string("--") + flag.name) return &flag;
-    if (*flag.short_name != '\0' && word == std::string("-") + flag.short_name) return &flag;
-  }
-  return nullptr;
-}
-
-// A setting without its value ("--jobs=", "--jobs --quiet": CLI11 would take the next word), or a
-// switch with one.
-Expected<void> check_values(const std::vector<std::string>& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    std::size_t equals = word.find('=');
-    if (const Flag* flag = find_setting(word.substr(0, equals))) {
-      bool has_value = equals == std::string::npos
-                           ? i + 1 < words.size() && !words[i + 1].starts_with("--")
-                           : equals + 1 < word.size();
-      if (!has_value || (equals == std::string::npos && words[i + 1].empty())) {
-        return fail(fmt::format("--{} needs a value", flag->name),
-                    fmt::format("write --{}=VALUE; {}", flag->name, kSeeHelp));
-      }
-      if (equals == std::string::npos) ++i;
-    }
-    for (const Flag& flag : kSwitches) {
-      if (word.starts_with(std::string("--") + flag.name + "=")) {
-        return fail(fmt::format("--{} takes no value", flag.name),
-                    fmt::format("write --{} alone", flag.name));
-      }
-    }
-  }
-  return {};
-}
-
-std::string names_of(const Flag& flag) {
-  std::string names = std::string("--") + flag.name;
-  if (*flag.short_name != '\0') names = std::string("-") + flag.short_name + "," + names;
-  return names;
-}
-
-Expected<RawOptions> parse_raw(std::vector<std::string> words) {
-  CLI::App app;
-  app.set_help_flag("");
-  app.allow_extras();
-  app.require_subcommand(0, 0);
-  std::map<std::string, CLI::Option*> settings;
-  std::map<std::string, CLI::Option*> switches;
-  for (const Flag& flag : kSettings) {
-    settings[flag.name] =
-        app.add_option(names_of(flag))->expected(1)->take_all()->allow_extra_args(false);
-  }
-  for (const Flag& flag : kSwitches) {
-    switches[flag.name] = app.add_flag(names_of(flag))->disable_flag_override();
-  }
-  for (const auto& [name, command] : kCommands) {
-    app.add_subcommand(name)->fallthrough()->set_help_flag("");
-  }
-  try {
-    // CLI11 takes the words from the end.
-    std::reverse(words.begin(), words.end());
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {
-    return fail(error.what(), kSeeHelp);
-  }
-  RawOptions raw;
-  for (const auto& [name, option] : settings) raw.settings[name] = option->results();
-  for (const auto& [name, option] : switches) raw.switches[name] = option->count() > 0;
-  for (const CLI::App* command : app.get_subcommands()) raw.commands.push_back(command->get_name());
-  raw.unknown = app.remaining(true);
-  return raw;
-}
-
-Error unknown_word(const std::string& word) {
-  std::string name = word.substr(0, word.find('='));
-  if (!word.starts_with('-')) {
-    std::vector<std::string> commands;
-    for (const auto& [command, value] : kCommands) commands.emplace_back(command);
-    auto near = nearest(name, commands);
-    std::string advice = near ? fmt::format("did you mean `{}`? ", *near) : "";
-    return {{},
-            fmt::format("there is no command `{}`", word),
-            advice + fmt::format("to choose benchmarks, write --filter={}", word)};
-  }
-  std::string dashed = "--" + name.substr(std::min(name.find_first_not_of('-'), name.size()));
-  auto near = nearest(dashed, known_flags());
-  return {{},
-          fmt::format("there is no option `{}`", name),
-          near ? fmt::format("did you mean `{}`?", *near) : kSeeHelp};
-}
 
 // Comma lists of all uses of a setting, in one.
 std::vector<std::string> items_of(const std::vector<std::string>& values) {
@@ -220,13 +89,24 @@ Expected<double> seconds(const std::string& name, const std::string& value) {
   return number;
 }
 
-// Turns raw values into checked ones; the first error stays.
+Expected<Shard> shard_of(const std::string& text) {
+  std::size_t slash = text.find('/');
+  if (slash != std::string::npos) {
+    auto index = whole_number("shard", text.substr(0, slash), 1);
+    auto count = whole_number("shard", text.substr(slash + 1), 1);
+    if (index && count && *index <= *count) return Shard{*index, *count};
+  }
+  return fail(fmt::format("--shard: `{}` is no part of a whole", text),
+              "write the part and how many there are, the first being 1: --shard=1/4");
+}
+
+// Turns words into checked values; the first error stays.
 class Reader {
  public:
-  explicit Reader(const RawOptions& raw) : raw_(raw) {}
+  explicit Reader(const OptionWords& words) : words_(words) {}
 
   const std::vector<std::string>& all(const std::string& name) const {
-    return raw_.settings.at(name);
+    return words_.settings.at(name);
   }
 
   std::optional<std::string> last(const std::string& name) const {
@@ -266,7 +146,7 @@ class Reader {
   const std::optional<Error>& error() const { return error_; }
 
  private:
-  const RawOptions& raw_;
+  const OptionWords& words_;
   std::optional<Error> error_;
 };
 
@@ -282,6 +162,10 @@ void read_selection(Reader& reader, Selection& selection) {
   reader.each<int>("threads", selection.threads, [](const std::string& item) {
     return whole_number("threads", item, 1);
   });
+  if (auto value = reader.last("shard")) {
+    selection.shard.emplace();
+    reader.set(shard_of(*value), *selection.shard);
+  }
   for (const char* name : {"device", "tag"}) {
     auto& target = name == std::string_view("tag") ? selection.tags : selection.devices;
     reader.each<std::string>(name, target, [name](const std::string& item) -> Expected<std::string> {
@@ -301,6 +185,10 @@ void read_measuring(Reader& reader, Options& options) {
   if (auto value = reader.last("churn")) {
     reader.set(whole_number("churn", *value, 0), options.churn);
   }
+  if (auto value = reader.last("top")) reader.set(whole_number("top", *value, 1), options.top);
+  if (auto value = reader.last("repeats")) {
+    reader.set(whole_number("repeats", *value, 0), options.repeats);
+  }
   if (auto value = reader.last("retries")) {
     reader.set(whole_number("retries", *value, 0), options.retries);
   }
@@ -314,52 +202,127 @@ void read_measuring(Reader& reader, Options& options) {
   reader.one_of("color", kColors, options.color);
 }
 
-void read_switches(Reader& reader, const RawOptions& raw, Options& options) {
-  auto on = [&raw](const char* name) { return raw.switches.at(name); };
-  options.use_cache = !on("no-cache");
-  options.dry_run = on("dry-run");
-  options.reverse_order = on("reverse");
-  if (on("quiet") && on("verbose")) {
-    reader.fail_with({{}, "--quiet and --verbose cannot go together", "leave one of them out"});
+// "ir=0.5%|+100": of all uses of the option, a metric's last one counts.
+void read_limits(Reader& reader, const std::string& name, std::map<std::string, Limit>& limits) {
+  for (const std::string& text : reader.all(name)) {
+    auto parsed = parse_limits(text);
+    if (!parsed) {
+      reader.fail_with({{}, fmt::format("--{}: {}", name, parsed.error().what),
+                        parsed.error().advice});
+      return;
+    }
+    for (const auto& [metric, limit] : *parsed) limits[metric] = limit;
   }
-  if (on("quiet")) options.verbosity = Verbosity::kQuiet;
-  if (on("verbose")) options.verbosity = Verbosity::kVerbose;
-  for (const auto& [name, command] : kCommands) {
-    if (!raw.commands.empty() && raw.commands[0] == name) options.command = command;
-  }
-  if (!on("list") || options.command == Command::kList) return;
-  if (!raw.commands.empty() && options.command != Command::kRun) {
-    reader.fail_with({{},
-                      fmt::format("--list does not go with the command `{}`", raw.commands[0]),
-                      "write instr_bench list"});
-  }
-  options.command = Command::kList;
 }
 
-Expected<Options> interpret(const RawOptions& raw) {
+void read_gate(Reader& reader, const OptionWords& words, GateOptions& gate) {
+  gate.baseline = reader.last("baseline");
+  if (auto value = reader.last("expect")) gate.expect = *value;
+  if (auto value = reader.last("limits")) gate.limits_file = *value;
+  gate.vary = items_of(reader.all("vary"));
+  read_limits(reader, "limit", gate.compare.limits.hard);
+  read_limits(reader, "soft-limit", gate.compare.limits.soft);
+  gate.update_expected = words.has("update-expected");
+  gate.show_same = words.has("show-same");
+  gate.allow_missing_shards = words.has("allow-missing");
+  gate.compare.allow_missing = words.has("allow-missing");
+  gate.compare.allow_failed = words.has("allow-failed");
+  gate.compare.allow_not_comparable = words.has("allow-not-comparable");
+  gate.compare.allow_nothing = words.has("allow-nothing");
+  gate.compare.allow_new = !words.has("forbid-new");
+  if (gate.baseline && gate.expect) {
+    reader.fail_with({{}, "--baseline and --expect cannot go together",
+                      "run twice: the second run takes everything from the cache"});
+  }
+  if (gate.update_expected && !gate.expect) {
+    reader.fail_with({{}, "--update-expected needs a file to update", "add --expect=FILE"});
+  }
+}
+
+// What ab compares: the one setting that was given twice.
+void read_sides(Reader& reader, Options& options) {
+  struct Setting {
+    const char* name;
+    std::function<void(Options&, const std::string&)> set;
+  };
+  const Setting settings[] = {
+      {"libtorch", [](Options& side, const std::string& value) { side.libtorch = value; }},
+      {"build", [](Options& side, const std::string& value) { side.build = value; }},
+      {"compiler", [](Options& side, const std::string& value) { side.compiler = value; }}};
+  for (const Setting& setting : settings) {
+    const auto& values = reader.all(setting.name);
+    if (values.size() < 2) continue;
+    if (values.size() > 2 || !options.side_name.empty()) options.side_name = "more than one";
+    if (options.side_name.empty()) options.side_name = setting.name;
+  }
+  for (const Setting& setting : settings) {
+    if (options.side_name != setting.name) continue;
+    for (const std::string& value : reader.all(setting.name)) {
+      Options side = options;
+      setting.set(side, value);
+      options.sides.push_back(std::move(side));
+    }
+    return;
+  }
+  reader.fail_with({{}, "ab compares two values of one setting",
+                    "give --libtorch, --build or --compiler twice, and the others once at most"});
+}
+
+void read_switches(Reader& reader, const OptionWords& words, Options& options) {
+  options.use_cache = !words.has("no-cache");
+  options.dry_run = words.has("dry-run");
+  options.reverse_order = words.has("reverse");
+  if (words.has("quiet") && words.has("verbose")) {
+    reader.fail_with({{}, "--quiet and --verbose cannot go together", "leave one of them out"});
+  }
+  if (words.has("quiet")) options.verbosity = Verbosity::kQuiet;
+  if (words.has("verbose")) options.verbosity = Verbosity::kVerbose;
+  if (words.has("list")) options.command = Command::kList;
+}
+
+// The one key that bisect asks for, as a filter.
+void read_key(Reader& reader, Options& options) {
+  if (options.command != Command::kBisect) return;
+  auto key = reader.last("key");
+  if (!key || !options.gate.baseline) {
+    reader.fail_with({{}, "bisect needs a key and a baseline",
+                      "write instr_bench bisect --key=KEY --baseline=NAME -- COMMAND; see "
+                      "instr_bench bisect --help"});
+    return;
+  }
+  options.selection.filters = {"^\\Q" + *key + "\\E$"};
+}
+
+Expected<Options> interpret(const OptionWords& words) {
   Options options;
-  if (raw.switches.at("help")) {
-    options.show = help_text();
+  options.command = words.command;
+  if (words.has("help")) {
+    options.show = help_text(words.command);
     return options;
   }
-  if (raw.switches.at("version")) {
+  if (words.has("version")) {
     options.show = fmt::format("instr_bench {}\n", kProgramVersion);
     return options;
   }
-  if (!raw.unknown.empty()) return tl::unexpected(unknown_word(raw.unknown[0]));
-  if (raw.commands.size() > 1) {
-    return fail(fmt::format("two commands: `{}` and `{}`", raw.commands[0], raw.commands[1]),
-                "run one after the other");
-  }
-  Reader reader(raw);
+  options.operands = words.operands;
+  options.rest = words.rest;
+  Reader reader(words);
   read_selection(reader, options.selection);
   for (const std::string& path : reader.all("definitions")) options.definitions.emplace_back(path);
   read_measuring(reader, options);
-  read_switches(reader, raw, options);
+  read_switches(reader, words, options);
+  read_gate(reader, words, options.gate);
+  read_key(reader, options);
+  options.save = reader.last("save");
   if (auto value = reader.last("output")) options.output = *value;
   if (auto value = reader.last("keep-profiles")) options.keep_profiles = *value;
   if (auto value = reader.last("libtorch")) options.libtorch = *value;
+  if (auto value = reader.last("build")) options.build = *value;
   options.compiler = reader.last("compiler");
+  options.want_functions = options.output || options.save || options.gate.baseline ||
+                           options.gate.expect || options.command == Command::kExplain ||
+                           options.command == Command::kAb;
+  if (options.command == Command::kAb) read_sides(reader, options);
   if (reader.error()) return tl::unexpected(*reader.error());
   return options;
 }
@@ -368,10 +331,7 @@ Expected<Options> interpret(const RawOptions& raw) {
 
 Expected<Options> parse_options(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (auto checked = check_values(words); !checked) {
-    return tl::unexpected(checked.error());
-  }
-  return parse_raw(std::move(words)).and_then(interpret);
+  return read_option_words(std::move(words)).and_then(interpret);
 }
 
 }  // namespace instr

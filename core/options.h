@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/compare.h"
 #include "core/error.h"
 #include "core/report.h"
 #include "core/select.h"
@@ -13,12 +14,38 @@
 
 namespace instr {
 
-enum class Command { kRun, kList, kWatch, kDoctor };
+enum class Command {
+  kRun,
+  kList,
+  kWatch,
+  kDoctor,
+  kCompare,
+  kBaseline,
+  kExplain,
+  kAb,
+  kMerge,
+  kBisect,
+  kSelftest
+};
 enum class Isolation { kFork, kProcess };
 enum class Verbosity { kQuiet, kNormal, kVerbose };
 
+// What a comparison is made with and held to.
+struct GateOptions {
+  std::optional<std::string> baseline;           // a name or a file
+  std::optional<std::filesystem::path> expect;   // a file of expected counts
+  bool update_expected = false;
+  std::optional<std::filesystem::path> limits_file;
+  std::vector<std::string> vary;  // fields of the fingerprint that are under test
+  bool allow_missing_shards = false;
+  bool show_same = false;
+  CompareOptions compare;
+};
+
 struct Options {
-  Command command = Command::kRun;  // kList for --list too
+  Command command = Command::kRun;    // kList for --list too
+  std::vector<std::string> operands;  // behind the command
+  std::vector<std::string> rest;      // behind `--`: bisect's command
 
   Selection selection;
   std::vector<std::filesystem::path> definitions;  // empty: the standard set
@@ -29,6 +56,12 @@ struct Options {
   int retries = 2;                   // of variants whose worker was lost
   Isolation isolation = Isolation::kFork;
 
+  GateOptions gate;
+  std::optional<std::string> save;  // the baseline's name
+  // Self costs of functions are for results that are kept or compared: for a table of counts alone,
+  // measuring them would be lost time.
+  bool want_functions = false;
+
   std::optional<std::filesystem::path> output;
   ReportFormat format = ReportFormat::kTable;
   std::optional<std::filesystem::path> keep_profiles;
@@ -37,6 +70,12 @@ struct Options {
 
   std::optional<std::filesystem::path> libtorch;
   std::optional<std::string> compiler;
+  std::optional<std::filesystem::path> build;  // a file whose [build] takes the definitions' place
+  // Of ab: these options twice, but for the one that was given twice; and what that was.
+  std::vector<Options> sides;
+  std::string side_name;
+  int top = 25;      // functions that explain shows
+  int repeats = 20;  // of the selftest's unchanged runs
   bool use_cache = true;
   bool dry_run = false;
   bool reverse_order = false;  // the last variant first: counts must not depend on the order
@@ -50,7 +89,7 @@ struct Options {
 // counts. Errors have no place, and advice that names the nearest option or value.
 Expected<Options> parse_options(int argc, const char* const* argv);
 
-// The text of --help.
-std::string help_text();
+// The text of --help for a command; for kRun the general one.
+std::string help_text(Command command = Command::kRun);
 
 }  // namespace instr

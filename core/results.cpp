@@ -73,6 +73,7 @@ Json to_json(const ResultsHeader& header) {
   json["version"] = header.version;
   json["started"] = header.started;
   json["command"] = header.command;
+  if (header.shard) json["shard"] = {header.shard->index, header.shard->count};
   json["fingerprint"] = to_json(header.fingerprint);
   return json;
 }
@@ -92,6 +93,7 @@ Json to_json(const Measurement& measurement) {
   json["seconds"] = number(measurement.seconds);
   // A comparison with this file as the baseline holds the counts against the definition's limits.
   if (!variant.limits.empty()) json["limits"] = variant.limits;
+  if (!variant.tags.empty()) json["tags"] = variant.tags;
   return json;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "core/error.h"
 #include "core/fingerprint.h"
 #include "core/measurement.h"
+#include "core/select.h"
 
 namespace instr {
 
@@ -25,6 +27,7 @@ struct ResultsHeader {
   Fingerprint fingerprint;
   std::vector<std::string> command;  // argv
   std::string started;               // UTC, "2024-05-01T12:00:00Z"
+  std::optional<Shard> shard;        // of which this is the part
 };
 
 // A header of this program, started now.

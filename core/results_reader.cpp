@@ -44,15 +44,20 @@ bool bool_or(const Json& json, const char* name, bool otherwise) {
 
 // Whole numbers within T's range; anything else gives `otherwise`.
 template <class T>
-T whole_or(const Json& json, const char* name, T otherwise) {
-  const Json* value = member(json, name);
-  if (value == nullptr || !value->is_number_integer()) return otherwise;
-  if (value->is_number_unsigned()) {
-    auto number = value->get<std::uint64_t>();
+T whole_value(const Json& value, T otherwise) {
+  if (!value.is_number_integer()) return otherwise;
+  if (value.is_number_unsigned()) {
+    auto number = value.get<std::uint64_t>();
     return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
   }
-  auto number = value->get<std::int64_t>();
+  auto number = value.get<std::int64_t>();
   return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+}
+
+template <class T>
+T whole_or(const Json& json, const char* name, T otherwise) {
+  const Json* value = member(json, name);
+  return value == nullptr ? otherwise : whole_value(*value, otherwise);
 }
 
 Counted counted_from(const Json& json) {
@@ -110,6 +115,11 @@ std::optional<Measurement> measurement_from(const Json& json) {
       if (value.is_string()) variant.limits[name] = value.get<std::string>();
     }
   }
+  if (const Json* tags = member(json, "tags"); tags != nullptr && tags->is_array()) {
+    for (const Json& tag : *tags) {
+      if (tag.is_string()) variant.tags.push_back(tag.get<std::string>());
+    }
+  }
   measurement.seconds = number_or(member(json, "seconds"), 0);
   std::string outcome = text_or(json, "outcome");
   if (outcome == "counted") {
@@ -128,6 +138,14 @@ std::optional<Measurement> measurement_from(const Json& json) {
 
 Error error_at(const std::string& name, int line, std::string what, std::string advice) {
   return {{name, line, 0}, std::move(what), std::move(advice)};
+}
+
+// [1, 4]: the first of four.
+std::optional<Shard> shard_from(const Json* json) {
+  if (json == nullptr || !json->is_array() || json->size() != 2) return std::nullopt;
+  Shard shard{whole_value((*json)[0], 0), whole_value((*json)[1], 0)};
+  if (shard.index < 1 || shard.index > shard.count) return std::nullopt;
+  return shard;
 }
 
 Expected<ResultsHeader> header_from(std::string_view line, const std::string& name) {
@@ -153,6 +171,7 @@ Expected<ResultsHeader> header_from(std::string_view line, const std::string& na
       if (word.is_string()) header.command.push_back(word.get<std::string>());
     }
   }
+  header.shard = shard_from(member(*json, "shard"));
   if (const Json* fingerprint = member(*json, "fingerprint")) {
     auto read = fingerprint_from_json(*fingerprint);
     if (!read) return tl::unexpected(error_at(name, 1, read.error().what, "measure again"));

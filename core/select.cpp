@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <re2/re2.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <memory>
@@ -30,6 +31,14 @@ Expected<Patterns> patterns(const std::vector<std::string>& texts, const char* o
     }
   }
   return result;
+}
+
+// A std::function's target is copied.
+Expected<std::shared_ptr<const Patterns>> shared_patterns(const std::vector<std::string>& texts,
+                                                          const char* option) {
+  return patterns(texts, option).map([](Patterns&& made) {
+    return std::make_shared<const Patterns>(std::move(made));
+  });
 }
 
 bool found_in(const Patterns& patterns, const std::string& key) {
@@ -119,27 +128,43 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
 
 }  // namespace
 
-Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection) {
-  const auto filters = patterns(selection.filters, "--filter");
-  if (!filters) return tl::unexpected<Error>(filters.error());
-  const auto excludes = patterns(selection.excludes, "--exclude");
-  if (!excludes) return tl::unexpected<Error>(excludes.error());
-  if (variants.empty()) return fail("there is no benchmark to select from", "load definitions");
+bool is_in(const Shard& shard, const std::string& key) {
+  auto part = XXH3_64bits(key.data(), key.size()) % static_cast<std::uint64_t>(shard.count);
+  return part + 1 == static_cast<std::uint64_t>(shard.index);
+}
 
-  const auto matches = [&](const Variant& v) { return filters->empty() || found_in(*filters, v.key); };
-  if (std::none_of(variants.begin(), variants.end(), matches)) {
-    return tl::unexpected<Error>(no_filter_matches(variants, selection));
-  }
-  std::erase_if(variants, [&](const Variant& v) { return !matches(v); });
-  const auto keep = [&](const Variant& v) {
-    return !found_in(*excludes, v.key) && wanted(selection.runtimes, v.runtime) &&
-           wanted(selection.autograds, v.autograd) && wanted(selection.threads, v.threads) &&
-           wanted(selection.devices, v.device) && has_wanted_tag(selection.tags, v);
+Expected<std::function<bool(const Variant&)>> selector(const Selection& selection) {
+  auto filters = shared_patterns(selection.filters, "--filter");
+  if (!filters) return tl::unexpected(filters.error());
+  auto excludes = shared_patterns(selection.excludes, "--exclude");
+  if (!excludes) return tl::unexpected(excludes.error());
+  return [selection, filters = *filters, excludes = *excludes](const Variant& v) {
+    return (filters->empty() || found_in(*filters, v.key)) && !found_in(*excludes, v.key) &&
+           wanted(selection.runtimes, v.runtime) && wanted(selection.autograds, v.autograd) &&
+           wanted(selection.threads, v.threads) && wanted(selection.devices, v.device) &&
+           has_wanted_tag(selection.tags, v) &&
+           (!selection.shard || is_in(*selection.shard, v.key));
   };
-  if (std::none_of(variants.begin(), variants.end(), keep)) {
-    return tl::unexpected<Error>(nothing_left(variants, selection));
+}
+
+Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection) {
+  if (variants.empty()) return fail("there is no benchmark to select from", "load definitions");
+  Selection whole = selection;
+  whole.shard.reset();
+  auto is_wanted = selector(whole);
+  if (!is_wanted) return tl::unexpected(is_wanted.error());
+  auto matches = selector({.filters = selection.filters});
+  if (!matches) return tl::unexpected(matches.error());
+  if (std::none_of(variants.begin(), variants.end(), *matches)) {
+    return tl::unexpected(no_filter_matches(variants, selection));
   }
-  std::erase_if(variants, [&](const Variant& v) { return !keep(v); });
+  if (std::none_of(variants.begin(), variants.end(), *is_wanted)) {
+    std::erase_if(variants, [&](const Variant& v) { return !(*matches)(v); });
+    return tl::unexpected(nothing_left(variants, selection));
+  }
+  std::erase_if(variants, [&](const Variant& v) {
+    return !(*is_wanted)(v) || (selection.shard && !is_in(*selection.shard, v.key));
+  });
   return variants;
 }
 

@@ -137,8 +137,7 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;
   schedule.churn = options.churn;
-  // They lie beside the results file; for a table alone, measuring them would be lost time.
-  schedule.want_functions = options.output.has_value();
+  schedule.want_functions = options.want_functions;
   schedule.keep_profiles = options.keep_profiles;
   auto scheduler = Scheduler::start(
       schedule, [raw](const std::string& key) { raw->started(key); },

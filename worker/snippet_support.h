@@ -2,6 +2,8 @@
 // calls outside its measured loops. Valid C++17, since some compilers need that for old LibTorches.
 #pragma once
 
+#include <torch/csrc/jit/frontend/resolver.h>
+#include <torch/csrc/jit/frontend/sugared_value.h>
 #include <torch/script.h>
 #include <torch/torch.h>
 
@@ -75,6 +77,37 @@ inline void copy_module(const torch::nn::Module& from, torch::jit::Module& to,
   }
 }
 
+// torch.ops: a name for each library that registers operators.
+struct ScriptOperators : torch::jit::SugaredValue {
+  std::string kind() const override { return "operators"; }
+  std::shared_ptr<torch::jit::SugaredValue> attr(const torch::jit::SourceRange&,
+                                                 torch::jit::GraphFunction&,
+                                                 const std::string& library) override {
+    return std::make_shared<torch::jit::BuiltinModule>(library);
+  }
+};
+
+struct ScriptTorch : torch::jit::BuiltinModule {
+  ScriptTorch() : BuiltinModule("aten") {}
+  std::shared_ptr<torch::jit::SugaredValue> attr(const torch::jit::SourceRange& where,
+                                                 torch::jit::GraphFunction& function,
+                                                 const std::string& name) override {
+    if (name == "ops") return std::make_shared<ScriptOperators>();
+    return BuiltinModule::attr(where, function, name);
+  }
+};
+
+// What a text can name beside its arguments: `torch`, with torch.ops, which LibTorch's own resolver
+// knows only when it is asked from Python.
+struct ScriptResolver : torch::jit::NativeResolver {
+  std::shared_ptr<torch::jit::SugaredValue> resolveValue(
+      const std::string& name, torch::jit::GraphFunction& function,
+      const torch::jit::SourceRange& where) override {
+    if (name == "torch") return std::make_shared<ScriptTorch>();
+    return NativeResolver::resolveValue(name, function, where);
+  }
+};
+
 // A TorchScript module whose forward is `body`, with the parameters, buffers and parts of `from`
 // (null: none) under their names; saved and loaded again, as a user's model would be.
 inline torch::jit::Module make_script(const std::string& body, const torch::nn::Module* from) {
@@ -82,7 +115,7 @@ inline torch::jit::Module make_script(const std::string& body, const torch::nn::
     auto unit = std::make_shared<torch::jit::CompilationUnit>();
     torch::jit::Module script(c10::QualifiedName("__torch__.Snippet"), unit);
     if (from != nullptr) copy_module(*from, script, unit);
-    script.define(body);
+    script.define(body, std::make_shared<ScriptResolver>());
     std::stringstream stream;
     script.save(stream);
     stream.seekg(0);

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/format.h"
+#include "core/option_words.h"
 #include "core/version.h"
 
 namespace instr {
@@ -109,6 +111,87 @@ TEST(Options, ListIsAFlagToo) {
             "--list does not go with the command `watch`: write instr_bench list");
 }
 
+TEST(Options, EachCommandHasItsOptions) {
+  EXPECT_EQ(error_of({"compare", "a", "b", "--jobs=3"}),
+            "--jobs does not go with the command `compare`: leave it out, or see instr_bench compare "
+            "--help");
+  EXPECT_EQ(error_of({"--repeats=3"}),
+            "--repeats does not go with the command `run`: leave it out, or see instr_bench run --help");
+  EXPECT_EQ(good({"list", "--save=x", "--limit=ir=1%"}).command, Command::kList);
+}
+
+TEST(Options, Operands) {
+  Options options = good({"compare", "--filter=x", "a.jsonl", "b.jsonl"});
+  EXPECT_EQ(options.command, Command::kCompare);
+  EXPECT_EQ(options.operands, (Words{"a.jsonl", "b.jsonl"}));
+  EXPECT_EQ(good({"baseline", "list"}).operands, (Words{"list"}));
+  EXPECT_EQ(error_of({"compare", "a"}),
+            "`compare` takes BASE NEW: see instr_bench compare --help");
+  EXPECT_EQ(error_of({"compare", "a", "b", "c"}),
+            "`compare` takes BASE NEW: see instr_bench compare --help");
+  EXPECT_EQ(error_of({"run", "matmul"}),
+            "`run` takes no `matmul`: to choose benchmarks, write --filter=matmul");
+  EXPECT_EQ(error_of({"--", "make"}),
+            "nothing may stand behind `--` but a command for bisect: `make`: see instr_bench --help");
+}
+
+TEST(Options, WhatToHoldItAgainst) {
+  Options options = good({"--baseline=main", "--limit=ir=1%|+10|allocs=+2", "--limit=ir=2%",
+                          "--soft-limit=ir=0.5%", "--limits=l.toml", "--vary=libtorch,compiler",
+                          "--allow-missing", "--forbid-new", "--save=next"});
+  const GateOptions& gate = options.gate;
+  EXPECT_EQ(gate.baseline, "main");
+  EXPECT_EQ(options.save, "next");
+  EXPECT_TRUE(options.want_functions);
+  EXPECT_EQ(gate.limits_file, "l.toml");
+  EXPECT_EQ(gate.vary, (Words{"libtorch", "compiler"}));
+  EXPECT_EQ(gate.compare.limits.hard.at("ir"), (Limit{2.0, std::nullopt}));
+  EXPECT_EQ(gate.compare.limits.hard.at("allocs"), (Limit{std::nullopt, 2.0}));
+  EXPECT_EQ(gate.compare.limits.hard.at("peak_bytes"), default_limits().hard.at("peak_bytes"));
+  EXPECT_EQ(gate.compare.limits.soft.at("ir"), (Limit{0.5, std::nullopt}));
+  EXPECT_TRUE(gate.compare.allow_missing);
+  EXPECT_FALSE(gate.compare.allow_new || gate.compare.allow_failed || gate.compare.allow_nothing ||
+               gate.compare.allow_not_comparable);
+  EXPECT_EQ(error_of({"--limit=ir"}).find("--limit: "), 0u);
+  EXPECT_EQ(error_of({"--update-expected"}),
+            "--update-expected needs a file to update: add --expect=FILE");
+  EXPECT_NE(error_of({"--baseline=a", "--expect=b"}).find("cannot go together"), std::string::npos);
+}
+
+TEST(Options, Shards) {
+  Options options = good({"--shard=2/4"});
+  ASSERT_TRUE(options.selection.shard);
+  EXPECT_EQ(options.selection.shard->index, 2);
+  EXPECT_EQ(options.selection.shard->count, 4);
+  for (const char* text : {"0/4", "5/4", "1", "1/", "/4", "1/4/2", "a/b", "-1/4", "1/0"}) {
+    EXPECT_NE(error_of({"--shard=" + std::string(text)}).find("--shard: `" + std::string(text) + "`"),
+              std::string::npos);
+  }
+}
+
+TEST(Options, AbTakesOneSettingTwice) {
+  Options options = good({"ab", "--libtorch=/a", "--libtorch=/b", "--compiler=g++"});
+  ASSERT_EQ(options.sides.size(), 2u);
+  EXPECT_EQ(options.side_name, "libtorch");
+  EXPECT_EQ(options.sides[0].libtorch, "/a");
+  EXPECT_EQ(options.sides[1].libtorch, "/b");
+  EXPECT_EQ(options.sides[0].compiler, "g++");
+  for (const Words& words :
+       {Words{"ab"}, Words{"ab", "--libtorch=/a"},
+        Words{"ab", "--libtorch=/a", "--libtorch=/b", "--libtorch=/c"},
+        Words{"ab", "--libtorch=/a", "--libtorch=/b", "--build=c", "--build=d"}}) {
+    EXPECT_NE(error_of(words).find("ab compares two values of one setting"), std::string::npos);
+  }
+}
+
+TEST(Options, BisectNeedsAKeyABaseline) {
+  Options options = good({"bisect", "--key=a+b/eager", "--baseline=good", "--", "make", "-j2"});
+  EXPECT_EQ(options.rest, (Words{"make", "-j2"}));
+  EXPECT_EQ(options.selection.filters, (Words{"^\\Qa+b/eager\\E$"}));
+  EXPECT_NE(error_of({"bisect", "--key=a"}).find("bisect needs a key and a baseline"),
+            std::string::npos);
+}
+
 // Patterns are taken as they are: CLI11 would read brackets as a list, a name as a command.
 TEST(Options, ValuesAreTakenAsTheyAre) {
   EXPECT_EQ(good({"--filter=[ab]"}).selection.filters, (Words{"[ab]"}));
@@ -182,37 +265,56 @@ TEST(Options, HelpAndVersionComeFirst) {
   EXPECT_EQ(good({"--version"}).show, "instr_bench " + std::string(kProgramVersion) + "\n");
 }
 
-// The options that --help names, in its order.
-Words options_in_help() {
+const Command kCommandsWithHelp[] = {Command::kRun,     Command::kCompare, Command::kBaseline,
+                                     Command::kExplain, Command::kAb,      Command::kMerge,
+                                     Command::kBisect,  Command::kSelftest};
+
+// The options that a help text describes at the beginning of a line.
+Words options_in_help(Command command) {
   Words options;
-  std::string text = help_text();
+  std::string text = help_text(command);
   for (const std::string& line : wrap(text, 0)) {
     if (!line.starts_with("  -")) continue;
-    std::string option = line.substr(line.find("--"));
-    options.push_back(option.substr(0, option.find_first_of(" =")));
+    std::size_t begin = line.find("--");
+    std::istringstream stream(line.substr(begin, line.find("   ", begin) - begin));
+    for (std::string word; stream >> word && word.starts_with("--");) {
+      word = word.substr(0, word.find_first_of("=,"));
+      if (!word.ends_with("...")) options.push_back(word);
+    }
   }
   return options;
 }
 
-// The text is written by hand: each option that it names must be one, and none may be missing.
+// The texts are written by hand: each option that they name must be one, and none may be missing.
 TEST(Help, NamesTheOptionsThatExist) {
-  Words options = options_in_help();
-  for (const std::string& option : options) {
-    EXPECT_EQ(error_of({option}).find("there is no option"), std::string::npos) << option;
+  Words all;
+  for (Command command : kCommandsWithHelp) {
+    for (const std::string& option : options_in_help(command)) {
+      EXPECT_EQ(error_of({option}).find("there is no option"), std::string::npos) << option;
+      all.push_back(option);
+    }
   }
-  for (const char* option :
-       {"--filter", "--exclude", "--definitions", "--runtime", "--autograd", "--threads",
-        "--device", "--tag", "--metrics", "--jobs", "--output", "--format", "--libtorch",
-        "--compiler", "--timeout", "--retries", "--churn", "--isolation", "--keep-profiles", "--no-cache",
-        "--dry-run", "--reverse", "--list", "--quiet", "--verbose", "--color", "--version",
-        "--help"}) {
-    EXPECT_EQ(std::count(options.begin(), options.end(), option), 1) << option;
+  for (const std::string& option : known_options()) {
+    EXPECT_GE(std::count(all.begin(), all.end(), option), 1) << option;
   }
-  EXPECT_EQ(options.size(), 28u);
+  Words general = options_in_help(Command::kRun);
+  for (const std::string& option : general) {
+    EXPECT_EQ(std::count(general.begin(), general.end(), option), 1) << option;
+  }
+}
+
+TEST(Help, OfACommand) {
+  EXPECT_EQ(good({"compare", "--help"}).show, help_text(Command::kCompare));
+  EXPECT_EQ(good({"--help", "ab"}).show, help_text(Command::kAb));
+  EXPECT_EQ(good({"nonsense", "--help"}).show, help_text());
 }
 
 TEST(Help, FitsEightyColumns) {
-  for (const std::string& line : wrap(help_text(), 0)) EXPECT_LE(display_width(line), 79u) << line;
+  for (Command command : kCommandsWithHelp) {
+    for (const std::string& line : wrap(help_text(command), 0)) {
+      EXPECT_LE(display_width(line), 80u) << line;
+    }
+  }
 }
 
 }  // namespace

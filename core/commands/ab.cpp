@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "core/commands/commands.h"
+#include "core/pipeline.h"
+#include "core/select.h"
+
+namespace instr {
+
+namespace {
+
+// One of the two: what it measures, and what became of it.
+struct Side {
+  const Options& options;
+  std::string name;
+  std::vector<Variant> variants;
+  std::optional<Recorder> recorder;
+  Expected<bool> finished = false;
+};
+
+std::string name_of(const Options& options, const Options& side) {
+  if (options.side_name == "libtorch") return side.libtorch.value_or("").string();
+  if (options.side_name == "build") return side.build.value_or("").string();
+  return side.compiler.value_or("");
+}
+
+// Half of the cores each, so that the two run side by side.
+int jobs_of(const Options& options) {
+  int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return std::max(1, (options.jobs > 0 ? options.jobs : cores) / 2);
+}
+
+// --output=FOLDER holds both results files.
+Expected<std::optional<std::filesystem::path>> output_of(const Options& options, const char* name) {
+  if (!options.output) return std::nullopt;
+  std::error_code error;
+  std::filesystem::create_directories(*options.output, error);
+  if (error) {
+    return tl::unexpected(Error{{options.output->string()}, "cannot make: " + error.message(),
+                                "ab writes a.jsonl and b.jsonl to the folder --output"});
+  }
+  return *options.output / name;
+}
+
+void measure_both(Side (&sides)[2], const std::vector<std::string>& command, Progress& progress,
+                  std::stop_token stop) {
+  progress.expect(sides[0].variants.size() + sides[1].variants.size());
+  auto measure = [&](Side& side) {
+    side.finished =
+        measure_all(side.options, command, side.variants, progress, *side.recorder, stop);
+    side.recorder->finish();
+  };
+  std::jthread first([&] { measure(sides[0]); });
+  measure(sides[1]);
+}
+
+Expected<Comparison> compare_sides(const Options& options, Side (&sides)[2],
+                                   std::vector<FieldDifference>& differences) {
+  ResultSet sets[2];
+  for (int i = 0; i < 2; ++i) {
+    sets[i] = result_set_of(sides[i].name, sides[i].recorder->header().value_or(ResultsHeader{}),
+                            sides[i].recorder->in_order_of(sides[i].variants));
+  }
+  std::vector<std::string> vary = options.gate.vary;
+  // A build of the user's own is no field of the fingerprint.
+  if (options.side_name != "build") vary.push_back(options.side_name);
+  auto found = check_comparable(sets[0].results.header, sets[1].results.header, vary);
+  if (!found) return tl::unexpected(found.error());
+  differences = std::move(*found);
+  return hold_against(sets[0], sets[1], options.gate);
+}
+
+}  // namespace
+
+ExitStatus ab_command(const Options& options, const std::vector<std::string>& command,
+                      std::stop_token stop) {
+  Options halves[2] = {options.sides[0], options.sides[1]};
+  Side sides[2] = {{halves[0], name_of(options, halves[0]), {}, {}},
+                   {halves[1], name_of(options, halves[1]), {}, {}}};
+  Progress progress(progress_options(options));
+  const char* files[2] = {"a.jsonl", "b.jsonl"};
+  for (int i = 0; i < 2; ++i) {
+    halves[i].jobs = jobs_of(options);
+    auto variants = plan(halves[i]);
+    if (!variants) return refuse(variants.error());
+    sides[i].variants = std::move(*variants);
+    auto output = output_of(options, files[i]);
+    if (!output) return refuse(output.error());
+    sides[i].recorder.emplace(*output, [&progress](const Error& error) {
+      progress.print(2, "error: " + to_string(error) + "\n");
+    });
+  }
+  measure_both(sides, command, progress, stop);
+  progress.finish();
+  if (stop.stop_requested()) return kInterrupted;
+  for (const Side& side : sides) {
+    if (!side.finished) return refuse(side.finished.error());
+    if (!side.recorder->could_write()) return kBadSetup;
+  }
+  std::vector<FieldDifference> differences;
+  auto comparison = compare_sides(options, sides, differences);
+  if (!comparison) return refuse(comparison.error());
+  return show_comparison(options, *comparison, differences);
+}
+
+}  // namespace instr

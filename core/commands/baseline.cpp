@@ -1,0 +1,72 @@
+#include "core/baselines.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/commands/commands.h"
+#include "core/format.h"
+#include "core/pipeline.h"
+#include "core/results.h"
+#include "core/select.h"
+
+namespace instr {
+
+namespace {
+
+// "main  473 benchmarks  LibTorch 2.13.0  2026-11-21T11:16:10Z", or why it cannot be read.
+std::string baseline_line(const std::string& name, std::size_t width) {
+  auto results = find_baseline(name).and_then(read_results);
+  std::string line = pad_right(name, width) + "  ";
+  if (!results) return line + to_string(results.error()) + "\n";
+  return line + fmt::format("{}  LibTorch {}  {}\n",
+                            format_plural(results->measurements.size(), "benchmark"),
+                            printable(results->header.fingerprint.get("libtorch_version")),
+                            printable(results->header.started));
+}
+
+ExitStatus list_baselines() {
+  std::vector<std::string> names = baseline_names();
+  std::size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  for (const std::string& name : names) fmt::print("{}", baseline_line(name, width));
+  if (names.empty()) {
+    fmt::print(stderr, "no baselines in {}: make one with instr_bench --save=NAME\n",
+               baselines_folder().string());
+  }
+  return kGood;
+}
+
+ExitStatus show_baseline(const Options& options, const std::string& name) {
+  auto wanted = selector(options.selection);
+  if (!wanted) return refuse(wanted.error());
+  auto results = find_baseline(name).and_then(read_results);
+  if (!results) return refuse(results.error());
+  std::erase_if(results->measurements,
+                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
+  ReportOptions report_as = report_options(options);
+  report_as.header = results->header;
+  fmt::print("{}", report(options.format, results->measurements, report_as));
+  return kGood;
+}
+
+}  // namespace
+
+ExitStatus baseline_command(const Options& options) {
+  const std::string& what = options.operands[0];
+  std::vector<std::string> names(options.operands.begin() + 1, options.operands.end());
+  if (what == "list" && names.empty()) return list_baselines();
+  if (what == "show" && names.size() == 1) return show_baseline(options, names[0]);
+  if (what == "remove" && !names.empty()) {
+    for (const std::string& name : names) {
+      if (auto removed = remove_baseline(name); !removed) return refuse(removed.error());
+    }
+    return kGood;
+  }
+  return refuse({{},
+                 "`baseline` takes `list`, `show NAME` or `remove NAME`",
+                 "see instr_bench baseline --help"});
+}
+
+}  // namespace instr

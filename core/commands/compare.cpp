@@ -1,0 +1,58 @@
+#include "core/compare.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "core/baselines.h"
+#include "core/commands/commands.h"
+#include "core/compare_table.h"
+#include "core/select.h"
+#include "core/terminal.h"
+
+namespace instr {
+
+namespace {
+
+Expected<ResultSet> read_side(const std::string& name,
+                              const std::function<bool(const Variant&)>& wanted) {
+  return find_baseline(name)
+      .and_then([&name](const auto& file) { return read_result_set(file, name); })
+      .map([&wanted](ResultSet&& set) { return only(std::move(set), wanted); });
+}
+
+}  // namespace
+
+ExitStatus show_comparison(const Options& options, const Comparison& comparison,
+                           const std::vector<FieldDifference>& differences) {
+  for (const FieldDifference& difference : differences) {
+    bool is_told = difference.field_class == FieldClass::kMayVary
+                       ? options.verbosity != Verbosity::kQuiet
+                       : options.verbosity == Verbosity::kVerbose;
+    if (is_told) fmt::print(stderr, "{}\n", to_string(difference));
+  }
+  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
+  CompareTableOptions table;
+  table.width = terminal.width;
+  table.color = terminal.color;
+  table.show_same = options.gate.show_same;
+  fmt::print("{}", options.format == ReportFormat::kMarkdown ? compare_markdown(comparison)
+                                                              : compare_table(comparison, table));
+  return comparison.verdict == Verdict::kFails ? kRegression : kGood;
+}
+
+ExitStatus compare_command(const Options& options) {
+  auto wanted = selector(options.selection);
+  if (!wanted) return refuse(wanted.error());
+  auto before = read_side(options.operands[0], *wanted);
+  if (!before) return refuse(before.error());
+  auto after = read_side(options.operands[1], *wanted);
+  if (!after) return refuse(after.error());
+  auto differences =
+      check_comparable(before->results.header, after->results.header, options.gate.vary);
+  if (!differences) return refuse(differences.error());
+  auto comparison = hold_against(*before, *after, options.gate);
+  if (!comparison) return refuse(comparison.error());
+  return show_comparison(options, *comparison, *differences);
+}
+
+}  // namespace instr

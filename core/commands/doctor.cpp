@@ -1,0 +1,24 @@
+#include "core/doctor.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "core/commands/commands.h"
+#include "core/terminal.h"
+
+namespace instr {
+
+ExitStatus doctor_command(const Options& options, std::stop_token stop) {
+  bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
+  bool good = examine(
+      options,
+      [&](const Finding& finding) {
+        fmt::print("{}", finding_line(finding, color));
+        std::fflush(stdout);
+      },
+      stop);
+  if (stop.stop_requested()) return kInterrupted;
+  return good ? kGood : kBadSetup;
+}
+
+}  // namespace instr

@@ -1,0 +1,46 @@
+#include "core/merge.h"
+
+#include <fmt/core.h>
+
+#include "core/commands/commands.h"
+#include "core/format.h"
+
+namespace instr {
+
+namespace {
+
+Expected<void> write_all(const ResultSet& whole, const std::filesystem::path& file) {
+  auto writer = ResultsWriter::create(file, whole.results.header);
+  if (!writer) return tl::unexpected(writer.error());
+  for (Measurement one : whole.results.measurements) {
+    const auto* functions = whole.functions(one.variant.key);
+    auto* counted = std::get_if<Counted>(&one.outcome);
+    if (counted != nullptr && functions != nullptr) counted->functions = *functions;
+    if (auto written = writer->append(one); !written) return written;
+  }
+  return writer->finish();
+}
+
+}  // namespace
+
+ExitStatus merge_command(const Options& options) {
+  if (!options.output) {
+    return refuse({{}, "merge needs a file to write", "add --output=FILE"});
+  }
+  std::vector<ResultSet> parts;
+  for (const std::string& file : options.operands) {
+    auto part = read_result_set(file, file);
+    if (!part) return refuse(part.error());
+    parts.push_back(std::move(*part));
+  }
+  auto whole = merge(std::move(parts), options.gate);
+  if (!whole) return refuse(whole.error());
+  auto written = write_all(*whole, *options.output);
+  if (!written) return refuse(written.error());
+  fmt::print(stderr, "{}: {} of {}\n", options.output->string(),
+             format_plural(whole->results.measurements.size(), "benchmark"),
+             format_plural(options.operands.size(), "file"));
+  return kGood;
+}
+
+}  // namespace instr

@@ -1,0 +1,35 @@
+#include "core/watch.h"
+
+#include <unistd.h>
+
+#include "core/commands/commands.h"
+#include "core/pipeline.h"
+#include "core/terminal.h"
+
+namespace instr {
+
+ExitStatus watch_command(const Options& options, std::stop_token stop) {
+  bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
+  Progress progress(progress_options(options));
+  WatchLines lines;
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&](const Measurement& one) {
+    progress.finished(one);
+    progress.print(STDOUT_FILENO, lines.next(one, color));
+  };
+  auto session = Session::open(options, events, stop);
+  if (!session) return refuse(session.error());
+  progress.phase("starting LibTorch under Valgrind");
+  auto ended = watch(
+      definition_paths(options), [&] { return plan(options); }, *session,
+      [&](const std::string& text) {
+        progress.phase("");
+        progress.print(STDERR_FILENO, text);
+      },
+      stop);
+  progress.finish();
+  if (!ended) return refuse(ended.error());
+  return kGood;  // Ctrl-C is how one leaves it
+}
+
+}  // namespace instr
