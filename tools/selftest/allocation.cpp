@@ -1,0 +1,2 @@
+#define PLANTED_ALLOCATIONS 1
+#include "work.inc"

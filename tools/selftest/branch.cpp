@@ -1,0 +1,2 @@
+#define PLANTED_BRANCH 17
+#include "work.inc"

@@ -1,0 +1,2 @@
+#define PLANTED_INSTRUCTIONS 10
+#include "work.inc"

@@ -1,0 +1,2 @@
+#define PLANTED_INSTRUCTIONS 100
+#include "work.inc"

@@ -1,0 +1,2 @@
+#define PLANTED_INSTRUCTIONS 1000
+#include "work.inc"
