@@ -82,11 +82,13 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   if (!finished && !stop.stop_requested()) return refuse(finished.error());
 
   auto measurements = recorder.in_order_of(*variants);
+  if (variants->empty()) fmt::print(stderr, "this shard has no benchmark\n");
   bool is_whole = !stop.stop_requested() && recorder.could_write();
   if (auto saved = save(options, output->value_or(""), is_whole); !saved) {
     return refuse(saved.error());
   }
-  if (*reference && is_whole) {
+  bool is_empty_shard = variants->empty() && *reference && (*reference)->results.measurements.empty();
+  if (*reference && is_whole && !is_empty_shard) {
     auto after = result_set_of("this run", recorder.header().value_or(ResultsHeader{}), measurements);
     auto comparison = hold_against(**reference, after, options.gate);
     if (!comparison) return refuse(comparison.error());
@@ -101,7 +103,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   return all_measured(measurements) ? kGood : kNotMeasured;
 }
 
-ExitStatus dispatch(const Options& options, const std::vector<std::string>& command) {
+int dispatch(const Options& options, const std::vector<std::string>& command) {
   if (options.show) {
     fmt::print("{}", *options.show);
     return kGood;
@@ -117,6 +119,8 @@ ExitStatus dispatch(const Options& options, const std::vector<std::string>& comm
     case Command::kExplain: return explain_command(options, command, interrupt.token());
     case Command::kAb: return ab_command(options, command, interrupt.token());
     case Command::kMerge: return merge_command(options);
+    case Command::kBisect: return bisect_command(options, command, interrupt.token());
+    case Command::kSelftest: return selftest_command(options, interrupt.token());
     default: return run(options, command, interrupt.token());
   }
 }

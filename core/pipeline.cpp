@@ -74,6 +74,14 @@ ReportOptions report_options(const Options& options) {
 Expected<bool> measure_all(const Options& options, const std::vector<std::string>& command,
                            const std::vector<Variant>& variants, Progress& progress,
                            Recorder& recorder, std::stop_token stop, const HeaderCheck& check) {
+  if (variants.empty()) {
+    // A shard may be: nothing is started for it, so nothing is known of what it would be measured
+    // with.
+    ResultsHeader header = make_results_header({}, command);
+    header.shard = options.selection.shard;
+    recorder.open(header);
+    return true;
+  }
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   auto session = Session::open(options, events_of(progress, recorder), abandon.get_token());

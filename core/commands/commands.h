@@ -40,6 +40,14 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
 // `merge FILE... --output=FILE`: the shards of a run made one results file.
 ExitStatus merge_command(const Options& options);
 
+// `bisect`: one step of git bisect run; its status is git's: 0 good, 1 bad, 125 cannot be tested,
+// above 127 the bisection ends.
+int bisect_command(const Options& options, const std::vector<std::string>& command,
+                   std::stop_token stop);
+
+// `selftest`: plants slow-downs and looks for false alarms.
+ExitStatus selftest_command(const Options& options, std::stop_token stop);
+
 // Prints a comparison as --format says, and on standard error the differences of what the two were
 // measured with.
 ExitStatus show_comparison(const Options& options, const Comparison& comparison,

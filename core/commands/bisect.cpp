@@ -1,0 +1,80 @@
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/commands/commands.h"
+#include "core/pipeline.h"
+#include "core/process.h"
+#include "core/select.h"
+
+namespace instr {
+
+namespace {
+
+// What git bisect run takes a status for.
+enum BisectStatus { kGoodCommit = 0, kBadCommit = 1, kUntestable = 125 };
+
+// The build's output is not the benchmark's.
+Expected<bool> build(const std::vector<std::string>& command, std::stop_token stop) {
+  if (command.empty()) return true;
+  SpawnOptions spawn;
+  spawn.argv = command;
+  spawn.descriptors = {{STDIN_FILENO, 0}, {STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
+  auto process = Process::spawn(spawn);
+  if (!process) return tl::unexpected(process.error());
+  auto status = process->wait(stop);
+  return status && exit_code_of(*status) == 0;
+}
+
+Expected<Comparison> measure_and_compare(const Options& options,
+                                         const std::vector<std::string>& command,
+                                         const ResultSet& baseline,
+                                         const std::vector<Variant>& variants, std::stop_token stop,
+                                         std::vector<FieldDifference>& differences) {
+  Progress progress(progress_options(options));
+  progress.expect(variants.size());
+  Recorder recorder(std::nullopt, [](const Error&) {});
+  auto check = [&](const ResultsHeader& header) -> Expected<void> {
+    return check_comparable(baseline.results.header, header, options.gate.vary)
+        .map([&](auto&& found) { differences = std::move(found); });
+  };
+  auto finished = measure_all(options, command, variants, progress, recorder, stop, check);
+  progress.finish();
+  if (!finished) return tl::unexpected(finished.error());
+  return hold_against(baseline,
+                      result_set_of("this commit", recorder.header().value_or(ResultsHeader{}),
+                                    recorder.in_order_of(variants)),
+                      options.gate);
+}
+
+int untestable(const Errors& errors) {
+  refuse(errors);
+  return kUntestable;
+}
+
+}  // namespace
+
+int bisect_command(const Options& options, const std::vector<std::string>& command,
+                   std::stop_token stop) {
+  auto baseline = find_reference(options.gate);
+  auto wanted = selector(options.selection);
+  if (!baseline) return kInterrupted + refuse(baseline.error());  // above 127 the bisection ends
+  if (!wanted) return kInterrupted + refuse(wanted.error());
+  auto built = build(options.rest, stop);
+  if (!built) return kInterrupted + refuse(built.error());
+  if (stop.stop_requested()) return kInterrupted;
+  if (!*built) return untestable({{{}, "this commit does not build", ""}});
+  auto variants = plan(options);
+  if (!variants) return untestable(variants.error());
+  std::vector<FieldDifference> differences;
+  auto comparison = measure_and_compare(options, command, only(**baseline, *wanted), *variants, stop,
+                                        differences);
+  if (stop.stop_requested()) return kInterrupted;
+  if (!comparison) return untestable({comparison.error()});
+  show_comparison(options, *comparison, differences);
+  if (comparison->summary.comparable == 0) return kUntestable;
+  return comparison->verdict == Verdict::kFails ? kBadCommit : kGoodCommit;
+}
+
+}  // namespace instr

@@ -1,0 +1,197 @@
+#include "core/selftest.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "core/commands/commands.h"
+#include "core/compare_text.h"
+#include "core/format.h"
+#include "core/installation.h"
+#include "core/pipeline.h"
+#include "core/private_folder.h"
+#include "core/process.h"
+#include "core/terminal.h"
+
+namespace instr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Runs this program on the planted library, as a user would: each run is a process of its own.
+class Runs {
+ public:
+  Runs(const Options& options, fs::path folder, std::stop_token stop)
+      : folder_(std::move(folder)), stop_(std::move(stop)) {
+    if (options.libtorch) common_.push_back("--libtorch=" + fs::absolute(*options.libtorch).string());
+    if (options.compiler) common_.push_back("--compiler=" + *options.compiler);
+    if (!options.use_cache) common_.emplace_back("--no-cache");
+    common_.push_back("--definitions=" + (find_installation().selftest / "planted.toml").string());
+  }
+
+  fs::path file(const std::string& name) const { return folder_ / (name + ".jsonl"); }
+
+  // The results of a run; `held` by the exact limits against the results `base` where that is not
+  // empty, and then whether the run failed for it.
+  Expected<ResultSet> run(const std::string& name, const std::string& base,
+                          std::vector<std::string> more, SpawnOptions spawn, bool& failed) {
+    std::error_code ignored;
+    spawn.argv = {fs::read_symlink("/proc/self/exe", ignored).string(), "--quiet", "--format=jsonl",
+                  "--output=" + file(name).string()};
+    if (!base.empty()) {
+      spawn.argv.push_back("--baseline=" + file(base).string());
+      spawn.argv.push_back("--limit=" + exact_limits());
+    }
+    spawn.argv.insert(spawn.argv.end(), common_.begin(), common_.end());
+    spawn.argv.insert(spawn.argv.end(), more.begin(), more.end());
+    auto ended = run_command(spawn, stop_);
+    if (!ended) return tl::unexpected(ended.error());
+    failed = ended->exit_code == kRegression;
+    if (ended->exit_code != kGood && !failed) {
+      return fail(fmt::format("the run `{}` ended with status {}: {}", name, ended->exit_code,
+                              ended->errors));
+    }
+    return read_result_set(file(name), name);
+  }
+
+ private:
+  const fs::path folder_;
+  const std::stop_token stop_;
+  std::vector<std::string> common_;
+};
+
+Expected<Comparison> compare_exactly(const ResultSet& before, const ResultSet& after) {
+  CompareOptions options;
+  auto limits = parse_limits(exact_limits());
+  if (!limits) return tl::unexpected(limits.error());
+  options.limits.hard = *limits;
+  return compare(before, after, options);
+}
+
+void print_finding(const Plant& plant, const PlantFinding& finding, bool color) {
+  auto mark = [color](bool good) {
+    return styled(good ? "yes" : "NO ", good ? Style::kGood : Style::kBad, color);
+  };
+  fmt::print("{}  {}  {:>6}  {}    {:>6}  {}         {}\n", pad_right(plant.what, 28),
+             pad_right(finding.key, 54), format_change(finding.change), mark(finding.is_found),
+             format_change(finding.function_change), mark(finding.is_attributed), plant.function);
+  std::fflush(stdout);
+}
+
+struct Tally {
+  std::size_t planted = 0;
+  std::size_t caught = 0;  // found and attributed
+  std::size_t runs = 0;
+  std::size_t alarms = 0;
+};
+
+Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& tally) {
+  bool failed = false;
+  progress.phase("counting the library with nothing planted");
+  auto base = runs.run("base", "", {}, {}, failed);
+  if (!base) return tl::unexpected(base.error());
+  fmt::print("{}\n", styled(fmt::format("{}  {}  {:>6}  {}  {:>6}  {}  {}", pad_right("planted", 28),
+                                        pad_right("benchmark", 54), "change", "found",
+                                        "there", "attributed", "function"),
+                            Style::kHeading, color));
+  for (const Plant& plant : plants()) {
+    progress.phase(fmt::format("planting {}", plant.what));
+    std::string build = (find_installation().selftest / plant.build).string() + ".toml";
+    auto after = runs.run(plant.build, "base", {"--build=" + build}, {}, failed);
+    if (!after) return tl::unexpected(after.error());
+    auto comparison = compare_exactly(*base, *after);
+    if (!comparison) return tl::unexpected(comparison.error());
+    progress.phase("");
+    for (const PlantFinding& finding : judge_plant(plant, *comparison)) {
+      ++tally.planted;
+      if (failed && finding.is_found && finding.is_attributed) ++tally.caught;
+      print_finding(plant, finding, color);
+    }
+  }
+  return {};
+}
+
+// Everything about the process that has nothing to do with the code.
+SpawnOptions perturbed(int number, const fs::path& folder) {
+  SpawnOptions spawn;
+  std::vector<std::string> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  for (int i = 0; i <= number % 7; ++i) {
+    environment.push_back(fmt::format("SELFTEST_{}={}", i, std::string(37 * number + i, 'x')));
+  }
+  spawn.environment = std::move(environment);
+  fs::path directory = folder / std::string(1 + number % 40, 'd');
+  std::error_code ignored;
+  fs::create_directories(directory, ignored);
+  spawn.working_directory = directory;
+  return spawn;
+}
+
+std::vector<std::string> perturbed_options(int number) {
+  std::vector<std::string> options{fmt::format("--jobs={}", 1 + number % 3),
+                                   fmt::format("--churn={}", number * 777 % 20000)};
+  if (number % 2 == 1) options.emplace_back("--reverse");
+  if (number % 5 == 4) options.emplace_back("--exclude=/n=4/");
+  return options;
+}
+
+Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Progress& progress,
+                            Tally& tally) {
+  bool failed = false;
+  std::vector<std::string> common{"--definitions=" + find_installation().definitions.string(),
+                                  "--tag=standard", "--threads=1"};
+  progress.phase("counting the standard set");
+  if (repeats == 0) return {};
+  auto base = runs.run("unchanged", "", common, {}, failed);
+  if (!base) return tl::unexpected(base.error());
+  for (int number = 1; number <= repeats; ++number) {
+    progress.phase(fmt::format("unchanged run {} of {}", number, repeats));
+    std::vector<std::string> more = common;
+    for (std::string& option : perturbed_options(number)) more.push_back(std::move(option));
+    auto after = runs.run("again", "unchanged", more, perturbed(number, folder), failed);
+    if (!after) return tl::unexpected(after.error());
+    std::set<std::string> measured;
+    for (const Measurement& one : after->results.measurements) measured.insert(one.variant.key);
+    auto comparison = compare_exactly(
+        only(*base, [&](const Variant& one) { return measured.contains(one.key); }), *after);
+    if (!comparison) return tl::unexpected(comparison.error());
+    auto alarms = false_alarms(*comparison);
+    ++tally.runs;
+    if (failed || !alarms.empty()) ++tally.alarms;
+    progress.phase("");
+    for (const std::string& key : alarms) fmt::print("unchanged run {}: {} differs\n", number, key);
+  }
+  fmt::print("\n{} unchanged runs of {} benchmarks, each with another environment, folder, order, heap "
+             "and number of jobs\n",
+             repeats, base->results.measurements.size());
+  return {};
+}
+
+}  // namespace
+
+ExitStatus selftest_command(const Options& options, std::stop_token stop) {
+  bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
+  auto folder = PrivateFolder::make();
+  if (!folder) return refuse(folder.error());
+  Runs runs(options, folder->path(), stop);
+  Progress progress(progress_options(options));
+  Tally tally;
+  auto checked = check_plants(runs, progress, color, tally).and_then([&] {
+    return check_alarms(runs, folder->path(), options.repeats, progress, tally);
+  });
+  progress.finish();
+  if (stop.stop_requested()) return kInterrupted;
+  if (!checked) return refuse(checked.error());
+  bool good = tally.planted > 0 && tally.caught == tally.planted && tally.alarms == 0;
+  fmt::print("{}\n", styled(fmt::format("{} of {} slow-downs found and attributed; {} of {} unchanged "
+                                        "runs raised an alarm",
+                                        tally.caught, tally.planted, tally.alarms, tally.runs),
+                            good ? Style::kGood : Style::kBad, color));
+  return good ? kGood : kNotMeasured;
+}
+
+}  // namespace instr

@@ -1,0 +1,206 @@
+// What a team does before each merge: a baseline, a change that makes one function slower, a check
+// that fails and names it, a fix, a check that passes. On real code with the real program.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+constexpr const char* kHeader = R"(#pragma once
+#include <torch/types.h>
+#include <vector>
+namespace quick {
+std::vector<float> squares(const std::vector<float>& numbers);
+torch::Tensor scaled(const torch::Tensor& x);
+}  // namespace quick
+)";
+
+constexpr const char* kSource = R"(#include "quick.h"
+namespace quick {
+std::vector<float> squares(const std::vector<float>& numbers) {
+  std::vector<float> result;
+  result.reserve(numbers.size());
+  for (float number : numbers) result.push_back(number * number);
+  return result;
+}
+torch::Tensor scaled(const torch::Tensor& x) { return x * 2; }
+}  // namespace quick
+)";
+
+constexpr const char* kDefinitions = R"(schema = 1
+global_setup = '#include "quick.h"'
+
+[build]
+include_dirs = ["."]
+sources = ["quick.cpp"]
+
+[[benchmark]]
+label = "squares"
+setup = "std::vector<float> numbers(100, 1.5f);"
+stmt = "auto result = quick::squares(numbers);"
+
+[[benchmark]]
+label = "scaled"
+setup = "auto x = torch::ones({4, 4});"
+stmt = "auto y = quick::scaled(x);"
+)";
+
+std::string replaced(std::string text, const std::string& old, const std::string& with) {
+  text.replace(text.find(old), old.size(), with);
+  return text;
+}
+
+// A team's repository: a small library with its benchmarks.
+class MergeCheck : public testing::Test {
+ protected:
+  void SetUp() override {
+    write(folder_.path() / "quick.h", kHeader);
+    write(folder_.path() / "quick.cpp", kSource);
+    write(folder_.path() / "quick.toml", kDefinitions);
+  }
+
+  // As a user in that folder.
+  CommandResult check(std::vector<std::string> arguments) {
+    SpawnOptions options = command(std::move(arguments));
+    options.working_directory = folder_.path();
+    auto result = run_command(options);
+    if (!result) throw std::runtime_error(to_string(result.error()));
+    return *result;
+  }
+
+  fs::path file(const std::string& name) const { return folder_.path() / name; }
+
+  TemporaryFolder folder_;
+};
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
+  auto saved = check({"--definitions=quick.toml", "--save=main"});
+  ASSERT_EQ(saved.exit_code, 0) << saved.errors;
+  EXPECT_TRUE(fs::exists(file(".instr_bench/baselines/main.jsonl")));
+  auto listed = check({"baseline", "list"});
+  EXPECT_TRUE(has(listed.output, "main  2 benchmarks")) << listed.output;
+
+  write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  auto slower = check({"--definitions=quick.toml", "--baseline=main", "--output=slower.jsonl"});
+  EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
+  EXPECT_TRUE(has(slower.output, "squares/eager/forward/t1/cpu")) << slower.output;
+  EXPECT_TRUE(has(slower.output, "slower, fails")) << slower.output;
+  // Growing takes 1, 2, 4 ... 128 elements: eight allocations where there was one.
+  EXPECT_TRUE(has(slower.output, "+7")) << slower.output;
+  EXPECT_TRUE(has(slower.output, "quick::squares(")) << slower.output;
+  EXPECT_TRUE(has(slower.output, "1 slower, 1 same") || has(slower.output, "1 same, 1 slower"))
+      << slower.output;
+
+  write(file("quick.cpp"), kSource);
+  auto fixed = check({"--definitions=quick.toml", "--baseline=main"});
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
+  EXPECT_TRUE(has(fixed.output, "2 same")) << fixed.output;
+
+  // What was stored says the same, and by itself.
+  auto compared = check({"compare", "main", "slower.jsonl"});
+  EXPECT_EQ(compared.exit_code, 3);
+  EXPECT_EQ(compared.output, slower.output);
+  auto allowed = check({"compare", "main", "slower.jsonl", "--limit=ir=1000%|allocs=+7",
+                        "--limit=alloc_bytes=1000%|peak_bytes=1000%"});
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
+  auto explained = check({"explain", "squares/eager/forward/t1/cpu", "slower.jsonl"});
+  EXPECT_EQ(explained.exit_code, 0);
+  EXPECT_TRUE(has(explained.output, "quick::squares(")) << explained.output;
+}
+
+TEST_F(MergeCheck, NeverPassesByAccident) {
+  auto none = check({"--definitions=quick.toml", "--baseline=main"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_TRUE(has(none.errors, "there is no baseline `main`")) << none.errors;
+  EXPECT_EQ(check({"--definitions=quick.toml", "--save=main"}).exit_code, 0);
+
+  write(file("one.toml"), replaced(kDefinitions, "label = \"squares\"", "label = \"cubes\""));
+  auto gone = check({"--definitions=one.toml", "--baseline=main"});
+  EXPECT_EQ(gone.exit_code, 3) << gone.output;
+  EXPECT_TRUE(has(gone.output, "missing")) << gone.output;
+  auto allowed = check({"--definitions=one.toml", "--baseline=main", "--allow-missing"});
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
+  // What a filter leaves out is not gone.
+  EXPECT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--baseline=main"}).exit_code, 0);
+
+  write(file("quick.cpp"), "this is no C++\n");
+  auto broken = check({"--definitions=quick.toml", "--baseline=main"});
+  EXPECT_EQ(broken.exit_code, 3) << broken.output;
+  EXPECT_TRUE(has(broken.output, "not one benchmark could be compared")) << broken.output;
+}
+
+TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
+  ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code, 0);
+  std::ifstream stream(file("a.jsonl"));
+  std::string text((std::istreambuf_iterator<char>(stream)), {});
+  auto header = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  header["fingerprint"]["compiler"] = "another compiler";
+  write(file("b.jsonl"), header.dump() + text.substr(text.find('\n')));
+  auto refused = check({"compare", "b.jsonl", "a.jsonl"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has(refused.errors, "compiler: another compiler, then ")) << refused.errors;
+  EXPECT_TRUE(has(refused.errors, "--vary=compiler")) << refused.errors;
+  EXPECT_EQ(check({"compare", "b.jsonl", "a.jsonl", "--vary=compiler"}).exit_code, 0);
+  // Before the run, too.
+  auto run = check({"--definitions=quick.toml", "--filter=scaled", "--baseline=b.jsonl"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(has(run.errors, "compiler: another compiler, then ")) << run.errors;
+  EXPECT_EQ(run.output, "");
+}
+
+TEST_F(MergeCheck, TwoBuildsOfALibrarySideBySide) {
+  write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  write(file("base.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"quick.cpp\"]\n");
+  write(file("new.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"slow.cpp\"]\n");
+  auto result = check({"ab", "--build=base.toml", "--build=new.toml", "--definitions=quick.toml",
+                       "--output=both"});
+  EXPECT_EQ(result.exit_code, 3) << result.output << result.errors;
+  EXPECT_TRUE(has(result.output, "quick::squares(")) << result.output;
+  auto again = check({"compare", "both/a.jsonl", "both/b.jsonl"});
+  EXPECT_EQ(again.exit_code, 3);
+  EXPECT_EQ(again.output, result.output);
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(MergeCheck, ShardsMergedAreTheRunWithoutShards) {
+  std::vector<std::string> parts;
+  for (const char* part : {"1", "2", "3"}) {
+    std::string name = "part" + std::string(part) + ".jsonl";
+    ASSERT_EQ(check({"--definitions=quick.toml", "--shard=" + std::string(part) + "/3",
+                     "--output=" + name}).exit_code, 0);
+    parts.push_back(name);
+  }
+  ASSERT_EQ(check({"--definitions=quick.toml", "--output=whole.jsonl"}).exit_code, 0);
+  auto missing = check({"merge", parts[0], parts[1], "--output=merged.jsonl"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_TRUE(has(missing.errors, "missing: shard 3/3")) << missing.errors;
+  auto merged = check({"merge", parts[0], parts[1], parts[2], "--output=merged.jsonl"});
+  EXPECT_EQ(merged.exit_code, 0) << merged.errors;
+  auto compared = check({"compare", "whole.jsonl", "merged.jsonl", "--limit=ir=+0", "--forbid-new"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.output;
+  EXPECT_TRUE(has(compared.output, "2 same")) << compared.output;
+}
+
+TEST_F(MergeCheck, BisectSaysWhatGitUnderstands) {
+  ASSERT_EQ(check({"--definitions=quick.toml", "--save=good"}).exit_code, 0);
+  std::vector<std::string> step{"bisect", "--definitions=quick.toml", "--baseline=good",
+                                "--key=squares/eager/forward/t1/cpu"};
+  auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = step;
+    all.insert(all.end(), more.begin(), more.end());
+    return check(all).exit_code;
+  };
+  EXPECT_EQ(with({"--", "true"}), 0);
+  EXPECT_EQ(with({"--", "false"}), 125);
+  write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  EXPECT_EQ(with({"--", "cp", "slow.cpp", "quick.cpp"}), 1);
+  write(file("quick.cpp"), "this is no C++\n");
+  EXPECT_EQ(with({}), 125);
+  EXPECT_GT(check({"bisect", "--definitions=quick.toml", "--baseline=none", "--key=x"}).exit_code, 127);
+}
+
+}  // namespace
+}  // namespace instr::e2e
