@@ -69,7 +69,8 @@ fs::path baselines_folder() {
   }
   auto top = nearest_with(kFolder);
   if (!top) top = nearest_with(".git");
-  return top.value_or("") / kFolder / "baselines";
+  std::error_code ignored;
+  return top.value_or(fs::current_path(ignored)) / kFolder / "baselines";
 }
 
 Expected<fs::path> baseline_path(const std::string& name) {

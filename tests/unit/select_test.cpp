@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "core/expand.h"
 
 namespace instr {
@@ -96,6 +98,21 @@ TEST(Select, RefusesWhatIsNoPattern) {
 }
 
 TEST(Select, RefusesToSelectFromNothing) { EXPECT_FALSE(select({}, {})); }
+
+TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
+  auto all = selected({});
+  std::map<std::string, int> seen;
+  for (int index = 1; index <= 4; ++index) {
+    for (const std::string& key : selected({.shard = Shard{index, 4}})) {
+      ++seen[key];
+      EXPECT_TRUE(is_in({index, 4}, key));
+    }
+  }
+  EXPECT_EQ(seen.size(), all.size());
+  for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
+  // A key's part depends on nothing else: this is the 64-bit XXH3 of its text.
+  EXPECT_TRUE(is_in({1 + static_cast<int>(0x2D06800538D394C2 % 7), 7}, ""));
+}
 
 }  // namespace
 }  // namespace instr

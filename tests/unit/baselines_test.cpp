@@ -1,0 +1,114 @@
+#include "core/baselines.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "core/private_folder.h"
+#include "core/results.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// In a project of its own, without the caller's settings.
+class Baselines : public testing::Test {
+ protected:
+  void SetUp() override {
+    unsetenv("INSTR_BENCH_BASELINES");
+    old_ = fs::current_path();
+    project_ = folder_.path() / "project";
+    fs::create_directories(project_ / "sub" / "deeper");
+    fs::current_path(project_);
+  }
+  void TearDown() override { fs::current_path(old_); }
+
+  void keep(const fs::path& file, const std::string& text, const std::string& functions) {
+    std::ofstream(file) << text;
+    if (!functions.empty()) std::ofstream(functions_path(file)) << functions;
+  }
+
+  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  fs::path project_;
+  fs::path old_;
+};
+
+TEST_F(Baselines, AreInTheNearestProject) {
+  EXPECT_EQ(baselines_folder(), fs::canonical(project_) / ".instr_bench/baselines");
+  fs::create_directories(project_ / ".git");
+  fs::current_path(project_ / "sub/deeper");
+  EXPECT_EQ(baselines_folder(), fs::canonical(project_) / ".instr_bench/baselines");
+  fs::create_directories(project_ / "sub/.instr_bench");
+  EXPECT_EQ(baselines_folder(), fs::canonical(project_) / "sub/.instr_bench/baselines");
+  setenv("INSTR_BENCH_BASELINES", "/elsewhere", 1);
+  EXPECT_EQ(baselines_folder(), "/elsewhere");
+  unsetenv("INSTR_BENCH_BASELINES");
+}
+
+TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
+  EXPECT_TRUE(baseline_names().empty());
+  auto partial = start_baseline("main");
+  ASSERT_TRUE(partial);
+  keep(*partial, "one", "functions");
+  EXPECT_TRUE(baseline_names().empty());  // not yet whole
+  EXPECT_FALSE(find_baseline("main"));
+  auto made = finish_baseline("main", *partial);
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(fs::exists(*partial));
+  EXPECT_EQ(content(*made), "one");
+  EXPECT_EQ(content(functions_path(*made)), "functions");
+  EXPECT_EQ(baseline_names(), std::vector<std::string>{"main"});
+  EXPECT_EQ(find_baseline("main"), *made);
+  ASSERT_TRUE(remove_baseline("main"));
+  EXPECT_TRUE(baseline_names().empty());
+  EXPECT_FALSE(fs::exists(functions_path(*made)));
+  EXPECT_FALSE(remove_baseline("main"));
+}
+
+TEST_F(Baselines, OfAnotherFileAreACopyWithItsFunctionsAlone) {
+  keep("old.jsonl", "old", "old functions");
+  ASSERT_TRUE(start_baseline("main"));
+  ASSERT_TRUE(finish_baseline("main", "old.jsonl"));
+  EXPECT_TRUE(fs::exists("old.jsonl"));
+  keep("new.jsonl", "new", "");
+  auto made = finish_baseline("main", "new.jsonl");
+  ASSERT_TRUE(made);
+  EXPECT_EQ(content(*made), "new");
+  EXPECT_FALSE(fs::exists(functions_path(*made)));  // not those of other results
+}
+
+TEST_F(Baselines, NamesAreNoPaths) {
+  for (const char* name : {"", "a/b", "../x", ".hidden", "-x", "a b", "a\nb"}) {
+    EXPECT_FALSE(baseline_path(name)) << name;
+    EXPECT_FALSE(remove_baseline(name)) << name;
+  }
+  EXPECT_TRUE(baseline_path("main-2.1_x"));
+}
+
+TEST_F(Baselines, AFileIsOneToo) {
+  keep("r.jsonl", "x", "");
+  EXPECT_EQ(find_baseline("r.jsonl"), "r.jsonl");
+  EXPECT_EQ(find_baseline("./r.jsonl"), "./r.jsonl");
+}
+
+TEST_F(Baselines, AWrongNameNamesTheNearOne) {
+  ASSERT_TRUE(start_baseline("main"));
+  keep("r.jsonl", "x", "");
+  ASSERT_TRUE(finish_baseline("main", "r.jsonl"));
+  auto found = find_baseline("mian");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(to_string(found.error()),
+            "there is no baseline `mian`, and no such file: make one with --save=mian; did you mean "
+            "`main`?");
+}
+
+}  // namespace
+}  // namespace instr

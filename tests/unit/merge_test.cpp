@@ -1,0 +1,81 @@
+#include "core/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/compare_testing.h"
+
+namespace instr {
+namespace {
+
+using testing::counted;
+
+ResultSet part(const std::string& name, std::optional<Shard> shard,
+               std::vector<Measurement> measurements, const std::string& compiler = "clang 14") {
+  std::map<std::string, std::vector<FunctionCost>> functions;
+  for (const Measurement& one : measurements) {
+    functions[one.variant.key] = {{"in " + name, "lib.so", 1}};
+  }
+  ResultSet set = testing::results(name, std::move(measurements));
+  set.results.header.shard = shard;
+  if (!set.results.measurements.empty()) {
+    set.results.header.fingerprint.entries = {{"compiler", compiler}};
+  }
+  set.functions = functions_from(std::move(functions));
+  return set;
+}
+
+std::string error_of(std::vector<ResultSet> parts) {
+  auto merged = merge(std::move(parts), {});
+  return merged ? "no error" : to_string(merged.error());
+}
+
+TEST(Merge, HoldsTheMeasurementsOfAllWithTheirFunctions) {
+  auto merged = merge({part("a", Shard{1, 3}, {counted("x", 1)}), part("b", Shard{2, 3}, {}),
+                       part("c", Shard{3, 3}, {counted("y", 2), counted("z", 3)})},
+                      {});
+  ASSERT_TRUE(merged) << to_string(merged.error());
+  std::vector<std::string> keys;
+  for (const Measurement& one : merged->results.measurements) keys.push_back(one.variant.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"x", "y", "z"}));
+  EXPECT_FALSE(merged->results.header.shard);
+  EXPECT_EQ(merged->results.header.fingerprint.get("compiler"), "clang 14");
+  ASSERT_NE(merged->functions("z"), nullptr);
+  EXPECT_EQ(merged->functions("z")->front().function, "in c");
+  EXPECT_EQ(merged->functions("nowhere"), nullptr);
+}
+
+TEST(Merge, AnEmptyFirstShardDoesNotHideWhatTheOthersWereMeasuredWith) {
+  auto merged = merge({part("a", Shard{1, 2}, {}), part("b", Shard{2, 2}, {counted("y", 2)})}, {});
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->results.header.fingerprint.get("compiler"), "clang 14");
+}
+
+TEST(Merge, RefusesWhatIsNotTheWholeOfOneRun) {
+  EXPECT_NE(error_of({part("a", Shard{1, 3}, {}), part("c", Shard{3, 3}, {})})
+                .find("missing: shard 2/3"),
+            std::string::npos);
+  EXPECT_NE(error_of({part("a", Shard{1, 2}, {}), part("b", Shard{1, 2}, {})})
+                .find("a and b are both shard 1/2"),
+            std::string::npos);
+  EXPECT_NE(error_of({part("a", Shard{1, 2}, {}), part("b", Shard{2, 3}, {})})
+                .find("b is one of 3 shards, a one of 2"),
+            std::string::npos);
+  EXPECT_NE(error_of({part("a", {}, {counted("x", 1)}), part("b", {}, {counted("x", 1)})})
+                .find("a and b both have `x`"),
+            std::string::npos);
+  EXPECT_NE(error_of({part("a", {}, {counted("x", 1)}), part("b", {}, {counted("y", 1)}, "g++")})
+                .find("compiler: clang 14, then g++"),
+            std::string::npos);
+  ResultSet torn = part("a", {}, {counted("x", 1)});
+  torn.results.torn = true;
+  EXPECT_NE(error_of({torn}).find("a: the last line is incomplete"), std::string::npos);
+}
+
+TEST(Merge, AMissingShardCanBeAllowed) {
+  GateOptions gate;
+  gate.allow_missing_shards = true;
+  EXPECT_TRUE(merge({part("a", Shard{1, 3}, {counted("x", 1)})}, gate));
+}
+
+}  // namespace
+}  // namespace instr

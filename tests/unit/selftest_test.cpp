@@ -1,0 +1,73 @@
+#include "core/selftest.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/compare_testing.h"
+
+namespace instr {
+namespace {
+
+constexpr const char* kForward = "p/eager/forward/t1/cpu";
+constexpr const char* kBackward = "p/eager/forward_backward/t1/cpu";
+
+const Plant kTen{"ten", "10 instructions", "planted::step", 10};
+
+// A run in which that much is planted, and one in which that much is in the function.
+std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, double planted,
+                                double in_function, double allocs = 0) {
+  auto with = [](ResultSet set, double step) {
+    std::map<std::string, std::vector<FunctionCost>> functions;
+    for (const Measurement& one : set.results.measurements) {
+      functions[one.variant.key] = {{"planted::step()", "libuser.so", step},
+                                    {"other()", "libuser.so", 1000}};
+    }
+    set.functions = functions_from(std::move(functions));
+    return set;
+  };
+  ResultSet base = testing::before({testing::counted(key, {{"ir", 5000.0}, {"allocs", 2.0},
+                                                           {"alloc_bytes", 64.0}})});
+  ResultSet after = testing::after({testing::counted(key, {{"ir", 5000.0 + planted},
+                                                           {"allocs", 2.0 + allocs},
+                                                           {"alloc_bytes", 64.0 + 64 * allocs}})});
+  CompareOptions exact;
+  exact.limits.hard = *parse_limits(exact_limits());
+  auto comparison = compare(with(base, 4), with(after, 4 + in_function), exact);
+  EXPECT_TRUE(comparison);
+  return judge_plant(plant, *comparison);
+}
+
+TEST(Selftest, WhatWasPlantedIsFoundWhereItWasPlanted) {
+  auto findings = judge(kTen, kForward, 10, 10);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_TRUE(findings[0].is_found);
+  EXPECT_TRUE(findings[0].is_attributed);
+  // The backward pass does it once more.
+  EXPECT_TRUE(judge(kTen, kBackward, 20, 20)[0].is_found);
+}
+
+TEST(Selftest, AnotherAmountIsNotWhatWasPlanted) {
+  EXPECT_FALSE(judge(kTen, kForward, 11, 11)[0].is_found);
+  EXPECT_FALSE(judge(kTen, kBackward, 10, 10)[0].is_found);
+  EXPECT_FALSE(judge(kTen, kForward, 0, 0)[0].is_found);
+  EXPECT_FALSE(judge(kTen, kForward, 10, 10, 1)[0].is_found);  // an allocation that nobody planted
+}
+
+TEST(Selftest, AnotherFunctionIsNotWhereItWasPlanted) {
+  EXPECT_FALSE(judge(kTen, kForward, 10, 0)[0].is_attributed);
+  EXPECT_FALSE(judge(kTen, kForward, 10, 9)[0].is_attributed);
+}
+
+TEST(Selftest, EveryDifferenceOfUnchangedRunsIsAFalseAlarm) {
+  auto comparison = compare(
+      testing::before({testing::counted("a", 10), testing::counted("b", 10),
+                       testing::counted("c", 10), testing::skipped("d")}),
+      testing::after({testing::counted("a", 10), testing::counted("b", 9), testing::failed("c"),
+                      testing::skipped("d")}));
+  ASSERT_TRUE(comparison);
+  auto alarms = false_alarms(*comparison);
+  std::sort(alarms.begin(), alarms.end());
+  EXPECT_EQ(alarms, (std::vector<std::string>{"b", "c"}));
+}
+
+}  // namespace
+}  // namespace instr
