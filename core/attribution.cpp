@@ -33,9 +33,14 @@ class Rounding {
 
 using Id = std::size_t;
 
+struct Side {
+  double ir = 0;
+  double calls = 0;
+};
+
 struct Cost {
-  std::optional<double> before;
-  std::optional<double> after;
+  std::optional<Side> before;
+  std::optional<Side> after;
   std::optional<Id> name_before;  // where it is not that of `after`
 };
 
@@ -62,7 +67,9 @@ struct RawNameHash {
   }
 };
 
-double change_of(const Cost& cost) { return cost.after.value_or(0) - cost.before.value_or(0); }
+double change_of(const Cost& cost) {
+  return cost.after.value_or(Side{}).ir - cost.before.value_or(Side{}).ir;
+}
 
 // Functions of one side alone whose names have something in common.
 struct Unmatched {
@@ -156,9 +163,13 @@ FunctionChange function_change(const CodeName& name, const CodeName& name_before
   if (!cost.after) change.state = FunctionState::kGone;
   change.has_symbol = name.has_symbol;
   change.same_name = name_before.function == name.function;
-  change.before = cost.before.value_or(0);
-  change.after = cost.after.value_or(0);
-  change.change = change_of(cost);
+  const Side before = cost.before.value_or(Side{});
+  const Side after = cost.after.value_or(Side{});
+  change.before = before.ir;
+  change.after = after.ir;
+  change.change = after.ir - before.ir;
+  change.calls_before = before.calls;
+  change.calls_after = after.calls;
   return change;
 }
 
@@ -177,10 +188,12 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
   Rounding rounding(magnitude);
   result.difference = result.unexplained = rounding(difference);
   Costs costs;
-  auto add = [&](const std::vector<FunctionCost>& functions, std::optional<double> Cost::*side) {
+  auto add = [&](const std::vector<FunctionCost>& functions, std::optional<Side> Cost::*side) {
     for (const FunctionCost& function : functions) {
-      std::optional<double>& sum = costs[names_->of(function)].*side;
-      sum = sum.value_or(0) + rounding(function.ir);
+      std::optional<Side>& sum = costs[names_->of(function)].*side;
+      if (!sum) sum.emplace();
+      sum->ir += rounding(function.ir);
+      sum->calls += function.calls;
     }
   };
   add(before, &Cost::before);

@@ -1,5 +1,5 @@
 // Which functions a change of a count is in: the self costs of two profiles of one variant, side by
-// side. All figures are instructions for each iteration.
+// side. All figures are instructions for each iteration, or calls for each.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,8 @@ struct FunctionChange {
   double before = 0;
   double after = 0;
   double change = 0;  // after - before
+  double calls_before = 0;
+  double calls_after = 0;
 };
 
 // The parts, the rest of the functions, and what is in no function: together exactly `difference`,

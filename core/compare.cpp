@@ -29,16 +29,33 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
   return {};
 }
 
-void attribute_row(ComparedRow& row, const ResultSet& before, const ResultSet& after,
-                   Attributor& attributor) {
-  const MetricChange* ir = row.metric("ir");
-  auto change = ir == nullptr ? std::nullopt : ir->change();
-  if (!change || *change == 0 || !before.functions || !after.functions) return;
-  const auto* functions_before = before.functions(row.key);
-  const auto* functions_after = after.functions(row.key);
-  if (functions_before == nullptr || functions_after == nullptr) return;
-  if (functions_before->empty() || functions_after->empty()) return;
-  row.attribution = attributor.attribute(*functions_before, *functions_after, *change);
+Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
+                         Attributor& attributor) {
+  auto functions_before = before.functions(row.key);
+  if (!functions_before) return tl::unexpected(functions_before.error());
+  auto functions_after = after.functions(row.key);
+  if (!functions_after) return tl::unexpected(functions_after.error());
+  if (functions_before->empty() || functions_after->empty()) return {};
+  row.attribution = attributor.attribute(*functions_before, *functions_after, row.ir_change());
+  return {};
+}
+
+Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
+                              const ResultSet& after, const CompareOptions& options) {
+  if (!before.functions || !after.functions) return {};
+  Attributor attributor(options.attribution);
+  std::size_t attributed = 0;
+  for (ComparedRow& row : comparison.rows) {
+    if (row.ir_change() == 0) continue;
+    if (attributed == options.most_attributions) {
+      ++comparison.not_attributed;
+      continue;
+    }
+    auto done = attribute(row, before, after, attributor);
+    if (!done) return done;
+    if (row.attribution) ++attributed;
+  }
+  return {};
 }
 
 // Of rows with one verdict, which to show first.
@@ -69,15 +86,10 @@ double impact(const ComparedRow& row) {
   return greatest;
 }
 
-double absolute_impact(const ComparedRow& row) {
-  const MetricChange* ir = row.metric("ir");
-  return ir == nullptr ? 0 : std::fabs(ir->change().value_or(0));
-}
-
 void sort_rows(std::vector<ComparedRow>& rows) {
   auto weight = [](const ComparedRow& row) {
     return std::make_tuple(-static_cast<int>(row.verdict), rank(row.state), -impact(row),
-                           -absolute_impact(row), std::cref(row.key));
+                           -std::fabs(row.ir_change()), std::cref(row.key));
   };
   std::sort(rows.begin(), rows.end(), [&weight](const auto& left, const auto& right) {
     return weight(left) < weight(right);
@@ -127,9 +139,9 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
   // Shared, so that a copy of the result set copies no functions.
   auto shared = std::make_shared<const decltype(functions)>(std::move(functions));
-  return [shared](const std::string& key) -> const std::vector<FunctionCost>* {
+  return [shared](const std::string& key) {
     auto found = shared->find(key);
-    return found == shared->end() ? nullptr : &found->second;
+    return found == shared->end() ? std::vector<FunctionCost>{} : found->second;
   };
 }
 
@@ -188,6 +200,11 @@ const MetricChange* ComparedRow::metric(const std::string& name) const {
   return nullptr;
 }
 
+double ComparedRow::ir_change() const {
+  const MetricChange* ir = metric("ir");
+  return ir == nullptr ? 0 : ir->change().value_or(0);
+}
+
 std::size_t ComparisonSummary::count(RowState state) const {
   auto found = rows.find(state);
   return found == rows.end() ? 0 : found->second;
@@ -210,15 +227,15 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
-  Attributor attributor(options.attribution);
   for (const auto& [key, pair] : pairs) {
     auto row = compare_row(key, pair, options);
     if (!row) return tl::unexpected(row.error());
-    attribute_row(*row, before, after, attributor);
     comparison.verdict = std::max(comparison.verdict, row->verdict);
     comparison.rows.push_back(std::move(*row));
   }
   sort_rows(comparison.rows);
+  auto attributed = attribute_rows(comparison, before, after, options);
+  if (!attributed) return tl::unexpected(attributed.error());
   comparison.summary = summarize(comparison.rows);
   add_problems(comparison, before, after, options);
   return comparison;

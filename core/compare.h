@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,15 +11,13 @@
 
 #include "core/attribution.h"
 #include "core/error.h"
+#include "core/functions_file.h"
 #include "core/limit.h"
 #include "core/results.h"
 
 namespace instr {
 
-// The functions with their self cost of a key; null where there are none. Asked for changed rows
-// alone, in the order of their keys; what it points at must last until it is asked again.
-using FunctionsOf = std::function<const std::vector<FunctionCost>*(const std::string& key)>;
-
+// Of a result set that is in memory.
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
 
 struct ResultSet {
@@ -55,6 +52,7 @@ struct CompareOptions {
   bool allow_not_comparable = false;  // else a metric with a hard limit that is lost fails
   bool allow_nothing = false;         // else a comparison without one comparable row fails
   AttributionOptions attribution;
+  std::size_t most_attributions = 50;  // rows whose change is attributed, what matters most first
 };
 
 // What became of a key. Slower and faster go by instructions or, where these are equal, by the
@@ -102,10 +100,15 @@ struct ComparedRow {
   // In the order of limit_metrics(), then of their names; of one side alone for new and missing
   // ones.
   std::vector<MetricChange> metrics;
-  std::optional<Attribution> attribution;  // of "ir", where it changed and functions are known
+  // Of "ir", where it changed and the functions of both sides are known, for the rows that matter
+  // most.
+  std::optional<Attribution> attribution;
 
   // The metric of that name; null where there is none.
   const MetricChange* metric(const std::string& name) const;
+
+  // Of "ir": after - before; 0 where a side has none.
+  double ir_change() const;
 };
 
 struct ComparisonSummary {
@@ -127,12 +130,14 @@ struct Comparison {
   std::vector<ComparedRow> rows;  // what matters most first
   ComparisonSummary summary;
   Verdict verdict = Verdict::kPasses;  // the worst of the rows and the problems
+  std::size_t not_attributed = 0;  // changed rows beyond CompareOptions::most_attributions
   // What is wrong with the comparison as a whole: nothing to compare, a file that was cut off.
   std::vector<std::string> problems;
 };
 
-// An error where a file has two measurements of one key, or a limit that a result carries cannot be
-// parsed.
+// An error where a file has two measurements of one key, a limit that a result carries cannot be
+// parsed, or functions that are wanted cannot be read. Functions are asked for where they are wanted
+// alone.
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
                              const CompareOptions& options = {});
 

@@ -110,13 +110,14 @@ std::string reason_piece(const ComparedRow& row) {
 }
 
 std::string attribution_piece(const ComparedRow& row) {
-  std::string out = fmt::format("\n{}: {} instructions\n\n| change | function | library |\n"
-                                "|---:|:---|:---|\n",
+  std::string out = fmt::format("\n{}: {} instructions\n\n| change | function | library | calls |\n"
+                                "|---:|:---|:---|---:|\n",
                                 code(printable(row.key), kKeyWidth),
                                 format_change(row.attribution->difference));
   for (const AttributionLine& line : attribution_lines(*row.attribution, kFunctionWidth)) {
-    out += fmt::format("| {} | {} | {} |\n", line.change, code(line.function, kFunctionWidth + 20),
-                       literal(shorten_middle(line.object, kKeyWidth)));
+    out += fmt::format("| {} | {} | {} | {} |\n", line.change,
+                       code(line.function, kFunctionWidth + 20),
+                       literal(shorten_middle(line.object, kKeyWidth)), literal(line.calls));
   }
   return out;
 }
@@ -132,6 +133,7 @@ struct Pieces {
 
 Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& options) {
   Pieces pieces;
+  pieces.attributions_left_out = comparison.not_attributed;
   for (const ComparedRow& row : comparison.rows) {
     bool attention = needs_attention(row);
     if (attention) pieces.attention.push_back(table_piece(row));

@@ -135,29 +135,53 @@ std::string narrow_table(const std::vector<Shown>& rows, std::size_t width, bool
   return out;
 }
 
-// "+80  at::native::dot  libtorch_cpu.so", the changes aligned.
-std::string functions_text(const Attribution& attribution, std::size_t width) {
+// Columns that the parts of an attribution take.
+struct PartColumns {
+  std::size_t change = 0;
+  std::size_t function = 0;  // at most
+  std::size_t object = 0;
+  std::size_t calls = 0;  // 0: they are not shown
+};
+
+std::string calls_cell(const AttributionLine& line) {
+  return line.calls.empty() ? "" : "calls " + line.calls;
+}
+
+PartColumns part_columns(const Attribution& attribution, std::size_t width) {
   constexpr std::size_t kFree = 1000;  // of an unlimited width: names are still readable
-  std::size_t objects = 0;
-  std::size_t changes = 0;
+  PartColumns columns;
   for (const AttributionLine& line : attribution_lines(attribution, kFree)) {
-    objects = std::max(objects, display_width(line.object));
-    changes = std::max(changes, display_width(line.change));
+    columns.change = std::max(columns.change, display_width(line.change));
+    columns.object = std::max(columns.object, display_width(line.object));
+    columns.calls = std::max(columns.calls, display_width(calls_cell(line)));
   }
-  objects = std::min(objects, width == 0 ? objects : width / 4);
-  std::size_t taken = kIndent + changes + kGap + (objects == 0 ? 0 : kGap + objects);
-  std::size_t room = width == 0 ? kFree : width > taken ? width - taken : 1;
-  std::vector<AttributionLine> lines = attribution_lines(attribution, room);
+  columns.function = kFree;
+  if (width == 0) return columns;
+  columns.object = std::min(columns.object, width / 4);
+  auto with_gap = [](std::size_t column) { return column == 0 ? 0 : kGap + column; };
+  std::size_t taken = kIndent + columns.change + kGap + with_gap(columns.object);
+  if (taken + with_gap(columns.calls) + kLeastName > width) columns.calls = 0;
+  taken += with_gap(columns.calls);
+  columns.function = width > taken ? width - taken : 1;
+  return columns;
+}
+
+// "+80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
+std::string functions_text(const Attribution& attribution, std::size_t width) {
+  const PartColumns columns = part_columns(attribution, width);
+  std::vector<AttributionLine> lines = attribution_lines(attribution, columns.function);
   std::size_t functions = 0;
   for (AttributionLine& line : lines) {
-    line.function = shorten_end(line.function, room);
+    line.function = shorten_end(line.function, columns.function);
     functions = std::max(functions, display_width(line.function));
   }
+  const std::string gap(kGap, ' ');
   std::string out;
   for (const AttributionLine& line : lines) {
-    std::string text = std::string(kIndent, ' ') + pad_left(line.change, changes) +
-                       std::string(kGap, ' ') + pad_right(line.function, functions) +
-                       std::string(kGap, ' ') + shorten_middle(line.object, objects);
+    std::string text = std::string(kIndent, ' ') + pad_left(line.change, columns.change) + gap +
+                       pad_right(line.function, functions) + gap +
+                       pad_right(shorten_middle(line.object, columns.object), columns.object);
+    if (columns.calls > 0) text += gap + calls_cell(line);
     text.resize(text.find_last_not_of(' ') + 1);
     out += text + "\n";
   }
@@ -168,7 +192,7 @@ std::string attributions_text(const Comparison& comparison, const CompareTableOp
                               std::size_t width) {
   std::string out;
   std::size_t shown = 0;
-  std::size_t left_out = 0;
+  std::size_t left_out = comparison.not_attributed;
   for (const ComparedRow& row : comparison.rows) {
     if (!row.attribution) continue;
     if (shown == options.most_attributions) {

@@ -96,6 +96,12 @@ std::string object_text(const FunctionChange& part) {
   return part.object_before.empty() ? text : text + ", was " + printable(part.object_before);
 }
 
+std::string calls_text(const FunctionChange& part) {
+  std::string before = format_count(rounded(part.calls_before, 1));
+  std::string after = format_count(rounded(part.calls_after, 1));
+  return before == after ? "" : before + " -> " + after;
+}
+
 std::vector<std::string> short_names(const Attribution& attribution, std::size_t width) {
   constexpr std::size_t kMark = 19;  // columns of the longest mark behind a name
   std::vector<std::string> names;
@@ -161,12 +167,12 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
     }
     left -= change;
     changes.push_back(change);
-    lines.push_back({"", function_text(part, names[i]), object_text(part)});
+    lines.push_back({"", function_text(part, names[i]), object_text(part), calls_text(part)});
   }
   // Nothing is said of others where rounding alone made them so.
   if (attribution.others > 0 || (others > 0 && rounded(left, decimals) != 0)) {
     changes.push_back(left);
-    lines.push_back({"", count_of(others, "other function", "other functions"), ""});
+    lines.push_back({"", count_of(others, "other function", "other functions"), "", ""});
   } else if (!changes.empty() && unexplained == 0) {
     // What rounding leaves over goes where it is noticed least.
     changes.front() += left;
@@ -175,7 +181,7 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
   }
   if (unexplained != 0) {
     changes.push_back(unexplained);
-    lines.push_back({"", "in no function of the profiles", ""});
+    lines.push_back({"", "in no function of the profiles", "", ""});
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     lines[i].change = signed_text(rounded(changes[i], decimals), decimals);

@@ -41,6 +41,7 @@ struct AttributionLine {
   std::string change;
   std::string function;  // short and printable, with "(new)" or "(gone)"; or a name for the rest
   std::string object;    // printable; "" where there is none
+  std::string calls;     // "12 -> 13"; "" where they did not move
 };
 
 // Functions take at most `width` columns (0: no limit).

@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name) {
   auto results = read_results(file);
   if (!results) return tl::unexpected(results.error());
-  auto functions = read_functions(file);
+  auto functions = open_functions(file);
   if (!functions) return tl::unexpected(functions.error());
-  return ResultSet{std::move(name), std::move(*results), functions_from(std::move(*functions))};
+  return ResultSet{std::move(name), std::move(*results), std::move(*functions)};
 }
 
 ResultSet result_set_of(std::string name, ResultsHeader header,

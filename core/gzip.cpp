@@ -55,35 +55,31 @@ Expected<std::string> gzip_member(std::string_view text) {
   return out;
 }
 
-Expected<std::string> gunzip(std::string_view bytes, std::size_t limit) {
+Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin, std::size_t most) {
   Inflater inflater;
   if (!inflater.ready) return fail("zlib could not be started");
   z_stream& stream = inflater.stream;
-  std::string text;
-  std::array<char, 65536> buffer{};
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    uInt offered = piece(bytes.size() - at);
-    stream.next_in = bytes_of(bytes.data() + at);
+  GzipMember member{"", false, begin};
+  std::array<char, 65536> buffer;
+  for (bool goes_on = true; goes_on;) {
+    uInt offered = piece(bytes.size() - member.end);
+    stream.next_in = bytes_of(bytes.data() + member.end);
     stream.avail_in = offered;
     stream.next_out = bytes_of(buffer.data());
     stream.avail_out = static_cast<uInt>(buffer.size());
     int status = inflate(&stream, Z_NO_FLUSH);
     if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
-      return fail("the gzip data is damaged at byte " + std::to_string(at));
+      return fail("the gzip data is damaged at byte " + std::to_string(member.end));
     }
-    std::size_t written = buffer.size() - stream.avail_out;
     std::size_t used = offered - stream.avail_in;
-    at += used;
-    text.append(buffer.data(), written);
-    if (text.size() > limit) return fail("the gzip data holds more than is sensible");
-    if (status == Z_STREAM_END) {
-      inflateReset(&stream);
-    } else if (used == 0 && written == 0) {
-      break;
-    }
+    std::size_t written = buffer.size() - stream.avail_out;
+    member.end += used;
+    member.text.append(buffer.data(), written);
+    if (member.text.size() > most) return fail("the gzip data holds more than is sensible");
+    member.is_whole = status == Z_STREAM_END;
+    goes_on = !member.is_whole && used + written > 0;
   }
-  return text;
+  return member;
 }
 
 }  // namespace instr

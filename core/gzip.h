@@ -12,8 +12,15 @@ namespace instr {
 // One gzip member that holds `text`.
 Expected<std::string> gzip_member(std::string_view text);
 
-// The text of all members up to the first that is cut off, of which it gives what there is. An error
-// where the bytes are not gzip, or damaged, or hold more than `limit` bytes of text.
-Expected<std::string> gunzip(std::string_view bytes, std::size_t limit = std::size_t{4} << 30);
+struct GzipMember {
+  std::string text;  // what there is of it, where it is cut off
+  bool is_whole = true;
+  std::size_t end = 0;  // where the next one begins
+};
+
+// The member that begins at byte `begin` of `bytes`. An error where that is not gzip, or damaged, or
+// holds more than `most` bytes of text.
+Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin,
+                                   std::size_t most = std::size_t{1} << 30);
 
 }  // namespace instr

@@ -54,12 +54,14 @@ struct NetCost {
 };
 
 // The measured loop is in the snippet's own function: with it taken off, the parts add up to `net`.
+// The one call of that function is no iteration's.
 void take_off_loop(std::vector<FunctionCost>& functions, double net) {
   double sum = 0;
   for (const auto& function : functions) sum += function.ir;
   for (auto& function : functions) {
     if (function.function.rfind("instr_snippet_", 0) != 0) continue;
     function.ir -= sum - net;
+    function.calls = 0;
     return;
   }
 }
@@ -96,15 +98,22 @@ std::uint64_t ir_of(const Profile& profile) {
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations) {
   auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
   if (event == std::ssize(profile.events) || iterations == 0) return {};
-  std::map<std::pair<std::string, std::string>, std::uint64_t> totals;
+  struct Totals {
+    std::uint64_t self = 0;
+    std::uint64_t calls = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Totals> totals;
   for (const auto& function : profile.functions) {
     auto object = std::filesystem::path(function.object).filename().string();
-    totals[{function.function, object}] += function.self[static_cast<std::size_t>(event)];
+    Totals& sum = totals[{function.function, object}];
+    sum.self += function.self[static_cast<std::size_t>(event)];
+    sum.calls += function.calls;
   }
   std::vector<FunctionCost> costs;
-  for (const auto& [name, total] : totals) {
-    if (total == 0) continue;
-    costs.push_back({name.first, name.second, for_each_iteration(total, 0, iterations)});
+  for (const auto& [name, sum] : totals) {
+    if (sum.self == 0) continue;
+    costs.push_back({name.first, name.second, for_each_iteration(sum.self, 0, iterations),
+                     for_each_iteration(sum.calls, 0, iterations)});
   }
   std::stable_sort(costs.begin(), costs.end(),
                    [](const auto& left, const auto& right) { return left.ir > right.ir; });

@@ -25,8 +25,8 @@ std::optional<Failure> failure_of_status(int wait_status);
 // Instructions of all functions of a profile together.
 std::uint64_t ir_of(const Profile& profile);
 
-// Self costs in instructions for each iteration, one for each (function, object's file name), highest
-// first; functions that cost nothing are left out.
+// Self costs and calls for each iteration, one for each (function, object's file name), greatest cost
+// first; functions that cost nothing themselves are left out.
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);
 
 // The file name under which --keep-profiles keeps a variant's profile: the key where it can be one,

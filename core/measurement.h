@@ -35,11 +35,14 @@ struct Failure {
   std::string message;
 };
 
-// Self cost of one function, in instructions for each iteration of the statement.
+// What one function costs itself and how often it is called, for each iteration of the statement.
 struct FunctionCost {
   std::string function;
   std::string object;  // file name of the shared object, without its folder
-  double ir = 0;
+  double ir = 0;       // instructions, without those of what it calls
+  double calls = 0;
+
+  bool operator==(const FunctionCost&) const = default;
 };
 
 struct Counted {

@@ -88,9 +88,10 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
   }
   whole.results.header.shard.reset();
   whole.functions = [parts = std::move(parts), part_of = std::move(part_of)](
-                        const std::string& key) -> const std::vector<FunctionCost>* {
+                        const std::string& key) -> Expected<std::vector<FunctionCost>> {
     auto found = part_of.find(key);
-    return found == part_of.end() ? nullptr : parts[found->second].functions(key);
+    if (found == part_of.end()) return std::vector<FunctionCost>{};
+    return parts[found->second].functions(key);
   };
   return whole;
 }

@@ -159,23 +159,33 @@ class Parser {
 
   // fl=, fi=, fe=, cfi=, cfl=, jump= and so on do not matter here: costs go by function and object.
   Problem take_specification(std::string_view key, std::string_view value) {
-    if (key == "calls") {
-      inclusive_next_ = true;
-    } else if (key == "fn") {
-      auto index = functions_.resolve(value);
-      if (!index) return "a function number that was never given a name";
-      function_ = *index;
-      current_ = nullptr;
-    } else if (key == "ob") {
-      auto index = objects_.resolve(value);
-      if (!index) return "an object number that was never given a name";
-      object_ = *index;
-      current_ = nullptr;
-    } else if (key == "cfn") {
-      if (!functions_.resolve(value)) return "a function number that was never given a name";
-    } else if (key == "cob") {
-      if (!objects_.resolve(value)) return "an object number that was never given a name";
+    if (key == "calls") return take_calls(value);
+    bool is_function = key == "fn" || key == "cfn";
+    if (!is_function && key != "ob" && key != "cob") return std::nullopt;
+    auto index = (is_function ? functions_ : objects_).resolve(value);
+    if (!index) {
+      return is_function ? "a function number that was never given a name"
+                         : "an object number that was never given a name";
     }
+    if (key == "cfn") callee_ = index;
+    if (key == "cob") callee_object_ = index;
+    if (key == "fn") function_ = index;
+    if (key == "ob") object_ = *index;
+    if (key == "fn" || key == "ob") current_.reset();
+    return std::nullopt;
+  }
+
+  // "60 +3": how often, and where the callee begins. It is the caller's object unless `cob` said
+  // otherwise.
+  Problem take_calls(std::string_view value) {
+    if (profile_.events.empty()) return "calls before events";
+    auto count = number(next_word(value));
+    if (!count) return "a bad number of calls";
+    if (!callee_) return "calls of no function";
+    profile_.functions[slot(*callee_, callee_object_.value_or(object_))].calls += *count;
+    callee_.reset();
+    callee_object_.reset();
+    inclusive_next_ = true;
     return std::nullopt;
   }
 
@@ -190,7 +200,8 @@ class Parser {
       return add_costs(line, ignored);
     }
     if (!function_) return "costs before a function";
-    return add_costs(line, current().self);
+    if (!current_) current_ = slot(*function_, object_);
+    return add_costs(line, profile_.functions[*current_].self);
   }
 
   // Trailing zeros may be missing.
@@ -205,17 +216,15 @@ class Parser {
     return std::nullopt;
   }
 
-  ProfileFunction& current() {
-    if (current_ == nullptr) {
-      std::uint64_t key = (std::uint64_t{*function_} << 32) | object_;
-      auto [entry, added] = slots_.try_emplace(key, keys_.size());
-      if (added) {
-        keys_.emplace_back(*function_, object_);
-        profile_.functions.push_back({"", "", std::vector<std::uint64_t>(profile_.events.size())});
-      }
-      current_ = &profile_.functions[entry->second];
+  // Where in the profile's functions a function of an object is.
+  std::size_t slot(std::size_t function, std::size_t object) {
+    std::uint64_t key = (std::uint64_t{function} << 32) | object;
+    auto [entry, added] = slots_.try_emplace(key, keys_.size());
+    if (added) {
+      keys_.emplace_back(function, object);
+      profile_.functions.push_back({"", "", std::vector<std::uint64_t>(profile_.events.size())});
     }
-    return *current_;
+    return entry->second;
   }
 
   void name_functions() {
@@ -235,7 +244,9 @@ class Parser {
   bool inclusive_next_ = false;
   std::optional<std::size_t> function_;
   std::size_t object_ = objects_.intern(kUnknown);
-  ProfileFunction* current_ = nullptr;  // where self costs go; null after a change of fn or ob
+  std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
+  std::optional<std::size_t> callee_;   // of the next calls
+  std::optional<std::size_t> callee_object_;
   std::unordered_map<std::uint64_t, std::size_t> slots_;
   std::vector<std::pair<std::size_t, std::size_t>> keys_;
 };

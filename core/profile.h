@@ -1,4 +1,5 @@
-// Reads Callgrind's output: totals, and the self cost of each function of each object.
+// Reads Callgrind's output: totals, and for each function of each object its self cost and how often
+// it was called.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,10 @@ struct ProfileFunction {
   std::string function;
   std::string object;  // path of the shared object as recorded; "???" where unknown
   std::vector<std::uint64_t> self;  // one cost for each event, without what it called
+  // From wherever, itself included. Callgrind counts a call as it is made: one that was under way
+  // when the profile began is not among them; one made while collection was off, from code that ran
+  // while it was on, too, is.
+  std::uint64_t calls = 0;
 };
 
 struct Profile {

@@ -101,10 +101,4 @@ std::string to_line(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::filesystem::path functions_path(const std::filesystem::path& file) {
-  std::filesystem::path path = file;
-  path += ".functions.jsonl.gz";
-  return path;
-}
-
 }  // namespace instr

@@ -1,6 +1,6 @@
 // Results files: JSON Lines, one header line, then one line for each measurement, written as each
-// ends, so that a kill loses nothing that was finished. Beside FILE, FILE.functions.jsonl.gz holds
-// the functions with their self cost.
+// ends, so that a kill loses nothing that was finished. The functions are in a file beside it
+// (core/functions_file.h).
 #pragma once
 
 #include <filesystem>
@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/fingerprint.h"
+#include "core/functions_file.h"
 #include "core/measurement.h"
 #include "core/select.h"
 
@@ -76,13 +77,5 @@ Expected<Results> read_results(const std::filesystem::path& file);
 
 // The same on the file's bytes; `name` is for messages.
 Expected<Results> parse_results(std::string_view bytes, const std::string& name);
-
-// Key -> functions with their self cost, of the results file `file`. Empty where none were kept;
-// what a kill cut off is left out.
-Expected<std::map<std::string, std::vector<FunctionCost>>> read_functions(
-    const std::filesystem::path& file);
-
-// Where the functions of a results file are.
-std::filesystem::path functions_path(const std::filesystem::path& file);
 
 }  // namespace instr

@@ -5,7 +5,6 @@
 #include <optional>
 #include <sstream>
 
-#include "core/gzip.h"
 #include "core/results.h"
 
 namespace instr {
@@ -241,30 +240,6 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name)
 Expected<Results> read_results(const fs::path& file) {
   return read_bytes(file).and_then(
       [&file](const std::string& bytes) { return parse_results(bytes, file.string()); });
-}
-
-Expected<std::map<std::string, std::vector<FunctionCost>>> read_functions(const fs::path& file) {
-  std::map<std::string, std::vector<FunctionCost>> all;
-  fs::path path = functions_path(file);
-  std::error_code error;
-  if (!fs::exists(path, error)) return all;
-  auto text = read_bytes(path).and_then([](const std::string& bytes) { return gunzip(bytes); });
-  if (!text) {
-    return tl::unexpected(Error{{path.string()}, text.error().what, "measure again"});
-  }
-  for (std::string_view line : split_lines(*text)) {
-    auto json = parse_object(line);
-    const Json* functions = json ? member(*json, "functions") : nullptr;
-    if (functions == nullptr || !functions->is_array()) continue;
-    std::vector<FunctionCost> costs;
-    for (const Json& item : *functions) {
-      if (!item.is_object()) continue;
-      costs.push_back({text_or(item, "function"), text_or(item, "object"),
-                       number_or(member(item, "ir"), 0)});
-    }
-    all[text_or(*json, "key")] = std::move(costs);
-  }
-  return all;
 }
 
 }  // namespace instr

@@ -109,23 +109,13 @@ fs::path follow_links(const fs::path& path) {
   return error ? path : real;
 }
 
-std::string functions_line(const Measurement& measurement, const Counted& counted) {
-  nlohmann::ordered_json json;
-  json["key"] = measurement.variant.key;
-  json["functions"] = nlohmann::ordered_json::array();
-  for (const FunctionCost& cost : counted.functions) {
-    json["functions"].push_back(
-        {{"function", cost.function}, {"object", cost.object}, {"ir", cost.ir}});
-  }
-  return to_line(json) + "\n";
-}
-
 }  // namespace
 
 struct ResultsWriter::State {
   std::mutex mutex;
   AppendFile results;
   std::optional<AppendFile> functions;
+  FunctionLines lines;
 };
 
 ResultsWriter::ResultsWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -135,7 +125,8 @@ ResultsWriter::~ResultsWriter() = default;
 
 Expected<ResultsWriter> ResultsWriter::create(const fs::path& file, const ResultsHeader& header) {
   auto state = std::make_unique<State>();
-  std::string line = to_line(to_json(header)) + "\n";
+  std::string first = to_line(to_json(header));
+  std::string line = first + "\n";
   fs::path target = follow_links(file);
   std::error_code error;
   fs::file_status status = fs::status(target, error);
@@ -154,7 +145,7 @@ Expected<ResultsWriter> ResultsWriter::create(const fs::path& file, const Result
   auto results = replace_file(target, line);
   if (!results) return tl::unexpected(results.error());
   state->results = std::move(*results);
-  auto functions = gzip_member(line).and_then([&target](const std::string& member) {
+  auto functions = gzip_member(FunctionLines::start(first)).and_then([&target](const std::string& member) {
     return replace_file(functions_path(target), member);
   });
   if (!functions) return tl::unexpected(functions.error());
@@ -164,20 +155,16 @@ Expected<ResultsWriter> ResultsWriter::create(const fs::path& file, const Result
 
 Expected<void> ResultsWriter::append(const Measurement& measurement) {
   std::string line = to_line(to_json(measurement)) + "\n";
-  std::string member;
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  if (counted != nullptr && !counted->functions.empty()) {
-    auto made = gzip_member(functions_line(measurement, *counted));
-    if (!made) return tl::unexpected(made.error());
-    member = std::move(*made);
-  }
   std::lock_guard lock(state_->mutex);
   auto written = state_->results.append(line);
-  if (state_->functions && !member.empty()) {
-    auto beside = state_->functions->append(member);
-    if (written) return beside;
-  }
-  return written;
+  if (!state_->functions || counted == nullptr || counted->functions.empty()) return written;
+  // With the mutex held: names are numbered in the order in which they are in the file.
+  auto beside = gzip_member(state_->lines.next(measurement.variant.key, counted->functions))
+                    .and_then([this](const std::string& member) {
+                      return state_->functions->append(member);
+                    });
+  return written ? beside : written;
 }
 
 Expected<void> ResultsWriter::finish() {

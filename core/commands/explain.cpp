@@ -53,9 +53,9 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
   for (Measurement& one : set->results.measurements) {
     keys.push_back(one.variant.key);
     if (one.variant.key != key) continue;
-    const auto* functions = set->functions(key);
-    auto* counted = std::get_if<Counted>(&one.outcome);
-    if (counted != nullptr && functions != nullptr) counted->functions = *functions;
+    auto functions = set->functions(key);
+    if (!functions) return tl::unexpected(functions.error());
+    if (auto* counted = std::get_if<Counted>(&one.outcome)) counted->functions = *functions;
     return std::move(one);
   }
   return tl::unexpected(no_such_key(key, keys));

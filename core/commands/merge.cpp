@@ -13,9 +13,11 @@ Expected<void> write_all(const ResultSet& whole, const std::filesystem::path& fi
   auto writer = ResultsWriter::create(file, whole.results.header);
   if (!writer) return tl::unexpected(writer.error());
   for (Measurement one : whole.results.measurements) {
-    const auto* functions = whole.functions(one.variant.key);
-    auto* counted = std::get_if<Counted>(&one.outcome);
-    if (counted != nullptr && functions != nullptr) counted->functions = *functions;
+    if (auto* counted = std::get_if<Counted>(&one.outcome)) {
+      auto functions = whole.functions(one.variant.key);
+      if (!functions) return tl::unexpected(functions.error());
+      counted->functions = std::move(*functions);
+    }
     if (auto written = writer->append(one); !written) return written;
   }
   return writer->finish();

@@ -1,4 +1,5 @@
 // Figures against independent truth: snippets whose counts are known by construction.
+#include "core/functions_file.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -115,12 +116,34 @@ TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
 }
 
 TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
-  // The functions' self costs, by another route than the totals line, and the loop that is not net.
-  auto markdown = run({"--definitions=" + fixture("known.toml").string(), "--filter=nops/n=100",
-                       "--format=json"});
-  ASSERT_EQ(markdown.exit_code, 0) << markdown.errors;
-  auto document = nlohmann::json::parse(markdown.output);
-  EXPECT_NE(document.dump().find("known/nops/n=100/eager/forward/t1/cpu"), std::string::npos);
+  auto functions = open_functions(folder_->path() / "first.jsonl");
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  for (const auto& [key, record] : records_) {
+    auto costs = (*functions)(key);
+    ASSERT_TRUE(costs) << to_string(costs.error());
+    double sum = 0;
+    for (const FunctionCost& cost : *costs) sum += cost.ir;
+    EXPECT_NEAR(sum, metric(key, "ir"), 1e-6) << key;
+  }
+}
+
+// What Callgrind saw called, and what the allocator itself counted.
+TEST_F(KnownFigures, TheAllocatorIsCalledAsOftenAsItCounts) {
+  auto functions = open_functions(folder_->path() / "first.jsonl");
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  for (const auto& [key, record] : records_) {
+    std::map<std::string, double> calls;
+    auto costs = (*functions)(key);
+    ASSERT_TRUE(costs) << to_string(costs.error());
+    for (const FunctionCost& cost : *costs) {
+      if (cost.object == "worker") calls[cost.function.substr(0, cost.function.find("(unsigned"))] += cost.calls;
+    }
+    EXPECT_EQ(calls["instr::(anonymous namespace)::allocate"], metric(key, "allocs")) << key;
+    if (key.starts_with("known/allocations/k=7/")) {
+      EXPECT_EQ(calls["malloc"], 7);
+      EXPECT_EQ(calls["free"], 7);
+    }
+  }
 }
 
 }  // namespace

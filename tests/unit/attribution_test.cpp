@@ -43,6 +43,26 @@ TEST(Attribution, MovedNewAndGoneFunctionsAreNamed) {
   EXPECT_EQ(sum_of(result), 25);
 }
 
+TEST(Attribution, CallsAreThoseOfAllThatHasTheName) {
+  auto result = attribute({{"f()", kTorch, 10, 2}, {"f()'2", kTorch, 10, 1.5}, {"h(int)", kTorch, 9, 4}},
+                          {{"f()", kTorch, 30, 3}, {"g", kTorch, 6, 7}, {"h(long)", kTorch, 4, 5}}, 11);
+  ASSERT_EQ(result.parts.size(), 3U);
+  EXPECT_EQ(result.parts[0].calls_before, 3.5);
+  EXPECT_EQ(result.parts[0].calls_after, 3);
+  EXPECT_EQ(result.parts[1].state, FunctionState::kNew);
+  EXPECT_EQ(result.parts[1].calls_before, 0);
+  EXPECT_EQ(result.parts[1].calls_after, 7);
+  EXPECT_FALSE(result.parts[2].same_name);
+  EXPECT_EQ(result.parts[2].calls_before, 4);
+  EXPECT_EQ(result.parts[2].calls_after, 5);
+}
+
+TEST(Attribution, AFunctionWhoseCallsAloneMovedDidNotChange) {
+  auto result = attribute({{"f", kTorch, 10, 2}, {"g", kTorch, 1}}, {{"f", kTorch, 10, 3}, {"g", kTorch, 2}}, 1);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].function, "g");
+}
+
 TEST(Attribution, TheSameFunctionOfTwoLibrariesIsTwo) {
   auto result = attribute({{"f", "liba.so", 1}, {"f", "libb.so", 2}},
                           {{"f", "liba.so", 2}, {"f", "libb.so", 1}}, 0);

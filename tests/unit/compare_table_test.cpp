@@ -41,10 +41,10 @@ Comparison example() {
   ResultSet second = after({more, counted("pointwise/add/eager/forward/t1/cpu", 4999), counted("same", 10),
                             counted("fresh", 12), failed("broken")});
   first.functions = functions_from({{"matmul/mm/n=64/eager/forward/t1/cpu",
-                                     {{"sgemm_", "libblas.so.3", 1200000},
+                                     {{"sgemm_", "libblas.so.3", 1200000, 1},
                                       {"at::mm(at::Tensor const&)", "libtorch_cpu.so", 34567}}}});
   second.functions = functions_from({{"matmul/mm/n=64/eager/forward/t1/cpu",
-                                      {{"sgemm_", "libblas.so.3", 1600000},
+                                      {{"sgemm_", "libblas.so.3", 1600000, 1.25},
                                        {"at::mm(at::Tensor const&)", "libtorch_cpu.so", 34567},
                                        {"at::check()", "libtorch_cpu.so", 3833}}}});
   return *compare(first, second);
@@ -115,6 +115,17 @@ TEST(CompareText, NewAndGoneFunctionsAndTheRestAreNamed) {
             "+1 f(long) (other parameters) a.so\n+1 in no function of the profiles \n");
 }
 
+TEST(CompareText, CallsAreShownWhereTheyMoved) {
+  auto attribution = Attributor().attribute(
+      {{"a", "x.so", 90, 1}, {"b", "x.so", 80, 2}, {"c", "x.so", 70, 0.5}, {"d", "x.so", 60, 1. / 60}},
+      {{"a", "x.so", 190, 1234}, {"b", "x.so", 170, 2}, {"c", "x.so", 150, 1.25}, {"d", "x.so", 130, 0.04},
+       {"e", "x.so", 60, 3}, {"f", "x.so", 50, 0.02}},
+      450);
+  std::vector<std::string> calls;
+  for (const AttributionLine& line : attribution_lines(attribution, 80)) calls.push_back(line.calls);
+  EXPECT_EQ(calls, (std::vector<std::string>{"1 -> 1,234", "", "0.5 -> 1.3", "", "0 -> 3", ""}));
+}
+
 TEST(CompareText, VerdictsCount) {
   EXPECT_EQ(verdict_line(example()), "3 benchmarks fail");
   EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {counted("a", 1)})), "all within the limits");
@@ -144,7 +155,7 @@ TEST(CompareTable, WideOne) {
             "\n"
             "matmul/mm/n=64/eager/forward/t1/cpu\n"
             "  +403,833 instructions, by function:\n"
-            "  +400,000  sgemm_             libblas.so\n"
+            "  +400,000  sgemm_             libblas.so       calls 1 -> 1.3\n"
             "    +3,833  at::check() (new)  libtorch_cpu.so\n"
             "\n"
             "1 same, 1 slower, 1 faster, 1 new, 1 missing, 1 failed both; instructions on the "
@@ -180,10 +191,14 @@ TEST(CompareTable, FitsEveryWidth) {
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
     }
   }
+  CompareTableOptions wide;
+  wide.width = 75;
+  EXPECT_TRUE(has(compare_table(comparison, wide), "  calls 1 -> 1.3\n"));
   CompareTableOptions narrow;
   narrow.width = 40;
   std::string text = compare_table(comparison, narrow);
   EXPECT_TRUE(has(text, "matmul/mm/n=64/eager/forward/t1/cpu\n  slower, fails\n")) << text;
+  EXPECT_FALSE(has(text, "calls")) << text;  // no room: the functions' names come first
 }
 
 TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
@@ -198,6 +213,8 @@ TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
   CompareTableOptions options;
   options.most_attributions = 0;
   EXPECT_TRUE(has(compare_table(example(), options), "the functions of 1 more row are not shown\n"));
+  Comparison none = comparison_of({counted("a", 1)}, {counted("a", 2)});
+  EXPECT_FALSE(has(compare_table(none, options), "functions"));
 }
 
 const char* const kStrange = "a|b`c\n\x1b[31m<script>@team 日本 \"q\" \xff *x* [l](u) $m$ #1\\";
@@ -246,7 +263,7 @@ TEST(CompareMarkdown, Example) {
                         "+403,833 | +32.7% | **slower, fails** |\n"
                         "| &nbsp;&nbsp;allocs | 2 | 3 | +1 | +50.0% | **fails** |\n"))
       << text;
-  EXPECT_TRUE(has(text, "| +400,000 | <code>sgemm&#95;</code> | libblas.so |\n")) << text;
+  EXPECT_TRUE(has(text, "| +400,000 | <code>sgemm&#95;</code> | libblas.so | 1 -&#62; 1.3 |\n")) << text;
   EXPECT_TRUE(has(text, "<summary>Changes within the limits (1 benchmark)</summary>\n\n| benchmark"));
   EXPECT_TRUE(has(text, "- <code>gone</code> missing\n"));
   EXPECT_FALSE(has(text, "<code>same</code>"));

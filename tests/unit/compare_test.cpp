@@ -312,21 +312,57 @@ TEST(Compare, TheGeometricMeanIsOfTheRatios) {
 
 TEST(Compare, ChangedRowsAloneAreAttributed) {
   ResultSet first = before({counted("a", 100), counted("b", 100), counted("c", 100)});
-  ResultSet second = after({counted("a", 130), counted("b", 100), counted("c", 120)});
+  ResultSet second = after({counted("a", 120), counted("b", 100), counted("c", 130)});
   first.functions = functions_from({{"a", {{"f", "x.so", 100}}}, {"b", {{"f", "x.so", 100}}}});
   std::vector<std::string> asked;
-  const std::vector<FunctionCost> costs{{"f", "x.so", 110}, {"g", "x.so", 20}};
   second.functions = [&](const std::string& key) {
     asked.push_back(key);
-    return &costs;
+    return std::vector<FunctionCost>{{"f", "x.so", 110}, {"g", "x.so", 10}};
   };
   auto comparison = compare(first, second);
   ASSERT_TRUE(comparison);
-  EXPECT_EQ(asked, (std::vector<std::string>{"a", "c"}));
-  EXPECT_EQ(comparison->rows[0].key, "a");
-  ASSERT_TRUE(comparison->rows[0].attribution);
-  EXPECT_EQ(comparison->rows[0].attribution->parts.size(), 2U);
-  EXPECT_FALSE(comparison->rows[1].attribution);  // "c" has none before
+  EXPECT_EQ(asked, (std::vector<std::string>{"c", "a"}));  // what matters most first
+  EXPECT_FALSE(comparison->rows[0].attribution);            // "c" has none before
+  EXPECT_EQ(comparison->rows[1].key, "a");
+  ASSERT_TRUE(comparison->rows[1].attribution);
+  EXPECT_EQ(comparison->rows[1].attribution->parts.size(), 2U);
+}
+
+TEST(Compare, RowsAreAttributedUpToTheirNumberWhatMattersMostFirst) {
+  std::vector<Measurement> first;
+  std::vector<Measurement> second;
+  std::map<std::string, std::vector<FunctionCost>> functions;
+  for (int i = 0; i < 9; ++i) {
+    std::string key(1, static_cast<char>('a' + i));
+    first.push_back(counted(key, 100));
+    second.push_back(counted(key, 110 + i));
+    if (i != 7) functions[key] = {{"f", "x.so", 100}};
+  }
+  ResultSet left = before(first);
+  ResultSet right = after(second);
+  left.functions = right.functions = functions_from(functions);
+  CompareOptions options;
+  options.most_attributions = 3;
+  auto comparison = compare(left, right, options);
+  ASSERT_TRUE(comparison);
+  std::string attributed;
+  for (const ComparedRow& row : comparison->rows) {
+    if (row.attribution) attributed += row.key;
+  }
+  EXPECT_EQ(attributed, "igf");
+  EXPECT_EQ(comparison->not_attributed, 5U);  // a to e; "h" has no functions
+}
+
+TEST(Compare, FunctionsThatAreWantedAndCannotBeReadAreAnError) {
+  ResultSet first = before({counted("a", 100)});
+  ResultSet second = after({counted("a", 120)});
+  first.functions = functions_from({{"a", {{"f", "x.so", 100}}}});
+  second.functions = [](const std::string&) { return fail("damaged"); };
+  auto comparison = compare(first, second);
+  ASSERT_FALSE(comparison);
+  EXPECT_EQ(comparison.error().what, "damaged");
+  second.results = first.results;
+  EXPECT_TRUE(compare(first, second));
 }
 
 // Ten thousand results of all kinds, always the same ones.

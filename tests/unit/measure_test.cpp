@@ -28,11 +28,11 @@ wire::Message measured() {
 Profile profile() {
   Profile profile;
   profile.events = {"Dr", "Ir"};
-  profile.functions = {{"f", "/usr/lib/a.so", {9, 100}},
-                       {"g", "/usr/lib/a.so", {9, 700}},
-                       {"f", "/opt/lib/a.so", {9, 250}},
-                       {"f", "/usr/lib/b.so", {9, 100}},
-                       {"idle", "/usr/lib/b.so", {9, 0}}};
+  profile.functions = {{"f", "/usr/lib/a.so", {9, 100}, 25},
+                       {"g", "/usr/lib/a.so", {9, 700}, 75},
+                       {"f", "/opt/lib/a.so", {9, 250}, 100},
+                       {"f", "/usr/lib/b.so", {9, 100}, 0},
+                       {"idle", "/usr/lib/b.so", {9, 0}, 50}};
   return profile;
 }
 
@@ -160,11 +160,25 @@ TEST(FunctionsOf, AreSortedByCostAndJoinedByObjectName) {
   EXPECT_EQ(functions[0].function, "g");
   EXPECT_EQ(functions[0].object, "a.so");
   EXPECT_EQ(functions[0].ir, 14);
+  EXPECT_EQ(functions[0].calls, 1.5);
   EXPECT_EQ(functions[1].function, "f");
   EXPECT_EQ(functions[1].object, "a.so");
   EXPECT_EQ(functions[1].ir, 7);
+  EXPECT_EQ(functions[1].calls, 2.5);
   EXPECT_EQ(functions[2].object, "b.so");
   EXPECT_EQ(functions[2].ir, 2);
+  EXPECT_EQ(functions[2].calls, 0);
+}
+
+TEST(FunctionsOf, TheOneCallOfTheSnippetIsNoIterations) {
+  auto reply = measured();
+  auto given = profile();
+  given.functions.push_back({"instr_snippet_1", "unit-1.so", {9, 630079}, 1});
+  const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
+  ASSERT_EQ(counted.functions.size(), 4U);
+  EXPECT_EQ(counted.functions[0].function, "instr_snippet_1");
+  EXPECT_EQ(counted.functions[0].calls, 0);
+  EXPECT_EQ(counted.functions[1].calls, 0.75);
 }
 
 TEST(FunctionsOf, GoWithTheCount) {

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <utility>
 
 namespace instr {
 namespace {
@@ -70,6 +71,34 @@ std::map<std::string, std::uint64_t> annotated_self(const std::string& path) {
   return result;
 }
 
+std::map<std::string, std::uint64_t> calls_by_function(const Profile& profile) {
+  std::map<std::string, std::uint64_t> result;
+  for (const auto& function : profile.functions) {
+    if (function.calls != 0) result[function.function] += function.calls;
+  }
+  return result;
+}
+
+// How often each function is called, by the callers that callgrind_annotate --tree=caller lists
+// above it: "586  < file:caller (91x) [object]", ..., "460  *  file:function [object]".
+std::map<std::string, std::uint64_t> annotated_calls(const std::string& path) {
+  std::map<std::string, std::uint64_t> result;
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  std::uint64_t calls = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("  < ") != std::string::npos) {
+      auto begin = line.rfind(" (", line.rfind("x)"));
+      calls += std::stoull(line.substr(begin + 2));
+    } else if (auto mark = line.find("  *  "); mark != std::string::npos) {
+      auto function = line.substr(line.find(':', mark) + 1);
+      if (auto object = function.rfind(" ["); object != std::string::npos) function.resize(object);
+      if (calls != 0) result[function] += std::exchange(calls, 0);
+    }
+  }
+  return result;
+}
+
 class RealProfiles : public testing::TestWithParam<const char*> {};
 
 TEST_P(RealProfiles, SelfCostsAddUpToTotals) {
@@ -88,6 +117,14 @@ TEST_P(RealProfiles, AgreesWithCallgrindAnnotate) {
   auto annotated = annotated_self(fixture(std::string(GetParam()) + ".annotated.txt"));
   EXPECT_GE(annotated.size(), 10U);
   EXPECT_EQ(self_by_function(*profile), annotated);
+}
+
+TEST_P(RealProfiles, AgreesWithCallgrindAnnotateOnCalls) {
+  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  auto annotated = annotated_calls(fixture(std::string(GetParam()) + ".tree.txt"));
+  EXPECT_GE(annotated.size(), 10U);
+  EXPECT_EQ(calls_by_function(*profile), annotated);
 }
 
 TEST_P(RealProfiles, EveryTruncationIsAnErrorAndNoCrash) {
@@ -131,6 +168,19 @@ TEST(Profile, PartsAreAddedUp) {
   EXPECT_EQ(part->totals, (std::vector<std::uint64_t>{1470}));
 }
 
+TEST(Profile, CallsAreAsCountedByHand) {
+  auto profile = read_profile(fixture("part.callgrind.out"));
+  ASSERT_TRUE(profile);
+  auto calls = calls_by_function(*profile);
+  EXPECT_EQ(calls["main"], 1U);
+  EXPECT_EQ(calls["work"], 1U);
+  EXPECT_EQ(calls["helper"], 1U);
+  EXPECT_EQ(calls["fib"], 5U);     // for 0 to 4
+  EXPECT_EQ(calls["fib'2"], 14U);  // below those: 0 + 0 + 2 + 4 + 8
+  // Once for each of the two functions that are called through the dynamic linker.
+  EXPECT_EQ(calls["_dl_runtime_resolve_xsave"], 2U);
+}
+
 TEST(Profile, CompressionMakesNoDifference) {
   auto compressed = read_profile(fixture("combined.callgrind.out"));
   ASSERT_TRUE(compressed);
@@ -138,6 +188,7 @@ TEST(Profile, CompressionMakesNoDifference) {
     auto profile = read_profile(fixture(other));
     ASSERT_TRUE(profile);
     EXPECT_EQ(self_by_function(*profile), self_by_function(*compressed)) << other;
+    EXPECT_EQ(calls_by_function(*profile), calls_by_function(*compressed)) << other;
   }
 }
 
@@ -167,13 +218,29 @@ TEST(Profile, OneNameInTwoObjectsIsTwoFunctions) {
 
 TEST(Profile, InclusiveCostsOfCallsAreNotSelf) {
   auto profile = parse_profile(
-      "events: Ir\nfn=f\n1 5\ncob=z.so\ncfi=z.c\ncfn=g\ncalls=0 9\n1 1000\ncalls=2 +1\n* 500\n+1 2\n"
+      "events: Ir\nfn=f\n1 5\ncob=z.so\ncfi=z.c\ncfn=g\ncalls=0 9\n1 1000\ncfn=g\ncalls=2 +1\n* 500\n+1 2\n"
       "totals: 7\n",
       "x");
   ASSERT_TRUE(profile) << to_string(profile.error());
-  ASSERT_EQ(profile->functions.size(), 1U);
-  EXPECT_EQ(profile->functions[0].self[0], 7U);
+  EXPECT_EQ(self_by_function(*profile), (std::map<std::string, std::uint64_t>{{"f", 7}}));
+  EXPECT_EQ(calls_by_function(*profile), (std::map<std::string, std::uint64_t>{{"g", 2}}));
   EXPECT_EQ(profile->functions[0].object, "???");
+  EXPECT_EQ(profile->functions[1].object, "z.so");
+}
+
+TEST(Profile, ACalleeIsInItsCallersObjectUnlessItIsSaid) {
+  auto profile = parse_profile(
+      "events: Ir\nob=a.so\nfn=f\n1 5\ncob=z.so\ncfn=g\ncalls=3 9\n1 30\ncfn=g\ncalls=4 9\n1 40\n"
+      "fn=g\n1 40\ncfn=g\ncalls=1 9\n1 9\nob=z.so\nfn=g\n1 30\ntotals: 75\n",
+      "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_EQ(profile->functions.size(), 3U);
+  EXPECT_EQ(profile->functions[1].object, "z.so");
+  EXPECT_EQ(profile->functions[1].calls, 3U);
+  EXPECT_EQ(profile->functions[1].self[0], 30U);
+  EXPECT_EQ(profile->functions[2].object, "a.so");
+  EXPECT_EQ(profile->functions[2].calls, 5U);
+  EXPECT_EQ(profile->functions[2].self[0], 40U);
 }
 
 TEST(Profile, MissingCostsAreZeroAndHexadecimalIsRead) {
@@ -205,6 +272,9 @@ TEST(Profile, ForeignTextIsAnErrorWithItsLine) {
       {"events: Ir\nfn=f\n1 2 3\ntotals: 2\n", "more costs than events"},
       {"events: Ir\nfn=f\n1 99999999999999999999999\n", "a bad cost"},
       {"events: Ir\nfn=f\n1 -5\n", "a bad cost"},
+      {"events: Ir\nfn=f\n1 5\ncalls=1 1\n1 1\n", "calls of no function"},
+      {"events: Ir\nfn=f\n1 5\ncfn=g\ncalls=x 1\n1 1\n", "a bad number of calls"},
+      {"cfn=g\ncalls=1 1\n1 1\n", "calls before events"},
       {"events: Ir\nfn=f\n1 5\n", "ends in the middle"},
       {"events: Ir\nfn=f\n1 5\ntotals: 5\npart: 2\nevents: Ir\nfn=f\n1 5\n", "ends in the middle"},
       {"events: Ir\ntotals: 5\nevents: Dr\ntotals: 5\n", "different events"},

@@ -1,0 +1,287 @@
+#include "core/functions_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "core/gzip.h"
+#include "core/private_folder.h"
+#include "core/results.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+using Costs = std::vector<FunctionCost>;
+
+const std::string kHeader = R"({"schema":1,"program":"instr_bench","started":"then"})";
+const std::string kStart = "{\"functions_schema\":2}\n" + kHeader + "\n";
+const std::string kNames = R"({"first":0,"names":[["f","a.so"],["g","b.so"]]})" "\n";
+
+std::string packed(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes += gzip_member(text).value();
+  return bytes;
+}
+
+Expected<FunctionsOf> parsed(const std::string& bytes) { return parse_functions(bytes, kHeader, "file"); }
+
+// Without the file's name and the advice.
+std::string shown(const Error& error) {
+  EXPECT_EQ(error.where.file, "file");
+  EXPECT_FALSE(error.advice.empty());
+  return std::to_string(error.where.line) + ": " + error.what;
+}
+
+// Of a file of these texts, each a gzip member.
+std::string error_of(const std::vector<std::string>& texts) {
+  auto functions = parsed(packed(texts));
+  return functions ? "no error" : shown(functions.error());
+}
+
+// Of asking for "k", whose line is `line`.
+std::string error_of_asking(const std::string& line) {
+  auto functions = parsed(packed({kStart, kNames + line + "\n"}));
+  if (!functions) return "not parsed: " + shown(functions.error());
+  auto costs = (*functions)("k");
+  return costs ? "no error" : shown(costs.error());
+}
+
+TEST(FunctionsFile, IsWhatItsHeaderSays) {
+  FunctionLines lines;
+  EXPECT_EQ(FunctionLines::start(kHeader), kStart);
+  EXPECT_EQ(lines.next("a", {{"f", "a.so", 1200.5, 2}, {"g", "b.so", 40, 0.25}}),
+            kNames + "{\"key\":\"a\",\"functions\":[[0,1200.5,2],[1,40,0.25]]}\n");
+  // Names that are known are not written again; the same function of another library is another.
+  EXPECT_EQ(lines.next("b", {{"g", "b.so", 41, 1}}), "{\"key\":\"b\",\"functions\":[[1,41,1]]}\n");
+  EXPECT_EQ(lines.next("c", {{"g", "a.so", 41, 1}, {"f", "a.so", -3, 0}}),
+            "{\"first\":2,\"names\":[[\"g\",\"a.so\"]]}\n"
+            "{\"key\":\"c\",\"functions\":[[2,41,1],[0,-3,0]]}\n");
+}
+
+TEST(FunctionsFile, ThereAndBack) {
+  const std::vector<std::pair<std::string, Costs>> written{
+      {"matmul/mm/n=64", {{"at::mm(\"x\")", "libtorch_cpu.so", 1200.5, 3}, {"f", "b", 1.0 / 3, 0}}},
+      {"odd \"key\" \\\t\n/größe/矩阵", {{"f\n\x01", "", 9007199254740993.0, 1e-9}}},
+      {"last", {{"f", "b", 5, 0}, {"at::mm(\"x\")", "libtorch_cpu.so", -0.5, 1e15}}}};
+  FunctionLines lines;
+  std::vector<std::string> texts{FunctionLines::start(kHeader)};
+  for (const auto& [key, costs] : written) texts.push_back(lines.next(key, costs));
+  auto functions = parsed(packed(texts));
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [key, costs] : written) EXPECT_EQ((*functions)(key).value(), costs) << key;
+  }
+  EXPECT_EQ((*functions)("another").value(), Costs{});
+}
+
+TEST(FunctionsFile, TextThatIsNoUtf8IsReplaced) {
+  auto functions = parsed(packed({kStart, FunctionLines().next("k\xff", {{"f\xff", "\xfe", 1, 1}})}));
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  EXPECT_EQ((*functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
+}
+
+TEST(FunctionsFile, PackedAgainAsOnePieceItIsStillReadable) {
+  FunctionLines lines;
+  std::string text = kStart + lines.next("a", {{"f", "a.so", 1, 1}}) + "\n" +
+                     lines.next("b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
+  text.pop_back();
+  auto functions = parsed(packed({text}));
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  EXPECT_EQ((*functions)("b")->at(1).ir, 3);
+  EXPECT_EQ((*functions)("a")->at(0).ir, 1);
+}
+
+// A kill: what was finished before is there, and nothing else is.
+TEST(FunctionsFile, CutAnywhereItHoldsWhatIsWhole) {
+  FunctionLines lines;
+  std::string start = gzip_member(kStart).value();
+  std::string first = start + gzip_member(lines.next("a", {{"f", "a.so", 1, 1}})).value();
+  std::string whole =
+      first + gzip_member(lines.next("b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}})).value();
+  // Bytes at a member's end that its text can do without: a mark and a checksum.
+  constexpr std::size_t kEnd = 12;
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    auto functions = parsed(whole.substr(0, size));
+    if (size + kEnd < start.size()) {
+      ASSERT_FALSE(functions) << size;
+      EXPECT_EQ(functions.error().what, "cut off before its first measurement");
+    }
+    if (size < start.size()) continue;
+    ASSERT_TRUE(functions) << size << to_string(functions.error());
+    auto a = (*functions)("a");
+    auto b = (*functions)("b");
+    ASSERT_TRUE(a && b) << size;
+    const Costs costs{{"f", "a.so", 1, 1}};
+    bool may_be_whole = size + kEnd >= first.size();
+    EXPECT_TRUE(size >= first.size() ? *a == costs : a->empty() || may_be_whole) << size;
+    EXPECT_TRUE(b->empty() || size + kEnd >= whole.size()) << size;
+  }
+}
+
+TEST(FunctionsFile, OfOtherResultsIsRefused) {
+  std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
+  EXPECT_EQ(error_of({FunctionLines::start(other), kNames}),
+            "2: these functions belong to other results than the file that they are beside");
+}
+
+TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
+  EXPECT_EQ(error_of({kHeader + "\n{\"key\":\"a\",\"functions\":[]}\n"}),
+            "1: functions in the format of an older instr_bench");
+  EXPECT_EQ(error_of({"{\"functions_schema\":3}\n" + kHeader + "\n"}),
+            "1: functions of schema 3; this instr_bench reads 2");
+  EXPECT_EQ(error_of({"{\"functions_schema\":\"\\u001b[2J\"}\n"}),
+            "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 2");
+  EXPECT_EQ(error_of({"hello\n"}), "1: this is not a functions file of instr_bench");
+  EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a functions file of instr_bench");
+  EXPECT_EQ(error_of({}), "0: cut off before its first measurement");
+}
+
+TEST(FunctionsFile, DamageNamesItsLine) {
+  const std::string key = R"({"key":"k","functions":[[0,1,1]]})" "\n";
+  EXPECT_EQ(error_of({kStart, kNames, key, "{\"key\":1}\n"}),
+            "5: this line holds neither names nor functions");
+  EXPECT_EQ(error_of({kStart, kNames, "{\"key\":\"k\n"}),
+            "4: this line holds neither names nor functions");
+  EXPECT_EQ(error_of({kStart, "{\"key\":\"k\\\n"}), "3: this line holds neither names nor functions");
+  EXPECT_EQ(error_of({kStart, kNames, key + key}), "5: functions of `k` for the second time");
+  EXPECT_EQ(error_of({kStart, kNames, kNames}),
+            "4: names of functions are missing: these are numbered from 0, those before end at 2");
+  EXPECT_EQ(error_of({kStart, R"({"first":"x","names":[]})" "\n"}),
+            "3: names of functions are missing: these are numbered from \"x\", those before end at 0");
+  for (const char* names : {"7", "[7]", "[[\"f\"]]", "[[\"f\",1]]", "[[\"f\",\"a\",\"b\"]]", "[", "{\"a\":1}"}) {
+    EXPECT_EQ(error_of({kStart, std::string("{\"first\":0,\"names\":") + names + "}\n"}),
+              "3: these names of functions cannot be read")
+        << names;
+  }
+  EXPECT_EQ(error_of({kStart, "{\"first\":0}\n"}), "3: these names of functions cannot be read");
+}
+
+TEST(FunctionsFile, WhatAMeasurementHoldsIsLookedAtWhenItIsAskedFor) {
+  EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[1,2,3]]})"), "no error");
+  EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[1,2,3,"later"]],"more":1})"), "no error");
+  EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[2,2,3]]})"), "4: function number 2 has no name");
+  for (const char* functions :
+       {"7", "[7]", "[[]]", "[[0,1]]", "[[\"f\",1,1]]", "[[-1,1,1]]", "[[0.5,1,1]]", "[[1e99,1,1]]",
+        "[[0,null,1]]", "[[0,1,\"x\"]]", "[[0,1e999,1]]", "[", "{}"}) {
+    EXPECT_EQ(error_of_asking(std::string(R"({"key":"k","functions":)") + functions + "}"),
+              "4: these functions cannot be read")
+        << functions;
+  }
+  EXPECT_EQ(error_of_asking("{\"key\":\"k\"}"), "4: these functions cannot be read");
+}
+
+TEST(FunctionsFile, BytesThatAreNoGzipAreRefused) {
+  EXPECT_FALSE(parsed("not gzip"));
+  EXPECT_FALSE(parsed(gzip_member(kStart).value() + std::string(100, '\0')));
+  EXPECT_FALSE(parsed(std::string("\x7f" "ELF\0\0", 6)));
+}
+
+TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
+  EXPECT_EQ(error_of({kStart, std::string((128 << 20) + 1, ' ')}),
+            "3: the gzip data holds more than is sensible");
+  EXPECT_EQ(error_of({kStart, "{\"key\":\"" + std::string(16 << 20, 'k') + "\"}\n"}),
+            "3: a line longer than is sensible");
+  std::string names = R"({"first":0,"names":[["",""])";
+  for (int i = 0; i < 1'000'000; ++i) names += ",[\"\",\"\"]";
+  EXPECT_EQ(error_of({kStart, names + "]}\n"}), "3: more names of functions than is sensible");
+}
+
+TEST(FunctionsFile, SurvivesGarbage) {
+  std::string text = kNames + R"({"key":"k\n","functions":[[0,1.5,1],[1,2,3]]})" "\n";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    for (char c : {'\0', '"', '9', '[', '\\', '\n'}) {
+      std::string changed = text;
+      changed[i] = c;
+      auto functions = parsed(packed({kStart, changed}));
+      if (functions) (*functions)("k\n");
+    }
+  }
+  std::string deep(100'000, '[');
+  EXPECT_NE(error_of({kStart, "{\"first\":0,\"names\":" + deep + "\n"}), "no error");
+  EXPECT_NE(error_of_asking("{\"key\":\"k\",\"functions\":" + deep), "no error");
+  const std::string whole = packed({kStart, text});
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    std::string damaged = whole;
+    damaged[random() % damaged.size()] = static_cast<char>(random());
+    auto functions = parsed(damaged);
+    if (functions) (*functions)("k\n");
+  }
+}
+
+class FunctionsBeside : public testing::Test {
+ protected:
+  // Writes results of two keys that call one function.
+  void write() {
+    auto writer = ResultsWriter::create(file_, header_);
+    ASSERT_TRUE(writer);
+    Counted counted;
+    counted.functions = {{"f", "a.so", 1, 2}};
+    for (const char* key : {"k", "l"}) {
+      Measurement measurement;
+      measurement.variant.key = key;
+      measurement.outcome = counted;
+      ASSERT_TRUE(writer->append(measurement));
+    }
+  }
+
+  PrivateFolder folder_ = PrivateFolder::make().value();
+  fs::path file_ = folder_.path() / "r.jsonl";
+  ResultsHeader header_ = make_results_header({}, {"instr_bench"});
+};
+
+TEST_F(FunctionsBeside, AreThoseThatWereWritten) {
+  write();
+  auto functions = open_functions(file_);
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  EXPECT_EQ((*functions)("l").value(), (Costs{{"f", "a.so", 1, 2}}));
+  fs::create_symlink(file_, folder_.path() / "link.jsonl");
+  functions = open_functions(folder_.path() / "link.jsonl");
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  EXPECT_EQ((*functions)("k")->size(), 1U);
+}
+
+TEST_F(FunctionsBeside, OfResultsThatWereReplacedAreRefused) {
+  write();
+  std::ofstream(file_) << "{\"schema\":1}\n";
+  auto functions = open_functions(file_);
+  ASSERT_FALSE(functions);
+  EXPECT_EQ(to_string(functions.error()),
+            functions_path(file_).string() +
+                ":2: these functions belong to other results than the file that they are beside: "
+                "measure again, or remove the file to go without functions");
+  fs::remove(file_);
+  EXPECT_FALSE(open_functions(file_));
+}
+
+TEST_F(FunctionsBeside, AreNoneWhereThereIsNoFile) {
+  std::ofstream(file_) << kHeader << "\n";
+  auto functions = open_functions(file_);
+  ASSERT_TRUE(functions);
+  EXPECT_EQ((*functions)("k").value(), Costs{});
+  fs::create_directory(functions_path(file_));
+  EXPECT_FALSE(open_functions(file_));
+}
+
+// What another program makes of the file.
+TEST_F(FunctionsBeside, ZcatReadsThem) {
+  write();
+  std::string command = "zcat '" + functions_path(file_).string() + "'";
+  std::FILE* zcat = popen(command.c_str(), "r");
+  ASSERT_NE(zcat, nullptr);
+  std::string text(10000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), zcat));
+  ASSERT_EQ(pclose(zcat), 0);
+  EXPECT_EQ(text, "{\"functions_schema\":2}\n" + to_line(to_json(header_)) +
+                      "\n{\"first\":0,\"names\":[[\"f\",\"a.so\"]]}\n"
+                      "{\"key\":\"k\",\"functions\":[[0,1,2]]}\n"
+                      "{\"key\":\"l\",\"functions\":[[0,1,2]]}\n");
+}
+
+}  // namespace
+}  // namespace instr
