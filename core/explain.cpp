@@ -14,20 +14,25 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kNumberColumns = 34;  // what stands before the name
+constexpr std::size_t kNumberColumns = 44;  // what stands before the name
 constexpr std::size_t kLeastName = 40;
 
 struct Part {
   CodeName code;
   double ir = 0;
+  double calls = 0;
 };
 
 // Code without symbols has an address for a name: all of a library's is one part.
 std::vector<Part> parts_of(const std::vector<FunctionCost>& functions) {
-  std::map<CodeName, double> sums;
-  for (const FunctionCost& one : functions) sums[code_name(one.function, one.object)] += one.ir;
+  std::map<CodeName, Part> sums;
+  for (const FunctionCost& one : functions) {
+    Part& part = sums[code_name(one.function, one.object)];
+    part.ir += one.ir;
+    part.calls += one.calls;
+  }
   std::vector<Part> parts;
-  for (auto& [code, ir] : sums) parts.push_back({code, ir});
+  for (auto& [code, sum] : sums) parts.push_back({code, sum.ir, sum.calls});
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Part& left, const Part& right) { return left.ir > right.ir; });
   return parts;
@@ -36,6 +41,7 @@ std::vector<Part> parts_of(const std::vector<FunctionCost>& functions) {
 struct Row {
   double ir = 0;
   double up_to_here = 0;
+  std::string calls;
   std::string name;
 };
 
@@ -73,23 +79,23 @@ std::string explain_text(const std::string& key, const Counted& counted,
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     sum += parts[i].ir;
-    rows.push_back({parts[i].ir, sum, names[i]});
+    rows.push_back({parts[i].ir, sum, format_count(parts[i].calls), names[i]});
   }
   std::size_t others = parts.size() - count;
   if (others > 0 || total != sum) {
     std::string name = others > 0 ? format_plural(others, "other function") : "in no function";
-    rows.push_back({total - sum, total, name});
+    rows.push_back({total - sum, total, "", name});
   }
   std::string out = fmt::format("{}: {} instructions for each iteration\n\n", printable(key),
                                 format_count(total));
-  out += styled(fmt::format("{:>14}  {:>7}  {:>7}  {}", "instructions", "share", "so far",
-                            "function"),
+  out += styled(fmt::format("{:>14}  {:>7}  {:>7}  {:>8}  {}", "instructions", "share", "so far",
+                            "calls", "function"),
                 Style::kHeading, options.color) +
          "\n";
   for (const Row& row : rows) {
     auto share = [total](double part) { return total == 0 ? 0 : 100 * part / total; };
-    out += fmt::format("{}  {:>6.2f}%  {:>6.2f}%  {}\n", pad_left(format_count(row.ir), 14),
-                       share(row.ir), share(row.up_to_here), row.name);
+    out += fmt::format("{}  {:>6.2f}%  {:>6.2f}%  {:>8}  {}\n", pad_left(format_count(row.ir), 14),
+                       share(row.ir), share(row.up_to_here), row.calls, row.name);
   }
   return out;
 }
