@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "core/baselines.h"
 #include "core/commands/commands.h"
+#include "core/expected_counts.h"
 #include "core/gate.h"
 #include "core/interrupt.h"
 #include "core/options.h"
@@ -28,12 +30,32 @@ bool all_measured(const std::vector<Measurement>& measurements) {
 }
 
 // What the run is held against, without what this run does not measure.
-Expected<std::optional<ResultSet>> reference_of(const Options& options) {
+tl::expected<std::optional<Reference>, Errors> reference_of(const Options& options,
+                                                            const std::vector<Variant>& variants) {
   auto reference = find_reference(options.gate);
   if (!reference || !*reference) return reference;
-  return selector(options.selection).map([&](const auto& wanted) {
-    return std::optional(only(std::move(**reference), wanted));
-  });
+  auto wanted = selector(options.selection);
+  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  auto is_asked = [&](const Variant& one) { return keys.contains(one.key) || (*wanted)(one); };
+  (*reference)->set = only(std::move((*reference)->set), is_asked);
+  return reference;
+}
+
+// --update-expected: writes what was counted into the file, and says what that changed.
+tl::expected<void, Errors> update_expected(const Options& options,
+                                           const std::vector<Measurement>& measurements) {
+  if (!options.gate.update_expected) return {};
+  auto wanted = selector(options.selection);
+  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto updated = update_expected_file(
+      *options.gate.expect, measurements,
+      [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
+  if (!updated) return tl::unexpected(updated.error());
+  fmt::print(stderr, "{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
+             updated->changed, updated->added, updated->removed);
+  return {};
 }
 
 // The file that is written while measuring: the one asked for, or what becomes the baseline.
@@ -59,7 +81,9 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
                std::stop_token stop) {
   auto variants = plan(options);
   if (!variants) return refuse(variants.error());
-  auto reference = reference_of(options);
+  auto gate = open_gate(options.gate);
+  if (!gate) return refuse(gate.error());
+  auto reference = reference_of(options, *variants);
   if (!reference) return refuse(reference.error());
   auto output = output_of(options);
   if (!output) return refuse(output.error());
@@ -73,7 +97,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   std::vector<FieldDifference> differences;
   auto is_comparable = [&](const ResultsHeader& header) -> Expected<void> {
     if (!*reference) return {};
-    return check_comparable((*reference)->results.header, header, options.gate.vary)
+    return check_comparable(**reference, header, options.gate.vary)
         .map([&](auto&& found) { differences = std::move(found); });
   };
   auto finished = measure_all(options, command, *variants, progress, recorder, stop, is_comparable);
@@ -87,12 +111,17 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   if (auto saved = save(options, output->value_or(""), is_whole); !saved) {
     return refuse(saved.error());
   }
-  bool is_empty_shard = variants->empty() && *reference && (*reference)->results.measurements.empty();
+  bool is_empty_shard = variants->empty() && *reference && (*reference)->set.results.measurements.empty();
   if (*reference && is_whole && !is_empty_shard) {
     auto after = result_set_of("this run", recorder.header().value_or(ResultsHeader{}), measurements);
-    auto comparison = hold_against(**reference, after, options.gate);
+    auto comparison = hold_against(**reference, std::move(after), *gate);
     if (!comparison) return refuse(comparison.error());
     return show_comparison(options, *comparison, differences);
+  }
+  if (is_whole) {
+    if (auto updated = update_expected(options, measurements); !updated) {
+      return refuse(updated.error());
+    }
   }
   ReportOptions report_as = report_options(options);
   report_as.header = recorder.header();

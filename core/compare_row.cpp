@@ -93,7 +93,7 @@ Expected<Limits> limits_of(const std::string& key, const MeasurementPair& pair,
 std::optional<Limit> limit_of(const std::map<std::string, Limit>& limits,
                               const std::string& metric) {
   auto found = limits.find(metric);
-  if (found == limits.end()) return std::nullopt;
+  if (found == limits.end() || found->second.is_none()) return std::nullopt;
   return found->second;
 }
 

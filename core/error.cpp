@@ -1,5 +1,8 @@
 #include "core/error.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace instr {
 
 std::string to_string(const Error& error) {
@@ -15,6 +18,12 @@ std::string to_string(const Error& error) {
   text += error.what;
   if (!error.advice.empty()) text += ": " + error.advice;
   return text;
+}
+
+void sort_by_place(Errors& errors) {
+  std::stable_sort(errors.begin(), errors.end(), [](const Error& a, const Error& b) {
+    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+  });
 }
 
 }  // namespace instr

@@ -32,6 +32,9 @@ using Expected = tl::expected<T, Error>;
 // "file:line:column: what: advice"; parts that are not known are left out.
 std::string to_string(const Error& error);
 
+// By line and column, for errors of one file.
+void sort_by_place(Errors& errors);
+
 // An error without a place.
 inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {
   return tl::unexpected<Error>(Error{{}, std::move(what), std::move(advice)});

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "core/baselines.h"
+#include "core/expected_counts.h"
 #include "core/results.h"
 
 namespace instr {
@@ -38,17 +41,41 @@ ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& wanted)
   return set;
 }
 
-Expected<std::optional<ResultSet>> find_reference(const GateOptions& gate) {
-  if (!gate.baseline) return std::nullopt;
-  return find_baseline(*gate.baseline)
-      .and_then([&gate](const fs::path& file) { return read_result_set(file, *gate.baseline); })
-      .map([](ResultSet&& set) { return std::optional(std::move(set)); });
+tl::expected<Reference, Errors> read_reference(const std::string& name_or_file) {
+  std::string extension = fs::path(name_or_file).extension().string();
+  if (extension == ".csv" || extension == ".toml") {
+    return read_expected_counts(name_or_file).map([&name_or_file](ExpectedCounts&& counts) {
+      return Reference{{name_or_file, std::move(counts.baseline), {}}, true, std::move(counts.limits)};
+    });
+  }
+  auto set = find_baseline(name_or_file).and_then([&name_or_file](const fs::path& file) {
+    return read_result_set(file, name_or_file);
+  });
+  if (!set) return tl::unexpected(Errors{set.error()});
+  return Reference{std::move(*set), false, {}};
 }
 
-Expected<std::vector<FieldDifference>> check_comparable(const ResultsHeader& before,
+tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate) {
+  if (gate.update_expected || (!gate.baseline && !gate.expect)) return std::nullopt;
+  return read_reference(gate.baseline ? *gate.baseline : gate.expect->string())
+      .map([](Reference&& reference) { return std::optional(std::move(reference)); });
+}
+
+tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
+  Gate gate{options.compare, {}};
+  if (!options.limits_file) return gate;
+  return read_limits_file(*options.limits_file).map([&gate](LimitsFile&& file) {
+    gate.limits_file = std::move(file);
+    return gate;
+  });
+}
+
+Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
                                                         const ResultsHeader& after,
                                                         const std::vector<std::string>& vary) {
-  auto differences = check_fingerprints(before.fingerprint, after.fingerprint, vary);
+  if (before.is_expected) return std::vector<FieldDifference>{};
+  auto differences =
+      check_fingerprints(before.set.results.header.fingerprint, after.fingerprint, vary);
   if (!differences || is_comparable(*differences)) return differences;
   std::string list;
   for (const FieldDifference& difference : *differences) {
@@ -61,9 +88,52 @@ Expected<std::vector<FieldDifference>> check_comparable(const ResultsHeader& bef
                           fmt::join(vary_for(*differences), ","), list));
 }
 
-Expected<Comparison> hold_against(const ResultSet& before, const ResultSet& after,
-                                  const GateOptions& gate) {
-  return compare(before, after, gate.compare);
+namespace {
+
+// What nobody expects is no part of the comparison.
+void leave_expected(ResultSet& after, const ResultSet& expected) {
+  std::map<std::string, const Counted*> counts;
+  for (const Measurement& one : expected.results.measurements) {
+    counts[one.variant.key] = std::get_if<Counted>(&one.outcome);
+  }
+  for (Measurement& one : after.results.measurements) {
+    auto* counted = std::get_if<Counted>(&one.outcome);
+    auto found = counts.find(one.variant.key);
+    if (counted == nullptr || found == counts.end()) continue;
+    std::erase_if(counted->metrics, [&found](const auto& metric) {
+      return !found->second->metrics.contains(metric.first);
+    });
+  }
+}
+
+std::vector<std::string> keys_of(const ResultSet& before, const ResultSet& after) {
+  std::set<std::string> keys;
+  for (const ResultSet* set : {&before, &after}) {
+    for (const Measurement& one : set->results.measurements) keys.insert(one.variant.key);
+  }
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
+Expected<Comparison> hold_against(const Reference& before, ResultSet after, const Gate& gate) {
+  CompareOptions options = gate.compare;
+  ResolvedLimits patterns = resolve_limits(gate.limits_file, keys_of(before.set, after));
+  options.by_key = std::move(patterns.by_key);
+  for (const auto& [key, margins] : before.margins) {
+    Limits limits = margins;
+    limits.hard.insert(options.by_key[key].hard.begin(), options.by_key[key].hard.end());
+    limits.soft.insert(options.by_key[key].soft.begin(), options.by_key[key].soft.end());
+    options.by_key[key] = std::move(limits);
+  }
+  if (before.is_expected) leave_expected(after, before.set);
+  return compare(before.set, after, options).map([&patterns](Comparison&& comparison) {
+    for (const Error& error : patterns.unmatched) {
+      comparison.problems.push_back(to_string(error));
+      comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+    }
+    return std::move(comparison);
+  });
 }
 
 }  // namespace instr

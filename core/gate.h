@@ -4,12 +4,15 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/compare.h"
 #include "core/error.h"
 #include "core/fingerprint_check.h"
+#include "core/limits_file.h"
 #include "core/options.h"
 
 namespace instr {
@@ -24,17 +27,37 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
 // Without the measurements that are not wanted.
 ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& wanted);
 
-// What `gate` names; nothing where it names nothing.
-Expected<std::optional<ResultSet>> find_reference(const GateOptions& gate);
+// What results are held against.
+struct Reference {
+  ResultSet set;
+  // Expected counts: they come from no run, so there is no fingerprint to compare.
+  bool is_expected = false;
+  std::map<std::string, Limits> margins;  // of expected counts, by key
+};
+
+// A baseline's name, a results file, or a file of expected counts (.csv, .toml).
+tl::expected<Reference, Errors> read_reference(const std::string& name_or_file);
+
+// What --baseline or --expect names; nothing where there is neither, or where the expected counts are
+// to be written.
+tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate);
+
+// The limits, those of --limits among them.
+struct Gate {
+  CompareOptions compare;
+  LimitsFile limits_file;
+};
+
+tl::expected<Gate, Errors> open_gate(const GateOptions& options);
 
 // The fields in which the two differ. An error that names them all where one must match: counts
 // would differ for this reason alone.
-Expected<std::vector<FieldDifference>> check_comparable(const ResultsHeader& before,
+Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
                                                         const ResultsHeader& after,
                                                         const std::vector<std::string>& vary);
 
-// Compares within the limits of `gate`; the fingerprints are checked already.
-Expected<Comparison> hold_against(const ResultSet& before, const ResultSet& after,
-                                  const GateOptions& gate);
+// Compares within the limits; that the two can be compared is checked already. A pattern of the
+// limits file that matches no key is a problem that warns.
+Expected<Comparison> hold_against(const Reference& before, ResultSet after, const Gate& gate);
 
 }  // namespace instr

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "core/near_match.h"
 
@@ -12,7 +13,7 @@ namespace instr {
 namespace {
 
 constexpr const char* kAdvice =
-    "write a percentage (`0.5%`), a number of units (`+100`), or both (`0.5%|+100`)";
+    "write a percentage (`0.5%`), a number of units (`+100`), both (`0.5%|+100`), or `none`";
 
 std::string_view trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -61,16 +62,10 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   return {};
 }
 
-}  // namespace
-
-const std::vector<std::string>& limit_metrics() {
-  static const std::vector<std::string> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
-  return kMetrics;
-}
-
-Expected<Limit> parse_limit(std::string_view text) {
+Expected<Limit> joined(const std::vector<std::string_view>& parts) {
   Limit limit;
-  for (const std::string_view part : split(text)) {
+  if (parts.size() == 1 && parts.front() == "none") return limit;
+  for (const std::string_view part : parts) {
     if (auto added = add_part(part, limit); !added) {
       return tl::unexpected<Error>(std::move(added.error()));
     }
@@ -78,8 +73,17 @@ Expected<Limit> parse_limit(std::string_view text) {
   return limit;
 }
 
+}  // namespace
+
+const std::vector<std::string>& limit_metrics() {
+  static const std::vector<std::string> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
+  return kMetrics;
+}
+
+Expected<Limit> parse_limit(std::string_view text) { return joined(split(text)); }
+
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
-  std::map<std::string, Limit> limits;
+  std::map<std::string, std::vector<std::string_view>> parts;
   std::string metric;
   for (std::string_view part : split(text)) {
     if (const auto equals = part.find('='); equals != std::string_view::npos) {
@@ -94,14 +98,19 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
     if (metric.empty()) {
       return fail(fmt::format("the limit `{}` names no metric", part), "write for example `ir=0.5%`");
     }
-    if (auto added = add_part(part, limits[metric]); !added) {
-      return tl::unexpected<Error>(std::move(added.error()));
-    }
+    parts[metric].push_back(part);
+  }
+  std::map<std::string, Limit> limits;
+  for (const auto& [name, own_parts] : parts) {
+    auto limit = joined(own_parts);
+    if (!limit) return tl::unexpected<Error>(std::move(limit.error()));
+    limits.emplace(name, *limit);
   }
   return limits;
 }
 
 double allowance(const Limit& limit, double baseline) {
+  if (limit.is_none()) return std::numeric_limits<double>::infinity();
   const double relative = limit.percent ? std::abs(baseline) * *limit.percent / 100 : 0;
   return std::max(relative, limit.absolute.value_or(0));
 }

@@ -45,14 +45,14 @@ Expected<void> check_shards(const std::vector<ResultSet>& parts, bool allow_miss
 // Where each part comes from; a shard without a benchmark was measured with nothing.
 Expected<void> check_alike(const std::vector<ResultSet>& parts,
                            const std::vector<std::string>& vary) {
-  const ResultSet* first = nullptr;
+  const ResultSet* first = nullptr;  // with a measurement
   for (const ResultSet& part : parts) {
     if (part.results.torn) {
       return fail(part.name + ": the last line is incomplete", "measure that part again");
     }
     if (part.results.measurements.empty()) continue;
     if (first == nullptr) first = &part;
-    auto checked = check_comparable(first->results.header, part.results.header, vary);
+    auto checked = check_comparable({*first, false, {}}, part.results.header, vary);
     if (!checked) {
       Error error = checked.error();
       error.what = fmt::format("{}, {}: {}", first->name, part.name, error.what);

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/gzip.h"
 #include "core/process.h"
+#include "core/replace_file.h"
 #include "core/results.h"
 
 namespace instr {
@@ -17,17 +17,6 @@ namespace instr {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr mode_t kMode = 0666;  // less the umask
-
-Error write_error(const fs::path& file, int number) {
-  std::string advice;
-  if (number == ENOSPC || number == EDQUOT) advice = "free some space, or name another --output";
-  if (number == EACCES || number == EROFS || number == ENOENT || number == EISDIR) {
-    advice = "name a file in a folder that exists and that you may write to";
-  }
-  return {{file.string()}, "cannot write: " + std::string(std::strerror(number)), advice};
-}
 
 // An append-only file of whole pieces.
 class AppendFile {
@@ -46,13 +35,8 @@ class AppendFile {
     kept_ += piece;
     if (!piece.empty()) ++kept_count_;
     off_t start = is_regular_ ? lseek(fd_.get(), 0, SEEK_END) : -1;
-    std::size_t written = 0;
-    while (written < kept_.size()) {
-      ssize_t count = write(fd_.get(), kept_.data() + written, kept_.size() - written);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return withdraw(start, written, count < 0 ? errno : EIO);
-      written += static_cast<std::size_t>(count);
-    }
+    const Written written = write_all(fd_.get(), kept_);
+    if (written.error != 0) return withdraw(start, written.bytes, written.error);
     kept_.clear();
     kept_count_ = 0;
     return {};
@@ -72,42 +56,6 @@ class AppendFile {
   std::string kept_;
   std::size_t kept_count_ = 0;
 };
-
-Fd open_file(const fs::path& path, int flags) {
-  return Fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, kMode));
-}
-
-// Writes `text` to a new file beside `path` and renames it over `path`, so that at each moment there
-// is either the old file or the new one.
-Expected<AppendFile> replace_file(const fs::path& path, const std::string& text) {
-  fs::path temporary = path;
-  temporary += ".new" + std::to_string(getpid());
-  Fd fd = open_file(temporary, O_CREAT | O_EXCL | O_APPEND);
-  // A file that one may write in a folder that one may not: emptied and written in place.
-  if (!fd && (errno == EACCES || errno == EROFS)) {
-    fd = open_file(path, O_TRUNC | O_APPEND);
-    temporary.clear();
-  }
-  if (!fd) return tl::unexpected(write_error(path, errno));
-  AppendFile file(std::move(fd), path);
-  auto written = file.append(text);
-  std::error_code error;
-  if (written && !temporary.empty()) fs::rename(temporary, path, error);
-  if (!written || error) {
-    std::error_code ignored;
-    if (!temporary.empty()) fs::remove(temporary, ignored);
-    if (!written) return tl::unexpected(written.error());
-    return tl::unexpected(write_error(path, error.value()));
-  }
-  return file;
-}
-
-// The file that a symbolic link leads to, so that the link stays one.
-fs::path follow_links(const fs::path& path) {
-  std::error_code error;
-  fs::path real = fs::canonical(path, error);
-  return error ? path : real;
-}
 
 }  // namespace
 
@@ -132,7 +80,7 @@ Expected<ResultsWriter> ResultsWriter::create(const fs::path& file, const Result
   fs::file_status status = fs::status(target, error);
   if (fs::is_directory(status)) return tl::unexpected(write_error(file, EISDIR));
   if (fs::exists(status) && !fs::is_regular_file(status)) {
-    Fd fd = open_file(target, O_APPEND);
+    Fd fd(open(target.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND));
     if (!fd) return tl::unexpected(write_error(file, errno));
     state->results = AppendFile(std::move(fd), file);
     if (auto written = state->results.append(line); !written) {
@@ -144,12 +92,13 @@ Expected<ResultsWriter> ResultsWriter::create(const fs::path& file, const Result
   fs::remove(functions_path(target), error);
   auto results = replace_file(target, line);
   if (!results) return tl::unexpected(results.error());
-  state->results = std::move(*results);
-  auto functions = gzip_member(FunctionLines::start(first)).and_then([&target](const std::string& member) {
-    return replace_file(functions_path(target), member);
-  });
+  state->results = AppendFile(std::move(*results), target);
+  auto functions =
+      gzip_member(FunctionLines::start(first)).and_then([&target](const std::string& member) {
+        return replace_file(functions_path(target), member);
+      });
   if (!functions) return tl::unexpected(functions.error());
-  state->functions = std::move(*functions);
+  state->functions = AppendFile(std::move(*functions), functions_path(target));
   return ResultsWriter(std::move(state));
 }
 

@@ -52,9 +52,9 @@ Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
   if (!fd) return cannot_read(path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return cannot_read(path, errno);
-  if (!S_ISREG(info.st_mode)) return refuse(path, "is no regular file", "name a TOML file here");
+  if (!S_ISREG(info.st_mode)) return refuse(path, "is no regular file", "name a text file here");
   if (info.st_size > kLargestFile) {
-    return refuse(path, "is larger than 64 MiB", "name a TOML file here");
+    return refuse(path, "is larger than 64 MiB", "name a text file here");
   }
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   std::size_t filled = 0;
@@ -66,7 +66,11 @@ Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
     filled += static_cast<std::size_t>(got);
   }
   text.resize(filled);
-  SourceText source(path.string(), std::move(text));
+  return checked(path.string(), std::move(text));
+}
+
+Expected<SourceText> SourceText::checked(std::string path, std::string text) {
+  SourceText source(std::move(path), std::move(text));
   if (auto checked = source.check_text(); !checked) {
     return tl::unexpected<Error>(std::move(checked.error()));
   }
@@ -75,7 +79,8 @@ Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
 
 SourceText::SourceText(std::string path, std::string text)
     : path_(std::move(path)), text_(std::move(text)) {
-  if (std::string_view(text_).starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);
+  has_mark_ = text_.starts_with(kByteOrderMark);
+  if (has_mark_) text_.erase(0, kByteOrderMark.size());
   line_starts_.push_back(0);
   for (std::size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) {
     line_starts_.push_back(at + 1);
@@ -90,18 +95,21 @@ Expected<void> SourceText::check_text() const {
       left.remove_prefix(length);
       continue;
     }
-    const std::size_t bad = text_.size() - left.size();
-    const auto next_line = std::upper_bound(line_starts_.begin(), line_starts_.end(), bad);
-    int column = 1;
-    for (std::size_t i = *(next_line - 1); i < bad; ++i) column += (text_[i] & 0xC0) != 0x80;
     return tl::unexpected<Error>(
-        Error{at(static_cast<int>(next_line - line_starts_.begin()), column),
+        Error{place(text_.size() - left.size()),
               left.front() == '\0' ? "a zero byte: this is a binary file"
                                    : "a byte that is no UTF-8: this is a binary file, or text in "
                                      "another encoding",
-              "definitions are TOML files in UTF-8"});
+              "it must be text in UTF-8"});
   }
   return {};
+}
+
+SourceLocation SourceText::place(std::size_t offset) const {
+  const auto next_line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+  int column = 1;
+  for (std::size_t i = *(next_line - 1); i < offset; ++i) column += (text_[i] & 0xC0) != 0x80;
+  return at(static_cast<int>(next_line - line_starts_.begin()), column);
 }
 
 std::size_t SourceText::offset(int line, int column) const {

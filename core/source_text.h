@@ -1,4 +1,5 @@
-// A definition file's text, and the places of things in it.
+// The text of a file that people write (definitions, limits, expected counts), and the places of
+// things in it.
 #pragma once
 
 #include <filesystem>
@@ -18,22 +19,33 @@ class SourceText {
 
   // For texts that come from elsewhere than a file.
   SourceText(std::string path, std::string text);
+  // The same where it is valid UTF-8 without a zero byte, as read() asks.
+  static Expected<SourceText> checked(std::string path, std::string text);
 
   const std::string& path() const { return path_; }  // as the caller gave it
   std::string_view text() const { return text_; }
+  std::string_view byte_order_mark() const { return has_mark_ ? kByteOrderMark : ""; }
 
   SourceLocation at(int line, int column) const { return {path_, line, column}; }
+
+  // The place of that byte of text(); columns are characters.
+  SourceLocation place(std::size_t offset) const;
 
   // The place of the first character of a TOML string's content, where its opening quote is at
   // `line` and `column` (counted in characters).
   SourceLocation content_of_string(int line, int column) const;
 
- private:
+  // The bytes of text() before that place.
   std::size_t offset(int line, int column) const;
+
+ private:
+  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
   Expected<void> check_text() const;
 
   std::string path_;
   std::string text_;
+  bool has_mark_ = false;
   std::vector<std::size_t> line_starts_;
 };
 

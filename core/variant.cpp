@@ -1,6 +1,21 @@
 #include "core/variant.h"
 
+#include <charconv>
+
 namespace instr {
+
+namespace {
+
+// Takes "/word" from the end of `key`; empty where there is none.
+std::string last_part(std::string& key) {
+  const auto slash = key.rfind('/');
+  if (slash == std::string::npos) return "";
+  std::string part = key.substr(slash + 1);
+  key.resize(slash);
+  return part;
+}
+
+}  // namespace
 
 const char* to_string(Runtime runtime) {
   switch (runtime) {
@@ -16,6 +31,30 @@ const char* to_string(Autograd autograd) {
     case Autograd::kForwardBackward: return "forward_backward";
   }
   return "unknown";
+}
+
+Variant variant_of_key(const std::string& key) {
+  Variant variant;
+  variant.key = variant.label = key;
+  std::string rest = key;
+  const std::string device = last_part(rest);
+  const std::string threads = last_part(rest);
+  const std::string autograd = last_part(rest);
+  const std::string runtime = last_part(rest);
+  int count = 0;
+  const char* end = threads.data() + threads.size();
+  const bool is_key = threads.starts_with('t') &&
+                      std::from_chars(threads.data() + 1, end, count) ==
+                          std::from_chars_result{end, std::errc{}};
+  if (!is_key) return variant;
+  variant.label = rest;
+  variant.device = device;
+  variant.threads = count;
+  if (autograd == to_string(Autograd::kForwardBackward)) {
+    variant.autograd = Autograd::kForwardBackward;
+  }
+  if (runtime == to_string(Runtime::kTorchScript)) variant.runtime = Runtime::kTorchScript;
+  return variant;
 }
 
 }  // namespace instr

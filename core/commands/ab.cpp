@@ -56,8 +56,10 @@ void measure_both(Side (&sides)[2], const std::vector<std::string>& command, Pro
   measure(sides[1]);
 }
 
-Expected<Comparison> compare_sides(const Options& options, Side (&sides)[2],
-                                   std::vector<FieldDifference>& differences) {
+tl::expected<Comparison, Errors> compare_sides(const Options& options, Side (&sides)[2],
+                                               std::vector<FieldDifference>& differences) {
+  auto gate = open_gate(options.gate);
+  if (!gate) return tl::unexpected(gate.error());
   ResultSet sets[2];
   for (int i = 0; i < 2; ++i) {
     sets[i] = result_set_of(sides[i].name, sides[i].recorder->header().value_or(ResultsHeader{}),
@@ -66,16 +68,20 @@ Expected<Comparison> compare_sides(const Options& options, Side (&sides)[2],
   std::vector<std::string> vary = options.gate.vary;
   // A build of the user's own is no field of the fingerprint.
   if (options.side_name != "build") vary.push_back(options.side_name);
-  auto found = check_comparable(sets[0].results.header, sets[1].results.header, vary);
-  if (!found) return tl::unexpected(found.error());
+  Reference before{std::move(sets[0]), false, {}};
+  auto found = check_comparable(before, sets[1].results.header, vary);
+  if (!found) return tl::unexpected(Errors{found.error()});
   differences = std::move(*found);
-  return hold_against(sets[0], sets[1], options.gate);
+  auto comparison = hold_against(before, std::move(sets[1]), *gate);
+  if (!comparison) return tl::unexpected(Errors{comparison.error()});
+  return std::move(*comparison);
 }
 
 }  // namespace
 
 ExitStatus ab_command(const Options& options, const std::vector<std::string>& command,
                       std::stop_token stop) {
+  if (auto gate = open_gate(options.gate); !gate) return refuse(gate.error());
   Options halves[2] = {options.sides[0], options.sides[1]};
   Side sides[2] = {{halves[0], name_of(options, halves[0]), {}, {}},
                    {halves[1], name_of(options, halves[1]), {}, {}}};

@@ -29,14 +29,14 @@ Expected<bool> build(const std::vector<std::string>& command, std::stop_token st
 
 Expected<Comparison> measure_and_compare(const Options& options,
                                          const std::vector<std::string>& command,
-                                         const ResultSet& baseline,
+                                         const Reference& baseline, const Gate& gate,
                                          const std::vector<Variant>& variants, std::stop_token stop,
                                          std::vector<FieldDifference>& differences) {
   Progress progress(progress_options(options));
   progress.expect(variants.size());
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto check = [&](const ResultsHeader& header) -> Expected<void> {
-    return check_comparable(baseline.results.header, header, options.gate.vary)
+    return check_comparable(baseline, header, options.gate.vary)
         .map([&](auto&& found) { differences = std::move(found); });
   };
   auto finished = measure_all(options, command, variants, progress, recorder, stop, check);
@@ -45,7 +45,7 @@ Expected<Comparison> measure_and_compare(const Options& options,
   return hold_against(baseline,
                       result_set_of("this commit", recorder.header().value_or(ResultsHeader{}),
                                     recorder.in_order_of(variants)),
-                      options.gate);
+                      gate);
 }
 
 int untestable(const Errors& errors) {
@@ -61,6 +61,9 @@ int bisect_command(const Options& options, const std::vector<std::string>& comma
   auto wanted = selector(options.selection);
   if (!baseline) return kInterrupted + refuse(baseline.error());  // above 127 the bisection ends
   if (!wanted) return kInterrupted + refuse(wanted.error());
+  auto gate = open_gate(options.gate);
+  if (!gate) return kInterrupted + refuse(gate.error());
+  (*baseline)->set = only(std::move((*baseline)->set), *wanted);
   auto built = build(options.rest, stop);
   if (!built) return kInterrupted + refuse(built.error());
   if (stop.stop_requested()) return kInterrupted;
@@ -68,8 +71,8 @@ int bisect_command(const Options& options, const std::vector<std::string>& comma
   auto variants = plan(options);
   if (!variants) return untestable(variants.error());
   std::vector<FieldDifference> differences;
-  auto comparison = measure_and_compare(options, command, only(**baseline, *wanted), *variants, stop,
-                                        differences);
+  auto comparison =
+      measure_and_compare(options, command, **baseline, *gate, *variants, stop, differences);
   if (stop.stop_requested()) return kInterrupted;
   if (!comparison) return untestable({comparison.error()});
   show_comparison(options, *comparison, differences);

@@ -3,24 +3,12 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "core/baselines.h"
 #include "core/commands/commands.h"
 #include "core/compare_table.h"
 #include "core/select.h"
 #include "core/terminal.h"
 
 namespace instr {
-
-namespace {
-
-Expected<ResultSet> read_side(const std::string& name,
-                              const std::function<bool(const Variant&)>& wanted) {
-  return find_baseline(name)
-      .and_then([&name](const auto& file) { return read_result_set(file, name); })
-      .map([&wanted](ResultSet&& set) { return only(std::move(set), wanted); });
-}
-
-}  // namespace
 
 ExitStatus show_comparison(const Options& options, const Comparison& comparison,
                            const std::vector<FieldDifference>& differences) {
@@ -43,14 +31,16 @@ ExitStatus show_comparison(const Options& options, const Comparison& comparison,
 ExitStatus compare_command(const Options& options) {
   auto wanted = selector(options.selection);
   if (!wanted) return refuse(wanted.error());
-  auto before = read_side(options.operands[0], *wanted);
+  auto gate = open_gate(options.gate);
+  if (!gate) return refuse(gate.error());
+  auto before = read_reference(options.operands[0]);
   if (!before) return refuse(before.error());
-  auto after = read_side(options.operands[1], *wanted);
+  before->set = only(std::move(before->set), *wanted);
+  auto after = read_reference(options.operands[1]);
   if (!after) return refuse(after.error());
-  auto differences =
-      check_comparable(before->results.header, after->results.header, options.gate.vary);
+  auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
-  auto comparison = hold_against(*before, *after, options.gate);
+  auto comparison = hold_against(*before, only(std::move(after->set), *wanted), *gate);
   if (!comparison) return refuse(comparison.error());
   return show_comparison(options, *comparison, *differences);
 }

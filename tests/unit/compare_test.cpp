@@ -139,6 +139,21 @@ TEST(Compare, TheMostParticularLimitIsTaken) {
             Verdict::kFails);
 }
 
+TEST(Compare, ALimitOfNoneIsNoLimit) {
+  CompareOptions options;
+  options.by_key["k"].hard["ir"] = Limit{};
+  options.by_key["k"].soft["ir"] = Limit{};
+  ComparedRow row = row_of({counted("k", 1000)}, {counted("k", 9000)}, options);
+  EXPECT_EQ(row.verdict, Verdict::kPasses);
+  EXPECT_EQ(row.state, RowState::kSlower);
+  EXPECT_EQ(row.metric("ir")->hard, std::nullopt);
+  EXPECT_EQ(row_of({counted("k", 9000)}, {counted("k", 1000)}, options).verdict, Verdict::kPasses);
+  // Nor is a metric waited for that one side lacks.
+  row = row_of({counted("k", {{"ir", 5}, {"allocs", 1}})}, {counted("k", {{"allocs", 1}})}, options);
+  EXPECT_EQ(row.verdict, Verdict::kPasses);
+  EXPECT_EQ(row.state, RowState::kSame);
+}
+
 TEST(Compare, ALimitInTheResultsThatIsNoneIsAnError) {
   Measurement edited = counted("matmul/mm", 1);
   edited.variant.limits["ir"] = "lots";

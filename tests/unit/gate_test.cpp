@@ -7,6 +7,14 @@
 namespace instr {
 namespace {
 
+Expected<std::vector<FieldDifference>> check(const ResultsHeader& before,
+                                             const ResultsHeader& after,
+                                             const std::vector<std::string>& vary) {
+  Reference reference;
+  reference.set.results.header = before;
+  return check_comparable(reference, after, vary);
+}
+
 ResultsHeader measured_with(Fingerprint::Entries entries) {
   ResultsHeader header;
   header.fingerprint.entries = std::move(entries);
@@ -15,7 +23,7 @@ ResultsHeader measured_with(Fingerprint::Entries entries) {
 
 TEST(Gate, ResultsThatWereMeasuredAlikeCanBeCompared) {
   auto header = measured_with({{"libtorch_version", "2.13.0"}, {"compiler", "clang 14"}});
-  auto differences = check_comparable(header, header, {});
+  auto differences = check(header, header, {});
   ASSERT_TRUE(differences);
   EXPECT_TRUE(differences->empty());
 }
@@ -25,7 +33,7 @@ TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
                                {"flags", "-std=c++17"}, {"compiler", "clang 14"}});
   auto after = measured_with({{"libtorch_version", "2.13.0"}, {"libtorch_build_id", "bb"},
                               {"flags", "-std=c++20"}, {"compiler", "clang 14"}});
-  auto refused = check_comparable(before, after, {});
+  auto refused = check(before, after, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(to_string(refused.error()),
             "the two were not measured alike (measure both with the same or, where that is under "
@@ -33,11 +41,11 @@ TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
             "  libtorch_version: 1.13.1, then 2.13.0\n"
             "  libtorch_build_id: aa, then bb\n"
             "  flags: -std=c++17, then -std=c++20");
-  auto allowed = check_comparable(before, after, {"libtorch"});
+  auto allowed = check(before, after, {"libtorch"});
   ASSERT_TRUE(allowed);
   EXPECT_EQ(allowed->size(), 3u);
   after.fingerprint.entries[3].second = "g++ 12";
-  refused = check_comparable(before, after, {});
+  refused = check(before, after, {});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("--vary=libtorch,compiler"), std::string::npos);
 }
@@ -56,6 +64,45 @@ TEST(Gate, AMissingBaselineIsAnError) {
   EXPECT_FALSE(*none);
   gate.baseline = "no such baseline";
   EXPECT_FALSE(find_reference(gate));
+}
+
+TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
+  Reference expected;
+  expected.is_expected = true;
+  expected.set = testing::before({testing::counted("a", {{"ir", 100.0}}),
+                                  testing::counted("b", {{"ir", 100.0}})});
+  expected.margins["a"].hard["ir"] = Limit{std::nullopt, 10};
+  auto comparison = hold_against(
+      expected, testing::after({testing::counted("a", 111), testing::counted("b", 100)}), {});
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->verdict, Verdict::kFails);
+  EXPECT_EQ(comparison->rows[0].key, "a");
+  EXPECT_EQ(comparison->rows[0].metrics.size(), 1u);
+  EXPECT_EQ(comparison->summary.count(RowState::kSame), 1u);
+  comparison = hold_against(
+      expected, testing::after({testing::counted("a", 110), testing::counted("b", 100)}), {});
+  EXPECT_NE(comparison->verdict, Verdict::kFails);
+  // They come from no run.
+  EXPECT_TRUE(check_comparable(expected, measured_with({{"compiler", "any"}}), {}));
+}
+
+TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
+  Gate gate;
+  LimitsEntry loose{{Text{"^a", {}}}, {}};
+  loose.limits.hard["ir"] = Limit{50, std::nullopt};
+  LimitsEntry nowhere{{Text{"^zzz", {"limits.toml", 7, 9}}}, {}};
+  nowhere.limits.hard["ir"] = Limit{50, std::nullopt};
+  gate.limits_file = {loose, nowhere};
+  Reference before{testing::before({testing::counted("a", 100), testing::counted("b", 100)}), false, {}};
+  auto comparison = hold_against(
+      before, testing::after({testing::counted("a", 140), testing::counted("b", 100)}), gate);
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->verdict, Verdict::kWarns);
+  ASSERT_EQ(comparison->problems.size(), 1u);
+  EXPECT_EQ(comparison->problems[0].find("limits.toml:7:9: "), 0u);
+  comparison = hold_against(
+      before, testing::after({testing::counted("a", 100), testing::counted("b", 140)}), gate);
+  EXPECT_EQ(comparison->verdict, Verdict::kFails);
 }
 
 }  // namespace

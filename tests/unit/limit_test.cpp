@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace instr {
 namespace {
 
@@ -13,6 +15,16 @@ TEST(ParseLimit, ReadsPercentagesAndUnits) {
   EXPECT_EQ(parse_limit("+0"), (Limit{std::nullopt, 0}));
   EXPECT_EQ(parse_limit("0.5%|+100"), (Limit{0.5, 100}));
   EXPECT_EQ(parse_limit("+1e3 | 1%"), (Limit{1, 1000}));
+  EXPECT_EQ(parse_limit("0%"), (Limit{0, std::nullopt}));
+}
+
+TEST(ParseLimit, NoneStandsAlone) {
+  EXPECT_EQ(parse_limit(" none "), Limit{});
+  EXPECT_TRUE(parse_limit("none")->is_none());
+  EXPECT_FALSE(parse_limit("0%")->is_none());
+  EXPECT_EQ(parse_limit("none|+5").error().what, "`none` is no limit");
+  EXPECT_FALSE(parse_limit("0.5%|none"));
+  EXPECT_FALSE(parse_limit("None"));
 }
 
 TEST(ParseLimit, RefusesWhatIsNone) {
@@ -32,12 +44,17 @@ TEST(ParseLimits, ReadsMetricsOfACommandLine) {
   EXPECT_EQ(parse_limits("ir=0.5%|+100|allocs=+0"),
             (Limits{{"ir", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
   EXPECT_EQ(parse_limits("ir=0.5%|ir=+100"), (Limits{{"ir", {0.5, 100}}}));
+  EXPECT_EQ(parse_limits("ir=0.5%|allocs=+0|ir=+100"),
+            (Limits{{"ir", {0.5, 100}}, {"allocs", {std::nullopt, 0}}}));
+  EXPECT_EQ(parse_limits("ir=none|allocs=+0"), (Limits{{"ir", {}}, {"allocs", {std::nullopt, 0}}}));
 }
 
 TEST(ParseLimits, RefusesUnknownMetricsAndTheirLack) {
   EXPECT_EQ(parse_limits("allocz=1%").error().advice, "did you mean `allocs`?");
   EXPECT_EQ(parse_limits("1%").error().what, "the limit `1%` names no metric");
   EXPECT_FALSE(parse_limits("ir=1%|ir=2%"));
+  EXPECT_FALSE(parse_limits("ir=none|ir=2%"));
+  EXPECT_FALSE(parse_limits("ir=|2%"));
   EXPECT_FALSE(parse_limits(""));
 }
 
@@ -47,6 +64,7 @@ TEST(Allowance, IsTheWiderOfBoth) {
   EXPECT_DOUBLE_EQ(allowance({0.5, 100}, 1000), 100);
   EXPECT_DOUBLE_EQ(allowance({0.5, 100}, 1e6), 5000);
   EXPECT_DOUBLE_EQ(allowance({std::nullopt, 0}, 1e6), 0);
+  EXPECT_EQ(allowance({}, 0), std::numeric_limits<double>::infinity());
 }
 
 }  // namespace

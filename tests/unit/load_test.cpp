@@ -270,7 +270,7 @@ TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
             "a.toml:2:5: a zero byte: th");
   EXPECT_EQ(errors_of("schema = 1\n# \xFF\n"),
             "a.toml:2:3: a byte that is no UTF-8: this is a binary file, or text in another encoding: "
-            "definitions are TOML files in UTF-8\n");
+            "it must be text in UTF-8\n");
 }
 
 // --- Includes ---

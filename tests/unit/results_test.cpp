@@ -285,7 +285,7 @@ TEST(ResultsWriter, SaysWhereItCannotWrite) {
   ASSERT_FALSE(full);
   EXPECT_EQ(to_string(full.error()),
             "/dev/full: cannot write: No space left on device: free some space, or name another "
-            "--output");
+            "file");
 }
 
 // Lets no file grow beyond `bytes`, as a full disk would.

@@ -1,0 +1,196 @@
+#include "core/limits_file.h"
+
+#include "tests/unit/compare_testing.h"
+#include "tests/unit/definition_testing.h"
+
+namespace instr {
+namespace {
+
+constexpr Limit kNone{};
+Limit percent(double value) { return {value, std::nullopt}; }
+Limit units(double value) { return {std::nullopt, value}; }
+
+LimitsFile parsed(const std::string& text) {
+  auto file = parse_limits_file(SourceText("l.toml", text));
+  if (file) return *std::move(file);
+  ADD_FAILURE() << error_lines(file.error(), "nowhere");
+  return {};
+}
+
+std::string errors(const std::string& text) {
+  const auto file = parse_limits_file(SourceText("l.toml", text));
+  return file ? "" : error_lines(file.error(), "nowhere");
+}
+
+TEST(LimitsFile, ReadsHardAndSoftLimitsOfPatterns) {
+  const LimitsFile file = parsed(R"(
+# The products may be wider.
+[[limit]]
+keys = "^matmul/"
+hard = { ir = "1%|+200", allocs = "+0" }
+
+[[limit]]
+keys = ["/t2/", '\bnn/']
+hard = { ir = "none", alloc_bytes = "0%", peak_bytes = "+64" }
+[limit.soft]
+ir = "0.2%"
+)");
+  ASSERT_EQ(file.size(), 2u);
+  ASSERT_EQ(file[0].keys.size(), 1u);
+  EXPECT_EQ(file[0].keys[0].code, "^matmul/");
+  EXPECT_EQ(file[0].keys[0].where, (SourceLocation{"l.toml", 4, 9}));
+  EXPECT_EQ(file[0].limits.hard, (std::map<std::string, Limit>{{"ir", {1, 200}}, {"allocs", units(0)}}));
+  EXPECT_TRUE(file[0].limits.soft.empty());
+  ASSERT_EQ(file[1].keys.size(), 2u);
+  EXPECT_EQ(file[1].keys[1].code, R"(\bnn/)");
+  EXPECT_EQ(file[1].limits.hard,
+            (std::map<std::string, Limit>{
+                {"ir", kNone}, {"alloc_bytes", percent(0)}, {"peak_bytes", units(64)}}));
+  EXPECT_EQ(file[1].limits.soft, (std::map<std::string, Limit>{{"ir", percent(0.2)}}));
+}
+
+TEST(LimitsFile, TheLastLimitOfAMetricCounts) {
+  const LimitsFile file = parsed(R"(
+[[limit]]
+keys = ""
+hard = { ir = "1%", allocs = "+0" }
+soft = { ir = "0.5%" }
+[[limit]]
+keys = "^a/"
+hard = { ir = "2%" }
+[[limit]]
+keys = ["big$", "^a/c"]
+hard = { ir = "none" }
+)");
+  const ResolvedLimits resolved = resolve_limits(file, {"a/small", "a/big", "c"});
+  ASSERT_EQ(resolved.by_key.size(), 3u);
+  const auto ir = [&](const std::string& key) { return resolved.by_key.at(key).hard.at("ir"); };
+  EXPECT_EQ(ir("c"), percent(1));
+  EXPECT_EQ(ir("a/small"), percent(2));
+  EXPECT_EQ(ir("a/big"), kNone);
+  for (const auto& [key, limits] : resolved.by_key) {
+    EXPECT_EQ(limits.hard.at("allocs"), units(0)) << key;
+    EXPECT_EQ(limits.soft.at("ir"), percent(0.5)) << key;
+  }
+  EXPECT_EQ(error_lines(resolved.unmatched, "nowhere"),
+            "l.toml:10:18: no benchmark's key matches `^a/c`: what it was to limit is not limited: "
+            "correct it, or take it out\n");
+}
+
+TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
+  const ResolvedLimits resolved =
+      resolve_limits(parsed("[[limit]]\nkeys = \"^b\"\nhard = { ir = \"1%\" }\n"), {"a", "b"});
+  EXPECT_EQ(resolved.by_key.size(), 1u);
+  EXPECT_TRUE(resolved.by_key.contains("b"));
+  EXPECT_TRUE(resolved.unmatched.empty());
+}
+
+TEST(LimitsFile, MatchesHostileKeys) {
+  const std::string odd = "a \"b\"|c\n\td/größe/矩阵/\xFF";
+  const LimitsFile file = parsed(R"(
+[[limit]]
+keys = ['"b"\|c\n', "größe/矩"]
+hard = { ir = "+7" }
+)");
+  const ResolvedLimits resolved = resolve_limits(file, {odd, ""});
+  ASSERT_EQ(resolved.by_key.size(), 1u);
+  EXPECT_EQ(resolved.by_key.at(odd).hard.at("ir"), units(7));
+  EXPECT_TRUE(resolved.unmatched.empty());
+}
+
+// Through the comparison that these limits are for.
+TEST(LimitsFile, DecidesWhatAComparisonFailsOn) {
+  const LimitsFile file = parsed(R"(
+[[limit]]
+keys = "wide"
+hard = { ir = "10%" }
+soft = { ir = "none" }
+)");
+  CompareOptions options;
+  options.by_key = resolve_limits(file, {"wide", "usual"}).by_key;
+  using testing::counted;
+  const auto comparison = compare(testing::before({counted("wide", 1000), counted("usual", 1000)}),
+                                  testing::after({counted("wide", 1050), counted("usual", 1050)}),
+                                  options);
+  ASSERT_TRUE(comparison);
+  for (const ComparedRow& row : comparison->rows) {
+    EXPECT_EQ(row.verdict, row.key == "wide" ? Verdict::kPasses : Verdict::kFails) << row.key;
+  }
+}
+
+TEST(LimitsFile, TellsAllErrorsAtTheirPlaces) {
+  EXPECT_EQ(errors(R"([[limits]]
+[[limit]]
+kes = "a"
+hard = { irr = "1%", ir = "1", allocs = 2 }
+[[limit]]
+keys = ["a", "b("]
+soft = { ir = "0.5%|none" }
+[[limit]]
+keys = []
+hard = {}
+[[limit]]
+keys = 5
+hard = "ir=1%"
+[[limit]]
+keys = "a"
+)"),
+            "l.toml:1:3: unknown key `limits` in a file of limits: did you mean `limit`?\n"
+            "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+            "all\n"
+            "l.toml:3:1: unknown key `kes` in [[limit]]: did you mean `keys`?\n"
+            "l.toml:4:10: unknown key `irr` in `hard`: did you mean `ir`?\n"
+            "l.toml:4:28: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+            "both (`0.5%|+100`), or `none`\n"
+            "l.toml:4:41: `allocs` must be a string, not an integer: write for example `limit = { "
+            "allocs = \"+0\" }`\n"
+            "l.toml:6:15: `b(` is no regular expression: missing ): b(: patterns are RE2's "
+            "(https://github.com/google/re2/wiki/Syntax)\n"
+            "l.toml:7:16: `none` is no limit: write a percentage (`0.5%`), a number of units "
+            "(`+100`), both (`0.5%|+100`), or `none`\n"
+            "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+            "all\n"
+            "l.toml:10:8: `hard` is empty: write for example `keys = \"^matmul/\"` and `hard = { ir = "
+            "\"1%\" }`\n"
+            "l.toml:12:8: `keys` must be a string or a list of strings, not an integer: write for "
+            "example `keys = \"^matmul/\"`\n"
+            "l.toml:13:8: `hard` must be a table, not a string: write for example `hard = { ir = "
+            "\"1%\" }`\n"
+            "l.toml:14:1: this limit sets none: write for example `keys = \"^matmul/\"` and `hard = { "
+            "ir = \"1%\" }`\n");
+}
+
+TEST(LimitsFile, RefusesAFileWithoutALimit) {
+  for (const char* text : {"", "# nothing yet\n", "limit = []\n"}) {
+    EXPECT_EQ(errors(text),
+              "l.toml: there is no limit in this file: add a [[limit]]: write for example `keys = "
+              "\"^matmul/\"` and `hard = { ir = \"1%\" }`\n");
+  }
+  EXPECT_EQ(errors("limit = 1\n"),
+            "l.toml:1:9: `limit` must be a list of tables, not an integer: write for example "
+            "`[[limit]]`\n");
+}
+
+TEST(LimitsFile, IsReadFromAFile) {
+  const TempFolder folder;
+  const auto good = folder.write("l.toml", "[[limit]]\nkeys = \"\"\nhard = { ir = \"1%\" }\n");
+  ASSERT_TRUE(read_limits_file(good));
+  const auto broken = folder.write("b.toml", "[[limit]]\nkeys = \xFF\n");
+  EXPECT_EQ(error_lines(read_limits_file(broken).error(), folder.path()),
+            "b.toml:2:8: a byte that is no UTF-8: this is a binary file, or text in another "
+            "encoding: it must be text in UTF-8\n");
+  EXPECT_EQ(error_lines(read_limits_file(folder.path() / "none").error(), folder.path()),
+            "none: cannot be read: No such file or directory: check the path\n");
+}
+
+TEST(LimitsFile, SurvivesTruncationAtEveryByte) {
+  const std::string text =
+      "[[limit]]\nkeys = [\"^a\", 'b']\nhard = { ir = \"1%|+2\" }\n[limit.soft]\nir = \"none\"\n";
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const auto file = parse_limits_file(SourceText("l.toml", text.substr(0, length)));
+    EXPECT_TRUE(file || !file.error().empty()) << length;
+  }
+}
+
+}  // namespace
+}  // namespace instr
