@@ -80,7 +80,7 @@ std::string report_bencher(const std::vector<Measurement>& measurements);
 // The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
 // metric of a measurement: "KEY" is that of the instructions, "KEY allocs" that of the allocations.
 // `range` is how far apart the blocks of a count are that is not steady. What was not counted is left
-// out. A `|` is escaped, since that program puts names into a Markdown table as they are.
+// out. A `|` is escaped (and so a `\`), since that program puts names into a Markdown table as they are.
 std::string report_smaller_is_better(const std::vector<Measurement>& measurements);
 
 }  // namespace instr

@@ -59,7 +59,10 @@ std::string unit_of(const std::string& metric) {
 // In one line, and whole in a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
-  for (char c : printable(text)) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  for (char c : printable(text)) {
+    if (c == '|' || c == '\\') out += '\\';
+    out += c;
+  }
   return out;
 }
 
