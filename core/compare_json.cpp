@@ -83,7 +83,9 @@ Json row_json(const ComparedRow& row) {
   json["verdict"] = to_string(row.verdict);
   if (!row.reason.empty()) json["reason"] = row.reason;
   json["metrics"] = Json::object();
-  for (const MetricChange& metric : row.metrics) json["metrics"][metric.metric] = metric_json(metric);
+  for (const MetricChange& metric : row.metrics) {
+    json["metrics"][metric.metric] = metric_json(metric);
+  }
   if (row.attribution) json["attribution"] = attribution_json(*row.attribution);
   return json;
 }
@@ -106,7 +108,9 @@ Json summary_json(const ComparisonSummary& summary) {
   json["states"] = Json::object();
   for (const auto& [state, count] : summary.rows) json["states"][name_of(state)] = count;
   json["verdicts"] = Json::object();
-  for (const auto& [verdict, count] : summary.verdicts) json["verdicts"][to_string(verdict)] = count;
+  for (const auto& [verdict, count] : summary.verdicts) {
+    json["verdicts"][to_string(verdict)] = count;
+  }
   json["comparable"] = summary.comparable;
   json["ratio"] = number(summary.ratio);
   json["ratio_rows"] = summary.ratio_rows;
@@ -143,11 +147,17 @@ std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& 
 }  // namespace
 
 std::string compare_json(const Comparison& comparison) {
-  Json json = head_json(comparison);
-  json["summary"] = summary_json(comparison.summary);
-  json["rows"] = Json::array();
-  for (const ComparedRow& row : comparison.rows) json["rows"].push_back(row_json(row));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json head = head_json(comparison);
+  head["summary"] = summary_json(comparison.summary);
+  // Row by row, a line each: all rows as one value would take several times the memory of the text.
+  std::string out = to_line(head);
+  out.pop_back();
+  out += ",\"rows\":[";
+  for (const ComparedRow& row : comparison.rows) {
+    out += &row == &comparison.rows.front() ? "\n" : ",\n";
+    out += to_line(row_json(row));
+  }
+  return out + "\n]}\n";
 }
 
 std::string compare_jsonl(const Comparison& comparison) {

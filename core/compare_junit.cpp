@@ -13,8 +13,8 @@ namespace {
 // Runtime, autograd, threads and device.
 constexpr int kPartsBehindParameters = 4;
 
-// What stands before the parameters ("n=64") and the last four parts of a key; all of a key that has
-// no such parts.
+// What stands before the parameters ("n=64") and the last four parts of a key; all of a key that
+// has no such parts.
 std::string label_of(const std::string& key) {
   std::size_t end = key.size();
   for (int i = 0; i < kPartsBehindParameters && end != std::string::npos && end > 0; ++i) {

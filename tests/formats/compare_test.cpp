@@ -132,7 +132,8 @@ TEST_F(CompareFormats, Junit) {
   EXPECT_EQ(slower["result"], "failure");
   EXPECT_EQ(slower["message"],
             "slower, fails: instructions 5,357 -> 10,714 (+5,357, +100%), limit 0.5%; "
-            "allocs 4 -> 8 (+4, +100%), limit +0; alloc_bytes 320 -> 640 (+320, +100%), limit 0.5%; "
+            "allocs 4 -> 8 (+4, +100%), limit +0; "
+            "alloc_bytes 320 -> 640 (+320, +100%), limit 0.5%; "
             "peak_bytes 320 -> 640 (+320, +100%), limit 0.5%");
   std::string text = slower["text"];
   EXPECT_NE(text.find("where the instructions changed:\n"), std::string::npos);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ inline fs::path fixture(const std::string& name) {
 // Where tools/test puts the consumers that come from PyPI.
 inline fs::path consumers() {
   const char* folder = getenv("INSTR_TEST_CONSUMERS");
-  if (folder == nullptr) throw std::runtime_error("INSTR_TEST_CONSUMERS is not set: run tools/test");
+  if (folder == nullptr) {
+    throw std::runtime_error("INSTR_TEST_CONSUMERS is not set: run tools/test");
+  }
   return folder;
 }
 

@@ -54,7 +54,8 @@ TEST(CompareReport, PassesItsOptionsOn) {
 }
 
 TEST(CompareJson, WhatIsAbsentIsNull) {
-  Comparison one = compared({counted("a", {{"ir", 0}, {"allocs", 2}})}, {counted("a", {{"ir", 3}})});
+  Comparison one =
+      compared({counted("a", {{"ir", 0}, {"allocs", 2}})}, {counted("a", {{"ir", 3}})});
   EXPECT_EQ(json::parse(compare_json(one))["rows"][0]["metrics"], json::parse(R"({
     "ir": {"before": 0, "after": 3, "change": 3, "relative": null,
            "hard": {"percent": 0.5}, "soft": {"percent": 0.1}, "verdict": "fails"},
@@ -118,11 +119,11 @@ TEST(CompareJunit, SaysWhatBecameOfEachKey) {
             std::string::npos);
   EXPECT_NE(after_text(xml, " name=\"same\"").find("<system-out>same\n"), std::string::npos);
   EXPECT_NE(after_text(xml, " name=\"new\"").find("<system-out>new\n"), std::string::npos);
-  EXPECT_NE(after_text(xml, " name=\"missing\"").find("<failure type=\"missing\" message=\"missing, "
-                                                     "fails"),
+  EXPECT_NE(after_text(xml, " name=\"missing\"")
+                .find("<failure type=\"missing\" message=\"missing, fails"),
             std::string::npos);
-  EXPECT_NE(after_text(xml, " name=\"skipped\"").find("<failure type=\"skipped\" message=\"skipped, "
-                                                     "fails: needs CUDA\">"),
+  EXPECT_NE(after_text(xml, " name=\"skipped\"")
+                .find("<failure type=\"skipped\" message=\"skipped, fails: needs CUDA\">"),
             std::string::npos)
       << xml;
   EXPECT_NE(after_text(xml, " name=\"broken\"")
@@ -177,7 +178,8 @@ TEST(CompareJunit, ClassIsTheLabel) {
 
 TEST(CompareCsv, HasALineForEachMetric) {
   EXPECT_EQ(compare_csv(compared({counted("a,\"b\"", {{"ir", 1000}, {"odd", 0}}),
-                                  counted("c", {{"ir", 1}}), failed("d", FailureKind::kExited, "2")},
+                                  counted("c", {{"ir", 1}}),
+                                  failed("d", FailureKind::kExited, "2")},
                                  {counted("a,\"b\"", {{"ir", 1001}, {"odd", 2.5}}),
                                   failed("c", FailureKind::kExited, "1\n2"),
                                   failed("d", FailureKind::kExited, "3 ")})),

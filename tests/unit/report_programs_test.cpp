@@ -102,7 +102,8 @@ TEST(Junit, ReplacesWhatXmlForbids) {
   JunitSuite suite;
   suite.name = "a\nb\x01\xff\xEF\xBF\xBE\xEF\xBF\xBF\xEF\xBF\xBDz";
   suite.seconds = -1;
-  EXPECT_NE(junit_xml(suite).find("name=\"a b\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz\" "), std::string::npos)
+  EXPECT_NE(junit_xml(suite).find("name=\"a b\uFFFD\uFFFD\uFFFD\uFFFD\uFFFDz\" "),
+            std::string::npos)
       << junit_xml(suite);
   EXPECT_NE(junit_xml(suite).find(" time=\"0.000\""), std::string::npos);
 }
@@ -179,7 +180,8 @@ TEST(ReportSmallerIsBetter, HasAnEntryForEachMetric) {
     {"name": "a\\|b\\\\c allocs", "unit": "allocs", "value": 2, "extra": "20 iterations"},
     {"name": "a\\|b\\\\c", "unit": "instructions", "value": 5, "extra": "20 iterations"},
     {"name": "d", "unit": "instructions", "value": 212.5, "range": "± 2.5",
-     "extra": "20 iterations\nnot steady: 210, then 212.5\nmore than one thread: the count depends on scheduling"}])"));
+     "extra": "20 iterations\nnot steady: 210, then 212.5\n)"
+                        R"(more than one thread: the count depends on scheduling"}])"));
   EXPECT_EQ(report_smaller_is_better({}), "[]\n");
 }
 
