@@ -60,6 +60,8 @@ Json function_json(const FunctionChange& part) {
   json["before"] = json_number(part.before);
   json["after"] = json_number(part.after);
   json["change"] = json_number(part.change);
+  json["calls_before"] = json_number(part.calls_before);
+  json["calls_after"] = json_number(part.calls_after);
   return json;
 }
 

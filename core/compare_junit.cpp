@@ -62,7 +62,8 @@ std::string attribution_text(const ComparedRow& row) {
   std::string text = "where the instructions changed:\n";
   for (const AttributionLine& line : attribution_lines(*row.attribution, 0)) {
     std::string object = line.object.empty() ? "" : "  [" + line.object + "]";
-    text += "  " + line.change + "  " + line.function + object + "\n";
+    std::string calls = line.calls.empty() ? "" : ", calls " + line.calls;
+    text += "  " + line.change + "  " + line.function + object + calls + "\n";
   }
   return text;
 }
