@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/csv.h"
 #include "core/report_grid.h"
 
 namespace instr {
@@ -12,24 +13,6 @@ namespace instr {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string csv_field(const std::string& text) {
-  bool needs_quotes = text.find_first_of(",\"\r\n") != std::string::npos ||
-                      text.starts_with(' ') || text.ends_with(' ');
-  if (!needs_quotes) return text;
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  return out + "\"";
-}
-
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
-  for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + csv_field(fields[i]);
-  return line + "\r\n";
-}
 
 // The usual metrics first, then whatever else was measured.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
@@ -124,6 +107,20 @@ std::string report_csv(const std::vector<Measurement>& measurements, const Repor
   return out;
 }
 
+const std::vector<std::pair<std::string, ReportFormat>>& report_formats() {
+  static const std::vector<std::pair<std::string, ReportFormat>> kFormats{
+      {"table", ReportFormat::kTable},
+      {"markdown", ReportFormat::kMarkdown},
+      {"json", ReportFormat::kJson},
+      {"jsonl", ReportFormat::kJsonl},
+      {"csv", ReportFormat::kCsv},
+      {"junit", ReportFormat::kJunit},
+      {"gbench", ReportFormat::kGbench},
+      {"bencher", ReportFormat::kBencher},
+      {"smaller-is-better", ReportFormat::kSmallerIsBetter}};
+  return kFormats;
+}
+
 std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
                    const ReportOptions& options) {
   switch (format) {
@@ -132,6 +129,10 @@ std::string report(ReportFormat format, const std::vector<Measurement>& measurem
     case ReportFormat::kJson: return report_json(measurements, options);
     case ReportFormat::kJsonl: return report_jsonl(measurements, options);
     case ReportFormat::kCsv: return report_csv(measurements, options);
+    case ReportFormat::kJunit: return report_junit(measurements, options);
+    case ReportFormat::kGbench: return report_gbench(measurements, options);
+    case ReportFormat::kBencher: return report_bencher(measurements);
+    case ReportFormat::kSmallerIsBetter: return report_smaller_is_better(measurements);
   }
   return "";
 }

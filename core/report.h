@@ -1,10 +1,12 @@
-// Measurements as text: a table for people, Markdown for reviews, JSON, JSON Lines and CSV for
-// programs. Pure functions; who prints them is somebody else's business.
+// Measurements as text: a table for people, Markdown for reviews, and the formats that other
+// programs read. Pure functions; who prints them is somebody else's business. Text that is not
+// UTF-8 and values that are no numbers never reach an output.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/measurement.h"
@@ -12,7 +14,20 @@
 
 namespace instr {
 
-enum class ReportFormat { kTable, kMarkdown, kJson, kJsonl, kCsv };
+enum class ReportFormat {
+  kTable,
+  kMarkdown,
+  kJson,
+  kJsonl,
+  kCsv,
+  kJunit,
+  kGbench,
+  kBencher,
+  kSmallerIsBetter,
+};
+
+// All of them, by the names that --format takes.
+const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
 
 // What --metrics may name, in the order that tables show them.
 inline constexpr std::array<const char*, 4> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
@@ -40,5 +55,33 @@ std::string report_jsonl(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 // RFC 4180, with a line of names first; parameters as "n=4 m=8".
 std::string report_csv(const std::vector<Measurement>& measurements, const ReportOptions& options);
+
+// JUnit XML: a suite with a case for each measurement, its label as the class. A failed one is an
+// <error>, since nothing was held against anything; counts are in <system-out>, the fingerprint is
+// the suite's <properties>, times are those of measuring.
+std::string report_junit(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options);
+
+// Google Benchmark's JSON, as its tools/compare.py reads it. That format knows times alone:
+// real_time and cpu_time both hold instructions for each iteration, and a time_unit of "ns" stands
+// for "instructions". Every metric ("ir" too) is a user counter; the fingerprint is in the context.
+// Failed ones have error_occurred, error_message and no time; their time_unit "s" is not that of
+// the counted ones, so that compare.py does not take a failure for a gain of 100%. Skipped ones are
+// left out: as a time of 0 they would hide the geometric mean of all others.
+std::string report_gbench(const std::vector<Measurement>& measurements,
+                          const ReportOptions& options);
+
+// Bencher Metric Format: {"KEY": {"instructions": {"value": N}, "alloc-bytes": …}}, the metrics
+// named by slugs, values for each iteration. What was not counted has no place there and is left
+// out. A key above Bencher's 1,024 bytes is cut and ends in a hash; of two measurements of a key
+// the first stands.
+std::string report_bencher(const std::vector<Measurement>& measurements);
+
+// The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
+// metric of a measurement: "KEY" is that of the instructions, "KEY allocs" that of the allocations.
+// `range` is how far apart the blocks of a count are that is not steady. What was not counted is
+// left out. A `|` is escaped (and so a `\`), since that program puts names into a Markdown table as
+// they are.
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements);
 
 }  // namespace instr

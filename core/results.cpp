@@ -14,28 +14,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Integers as integers: "ir": 123, not 123.0. Not finite: null, as JSON has nothing else.
-Json number(double value) {
-  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
-  if (!std::isfinite(value)) return nullptr;
-  if (value == std::trunc(value) && std::fabs(value) <= kLargestExact) {
-    return static_cast<std::int64_t>(value);
-  }
-  return value;
-}
-
 struct OutcomeWriter {
   Json& json;
 
   void operator()(const Counted& counted) const {
     json["outcome"] = "counted";
     Json metrics = Json::object();
-    for (const auto& [name, value] : counted.metrics) metrics[name] = number(value);
+    for (const auto& [name, value] : counted.metrics) metrics[name] = json_number(value);
     json["metrics"] = metrics;
     json["iterations"] = counted.iterations;
     json["warmup"] = counted.warmup;
     json["steady"] = counted.steady;
-    json["blocks"] = {number(counted.first_block_ir), number(counted.second_block_ir)};
+    json["blocks"] = {json_number(counted.first_block_ir),
+                      json_number(counted.second_block_ir)};
     json["gated"] = counted.gated;
     if (counted.profile) json["profile"] = counted.profile->string();
   }
@@ -90,11 +81,20 @@ Json to_json(const Measurement& measurement) {
   json["threads"] = variant.threads;
   json["device"] = variant.device;
   std::visit(OutcomeWriter{json}, measurement.outcome);
-  json["seconds"] = number(measurement.seconds);
+  json["seconds"] = json_number(measurement.seconds);
   // A comparison with this file as the baseline holds the counts against the definition's limits.
   if (!variant.limits.empty()) json["limits"] = variant.limits;
   if (!variant.tags.empty()) json["tags"] = variant.tags;
   return json;
+}
+
+Json json_number(double value) {
+  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::trunc(value) && std::fabs(value) <= kLargestExact) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
 }
 
 std::string to_line(const Json& json) {

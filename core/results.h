@@ -37,6 +37,10 @@ ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::stri
 nlohmann::ordered_json to_json(const ResultsHeader& header);
 nlohmann::ordered_json to_json(const Measurement& measurement);
 
+// A whole number without a decimal point, up to 2^53; null where not finite, as JSON has nothing
+// else.
+nlohmann::ordered_json json_number(double value);
+
 // One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 

@@ -1,0 +1,173 @@
+// A comparison in the formats for programs, read by them.
+#include <cmath>
+#include <map>
+
+#include "core/compare_report.h"
+#include "core/format.h"
+#include "tests/formats/consumers.h"
+#include "tests/formats/hostile.h"
+
+namespace instr::formats {
+namespace {
+
+class CompareFormats : public ConsumerTest {
+ protected:
+  static ResultSet recorded(const std::string& name) {
+    auto results = read_results(fixture(name));
+    auto functions = open_functions(fixture(name));
+    EXPECT_TRUE(results) << to_string(results.error());
+    EXPECT_TRUE(functions) << to_string(functions.error());
+    if (!results || !functions) return {};
+    return {name, std::move(*results), std::move(*functions)};
+  }
+
+  static Comparison comparison() {
+    return compare(recorded("before.jsonl"), recorded("after.jsonl")).value_or(Comparison{});
+  }
+
+  // Hostile keys, metrics, reasons and functions; each fails, warns, gained or passes.
+  static Comparison hostile() {
+    Comparison hostile;
+    hostile.before_name = "before\x01<\xff>";
+    hostile.after_name = "after\"";
+    hostile.problems = hostile_texts();
+    hostile.verdict = Verdict::kFails;
+    int number = 0;
+    for (const std::string& text : hostile_texts()) {
+      ComparedRow& row = hostile.rows.emplace_back();
+      row.key = text;
+      row.state = static_cast<RowState>(number % 10);
+      row.verdict = static_cast<Verdict>(number++ % 4);
+      row.reason = text;
+      row.metrics = {{"ir", 0, 12, Limit{0.5, 100}, {}, row.verdict},
+                     {text, std::nan(""), 0, {}, {}, Verdict::kPasses},
+                     {"gone", 3, {}, {}, {}, Verdict::kPasses}};
+      row.attribution = Attribution{12, {{text, text, text}}, 2, 1, std::nan("")};
+      ++hostile.summary.rows[row.state];
+      ++hostile.summary.verdicts[row.verdict];
+    }
+    return hostile;
+  }
+
+  static std::string text_of(ReportFormat format, const Comparison& comparison) {
+    return compare_report(format, comparison).value_or("");
+  }
+};
+
+std::map<std::string, json> by(const char* name, const json& list) {
+  std::map<std::string, json> found;
+  for (const json& one : list) found[one[name]] = one;
+  return found;
+}
+
+TEST_F(CompareFormats, Json) {
+  json document = read("json", text_of(ReportFormat::kJson, comparison()));
+  EXPECT_EQ(document["schema"], 1);
+  EXPECT_EQ(document["before"], "before.jsonl");
+  EXPECT_EQ(document["after"], "after.jsonl");
+  EXPECT_EQ(document["verdict"], "fails");
+  EXPECT_EQ(document["summary"]["states"]["slower"], 2);
+  EXPECT_EQ(document["summary"]["states"]["failed_after"], 1);
+  EXPECT_EQ(document["summary"]["verdicts"]["fails"], comparison().summary.count(Verdict::kFails));
+  auto rows = by("key", document["rows"]);
+  EXPECT_EQ(rows.size(), 12u);
+  const json& row = rows.at("pointwise/add/n=4/eager/forward/t1/cpu");
+  EXPECT_EQ(row["metrics"]["ir"].dump(),
+            R"({"after":10714,"before":5357,"change":5357,"hard":{"percent":0.5},"relative":1,)"
+            R"("soft":{"percent":0.1},"verdict":"fails"})");
+  const json& attribution = row["attribution"];
+  EXPECT_EQ(attribution["difference"], 5357);
+  double sum = attribution["others"]["change"].get<double>() +
+               attribution["unexplained"].get<double>();
+  for (const json& function : attribution["functions"]) sum += function["change"].get<double>();
+  EXPECT_EQ(sum, 5357);
+  EXPECT_EQ(attribution["functions"].size(), 10u);
+  EXPECT_EQ(attribution["functions"][0]["calls_after"],
+            2 * attribution["functions"][0]["calls_before"].get<double>());
+  EXPECT_EQ(rows.at("gone/one/eager/forward/t1/cpu")["state"], "missing");
+  EXPECT_EQ(rows.at("breaks/later/eager/forward/t1/cpu")["reason"],
+            "exception: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
+}
+
+TEST_F(CompareFormats, JsonLinesSayTheSame) {
+  for (const Comparison& compared : {comparison(), hostile()}) {
+    json document = read("json", text_of(ReportFormat::kJson, compared));
+    json lines = read("jsonl", text_of(ReportFormat::kJsonl, compared));
+    ASSERT_EQ(lines.size(), compared.rows.size() + 2);
+    EXPECT_EQ(lines.back()["summary"], document["summary"]);
+    for (std::size_t i = 0; i < compared.rows.size(); ++i) {
+      EXPECT_EQ(lines[i + 1], document["rows"][i]);
+    }
+    json head = lines.front();
+    for (const auto& [name, value] : head.items()) EXPECT_EQ(value, document[name]) << name;
+    EXPECT_EQ(head.size() + 2, document.size());
+  }
+}
+
+TEST_F(CompareFormats, Csv) {
+  json lines = read("csv", text_of(ReportFormat::kCsv, comparison()));
+  std::map<std::string, json> found;
+  for (const json& line : lines) {
+    found[line["key"].get<std::string>() + " " + line["metric"].get<std::string>()] = line;
+  }
+  EXPECT_EQ(found.size(), lines.size());
+  const json& ir = found.at("pointwise/add/n=64/eager/forward/t1/cpu ir");
+  EXPECT_EQ(ir.dump(),
+            R"({"after":"10688","before":"5344","change":"5344","hard_absolute":"",)"
+            R"("hard_percent":"0.5","key":"pointwise/add/n=64/eager/forward/t1/cpu","metric":"ir",)"
+            R"("metric_verdict":"fails","reason":"","relative":"1","soft_absolute":"",)"
+            R"("soft_percent":"0.1","state":"slower","verdict":"fails"})");
+  const json& failed = found.at("breaks/throws/eager/forward/t1/cpu ");
+  EXPECT_EQ(failed["state"], "failed_both");
+  EXPECT_NE(failed["reason"].get<std::string>().find("one \"quoted\" | line,\nand another"),
+            std::string::npos);
+}
+
+TEST_F(CompareFormats, Junit) {
+  json suite = read_junit(text_of(ReportFormat::kJunit, comparison()))[0];
+  EXPECT_EQ(suite["tests"], 12);
+  EXPECT_EQ(suite["failures"], comparison().summary.count(Verdict::kFails));
+  EXPECT_EQ(suite["skipped"], 1);
+  EXPECT_EQ(suite["properties"]["verdict"], "fails");
+  auto cases = by("name", suite["cases"]);
+  const json& slower = cases.at("pointwise/add/n=4/eager/forward/t1/cpu");
+  EXPECT_EQ(slower["classname"], "pointwise/add");
+  EXPECT_EQ(slower["result"], "failure");
+  EXPECT_EQ(slower["message"],
+            "slower, fails: instructions 5,357 -> 10,714 (+5,357, +100%), limit 0.5%; "
+            "allocs 4 -> 8 (+4, +100%), limit +0; "
+            "alloc_bytes 320 -> 640 (+320, +100%), limit 0.5%; "
+            "peak_bytes 320 -> 640 (+320, +100%), limit 0.5%");
+  std::string text = slower["text"];
+  EXPECT_NE(text.find("where the instructions changed:\n"), std::string::npos);
+  EXPECT_NE(text.find("  [libtorch_cpu.so], calls 1 -> 2\n"), std::string::npos) << text;
+  EXPECT_EQ(cases.at("matmul/mm/eager/forward/t1/cpu")["result"], "passed");
+  EXPECT_EQ(cases.at("gone/one/eager/forward/t1/cpu")["result"], "failure");
+  EXPECT_EQ(cases.at("breaks/later/eager/forward/t1/cpu")["message"],
+            "failed after, fails: exception: mat1 and mat2 shapes cannot be multiplied "
+            "(2x3 and 2x3)");
+  EXPECT_EQ(cases.at("new/one/eager/forward/t1/cpu")["result"], "passed");
+}
+
+TEST_F(CompareFormats, HostileJunit) {
+  Comparison compared = hostile();
+  json suite = read_junit(text_of(ReportFormat::kJunit, compared))[0];
+  ASSERT_EQ(suite["cases"].size(), compared.rows.size() + 1);
+  EXPECT_EQ(suite["failures"], compared.summary.count(Verdict::kFails));
+  EXPECT_EQ(suite["cases"][0]["name"], "the comparison as a whole");
+}
+
+TEST_F(CompareFormats, HostileCsv) {
+  Comparison compared = hostile();
+  json lines = read("csv", text_of(ReportFormat::kCsv, compared));
+  ASSERT_EQ(lines.size(), compared.rows.size() * 3);
+  for (std::size_t i = 0; i < compared.rows.size(); ++i) {
+    EXPECT_EQ(lines[i * 3]["key"], printable(compared.rows[i].key, true));
+    EXPECT_EQ(lines[i * 3]["relative"], "");  // from 0
+    EXPECT_EQ(lines[i * 3 + 1]["before"], "");
+    EXPECT_EQ(lines[i * 3 + 1]["metric"], printable(compared.rows[i].key, true));
+  }
+}
+
+}  // namespace
+}  // namespace instr::formats

@@ -1,0 +1,96 @@
+// The programs that read our outputs, run for real: what they find is compared with what went in.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/process.h"
+
+namespace instr::formats {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+inline fs::path fixture(const std::string& name) {
+  return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name;
+}
+
+// Where tools/test puts the consumers that come from PyPI.
+inline fs::path consumers() {
+  const char* folder = getenv("INSTR_TEST_CONSUMERS");
+  if (folder == nullptr) {
+    throw std::runtime_error("INSTR_TEST_CONSUMERS is not set: run tools/test");
+  }
+  return folder;
+}
+
+class ConsumerTest : public ::testing::Test {
+ protected:
+  ConsumerTest() {
+    std::string name = (fs::temp_directory_path() / "instr_bench_formats_XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+  }
+  ~ConsumerTest() override {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+  std::string write(const std::string& name, const std::string& text) const {
+    fs::path path = folder_ / name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  fs::path folder() const { return folder_; }
+
+  // What the command printed; a failure of the test where it did not end well.
+  static std::string run(const std::vector<std::string>& argv) {
+    SpawnOptions options;
+    options.argv = argv;
+    auto result = run_command(std::move(options));
+    EXPECT_TRUE(result) << to_string(result.error());
+    if (!result) return "";
+    EXPECT_EQ(result->exit_code, 0) << result->output << result->errors;
+    return result->output;
+  }
+
+  static json consume(const std::vector<std::string>& arguments) {
+    std::vector<std::string> argv{(consumers() / "bin/python").string(), "-I",
+                                  INSTR_SOURCE_DIR "/tests/formats/consume.py"};
+    argv.insert(argv.end(), arguments.begin(), arguments.end());
+    return json::parse(run(argv), nullptr, false);
+  }
+
+  // What `reader` of consume.py finds in `text`.
+  json read(const std::string& reader, const std::string& text) const {
+    return consume({reader, write("read." + reader, text)});
+  }
+
+  json validate(const std::string& schema, const std::string& text) const {
+    return consume({"schema", fixture(schema).string(), write("validated.json", text)});
+  }
+
+  // Against both schemas of Jenkins' xunit plugin, too: the first one is the stricter.
+  json read_junit(const std::string& text) const {
+    std::string path = write("junit.xml", text);
+    int schemas = 0;
+    for (const auto& schema : fs::directory_iterator(consumers() / "junit")) {
+      run({"xmllint", "--noout", "--schema", schema.path().string(), path});
+      ++schemas;
+    }
+    EXPECT_EQ(schemas, 2);
+    return consume({"junit", path});
+  }
+
+ private:
+  fs::path folder_;
+};
+
+}  // namespace instr::formats

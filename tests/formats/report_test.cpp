@@ -1,0 +1,283 @@
+// Reports of a run, read by the programs that they are made for.
+#include "core/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/compare.h"
+#include "core/format.h"
+#include "tests/formats/consumers.h"
+#include "tests/formats/hostile.h"
+
+namespace instr::formats {
+namespace {
+
+class ReportFormats : public ConsumerTest {
+ protected:
+  static Results recorded(const std::string& name) {
+    auto results = read_results(fixture(name));
+    EXPECT_TRUE(results) << to_string(results.error());
+    return results.value_or(Results{});
+  }
+
+  static std::string report_of(ReportFormat format, const Results& results) {
+    ReportOptions options;
+    options.header = results.header;
+    return report(format, results.measurements, options);
+  }
+
+  static std::string hostile(ReportFormat format) {
+    Results results;
+    results.header.fingerprint.entries = {{"odd <name>\x01", "\xff \"value\""}, {"date", "none"}};
+    results.header.started = "2024-05-01T12:00:00Z";
+    results.measurements = hostile_measurements();
+    return report_of(format, results);
+  }
+
+  // compare.py of Google Benchmark on both: its own report, each benchmark by its name.
+  std::map<std::string, json> compare_py(const std::string& before,
+                                         const std::string& after) const {
+    std::string dump = (folder() / "compared.json").string();
+    table_ = run({(consumers() / "bin/python").string(), "/usr/share/benchmark/compare.py",
+                  "--no-color", "-d", dump, "benchmarks", write("before.json", before),
+                  write("after.json", after)});
+    std::map<std::string, json> benchmarks;
+    for (const json& one : json::parse(std::ifstream(dump), nullptr, false)) {
+      EXPECT_EQ(one["measurements"].size(), 1u) << one;
+      benchmarks[one["name"]] = one["measurements"][0];
+    }
+    return benchmarks;
+  }
+
+  mutable std::string table_;  // that compare.py printed
+};
+
+bool is_gated(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  return counted != nullptr && counted->gated;
+}
+
+TEST_F(ReportFormats, JsonOfARun) {
+  Results results = recorded("before.jsonl");
+  json document = read("json", report_of(ReportFormat::kJson, results));
+  ASSERT_EQ(document["measurements"].size(), results.measurements.size());
+  for (std::size_t i = 0; i < results.measurements.size(); ++i) {
+    EXPECT_EQ(document["measurements"][i]["key"], results.measurements[i].variant.key);
+  }
+  json lines = read("jsonl", report_of(ReportFormat::kJsonl, results));
+  EXPECT_EQ(lines.size(), results.measurements.size() + 1);
+  EXPECT_EQ(lines.back(), document["measurements"].back());
+}
+
+TEST_F(ReportFormats, CsvOfARun) {
+  Results results = recorded("before.jsonl");
+  json rows = read("csv", report_of(ReportFormat::kCsv, results));
+  ASSERT_EQ(rows.size(), results.measurements.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i]["key"], results.measurements[i].variant.key);
+    const auto* counted = std::get_if<Counted>(&results.measurements[i].outcome);
+    if (counted == nullptr) continue;
+    EXPECT_EQ(std::stod(rows[i]["ir"].get<std::string>()), counted->metrics.at("ir"));
+  }
+  auto failed = std::find_if(rows.begin(), rows.end(),
+                             [](const json& row) { return row["outcome"] == "failed"; });
+  ASSERT_NE(failed, rows.end());
+  EXPECT_EQ((*failed)["message"], "one \"quoted\" | line,\nand another <b>&amp;</b>");
+}
+
+TEST_F(ReportFormats, HostileJsonAndCsv) {
+  std::size_t count = hostile_measurements().size();
+  EXPECT_EQ(read("json", hostile(ReportFormat::kJson))["measurements"].size(), count);
+  json lines = read("jsonl", hostile(ReportFormat::kJsonl));
+  ASSERT_EQ(lines.size(), count + 1);
+  json rows = read("csv", hostile(ReportFormat::kCsv));
+  ASSERT_EQ(rows.size(), count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Measurement measurement = hostile_measurements()[i];
+    EXPECT_EQ(rows[i]["key"], printable(measurement.variant.key, true));
+    // JSON carries everything that is UTF-8 as it is.
+    bool is_utf8 = measurement.variant.key.find('\xff') == std::string::npos;
+    if (is_utf8) {
+      EXPECT_EQ(lines[i + 1]["key"], measurement.variant.key);
+    }
+    if (i % 3 != 1) continue;
+    EXPECT_EQ(rows[i]["message"], printable(measurement.variant.label, true));
+  }
+}
+
+TEST_F(ReportFormats, JunitOfARun) {
+  Results results = recorded("after.jsonl");
+  json suites = read_junit(report_of(ReportFormat::kJunit, results));
+  ASSERT_EQ(suites.size(), 1u);
+  const json& suite = suites[0];
+  EXPECT_EQ(suite["tests"], 11);
+  EXPECT_EQ(suite["errors"], 2);
+  EXPECT_EQ(suite["skipped"], 1);
+  EXPECT_EQ(suite["failures"], 0);
+  EXPECT_EQ(suite["properties"]["libtorch_version"], "1.13.0");
+  std::map<std::string, json> cases;
+  for (const json& one : suite["cases"]) cases[one["name"]] = one;
+  const json& broken = cases.at("breaks/later/eager/forward/t1/cpu");
+  EXPECT_EQ(broken["classname"], "breaks/later");
+  EXPECT_EQ(broken["result"], "error");
+  EXPECT_EQ(broken["type"], "exception");
+  EXPECT_EQ(broken["message"], "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
+  EXPECT_EQ(cases.at("breaks/throws/eager/forward/t1/cpu")["text"],
+            "one \"quoted\" | line,\nand another <b>&amp;</b>");
+  EXPECT_EQ(cases.at("needs/newer/eager/forward/t1/cpu")["message"],
+            "needs LibTorch >=99.0, this is 1.13.0");
+  const json& counted = cases.at("odd/\"quoted\" | <piped> & größe/eager/forward/t1/cpu");
+  EXPECT_EQ(counted["result"], "passed");
+  EXPECT_EQ(counted["output"],
+            "alloc_bytes=0\nallocs=0\nir=1\npeak_bytes=0\niterations=60\nsteady=true");
+}
+
+TEST_F(ReportFormats, HostileJunit) {
+  json suite = read_junit(hostile(ReportFormat::kJunit))[0];
+  std::vector<Measurement> measurements = hostile_measurements();
+  ASSERT_EQ(suite["cases"].size(), measurements.size());
+  EXPECT_EQ(suite["properties"]["odd <name>\xEF\xBF\xBD"], "\xEF\xBF\xBD \"value\"");
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    // XML forbids two characters that can be printed.
+    if (measurements[i].variant.label.starts_with("noncharacters")) continue;
+    EXPECT_EQ(suite["cases"][i]["name"], printable(measurements[i].variant.key));
+    if (i % 3 != 1) continue;
+    EXPECT_EQ(suite["cases"][i]["text"], printable(measurements[i].variant.label, true));
+  }
+}
+
+// 5,357 instructions became 10,714, 5,344 became 10,688; TorchScript and matmul stayed.
+TEST_F(ReportFormats, GoogleBenchmarkComparesTwoRuns) {
+  auto rows = compare_py(report_of(ReportFormat::kGbench, recorded("before.jsonl")),
+                         report_of(ReportFormat::kGbench, recorded("after.jsonl")));
+  for (const char* n : {"4", "64"}) {
+    const json& row = rows.at("pointwise/add/n=" + std::string(n) + "/eager/forward/t1/cpu");
+    EXPECT_EQ(row["time"], 1.0);
+    EXPECT_EQ(row["cpu"], 1.0);
+  }
+  const json& row = rows.at("pointwise/add/n=4/eager/forward/t1/cpu");
+  EXPECT_EQ(row["real_time"], 5357);
+  EXPECT_EQ(row["real_time_other"], 10714);
+  EXPECT_EQ(row["cpu_time_other"], 10714);
+  EXPECT_EQ(rows.at("pointwise/add/n=4/torchscript/forward/t1/cpu")["time"], 0.0);
+  EXPECT_EQ(rows.at("matmul/mm/eager/forward/t2/cpu")["time"], 0.0);
+  // Counted before, failed after: nobody's gain. Failed on both sides: no times to compare.
+  EXPECT_EQ(rows.count("breaks/later/eager/forward/t1/cpu"), 0u);
+  EXPECT_EQ(rows.count("OVERALL_GEOMEAN"), 0u);
+  EXPECT_NE(table_.find("+1.0000         +1.0000          5357         10714          5357"),
+            std::string::npos)
+      << table_;
+}
+
+// Over the benchmarks that both have, and that a gate looks at.
+TEST_F(ReportFormats, GoogleBenchmarkHasOurGeometricMean) {
+  ResultSet before{"before", recorded("before.jsonl"), {}};
+  ResultSet after{"after", recorded("after.jsonl"), {}};
+  std::map<std::string, int> counted;
+  for (const ResultSet* set : {&before, &after}) {
+    for (const Measurement& one : set->results.measurements) {
+      counted[one.variant.key] += is_gated(one);
+    }
+  }
+  for (ResultSet* set : {&before, &after}) {
+    std::erase_if(set->results.measurements, [&counted](const Measurement& one) {
+      return counted[one.variant.key] < 2 && !std::holds_alternative<Skipped>(one.outcome);
+    });
+  }
+  auto rows = compare_py(report_of(ReportFormat::kGbench, before.results),
+                         report_of(ReportFormat::kGbench, after.results));
+  auto compared = compare(before, after);
+  ASSERT_TRUE(compared) << to_string(compared.error());
+  ASSERT_EQ(compared->summary.ratio_rows, 6u);
+  double theirs = rows.at("OVERALL_GEOMEAN")["time"];
+  EXPECT_NEAR(theirs, *compared->summary.ratio - 1, 1e-12);
+  // Two of six doubled.
+  EXPECT_NEAR(*compared->summary.ratio, std::pow(2, 2 / 6.0), 1e-12);
+}
+
+TEST_F(ReportFormats, GoogleBenchmarkHasEveryMetricAndFailure) {
+  json document = read("json", report_of(ReportFormat::kGbench, recorded("after.jsonl")));
+  EXPECT_EQ(document["context"]["libtorch_version"], "1.13.0");
+  EXPECT_EQ(document["benchmarks"].size(), 10u);
+  for (const json& one : document["benchmarks"]) {
+    if (one["name"] == "breaks/later/eager/forward/t1/cpu") {
+      EXPECT_EQ(one["error_occurred"], true);
+      EXPECT_EQ(one["error_message"],
+                "exception: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
+    } else if (one["name"] == "pointwise/add/n=4/eager/forward/t1/cpu") {
+      EXPECT_EQ(one["ir"], 10714);
+      EXPECT_EQ(one["allocs"], 8);
+      EXPECT_EQ(one["alloc_bytes"], 640);
+      EXPECT_EQ(one["peak_bytes"], 640);
+      EXPECT_EQ(one["iterations"], 60);
+      EXPECT_FALSE(one.contains("error_occurred"));
+    }
+  }
+}
+
+TEST_F(ReportFormats, HostileGoogleBenchmark) {
+  std::string text = hostile(ReportFormat::kGbench);
+  auto rows = compare_py(text, text);
+  for (const std::string& key : hostile_texts()) {
+    for (const char* kind : {"/0", "/1"}) {
+      ASSERT_EQ(rows.count(printable(key + kind)), 1u) << key;
+      EXPECT_EQ(rows[printable(key + kind)]["real_time"], 0) << key;
+    }
+  }
+  json document = read("json", text);
+  EXPECT_EQ(document["context"]["date"], "2024-05-01T12:00:00Z");
+  for (const json& one : document["benchmarks"]) {
+    for (const auto& [name, value] : one.items()) EXPECT_FALSE(value.is_null()) << name;
+  }
+}
+
+TEST_F(ReportFormats, BencherTakesARun) {
+  Results results = recorded("before.jsonl");
+  json document = validate("bencher.schema.json", report_of(ReportFormat::kBencher, results));
+  EXPECT_EQ(document.size(), 9u);
+  EXPECT_EQ(document["pointwise/add/n=4/eager/forward/t1/cpu"].dump(),
+            R"({"alloc-bytes":{"value":320},"allocs":{"value":4},)"
+            R"("instructions":{"value":5357},"peak-bytes":{"value":320}})");
+}
+
+TEST_F(ReportFormats, HostileBencher) {
+  json document = validate("bencher.schema.json", hostile(ReportFormat::kBencher));
+  EXPECT_EQ(document.size(), hostile_texts().size());
+  EXPECT_EQ(document["größe/矩阵/🙂/0"]["negative"]["value"], -2.25);
+}
+
+TEST_F(ReportFormats, SmallerIsBetterTakesARun) {
+  Results results = recorded("before.jsonl");
+  json list = validate("smaller_is_better.schema.json",
+                       report_of(ReportFormat::kSmallerIsBetter, results));
+  EXPECT_EQ(list.size(), 9u * 4);
+  std::map<std::string, json> entries;
+  for (const json& entry : list) entries[entry["name"]] = entry;
+  // It looks for an entry of the run before by its name alone.
+  EXPECT_EQ(entries.size(), list.size());
+  const json& instructions = entries.at("pointwise/add/n=4/eager/forward/t1/cpu");
+  EXPECT_EQ(instructions["value"], 5357);
+  EXPECT_EQ(instructions["unit"], "instructions");
+  const json& bytes = entries.at("pointwise/add/n=4/eager/forward/t1/cpu alloc_bytes");
+  EXPECT_EQ(bytes["value"], 320);
+  EXPECT_EQ(bytes["unit"], "bytes");
+}
+
+TEST_F(ReportFormats, HostileSmallerIsBetter) {
+  json list = validate("smaller_is_better.schema.json", hostile(ReportFormat::kSmallerIsBetter));
+  std::set<std::string> names;
+  int ranges = 0;
+  for (const json& entry : list) {
+    EXPECT_TRUE(names.insert(entry["name"]).second) << entry;
+    if (!entry.contains("range")) continue;
+    EXPECT_EQ(entry["range"], "± 3");
+    ++ranges;
+  }
+  EXPECT_EQ(list.size(), hostile_texts().size() * 4);
+  EXPECT_EQ(ranges, static_cast<int>(hostile_texts().size()));
+}
+
+}  // namespace
+}  // namespace instr::formats
