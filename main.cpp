@@ -126,7 +126,8 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   ReportOptions report_as = report_options(options);
   report_as.header = recorder.header();
   report_as.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (!measurements.empty()) fmt::print("{}", report(options.format, measurements, report_as));
+  bool is_worth_a_report = !measurements.empty() || options.format != ReportFormat::kTable;
+  if (is_worth_a_report) fmt::print("{}", report(options.format, measurements, report_as));
   if (stop.stop_requested()) return kInterrupted;
   if (!recorder.could_write()) return kBadSetup;
   return all_measured(measurements) ? kGood : kNotMeasured;

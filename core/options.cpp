@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/compare_report.h"
 #include "core/near_match.h"
 #include "core/option_words.h"
 #include "core/version.h"
@@ -21,12 +22,6 @@ const std::vector<std::pair<std::string, Runtime>> kRuntimes{
     {"eager", Runtime::kEager}, {"torchscript", Runtime::kTorchScript}};
 const std::vector<std::pair<std::string, Autograd>> kAutograds{
     {"forward", Autograd::kForward}, {"forward_backward", Autograd::kForwardBackward}};
-const std::vector<std::pair<std::string, ReportFormat>> kFormats{
-    {"table", ReportFormat::kTable},
-    {"markdown", ReportFormat::kMarkdown},
-    {"json", ReportFormat::kJson},
-    {"jsonl", ReportFormat::kJsonl},
-    {"csv", ReportFormat::kCsv}};
 const std::vector<std::pair<std::string, Isolation>> kIsolations{{"fork", Isolation::kFork},
                                                                  {"process", Isolation::kProcess}};
 const std::vector<std::pair<std::string, ColorMode>> kColors{{"auto", ColorMode::kAuto},
@@ -198,7 +193,7 @@ void read_measuring(Reader& reader, Options& options) {
     options.timeout = time;
   }
   reader.one_of("isolation", kIsolations, options.isolation);
-  reader.one_of("format", kFormats, options.format);
+  reader.one_of("format", report_formats(), options.format);
   reader.one_of("color", kColors, options.color);
 }
 
@@ -237,6 +232,20 @@ void read_gate(Reader& reader, const OptionWords& words, GateOptions& gate) {
   if (gate.update_expected && !gate.expect) {
     reader.fail_with({{}, "--update-expected needs a file to update", "add --expect=FILE"});
   }
+}
+
+// Formats that hold the counts of one run alone are no use to a comparison; said before it is made.
+void check_format(Reader& reader, Options& options) {
+  bool is_comparison = options.command == Command::kCompare || options.command == Command::kAb ||
+                       options.gate.baseline ||
+                       (options.gate.expect && !options.gate.update_expected);
+  if (!is_comparison) return;
+  auto possible = compare_report(options.format, {});
+  if (!possible) reader.fail_with(possible.error());
+  // Programs read all rows, people the first ones.
+  bool is_for_programs =
+      options.format == ReportFormat::kJson || options.format == ReportFormat::kJsonl;
+  if (is_for_programs) options.gate.compare.most_attributions = 1000;
 }
 
 // What ab compares: the one setting that was given twice.
@@ -313,6 +322,7 @@ Expected<Options> interpret(const OptionWords& words) {
   read_switches(reader, words, options);
   read_gate(reader, words, options.gate);
   read_key(reader, options);
+  check_format(reader, options);
   options.save = reader.last("save");
   if (auto value = reader.last("output")) options.output = *value;
   if (auto value = reader.last("keep-profiles")) options.keep_profiles = *value;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/commands/commands.h"
-#include "core/compare_table.h"
+#include "core/compare_report.h"
 #include "core/select.h"
 #include "core/terminal.h"
 
@@ -19,12 +19,13 @@ ExitStatus show_comparison(const Options& options, const Comparison& comparison,
     if (is_told) fmt::print(stderr, "{}\n", to_string(difference));
   }
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
-  CompareTableOptions table;
-  table.width = terminal.width;
-  table.color = terminal.color;
-  table.show_same = options.gate.show_same;
-  fmt::print("{}", options.format == ReportFormat::kMarkdown ? compare_markdown(comparison)
-                                                              : compare_table(comparison, table));
+  CompareReportOptions report_as;
+  report_as.table.width = terminal.width;
+  report_as.table.color = terminal.color;
+  report_as.table.show_same = options.gate.show_same;
+  auto text = compare_report(options.format, comparison, report_as);
+  if (!text) return refuse(text.error());
+  fmt::print("{}", *text);
   return comparison.verdict == Verdict::kFails ? kRegression : kGood;
 }
 

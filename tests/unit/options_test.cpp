@@ -158,6 +158,14 @@ TEST(Options, WhatToHoldItAgainst) {
   EXPECT_NE(error_of({"--baseline=a", "--expect=b"}).find("cannot go together"), std::string::npos);
 }
 
+TEST(Options, FormatsOfCountsAloneAreRefusedBeforeAComparison) {
+  EXPECT_EQ(good({"--format=gbench"}).format, ReportFormat::kGbench);
+  EXPECT_EQ(good({"compare", "a", "b", "--format=junit"}).format, ReportFormat::kJunit);
+  EXPECT_FALSE(parse({"compare", "a", "b", "--format=gbench"}));
+  EXPECT_FALSE(parse({"--baseline=a", "--format=bencher"}));
+  EXPECT_TRUE(parse({"--expect=a.csv", "--update-expected", "--format=bencher"}));
+}
+
 TEST(Options, Shards) {
   Options options = good({"--shard=2/4"});
   ASSERT_TRUE(options.selection.shard);
@@ -247,7 +255,7 @@ TEST(Options, BadValues) {
   }
   EXPECT_EQ(error_of({"--format=jsn"}),
             "--format: `jsn` is not one of its values: did you mean `json`? it takes table, "
-            "markdown, json, jsonl, csv");
+            "markdown, json, jsonl, csv, junit, gbench, bencher, smaller-is-better");
   EXPECT_EQ(error_of({"--metrics=wall"}),
             "--metrics: `wall` is not one of its values: it takes ir, allocs, alloc_bytes, "
             "peak_bytes");
