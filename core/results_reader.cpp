@@ -3,7 +3,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 #include "core/results.h"
 
@@ -15,10 +14,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// nlohmann's own parser, without exceptions: nothing where `line` is not a JSON object.
-std::optional<Json> parse_object(std::string_view line) {
-  Json json = Json::parse(line.begin(), line.end(), nullptr, false);
-  if (!json.is_object()) return std::nullopt;
+// Far beyond what is ever written. JSON takes many times its text's size in memory, and an object of
+// ordered_json looks for each new member among all that it has.
+constexpr std::size_t kLongestLine = std::size_t{4} << 20;  // bytes
+constexpr std::size_t kMostMembers = 256;                   // of one object
+
+constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are read at once
+
+// nlohmann's own parser, without exceptions. The error has neither place nor advice.
+Expected<Json> parse_object(std::string_view line) {
+  if (line.size() > kLongestLine) return fail("this line is longer than 4 MiB");
+  std::vector<std::size_t> members;  // of the objects that are open
+  bool is_too_many = false;
+  auto count = [&](int, Json::parse_event_t event, const Json&) {
+    if (is_too_many) return false;
+    if (event == Json::parse_event_t::object_start) members.push_back(0);
+    if (event == Json::parse_event_t::object_end) members.pop_back();
+    if (event == Json::parse_event_t::key) is_too_many = ++members.back() > kMostMembers;
+    return !is_too_many;
+  };
+  Json json = Json::parse(line.begin(), line.end(), count, false);
+  if (is_too_many) return fail("an object in this line has more than 256 members");
+  if (!json.is_object()) return fail("this line is not a JSON object");
   return json;
 }
 
@@ -185,51 +202,54 @@ Expected<std::string> read_bytes(const fs::path& file) {
     return tl::unexpected(Error{{file.string()}, "cannot read: it is a folder", "name a file"});
   }
   std::ifstream stream(file, std::ios::binary);
-  std::ostringstream bytes;
-  if (stream) bytes << stream.rdbuf();
-  // An empty file sets failbit on `bytes` alone.
-  if (!stream || stream.bad()) {
+  std::string bytes;
+  // A pipe has no size; a file may grow meanwhile.
+  if (fs::is_regular_file(file, error)) bytes.reserve(fs::file_size(file, error) + kPiece);
+  while (stream) {
+    const std::size_t end = bytes.size();
+    bytes.resize(end + kPiece);
+    stream.read(bytes.data() + end, kPiece);
+    bytes.resize(end + static_cast<std::size_t>(stream.gcount()));
+  }
+  if (!stream.eof() || stream.bad()) {
     std::string why = fs::exists(file, error) ? "cannot read" : "there is no such file";
     return tl::unexpected(Error{{file.string()}, why, "name a file that instr_bench wrote"});
   }
-  return std::move(bytes).str();
+  return bytes;
 }
 
-// The lines of `bytes`; the last may lack its newline.
-std::vector<std::string_view> split_lines(std::string_view bytes) {
-  std::vector<std::string_view> lines;
-  for (std::size_t begin = 0; begin < bytes.size();) {
-    std::size_t end = std::min(bytes.find('\n', begin), bytes.size());
-    lines.push_back(bytes.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
+// Takes the first line, without its end, off `bytes`; the last may have none.
+std::string_view take_line(std::string_view& bytes) {
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+  const std::string_view line = bytes.substr(0, end);
+  bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  return line;
 }
 
 }  // namespace
 
 Expected<Results> parse_results(std::string_view bytes, const std::string& name) {
-  std::vector<std::string_view> lines = split_lines(bytes);
-  if (lines.empty()) {
+  if (bytes.empty()) {
     return tl::unexpected(error_at(name, 1, "the results file is empty", "measure again"));
   }
-  auto header = header_from(lines[0], name);
+  const bool ends_torn = bytes.back() != '\n';
+  auto header = header_from(take_line(bytes), name);
   if (!header) return tl::unexpected(header.error());
   Results results;
   results.header = std::move(*header);
-  bool ends_torn = bytes.back() != '\n';
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (lines[i].find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    auto json = parse_object(lines[i]);
-    if (!json && ends_torn && i + 1 == lines.size()) {
+  for (int number = 2; !bytes.empty(); ++number) {
+    const std::string_view line = take_line(bytes);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto json = parse_object(line);
+    if (!json && ends_torn && bytes.empty() && line.size() <= kLongestLine) {
       results.torn = true;
       break;
     }
     auto measurement = json ? measurement_from(*json) : std::nullopt;
     if (!measurement) {
-      return tl::unexpected(error_at(name, static_cast<int>(i + 1),
+      return tl::unexpected(error_at(name, number,
                                      json ? "a measurement without a key or a known outcome"
-                                          : "this line is not a JSON object",
+                                          : json.error().what,
                                      "remove the line, or measure again"));
     }
     results.measurements.push_back(std::move(*measurement));

@@ -49,9 +49,58 @@ std::string_view element_words(Shape shape) {
   }
 }
 
+// toml++ makes a table within a table of each part of a name, and frees them one within the other:
+// the stack would not do for a name of very many.
+constexpr int kMostParts = 32;
+
+// Passes over what is quoted at `at`; an end that is missing is for the parser to tell.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const std::string_view quotes = text.substr(at).starts_with(std::string(3, text[at]))
+                                      ? text.substr(at, 3)
+                                      : text.substr(at, 1);
+  const char* const stops = text[at] == '"' ? "\"\\" : "'";
+  for (at += quotes.size(); at < text.size(); ++at) {
+    at = std::min(text.find_first_of(stops, at), text.size());
+    if (at < text.size() && text[at] == '\\') {
+      ++at;
+    } else if (text.substr(std::min(at, text.size())).starts_with(quotes)) {
+      at += quotes.size();
+      if (quotes.size() == 1) return at;
+      // Up to two quotes more are the string's own last characters.
+      return std::min({text.find_first_not_of(quotes.front(), at), at + 2, text.size()});
+    }
+  }
+  return text.size();
+}
+
+// The dots of a name, and those of numbers, are those that stand between two of `,=[]{}` and ends of
+// lines.
+Expected<void> check_names(const SourceText& source) {
+  const std::string_view text = source.text();
+  int parts = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
+    if (c == '.' && ++parts > kMostParts) {
+      return tl::unexpected(Error{source.place(at), "a name of more than 32 parts",
+                                  "take the dots out, or put the name in quotes"});
+    }
+    if (std::string_view(",=[]{}\n").find(text[at]) != std::string_view::npos) parts = 1;
+    ++at;
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<toml::table> parse_toml(const SourceText& source) {
+  if (auto checked = check_names(source); !checked) {
+    return tl::unexpected<Error>(std::move(checked.error()));
+  }
   try {
     return toml::parse(source.text());
   } catch (const toml::parse_error& error) {
@@ -98,8 +147,9 @@ TableReader::TableReader(const toml::table& table, std::string_view title, Keys 
                          const SourceText& source, Errors& errors)
     : table_(table), title_(title), source_(source), errors_(errors) {
   for (const auto& [name, value] : table) {
-    const auto key = std::find_if(known.begin(), known.end(),
-                                  [&](const Key& k) { return k.name == name.str(); });
+    const auto key =
+        std::find_if(known.begin(), known.end(),
+                     [own = name.str()](const Key& k) { return k.name == own; });
     if (key != known.end()) {
       check_shape(*key, value);
       continue;

@@ -67,6 +67,9 @@ setup_packages() {
   install_packages ${missing[@]+"${missing[@]}"}
 }
 
+# What libFuzzer needs beside clang, for setup_packages.
+fuzzer_package=libclang-rt-14-dev=$(echo /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-"$(uname -m)".a)
+
 # Reads ninja's lines: says what is built once there is something to build and, on a terminal, how far
 # it is.
 show_steps() {

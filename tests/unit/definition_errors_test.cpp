@@ -69,6 +69,37 @@ TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
   EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"), std::string::npos);
 }
 
+// Each part of a name is a table within a table, and the stack has an end.
+TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
+  std::string name = "a";
+  for (int i = 1; i < 300'000; ++i) name += i % 2 == 0 ? " . a" : ".'\".'";
+  const std::string refusal =
+      "a name of more than 32 parts: take the dots out, or put the name in quotes\n";
+  EXPECT_EQ(errors_of(name + " = 1\n"), "a.toml:1:143: " + refusal);
+  EXPECT_EQ(errors_of("[" + name + "]\n"), "a.toml:1:144: " + refusal);
+  EXPECT_EQ(errors_of("x = [1.5, {" + name + " = 1}]\n"), "a.toml:1:154: " + refusal);
+  // Within the limit, as deep as it goes: an ordinary error.
+  std::string part = "a";
+  for (int i = 1; i < 32; ++i) part += ".a";
+  std::string nested = "1";
+  for (int i = 0; i < 250; ++i) nested = "{" + part + " = " + nested + "}";
+  EXPECT_NE(errors_of("schema = 1\na = " + nested + "\n").find("unknown key `a`"), std::string::npos);
+}
+
+TEST(DefinitionErrors, DotsOutsideOfNamesAreFree) {
+  const std::string dots(100, '.');
+  std::string numbers;
+  for (int i = 0; i < 100; ++i) numbers += std::to_string(i) + ".5, ";
+  for (const std::string& text :
+       {"\"" + dots + "\\\"" + dots + "\"", "'" + dots + "\\'", "\"\"\"" + dots + "\n\"" + dots + "\"\"\"\"",
+        "'''" + dots + "'" + dots + "'''''", "\"\"  # " + dots}) {
+    EXPECT_EQ(errors_of("schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x\"\ndescription = " + text +
+                        "\nmatrix = { n = [" + numbers + "] }\ntags = \"a." + dots + "\"\n"),
+              "")
+        << text;
+  }
+}
+
 // All shapes of hostile text: an answer, never a crash.
 TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
   const std::string text = read_file(fixtures() / "accepted/every_key.toml");

@@ -187,10 +187,14 @@ TEST(ExpectedUpdate, WritesNumbersThatReadTheSame) {
   }
 }
 
+TEST(ExpectedUpdate, WritesZeroWithoutASign) {
+  EXPECT_EQ(toml("", {counted("k", {{"ir", -0.0}})}), "[\"k\"]\nir = 0\n");
+}
+
 TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
   std::string all;
   for (int c = 1; c < 128; ++c) all += static_cast<char>(c);
-  for (const std::string& key : {all, std::string("\"\""), std::string(" a "), std::string("\n"),
+  for (const std::string& key : {all, std::string("\"\""), std::string(" a "), std::string("\n"), std::string("#a"),
                                  std::string("矩阵,"), std::string("key"), std::string("margin.ir")}) {
     for (const char* name : {"e.csv", "e.toml"}) {
       const auto text = updated(name, "", {counted(key, {{"ir", 1}})}, kAll);

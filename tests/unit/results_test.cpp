@@ -394,6 +394,24 @@ TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
   EXPECT_TRUE(std::holds_alternative<Skipped>(results->measurements[2].outcome));
 }
 
+// What would take many times its size in memory, or time that grows with its square.
+TEST(ResultsReader, RefusesLinesThatNobodyWrites) {
+  const std::string advice = ": remove the line, or measure again";
+  const std::string text(std::size_t{4} << 20, 'x');
+  const std::string line = R"({"key":"a","outcome":"skipped","reason":")" + text + "\"}";
+  EXPECT_EQ(error_of(document({line})), "r.jsonl:2: this line is longer than 4 MiB" + advice);
+  EXPECT_EQ(error_of(document({}) + line), "r.jsonl:2: this line is longer than 4 MiB" + advice);
+  EXPECT_EQ(error_of(document({line.substr(0, 60) + "\"}"})), "no error");
+  const auto with_metrics = [](int count) {
+    std::string members;
+    for (int i = 0; i < count; ++i) members += (i ? ",\"" : "\"") + std::to_string(i) + "\":1";
+    return R"({"key":"a","new":[{},{"b":{}}],"outcome":"counted","metrics":{)" + members + "}}";
+  };
+  EXPECT_EQ(error_of(document({with_metrics(256), with_metrics(256)})), "no error");
+  EXPECT_EQ(error_of(document({with_metrics(257)})),
+            "r.jsonl:2: an object in this line has more than 256 members" + advice);
+}
+
 // Values of other types than ours, and numbers beyond any range.
 TEST(ResultsReader, TakesWrongTypesAsMissing) {
   auto results = parse_results(

@@ -1,0 +1,53 @@
+// Definition files, and the C++ that is made of them.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/expand.h"
+#include "core/generate.h"
+#include "core/load.h"
+#include "core/process.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace instr {
+namespace {
+
+constexpr std::size_t kMostVariants = 64;
+
+// A file in memory, since the loader reads files.
+class MemoryFile {
+ public:
+  MemoryFile() : fd_(::memfd_create("definitions", MFD_CLOEXEC)) {
+    require(fd_.get() >= 0, "there is a file in memory");
+  }
+
+  void write(std::string_view text) {
+    require(::ftruncate(fd_.get(), 0) == 0, "the file can be emptied");
+    const auto written = ::pwrite(fd_.get(), text.data(), text.size(), 0);
+    require(written == static_cast<ssize_t>(text.size()), "the file can be written");
+  }
+
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_.get()); }
+
+ private:
+  Fd fd_;
+};
+
+void fuzz(std::string_view text) {
+  static MemoryFile file;
+  file.write(text);
+  const auto definitions = load_definitions({file.path()});
+  if (!definitions) return require_words(definitions.error());
+  require(!definitions->empty(), "what loads has a benchmark");
+  const auto variants = expand(*definitions);
+  if (!variants) return require_words(variants.error());
+  require(!variants->empty(), "a benchmark has a variant");
+  unit_source(std::span(*variants).first(std::min(variants->size(), kMostVariants)));
+}
+
+}  // namespace
+}  // namespace instr
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  instr::fuzz(instr::text_of(data, size));
+  return 0;
+}

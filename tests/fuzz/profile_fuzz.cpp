@@ -1,0 +1,24 @@
+// Callgrind's output.
+#include "core/profile.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace instr {
+namespace {
+
+void fuzz(std::string_view text) {
+  const auto profile = parse_profile(text, "callgrind.out");
+  if (!profile) return require_words(profile.error());
+  require(!profile->events.empty(), "a profile has an event");
+  require(profile->totals.size() == profile->events.size(), "each event has a total");
+  for (const ProfileFunction& function : profile->functions) {
+    require(function.self.size() == profile->events.size(), "each function has each event");
+  }
+}
+
+}  // namespace
+}  // namespace instr
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  instr::fuzz(instr::text_of(data, size));
+  return 0;
+}
