@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <optional>
 
 #include "core/baselines.h"
 #include "core/commands/commands.h"
@@ -23,40 +23,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-bool all_measured(const std::vector<Measurement>& measurements) {
-  return std::none_of(measurements.begin(), measurements.end(), [](const auto& one) {
-    return std::holds_alternative<Failure>(one.outcome);
-  });
-}
+// What measuring left.
+struct Run {
+  std::vector<Measurement> measurements;  // in the order of the variants
+  std::optional<ResultsHeader> header;
+  std::vector<FieldDifference> differences;  // from what it is held against
+  double seconds = 0;
+  bool is_interrupted = false;
+  bool could_write = true;
 
-// What the run is held against, without what this run does not measure.
-tl::expected<std::optional<Reference>, Errors> reference_of(const Options& options,
-                                                            const std::vector<Variant>& variants) {
-  auto reference = find_reference(options.gate);
-  if (!reference || !*reference) return reference;
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
-  std::set<std::string> keys;
-  for (const Variant& variant : variants) keys.insert(variant.key);
-  auto is_asked = [&](const Variant& one) { return keys.contains(one.key) || (*wanted)(one); };
-  (*reference)->set = only(std::move((*reference)->set), is_asked);
-  return reference;
-}
-
-// --update-expected: writes what was counted into the file, and says what that changed.
-tl::expected<void, Errors> update_expected(const Options& options,
-                                           const std::vector<Measurement>& measurements) {
-  if (!options.gate.update_expected) return {};
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
-  auto updated = update_expected_file(
-      *options.gate.expect, measurements,
-      [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
-  if (!updated) return tl::unexpected(updated.error());
-  fmt::print(stderr, "{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
-             updated->changed, updated->added, updated->removed);
-  return {};
-}
+  bool is_whole() const { return !is_interrupted && could_write; }
+};
 
 // The file that is written while measuring: the one asked for, or what becomes the baseline.
 Expected<std::optional<std::filesystem::path>> output_of(const Options& options) {
@@ -64,10 +41,43 @@ Expected<std::optional<std::filesystem::path>> output_of(const Options& options)
   return start_baseline(*options.save).map([](const auto& path) { return std::optional(path); });
 }
 
-// Makes what was measured the baseline that --save names; says where it is.
-Expected<void> save(const Options& options, const std::filesystem::path& output, bool is_whole) {
+Expected<Run> measure(const Options& options, const std::vector<std::string>& command,
+                      const std::vector<Variant>& variants,
+                      const std::optional<std::filesystem::path>& output,
+                      const std::optional<Reference>& reference, std::stop_token stop) {
+  auto begin = Clock::now();
+  Run run;
+  Progress progress(progress_options(options));
+  progress.expect(variants.size());
+  Recorder recorder(output, [&](const Error& error) {
+    progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
+  });
+  auto is_comparable = [&](const ResultsHeader& header) -> Expected<void> {
+    if (!reference) return {};
+    return check_comparable(*reference, header, options.gate.vary).map([&](auto&& found) {
+      run.differences = std::move(found);
+    });
+  };
+  auto finished = measure_all(options, command, variants, progress, recorder, stop, is_comparable);
+  progress.finish();
+  recorder.finish();
+  if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
+  run.measurements = recorder.in_order_of(variants);
+  run.header = recorder.header();
+  run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  run.is_interrupted = stop.stop_requested();
+  run.could_write = recorder.could_write();
+  return run;
+}
+
+bool has_count(const Measurement& one) { return std::holds_alternative<Counted>(one.outcome); }
+bool has_failure(const Measurement& one) { return std::holds_alternative<Failure>(one.outcome); }
+
+// --save: makes what was measured the baseline of that name.
+Expected<void> save(const Options& options, const Run& run, const std::filesystem::path& output) {
   if (!options.save) return {};
-  if (!is_whole) {
+  bool is_worth_it = std::any_of(run.measurements.begin(), run.measurements.end(), has_count);
+  if (!run.is_whole() || !is_worth_it) {
     fmt::print(stderr, "the baseline `{}` stays as it was; what was measured is in {}\n",
                *options.save, output.string());
     return {};
@@ -77,60 +87,63 @@ Expected<void> save(const Options& options, const std::filesystem::path& output,
   });
 }
 
+// --update-expected: writes what was counted into the file, and says what that changed.
+tl::expected<void, Errors> update_expected(const Options& options, const Run& run) {
+  if (!options.gate.update_expected || !run.is_whole()) return {};
+  auto wanted = selector(options.selection);
+  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto updated = update_expected_file(
+      *options.gate.expect, run.measurements,
+      [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
+  if (!updated) return tl::unexpected(updated.error());
+  fmt::print(stderr, "{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
+             updated->changed, updated->added, updated->removed);
+  return {};
+}
+
+ExitStatus show_counts(const Options& options, const Run& run) {
+  ReportOptions report_as = report_options(options);
+  report_as.header = run.header;
+  report_as.seconds = run.seconds;
+  bool is_worth_it = !run.measurements.empty() || options.format != ReportFormat::kTable;
+  if (is_worth_it) fmt::print("{}", report(options.format, run.measurements, report_as));
+  if (run.is_interrupted) return kInterrupted;
+  if (!run.could_write) return kBadSetup;
+  bool has_failed = std::any_of(run.measurements.begin(), run.measurements.end(), has_failure);
+  return has_failed ? kNotMeasured : kGood;
+}
+
+ExitStatus show_changes(const Options& options, const Run& run, const Gate& gate,
+                        const Reference& reference) {
+  auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
+  auto comparison = hold_against(reference, std::move(after), gate);
+  if (!comparison) return refuse(comparison.error());
+  return show_comparison(options, *comparison, run.differences);
+}
+
 ExitStatus run(const Options& options, const std::vector<std::string>& command,
                std::stop_token stop) {
   auto variants = plan(options);
   if (!variants) return refuse(variants.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
-  auto reference = reference_of(options, *variants);
+  auto reference = find_reference(options.gate, options.selection, *variants);
   if (!reference) return refuse(reference.error());
   auto output = output_of(options);
   if (!output) return refuse(output.error());
 
-  auto begin = Clock::now();
-  Progress progress(progress_options(options));
-  progress.expect(variants->size());
-  Recorder recorder(*output, [&](const Error& error) {
-    progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
-  });
-  std::vector<FieldDifference> differences;
-  auto is_comparable = [&](const ResultsHeader& header) -> Expected<void> {
-    if (!*reference) return {};
-    return check_comparable(**reference, header, options.gate.vary)
-        .map([&](auto&& found) { differences = std::move(found); });
-  };
-  auto finished = measure_all(options, command, *variants, progress, recorder, stop, is_comparable);
-  progress.finish();
-  recorder.finish();
-  if (!finished && !stop.stop_requested()) return refuse(finished.error());
+  auto measured = measure(options, command, *variants, *output, *reference, stop);
+  if (!measured) return refuse(measured.error());
+  auto saved = save(options, *measured, output->value_or(""));
+  if (!saved) return refuse(saved.error());
+  auto updated = update_expected(options, *measured);
+  if (!updated) return refuse(updated.error());
 
-  auto measurements = recorder.in_order_of(*variants);
   if (variants->empty()) fmt::print(stderr, "this shard has no benchmark\n");
-  bool is_whole = !stop.stop_requested() && recorder.could_write();
-  if (auto saved = save(options, output->value_or(""), is_whole); !saved) {
-    return refuse(saved.error());
-  }
-  bool is_empty_shard = variants->empty() && *reference && (*reference)->set.results.measurements.empty();
-  if (*reference && is_whole && !is_empty_shard) {
-    auto after = result_set_of("this run", recorder.header().value_or(ResultsHeader{}), measurements);
-    auto comparison = hold_against(**reference, std::move(after), *gate);
-    if (!comparison) return refuse(comparison.error());
-    return show_comparison(options, *comparison, differences);
-  }
-  if (is_whole) {
-    if (auto updated = update_expected(options, measurements); !updated) {
-      return refuse(updated.error());
-    }
-  }
-  ReportOptions report_as = report_options(options);
-  report_as.header = recorder.header();
-  report_as.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  bool is_worth_a_report = !measurements.empty() || options.format != ReportFormat::kTable;
-  if (is_worth_a_report) fmt::print("{}", report(options.format, measurements, report_as));
-  if (stop.stop_requested()) return kInterrupted;
-  if (!recorder.could_write()) return kBadSetup;
-  return all_measured(measurements) ? kGood : kNotMeasured;
+  bool is_compared = *reference && measured->is_whole() &&
+                     (!variants->empty() || !(*reference)->set.results.measurements.empty());
+  return is_compared ? show_changes(options, *measured, *gate, **reference)
+                     : show_counts(options, *measured);
 }
 
 int dispatch(const Options& options, const std::vector<std::string>& command) {

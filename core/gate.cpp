@@ -45,7 +45,8 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file) 
   std::string extension = fs::path(name_or_file).extension().string();
   if (extension == ".csv" || extension == ".toml") {
     return read_expected_counts(name_or_file).map([&name_or_file](ExpectedCounts&& counts) {
-      return Reference{{name_or_file, std::move(counts.baseline), {}}, true, std::move(counts.limits)};
+      ResultSet set{name_or_file, std::move(counts.baseline), {}};
+      return Reference{std::move(set), true, std::move(counts.limits)};
     });
   }
   auto set = find_baseline(name_or_file).and_then([&name_or_file](const fs::path& file) {
@@ -55,10 +56,19 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file) 
   return Reference{std::move(*set), false, {}};
 }
 
-tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate) {
+tl::expected<std::optional<Reference>, Errors> find_reference(
+    const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (gate.update_expected || (!gate.baseline && !gate.expect)) return std::nullopt;
-  return read_reference(gate.baseline ? *gate.baseline : gate.expect->string())
-      .map([](Reference&& reference) { return std::optional(std::move(reference)); });
+  auto wanted = selector(selection);
+  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto reference = read_reference(gate.baseline ? *gate.baseline : gate.expect->string());
+  if (!reference) return tl::unexpected(reference.error());
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  reference->set = only(std::move(reference->set), [&](const Variant& one) {
+    return keys.contains(one.key) || (*wanted)(one);
+  });
+  return std::optional(std::move(*reference));
 }
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
@@ -83,8 +93,8 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
       list += "\n  " + to_string(difference);
     }
   }
-  return fail(fmt::format("the two were not measured alike (measure both with the same or, where that "
-                          "is under test, add --vary={}):{}",
+  return fail(fmt::format("the two were not measured alike (measure both with the same or, where "
+                          "that is under test, add --vary={}):{}",
                           fmt::join(vary_for(*differences), ","), list));
 }
 

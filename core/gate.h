@@ -14,6 +14,7 @@
 #include "core/fingerprint_check.h"
 #include "core/limits_file.h"
 #include "core/options.h"
+#include "core/select.h"
 
 namespace instr {
 
@@ -38,9 +39,11 @@ struct Reference {
 // A baseline's name, a results file, or a file of expected counts (.csv, .toml).
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file);
 
-// What --baseline or --expect names; nothing where there is neither, or where the expected counts are
-// to be written.
-tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate);
+// What --baseline or --expect names, without what a run of these variants does not measure; nothing
+// where there is neither, or where the expected counts are to be written.
+tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate,
+                                                              const Selection& selection,
+                                                              const std::vector<Variant>& variants);
 
 // The limits, those of --limits among them.
 struct Gate {

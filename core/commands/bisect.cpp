@@ -6,7 +6,6 @@
 #include "core/commands/commands.h"
 #include "core/pipeline.h"
 #include "core/process.h"
-#include "core/select.h"
 
 namespace instr {
 
@@ -57,13 +56,11 @@ int untestable(const Errors& errors) {
 
 int bisect_command(const Options& options, const std::vector<std::string>& command,
                    std::stop_token stop) {
-  auto baseline = find_reference(options.gate);
-  auto wanted = selector(options.selection);
-  if (!baseline) return kInterrupted + refuse(baseline.error());  // above 127 the bisection ends
-  if (!wanted) return kInterrupted + refuse(wanted.error());
+  // Before the build, which may take long; above 127 the bisection ends.
+  auto baseline = find_reference(options.gate, options.selection, {});
+  if (!baseline) return kInterrupted + refuse(baseline.error());
   auto gate = open_gate(options.gate);
   if (!gate) return kInterrupted + refuse(gate.error());
-  (*baseline)->set = only(std::move((*baseline)->set), *wanted);
   auto built = build(options.rest, stop);
   if (!built) return kInterrupted + refuse(built.error());
   if (stop.stop_requested()) return kInterrupted;

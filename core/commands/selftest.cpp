@@ -27,7 +27,9 @@ class Runs {
  public:
   Runs(const Options& options, fs::path folder, std::stop_token stop)
       : folder_(std::move(folder)), stop_(std::move(stop)) {
-    if (options.libtorch) common_.push_back("--libtorch=" + fs::absolute(*options.libtorch).string());
+    if (options.libtorch) {
+      common_.push_back("--libtorch=" + fs::absolute(*options.libtorch).string());
+    }
     if (options.compiler) common_.push_back("--compiler=" + *options.compiler);
     if (!options.use_cache) common_.emplace_back("--no-cache");
     common_.push_back("--definitions=" + (find_installation().selftest / "planted.toml").string());
@@ -94,10 +96,10 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
   progress.phase("counting the library with nothing planted");
   auto base = runs.run("base", "", {}, {}, failed);
   if (!base) return tl::unexpected(base.error());
-  fmt::print("{}\n", styled(fmt::format("{}  {}  {:>6}  {}  {:>6}  {}  {}", pad_right("planted", 28),
-                                        pad_right("benchmark", 54), "change", "found",
-                                        "there", "attributed", "function"),
-                            Style::kHeading, color));
+  std::string heading =
+      fmt::format("{}  {}  {:>6}  {}  {:>6}  {}  {}", pad_right("planted", 28),
+                  pad_right("benchmark", 54), "change", "found", "there", "attributed", "function");
+  fmt::print("{}\n", styled(heading, Style::kHeading, color));
   for (const Plant& plant : plants()) {
     progress.phase(fmt::format("planting {}", plant.what));
     std::string build = (find_installation().selftest / plant.build).string() + ".toml";
@@ -119,7 +121,7 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
 SpawnOptions perturbed(int number, const fs::path& folder) {
   SpawnOptions spawn;
   std::vector<std::string> environment;
-  for (char** variable = environ; *variable != nullptr; ++variable) environment.emplace_back(*variable);
+  for (char** one = environ; *one != nullptr; ++one) environment.emplace_back(*one);
   for (int i = 0; i <= number % 7; ++i) {
     environment.push_back(fmt::format("SELFTEST_{}={}", i, std::string(37 * number + i, 'x')));
   }
@@ -165,8 +167,8 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Pro
     progress.phase("");
     for (const std::string& key : alarms) fmt::print("unchanged run {}: {} differs\n", number, key);
   }
-  fmt::print("\n{} unchanged runs of {} benchmarks, each with another environment, folder, order, heap "
-             "and number of jobs\n",
+  fmt::print("\n{} unchanged runs of {} benchmarks, each with another environment, folder, order, "
+             "heap and number of jobs\n",
              repeats, base->results.measurements.size());
   return {};
 }
@@ -187,10 +189,10 @@ ExitStatus selftest_command(const Options& options, std::stop_token stop) {
   if (stop.stop_requested()) return kInterrupted;
   if (!checked) return refuse(checked.error());
   bool good = tally.planted > 0 && tally.caught == tally.planted && tally.alarms == 0;
-  fmt::print("{}\n", styled(fmt::format("{} of {} slow-downs found and attributed; {} of {} unchanged "
-                                        "runs raised an alarm",
-                                        tally.caught, tally.planted, tally.alarms, tally.runs),
-                            good ? Style::kGood : Style::kBad, color));
+  std::string sum = fmt::format("{} of {} slow-downs found and attributed; {} of {} unchanged runs "
+                                "raised an alarm",
+                                tally.caught, tally.planted, tally.alarms, tally.runs);
+  fmt::print("{}\n", styled(sum, good ? Style::kGood : Style::kBad, color));
   return good ? kGood : kNotMeasured;
 }
 

@@ -59,11 +59,11 @@ TEST(Gate, OnlyWhatIsWantedIsLeft) {
 
 TEST(Gate, AMissingBaselineIsAnError) {
   GateOptions gate;
-  auto none = find_reference(gate);
+  auto none = find_reference(gate, {}, {});
   ASSERT_TRUE(none);
   EXPECT_FALSE(*none);
   gate.baseline = "no such baseline";
-  EXPECT_FALSE(find_reference(gate));
+  EXPECT_FALSE(find_reference(gate, {}, {}));
 }
 
 TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
@@ -93,7 +93,8 @@ TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
   LimitsEntry nowhere{{Text{"^zzz", {"limits.toml", 7, 9}}}, {}};
   nowhere.limits.hard["ir"] = Limit{50, std::nullopt};
   gate.limits_file = {loose, nowhere};
-  Reference before{testing::before({testing::counted("a", 100), testing::counted("b", 100)}), false, {}};
+  Reference before;
+  before.set = testing::before({testing::counted("a", 100), testing::counted("b", 100)});
   auto comparison = hold_against(
       before, testing::after({testing::counted("a", 140), testing::counted("b", 100)}), gate);
   ASSERT_TRUE(comparison);
