@@ -50,8 +50,8 @@ How to measure
   --churn=N               allocate N blocks in the worker first (nor on this)
 
 What to show and keep
-  --format=FORMAT         table, markdown, json, jsonl, csv, junit; and of counts
-                          alone: gbench, bencher, smaller-is-better
+  --format=FORMAT         table, markdown, json, jsonl, csv, junit; and of
+                          counts alone: gbench, bencher, smaller-is-better
   --metrics=LIST          ir, allocs, alloc_bytes, peak_bytes
   -o, --output=FILE       store the results in FILE (JSON Lines), one by one
   --save=NAME             make them the baseline NAME
