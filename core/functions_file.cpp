@@ -12,6 +12,7 @@
 
 #include "core/format.h"
 #include "core/gzip.h"
+#include "core/json_line.h"
 #include "core/results.h"
 
 namespace instr {
@@ -33,7 +34,8 @@ constexpr const char* kAdvice = "measure again, or remove the file to go without
 
 std::string quoted(const std::string& text) { return to_line(Json(text)); }
 
-Json parsed(std::string_view line) { return Json::parse(line.begin(), line.end(), nullptr, false); }
+// Null where it cannot be read.
+Json parsed(std::string_view text) { return parse_json(text).value_or(Json()); }
 
 // The text of the JSON string that begins behind the quote at the start of `text`; nothing where it
 // does not end.

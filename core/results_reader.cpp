@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/json_line.h"
 #include "core/results.h"
 
 namespace instr {
@@ -14,29 +15,18 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Far beyond what is ever written. JSON takes many times its text's size in memory, and an object of
-// ordered_json looks for each new member among all that it has.
-constexpr std::size_t kLongestLine = std::size_t{4} << 20;  // bytes
-constexpr std::size_t kMostMembers = 256;                   // of one object
+// Bytes, far beyond what is ever written: JSON takes many times its text's size in memory.
+constexpr std::size_t kLongestLine = std::size_t{4} << 20;
 
 constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are read at once
 
-// nlohmann's own parser, without exceptions. The error has neither place nor advice.
+// The error has neither place nor advice.
 Expected<Json> parse_object(std::string_view line) {
   if (line.size() > kLongestLine) return fail("this line is longer than 4 MiB");
-  std::vector<std::size_t> members;  // of the objects that are open
-  bool is_too_many = false;
-  auto count = [&](int, Json::parse_event_t event, const Json&) {
-    if (is_too_many) return false;
-    if (event == Json::parse_event_t::object_start) members.push_back(0);
-    if (event == Json::parse_event_t::object_end) members.pop_back();
-    if (event == Json::parse_event_t::key) is_too_many = ++members.back() > kMostMembers;
-    return !is_too_many;
-  };
-  Json json = Json::parse(line.begin(), line.end(), count, false);
-  if (is_too_many) return fail("an object in this line has more than 256 members");
-  if (!json.is_object()) return fail("this line is not a JSON object");
-  return json;
+  return parse_json(line).and_then([](Json&& json) -> Expected<Json> {
+    if (!json.is_object()) return fail("this line is not a JSON object");
+    return std::move(json);
+  });
 }
 
 const Json* member(const Json& json, const char* name) {

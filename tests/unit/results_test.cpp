@@ -352,7 +352,7 @@ TEST(ResultsReader, ToleratesATornLastLine) {
 TEST(ResultsReader, NamesTheLineThatCannotBeRead) {
   std::string good = to_line(to_json(counted("a", 1)));
   EXPECT_EQ(error_of(document({good, "{\"key\":", good})),
-            "r.jsonl:3: this line is not a JSON object: remove the line, or measure again");
+            "r.jsonl:3: this line is not JSON: remove the line, or measure again");
   EXPECT_EQ(error_of(document({good, "[1]"})),
             "r.jsonl:3: this line is not a JSON object: remove the line, or measure again");
   EXPECT_EQ(error_of(document({"{\"key\":\"a\",\"outcome\":\"guessed\"}"})),
