@@ -15,7 +15,7 @@ namespace instr {
 
 namespace {
 
-constexpr double kMostEntryCost = 64;  // instructions, beside the empty loop's
+constexpr std::uint64_t kMostEntryCost = 64;  // instructions, beside the empty loop's
 constexpr std::size_t kLongestName = 180;  // file systems take 255 bytes
 
 std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
@@ -26,30 +26,27 @@ std::optional<std::uint64_t> number(const wire::Message& reply, const char* name
   return value;
 }
 
-double for_each_iteration(std::uint64_t total, std::uint64_t empty, std::uint64_t iterations) {
+double for_each_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
   // Signed: a statement that the compiler removed may cost a little less than the empty loop.
-  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(empty);
+  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
   return static_cast<double>(net) / static_cast<double>(iterations);
 }
 
 // Instructions for each iteration, net of the empty loop, of blocks of `iterations`.
 struct NetCost {
-  std::uint64_t iterations, empty, single, empty_single;
+  std::uint64_t iterations, doubled, loop, loop_entry;
+
+  double operator()(std::uint64_t total) const {
+    return for_each_iteration(total, entry(total) + loop * iterations, iterations);
+  }
 
   // What it costs to enter a block differs by an instruction or two between snippets, with the
-  // registers that they keep; a block of one iteration takes it off exactly. Where that does not
-  // come out even, iterations differ among themselves, and the mean is all there is.
-  double operator()(std::uint64_t total) const {
-    if (single == 0 || iterations < 2 || total < single || (total - single) % (iterations - 1) != 0) {
-      return for_each_iteration(total, empty, iterations);
-    }
-    double cost = for_each_iteration(total - single, empty - empty_single, iterations - 1);
-    double entry = static_cast<double>(single) - static_cast<double>(empty_single) - cost;
-    // More than that is no entry: the one iteration differed from the others.
-    if (entry < -kMostEntryCost || entry > kMostEntryCost) {
-      return for_each_iteration(total, empty, iterations);
-    }
-    return cost;
+  // registers that they keep. A block of twice the iterations has it once, too.
+  std::uint64_t entry(std::uint64_t total) const {
+    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost where it is negative
+    bool is_entry = doubled != 0 && found <= loop_entry + kMostEntryCost;
+    // What is more is no entry: later iterations differed from those before.
+    return is_entry ? found : loop_entry;
   }
 };
 
@@ -116,15 +113,16 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   auto iterations = number(reply, "iterations");
   auto first = number(reply, "ir_1");
   auto second = number(reply, "ir_2");
-  auto empty = number(reply, "empty_ir");
-  if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !empty) {
+  auto loop = number(reply, "loop_ir");
+  auto loop_entry = number(reply, "loop_entry_ir");
+  if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !loop ||
+      !loop_entry) {
     return Failure{FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
   }
   Counted counted;
   counted.iterations = *iterations;
   counted.warmup = number(reply, "warmup").value_or(0);
-  NetCost net{*iterations, *empty, number(reply, "single_ir").value_or(0),
-              number(reply, "empty_single_ir").value_or(0)};
+  NetCost net{*iterations, number(reply, "double_ir").value_or(0), *loop, *loop_entry};
   counted.first_block_ir = net(*first);
   counted.second_block_ir = net(*second);
   counted.steady = *first == *second;

@@ -18,7 +18,7 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"blocks", text(result.blocks)},
            {"ir_1", text(a.ir)},
            {"ir_2", text(b.ir)},
-           {"single_ir", text(result.single_ir)},
+           {"double_ir", text(result.double_ir)},
            {"allocs_1", text(a.allocs)},
            {"allocs_2", text(b.allocs)},
            {"alloc_bytes_1", text(a.alloc_bytes)},

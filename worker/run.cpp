@@ -31,6 +31,7 @@ constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usuall
 constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 
 constexpr uint64_t kMaxBlocks = 8;
+constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is begun once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
@@ -39,8 +40,7 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // keeps blocks from one iteration to the next (gradients), addresses come round every second or
 // third iteration, and with them what hash tables of pointers cost.
 uint64_t iterations_for(uint64_t ir) {
-  if (ir <= 20'000) return 60;
-  if (ir <= 50'000) return 24;
+  if (ir <= 20'000) return 24;
   if (ir <= 250'000) return 12;
   if (ir <= 1'000'000) return 6;
   if (ir <= 50'000'000) return 2;
@@ -53,7 +53,7 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 4 : 2;
 }
 
-enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kSingle, kDone };
+enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDouble, kDone };
 
 // The measurement that this process makes.
 struct Run {
@@ -167,7 +167,7 @@ uint64_t next_iterations(const ArenaCounters& end) {
   const RunRequest& request = run->request;
   RunResult& result = *request.result;
   bool was_collected =
-      run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kSingle;
+      run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kDouble;
   uint64_t ir = 1;
   if (was_collected && !run->is_rehearsal) ir = collected(run->log) - run->collected_at_start;
   if (ir == 0) return finish(RunState::kNoProfile);
@@ -195,10 +195,10 @@ uint64_t next_iterations(const ArenaCounters& end) {
       if (!keep_block(ir, end)) return begin_counting();
       if (request.want_profile) result.profile_part = dump();
       if (!result.steady || run->block_length == 1) return finish(RunState::kFinished);
-      // What it costs to enter a block shows in one of a single iteration.
-      return begin_block(Phase::kSingle, 1, true);
-    case Phase::kSingle:
-      result.single_ir = ir;
+      // What is more in it are iterations alone: what it costs to enter a block is in both.
+      return begin_block(Phase::kDouble, 2 * run->block_length, true);
+    case Phase::kDouble:
+      result.double_ir = ir;
       return finish(RunState::kFinished);
     case Phase::kDone:
       break;
@@ -328,13 +328,20 @@ void run_snippet(const RunRequest& request) {
   instr_call_on_stack(on_own_stack, nullptr, stack_top);
 }
 
-EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations) {
+RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
+  RunRequest request = like;
+  request.snippet = empty;
+  request.threads = 1;
+  request.warmup = 1;
+  request.iterations = kEmptyLoopIterations;
+  request.want_profile = false;
+  return request;
+}
+
+EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   RunResult kept = *request.result;
   *request.result = RunResult{};
-  run->request.snippet = empty;
-  run->request.warmup = 1;
-  run->request.want_profile = false;
-  run->request.iterations = iterations;
+  run->request = empty_loop_request(request, empty);
   run->phase = Phase::kNothingYet;
   run->counted = 0;
   instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));
@@ -345,7 +352,10 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint6
 
 EmptyLoop empty_loop_of(const RunResult& result) {
   if (result.state != RunState::kFinished || !result.steady) return {};
-  return {result.last[1].ir, result.single_ir};
+  uint64_t once = result.last[1].ir;
+  uint64_t ir = result.double_ir - once;
+  if (ir % result.iterations != 0) return {};
+  return {ir / result.iterations, once - ir};
 }
 
 void rehearse_run(const RunRequest& request) {

@@ -41,7 +41,7 @@ struct RunResult {
   uint64_t warmup;      // iterations before the first of the blocks
   uint64_t blocks;
   BlockTotals last[2];  // the last two blocks, in order
-  uint64_t single_ir;   // of a block of one iteration after them; 0: was not counted
+  uint64_t double_ir;   // of a block of twice the iterations after them; 0: was not counted
   uint64_t peak_bytes;  // above the start of an iteration
   uint32_t profile_part;  // number at the end of the profile's name; 0: there is none
   char text[16 * 1024];   // of an exception
@@ -67,16 +67,19 @@ void run_snippet(const RunRequest& request);
 // already in what is forked later. For a snippet that leaves nothing behind, and with no profile.
 void rehearse_run(const RunRequest& request);
 
+// The same request for the empty loop, to be counted once for all snippets of a unit.
+RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty);
+
 struct EmptyLoop {
-  uint64_t ir = 0;         // of a block; 0: could not be counted
-  uint64_t single_ir = 0;  // of a block of one iteration
+  uint64_t ir = 0;        // instructions for each iteration; 0: could not be counted
+  uint64_t entry_ir = 0;  // of a block beside its iterations
 };
 
 // What a run of the empty snippet tells.
 EmptyLoop empty_loop_of(const RunResult& result);
 
-// Counts `iterations` of the empty loop in a process in which run_snippet() has returned.
-EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations);
+// Counts the empty loop in a process in which run_snippet() has returned.
+EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 
 // Ends the process of run_snippet(): stops it and leaves it to its host to kill, since Callgrind has a
 // process that ends by its own doing write a last profile, which takes milliseconds.

@@ -74,12 +74,10 @@ std::uint64_t Answer::number(const std::string& name) const {
 }
 
 double Answer::ir() const {
-  double cost = static_cast<double>(number("ir_2")) - static_cast<double>(number("empty_ir"));
-  auto n = static_cast<double>(number("iterations"));
-  if (number("single_ir") == 0) return cost / n;
-  double entry =
-      static_cast<double>(number("single_ir")) - static_cast<double>(number("empty_single_ir"));
-  return (cost - entry) / (n - 1);
+  double once = static_cast<double>(number("ir_2"));
+  double more = number("double_ir") == 0 ? once - static_cast<double>(number("loop_entry_ir"))
+                                         : static_cast<double>(number("double_ir")) - once;
+  return more / static_cast<double>(number("iterations")) - static_cast<double>(number("loop_ir"));
 }
 
 double Answer::for_each(const std::string& total) const {
@@ -88,7 +86,7 @@ double Answer::for_each(const std::string& total) const {
 
 std::string Answer::counts() const {
   std::string text = message.verb;
-  for (const char* name : {"iterations", "warmup", "steady", "ir_1", "ir_2", "empty_ir", "single_ir",
+  for (const char* name : {"iterations", "warmup", "steady", "ir_1", "ir_2", "double_ir", "loop_ir",
                            "allocs_2", "alloc_bytes_2", "peak_bytes"}) {
     text += std::string(" ") + name + "=" + message.get(name);
   }
