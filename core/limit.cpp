@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/metrics.h"
 #include "core/near_match.h"
 
 namespace instr {
@@ -64,8 +65,8 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
 }  // namespace
 
 const std::vector<std::string>& limit_metrics() {
-  static const std::vector<std::string> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
-  return kMetrics;
+  static const std::vector<std::string> kNames(kMetrics.begin(), kMetrics.end());
+  return kNames;
 }
 
 Expected<Limit> parse_limit(std::string_view text) {

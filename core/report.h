@@ -2,20 +2,17 @@
 // programs. Pure functions; who prints them is somebody else's business.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/measurement.h"
+#include "core/metrics.h"
 #include "core/results.h"
 
 namespace instr {
 
 enum class ReportFormat { kTable, kMarkdown, kJson, kJsonl, kCsv };
-
-// What --metrics may name, in the order that tables show them.
-inline constexpr std::array<const char*, 4> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
 
 struct ReportOptions {
   int width = 0;       // columns of the terminal; 0: no limit

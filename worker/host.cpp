@@ -56,8 +56,9 @@ uint64_t number(const wire::Message& message, const char* name) {
 }
 
 wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
-  if (loop.ir == 0) return failed("no_profile", "the empty loop could not be counted");
-  reply.fields["loop_ir"] = std::to_string(loop.ir);
+  if (loop.events.ir() == 0) return failed("no_profile", "the empty loop could not be counted");
+  reply.fields["loop_ir"] = std::to_string(loop.events.ir());
+  reply.fields["loop_events"] = counts_text(loop.events);
   reply.fields["loop_entry_ir"] = std::to_string(loop.entry_ir);
   return reply;
 }
@@ -165,6 +166,8 @@ wire::Message Host::measure(const wire::Message& request) {
   run.memory_limit = number(request, "memory_limit");
   run.profile = request.get("profile");
   run.want_profile = request.get("want_profile", "1") == "1";
+  run.cache_sim = request.get("cache_sim", "0") == "1";
+  run.branch_sim = request.get("branch_sim", "0") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
   if (request.get("fork", "1") == "0") {
@@ -203,7 +206,7 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
 
 EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
   EmptyLoop& known = empty_loops_[empty];
-  if (known.ir != 0) return known;
+  if (known.events.ir() != 0) return known;
   RunRequest run = empty_loop_request(like, empty);
   int output = make_output();
   Ended ended = in_child(run, 0, output);

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "core/metrics.h"
+
 namespace instr {
 namespace {
 
@@ -88,6 +90,47 @@ TEST(OutcomeOf, WhatIsNoEntryIsNotTakenOff) {
   for (const char* doubled : {"1", "1262459", "900000", "1262364", "2000000"}) {
     EXPECT_EQ(ir_of("631229", doubled), plain) << doubled;
   }
+}
+
+TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
+  auto reply = measured();
+  reply.fields["iterations"] = "10";
+  reply.fields["events"] = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim";
+  // 30 reads, 11 writes (one of them the loop's), 4 + 3 + 2 misses of the first level and 1 of the
+  // last an iteration; the first iterations miss 50 times more.
+  reply.fields["events_2"] = "950 300 110 90 80 70 5 55 6 60 12 20 8 0 0 0";
+  reply.fields["double_events"] = "1850 600 220 130 110 90 5 65 6 120 22 40 18 0 0 0";
+  reply.fields["loop_events"] = "2 0 1 0 0 0 0 0 0 1 0 0 0 0 0 0";
+  auto metrics = std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics;
+  EXPECT_EQ(metrics["data_reads"], 30);
+  EXPECT_EQ(metrics["data_writes"], 10);
+  EXPECT_EQ(metrics["i1_misses"], 4);
+  EXPECT_EQ(metrics["d1_misses"], 5);
+  EXPECT_EQ(metrics["ram_hits"], 1);
+  EXPECT_EQ(metrics["ll_hits"], 8);
+  EXPECT_EQ(metrics["l1_hits"], 88 + 30 + 10 - 9);
+  EXPECT_EQ(metrics["estimated_cycles"], 119 + 5 * 8 + 35 * 1);
+  EXPECT_EQ(metrics["branches"], 5 + 2);
+  EXPECT_EQ(metrics["mispredictions"], 1 + 1);
+}
+
+TEST(OutcomeOf, WhatWasNotSimulatedHasNoMetrics) {
+  auto reply = measured();
+  reply.fields["events"] = "Ir";
+  reply.fields["events_2"] = "631229 0 0";
+  reply.fields["double_events"] = "1262429 0 0";
+  reply.fields["loop_events"] = "2 0 0";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.size(), kUsualMetrics.size());
+  reply.fields["events"] = "Ir Bc Bcm Bi Bim";
+  auto metrics = std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics;
+  EXPECT_TRUE(metrics.contains("mispredictions"));
+  EXPECT_FALSE(metrics.contains("l1_hits"));
+}
+
+TEST(OutcomeOf, IsSteadyWhereTheWorkerFoundAllThatItCountedEqual) {
+  auto reply = measured();
+  reply.fields["steady"] = "0";
+  EXPECT_FALSE(std::get<Counted>(outcome_of(reply, {}, nullptr)).steady);
 }
 
 TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {

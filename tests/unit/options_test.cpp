@@ -250,7 +250,8 @@ TEST(Options, BadValues) {
             "markdown, json, jsonl, csv");
   EXPECT_EQ(error_of({"--metrics=wall"}),
             "--metrics: `wall` is not one of its values: it takes ir, allocs, alloc_bytes, "
-            "peak_bytes");
+            "peak_bytes, data_reads, data_writes, i1_misses, d1_misses, l1_hits, ll_hits, "
+            "ram_hits, estimated_cycles, branches, mispredictions");
   EXPECT_NE(error_of({"--runtime=eager,"}).find("`` is not one of its values"), std::string::npos);
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("leave no item of the list empty"), std::string::npos);
