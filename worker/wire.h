@@ -22,7 +22,8 @@ inline constexpr const char* kWorkerVersion = "2";
 //                             warmup/iterations 0: the worker adapts. profile: path prefix of
 //                             Callgrind's output and, with ".log" behind the process id, Valgrind's
 //                             log. want_profile=0: the functions do not matter. fork=0: measures in
-//                             this process, which ends.
+//                             this process, which ends. cache_sim, branch_sim: 1 where Callgrind was
+//                             started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   quit                      -> bye
@@ -31,6 +32,8 @@ inline constexpr const char* kWorkerVersion = "2";
 //           double_ir (of a block of twice the iterations; 0: none was counted): it tells what
 //           entering a block costs, which differs with the registers that a snippet keeps
 //           loop_ir loop_entry_ir (the empty loop's, for each iteration and for entering a block)
+//           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
+//           loop_events (the empty loop's, for each iteration)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (path of the last block's profile; empty: none) output (what the snippet printed, its start)
 // failed:   kind (as FailureKind's names) message
