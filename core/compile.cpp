@@ -197,7 +197,7 @@ class Compilation {
       SnippetGroup rest = group;
       rest.snippets.clear();
       for (std::size_t i = 0; i < units.size(); ++i) {
-        if (units[i] && (!group.is_whole || all_in_one)) {
+        if (units[i] && (!group.is_whole || options_.each_alone || all_in_one)) {
           add_compiled(found[*units[i]], group.snippets[i], *units[i]);
         } else {
           rest.snippets.push_back(group.snippets[i]);
@@ -217,7 +217,8 @@ class Compilation {
   Expected<void> compile_missing(std::vector<BuildWork>& works) {
     std::vector<Job> jobs;
     for (auto& work : works) {
-      auto units = cut_units(work.missing, options_.jobs);
+      auto units = options_.each_alone ? cut_all(work.missing)
+                                       : cut_units(work.missing, options_.jobs);
       if (units.empty() || stop_.stop_requested()) continue;
       if (auto header = compiler_.prepare_header(work.context, units.size()); !header) {
         if (stop_.stop_requested()) return {};

@@ -34,6 +34,9 @@ struct CompileOptions {
   // The folder that holds worker/, for worker/snippet_support.h; empty: where it is installed.
   std::filesystem::path sources;
   std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
+  // A unit for each snippet, so that its code lies at the same addresses whatever else is compiled:
+  // instructions do not depend on them, but simulated caches and branches do.
+  bool each_alone = false;
 };
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one

@@ -75,4 +75,12 @@ std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& gro
   return units;
 }
 
+std::vector<std::vector<Snippet>> cut_all(const std::vector<SnippetGroup>& groups) {
+  std::vector<std::vector<Snippet>> units;
+  for (const auto& group : groups) {
+    for (const auto& snippet : group.snippets) units.push_back({snippet});
+  }
+  return units;
+}
+
 }  // namespace instr

@@ -32,4 +32,7 @@ std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants);
 inline constexpr std::size_t kLargestUnit = 60;
 std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& groups, int jobs);
 
+// Cuts groups into units of one snippet.
+std::vector<std::vector<Snippet>> cut_all(const std::vector<SnippetGroup>& groups);
+
 }  // namespace instr

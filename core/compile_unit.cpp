@@ -149,7 +149,7 @@ Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions>
   append(context.flags, quiet_flags(options_.toolchain.is_clang));
   context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
   append(context.link_flags, options_.toolchain.link_flags);
-  std::string identity = identity_;
+  std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
   if (build) {
     append(context.flags, user_compile_flags(*build));
     auto inputs = user_inputs_identity(*build);
@@ -195,7 +195,9 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   bool is_clang = options_.toolchain.is_clang;
   std::string wish = "wish-" + content_hash(name);
   bool is_dear = !is_clang || has_own_flags(context);
-  if (is_dear && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
+  // Code that a unit alone is held to must not depend on whether there was a header.
+  bool is_optional = is_dear && !options_.each_alone;
+  if (is_optional && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
     // Whoever comes a second time will come a third.
     cache_.write_hint(wish, "wish\n");
     return {};

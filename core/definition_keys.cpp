@@ -56,6 +56,16 @@ constexpr Key kLimitKeys[] = {
     {"allocs", Shape::kString, "limit = { allocs = \"+0\" }"},
     {"alloc_bytes", Shape::kString, "limit = { alloc_bytes = \"0%\" }"},
     {"peak_bytes", Shape::kString, "limit = { peak_bytes = \"1%|+4096\" }"},
+    {"data_reads", Shape::kString, "limit = { data_reads = \"1%\" }"},
+    {"data_writes", Shape::kString, "limit = { data_writes = \"1%\" }"},
+    {"i1_misses", Shape::kString, "limit = { i1_misses = \"1%\" }"},
+    {"d1_misses", Shape::kString, "limit = { d1_misses = \"1%\" }"},
+    {"l1_hits", Shape::kString, "limit = { l1_hits = \"1%\" }"},
+    {"ll_hits", Shape::kString, "limit = { ll_hits = \"1%\" }"},
+    {"ram_hits", Shape::kString, "limit = { ram_hits = \"1%\" }"},
+    {"estimated_cycles", Shape::kString, "limit = { estimated_cycles = \"1%\" }"},
+    {"branches", Shape::kString, "limit = { branches = \"1%\" }"},
+    {"mispredictions", Shape::kString, "limit = { mispredictions = \"1%\" }"},
 };
 
 }  // namespace

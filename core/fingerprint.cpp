@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/simulation.h"
+
 namespace instr {
 
 namespace {
@@ -66,7 +68,9 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
                          {"compiler", toolchain.version},
                          {"flags", without_paths(toolchain.flags)},
                          {"link_flags", without_paths(toolchain.link_flags)},
-                         {"valgrind", valgrind_version}};
+                         {"valgrind", valgrind_version},
+                         {"simulated_caches", std::string("I1 ") + kSimulatedI1 + ", D1 " +
+                                                  kSimulatedD1 + ", LL " + kSimulatedLL}};
   for (const auto& [name, value] : worker) {
     // A process number differs each time; "machine" is the name of the other list; which zygote a
     // variant is measured in follows from its key.

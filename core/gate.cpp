@@ -8,6 +8,7 @@
 
 #include "core/baselines.h"
 #include "core/expected_counts.h"
+#include "core/metrics.h"
 #include "core/results.h"
 
 namespace instr {
@@ -124,9 +125,37 @@ std::vector<std::string> keys_of(const ResultSet& before, const ResultSet& after
   return {keys.begin(), keys.end()};
 }
 
+bool has_metric(const ResultSet& set, const std::string& metric) {
+  const auto& all = set.results.measurements;
+  return std::any_of(all.begin(), all.end(), [&metric](const Measurement& one) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    return counted != nullptr && counted->metrics.contains(metric);
+  });
+}
+
+// A hard limit that nothing can be held to would pass by accident. All but the usual metrics are
+// measured only where they are asked for.
+Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& after,
+                                  const Gate& gate) {
+  std::map<std::string, Limit> limits = gate.compare.limits.hard;
+  for (const LimitsEntry& entry : gate.limits_file) {
+    limits.insert(entry.limits.hard.begin(), entry.limits.hard.end());
+  }
+  for (const char* usual : kUsualMetrics) limits.erase(usual);
+  for (const auto& [metric, limit] : limits) {
+    if (has_metric(before, metric) || has_metric(after, metric)) continue;
+    return fail(fmt::format("there is a limit for {}, and no result has it", metric),
+                fmt::format("measure both with --metrics=ir,{}", metric));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<Comparison> hold_against(const Reference& before, ResultSet after, const Gate& gate) {
+  if (auto applies = check_limits_apply(before.set, after, gate); !applies) {
+    return tl::unexpected(applies.error());
+  }
   CompareOptions options = gate.compare;
   ResolvedLimits patterns = resolve_limits(gate.limits_file, keys_of(before.set, after));
   options.by_key = std::move(patterns.by_key);

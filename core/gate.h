@@ -60,7 +60,8 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
                                                         const std::vector<std::string>& vary);
 
 // Compares within the limits; that the two can be compared is checked already. A pattern of the
-// limits file that matches no key is a problem that warns.
+// limits file that matches no key is a problem that warns; an error where neither side has a metric
+// for which there is a hard limit.
 Expected<Comparison> hold_against(const Reference& before, ResultSet after, const Gate& gate);
 
 }  // namespace instr

@@ -12,7 +12,7 @@ namespace instr {
 namespace {
 
 // Part of every symbol: raise it when generated code changes.
-constexpr std::string_view kGeneratorVersion = "1";
+constexpr std::string_view kGeneratorVersion = "2";
 
 std::string literal(std::string_view text) {
   std::string out = "\"";
@@ -239,13 +239,20 @@ std::string namespace_of(const Variant& variant) {
   return "instr_unit_" + content_hash(global_code(variant));
 }
 
-std::string snippet_function(const Variant& variant, const std::string& symbol) {
+std::string function(const Variant& variant, const std::string& symbol, const std::string& head) {
   Writer out(symbol, /*with_places=*/true);
-  out.glue(fmt::format("namespace {} {{ INSTR_SNIPPET {}(instr_context* instr_context_) {{",
-                       namespace_of(variant), symbol));
+  out.glue(fmt::format("namespace {} {{ {}(instr_context* instr_context_) {{", namespace_of(variant),
+                       head));
   write_body(out, variant);
   out.glue("}}");
   return out.take();
+}
+
+// clang inlines a static function of a header where it is called but once in the unit. So that this
+// does not depend on what else is in it, all is called twice.
+std::string snippet_function(const Variant& variant, const std::string& symbol) {
+  return function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +
+         function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n";
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ How to measure
 What to show and keep
   --format=FORMAT         table, markdown, json, jsonl, csv, junit; and of
                           counts alone: gbench, bencher, smaller-is-better
-  --metrics=LIST          ir, allocs, alloc_bytes, peak_bytes
+  --metrics=LIST          ir, allocs, alloc_bytes, peak_bytes; simulated: cache,
+                          branch, or some of theirs, such as d1_misses
   -o, --output=FILE       store the results in FILE (JSON Lines), one by one
   --save=NAME             make them the baseline NAME
   --keep-profiles=DIR     keep Callgrind's profiles, for kcachegrind

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/metrics.h"
 #include "core/near_match.h"
 
 namespace instr {
@@ -76,8 +77,8 @@ Expected<Limit> joined(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 const std::vector<std::string>& limit_metrics() {
-  static const std::vector<std::string> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
-  return kMetrics;
+  static const std::vector<std::string> kNames(kMetrics.begin(), kMetrics.end());
+  return kNames;
 }
 
 Expected<Limit> parse_limit(std::string_view text) { return joined(split(text)); }

@@ -20,7 +20,7 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
-// Metrics that a limit can be set for: ir, allocs, alloc_bytes, peak_bytes.
+// Metrics that a limit can be set for: all that there are.
 const std::vector<std::string>& limit_metrics();
 
 // One percentage ("0.5%"), one number of units ("+100"), or both joined by `|` in any order: a move

@@ -7,15 +7,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <sstream>
 #include <utility>
+
+#include "core/simulation.h"
 
 namespace instr {
 
 namespace {
 
-constexpr double kMostEntryCost = 64;  // instructions, beside the empty loop's
+constexpr std::uint64_t kMostEntryCost = 64;  // instructions, beside the empty loop's
 constexpr std::size_t kLongestName = 180;  // file systems take 255 bytes
 
 std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
@@ -26,32 +31,60 @@ std::optional<std::uint64_t> number(const wire::Message& reply, const char* name
   return value;
 }
 
-double for_each_iteration(std::uint64_t total, std::uint64_t empty, std::uint64_t iterations) {
+double for_each_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
   // Signed: a statement that the compiler removed may cost a little less than the empty loop.
-  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(empty);
+  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
   return static_cast<double>(net) / static_cast<double>(iterations);
 }
 
 // Instructions for each iteration, net of the empty loop, of blocks of `iterations`.
 struct NetCost {
-  std::uint64_t iterations, empty, single, empty_single;
+  std::uint64_t iterations, doubled, loop, loop_entry;
+
+  double operator()(std::uint64_t total) const {
+    return for_each_iteration(total, entry(total) + loop * iterations, iterations);
+  }
 
   // What it costs to enter a block differs by an instruction or two between snippets, with the
-  // registers that they keep; a block of one iteration takes it off exactly. Where that does not
-  // come out even, iterations differ among themselves, and the mean is all there is.
-  double operator()(std::uint64_t total) const {
-    if (single == 0 || iterations < 2 || total < single || (total - single) % (iterations - 1) != 0) {
-      return for_each_iteration(total, empty, iterations);
-    }
-    double cost = for_each_iteration(total - single, empty - empty_single, iterations - 1);
-    double entry = static_cast<double>(single) - static_cast<double>(empty_single) - cost;
-    // More than that is no entry: the one iteration differed from the others.
-    if (entry < -kMostEntryCost || entry > kMostEntryCost) {
-      return for_each_iteration(total, empty, iterations);
-    }
-    return cost;
+  // registers that they keep. A block of twice the iterations has it once, too.
+  std::uint64_t entry(std::uint64_t total) const {
+    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost where it is negative
+    // Of one dear iteration no double is counted, but where something is simulated.
+    bool is_entry = iterations > 1 && doubled != 0 && found <= loop_entry + kMostEntryCost;
+    // What is more is no entry: later iterations differed from those before.
+    return is_entry ? found : loop_entry;
   }
 };
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// Numbers separated by spaces; 0 for what is none.
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> numbers;
+  for (const std::string& word : words_of(text)) numbers.push_back(std::strtod(word.c_str(), nullptr));
+  return numbers;
+}
+
+// Events for each iteration, net of the empty loop. What a block's first iterations miss, which find
+// nothing in the caches, is in one of twice the length as well: what that has more is as if it went
+// on for ever.
+std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_t iterations) {
+  auto names = words_of(reply.get("events"));
+  auto once = numbers_of(reply.get("events_2"));
+  auto doubled = numbers_of(reply.get("double_events"));
+  auto loop = numbers_of(reply.get("loop_events"));
+  auto n = std::min({names.size(), once.size(), doubled.size(), loop.size()});
+  bool was_doubled = n > 0 && doubled[0] > 0;
+  std::map<std::string, double> events;
+  for (std::size_t i = 0; i < n; ++i) {
+    double total = was_doubled ? doubled[i] - once[i] : once[i];
+    events[names[i]] = total / static_cast<double>(iterations) - loop[i];
+  }
+  return events;
+}
 
 // The measured loop is in the snippet's own function: with it taken off, the parts add up to `net`.
 // The one call of that function is no iteration's.
@@ -125,18 +158,19 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   auto iterations = number(reply, "iterations");
   auto first = number(reply, "ir_1");
   auto second = number(reply, "ir_2");
-  auto empty = number(reply, "empty_ir");
-  if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !empty) {
+  auto loop = number(reply, "loop_ir");
+  auto loop_entry = number(reply, "loop_entry_ir");
+  if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !loop ||
+      !loop_entry) {
     return Failure{FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
   }
   Counted counted;
   counted.iterations = *iterations;
   counted.warmup = number(reply, "warmup").value_or(0);
-  NetCost net{*iterations, *empty, number(reply, "single_ir").value_or(0),
-              number(reply, "empty_single_ir").value_or(0)};
+  NetCost net{*iterations, number(reply, "double_ir").value_or(0), *loop, *loop_entry};
   counted.first_block_ir = net(*first);
   counted.second_block_ir = net(*second);
-  counted.steady = *first == *second;
+  counted.steady = *first == *second && reply.get("steady") == "1";
   counted.gated = variant.threads == 1;
   counted.metrics["ir"] = counted.second_block_ir;
   for (const auto& [metric, field] : {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
@@ -147,10 +181,12 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   if (auto peak = number(reply, "peak_bytes")) {
     counted.metrics["peak_bytes"] = static_cast<double>(*peak);
   }
+  add_simulated(counted.metrics, events_of(reply, *iterations));
   if (profile != nullptr) {
     // Two ways of Callgrind's to the same number: what it says of a block, and the sum over what the
-    // block ran.
-    if (auto total = ir_of(*profile); total != *second) {
+    // block ran. Where it simulates, one of them has the few instructions by which it was told to begin.
+    std::uint64_t most_apart = reply.get("events").find(' ') == std::string::npos ? 0 : kMostEntryCost;
+    if (auto total = ir_of(*profile); std::max(total, *second) - std::min(total, *second) > most_apart) {
       return Failure{FailureKind::kNoProfile, "the profile holds " + std::to_string(total) +
                                                   " instructions where " + std::to_string(*second) +
                                                   " were counted"};

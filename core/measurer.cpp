@@ -56,6 +56,8 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"memory_limit", std::to_string(options_.memory_limit)},
            {"profile", options_.profile_prefix.string()},
            {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
+           {"cache_sim", options_.simulation.cache ? "1" : "0"},
+           {"branch_sim", options_.simulation.branch ? "1" : "0"},
            {"fork", options_.fork ? "1" : "0"}}};
 }
 

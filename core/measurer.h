@@ -31,6 +31,7 @@ class Measurer {
     std::optional<std::filesystem::path> keep_profiles;
     bool fork = true;
     std::filesystem::path profile_prefix;
+    Simulation simulation = {};
   };
 
   explicit Measurer(Options options) : options_(std::move(options)) {}

@@ -170,12 +170,32 @@ void read_selection(Reader& reader, Selection& selection) {
   }
 }
 
-void read_measuring(Reader& reader, Options& options) {
-  std::vector<std::pair<std::string, std::string>> metrics;
-  for (const char* metric : kMetrics) metrics.emplace_back(metric, metric);
-  reader.each<std::string>("metrics", options.metrics, [&metrics](const std::string& item) {
-    return choice("metrics", item, metrics);
+// Names of metrics, and of groups of them.
+void read_metrics(Reader& reader, std::vector<std::string>& metrics) {
+  using Names = std::span<const char* const>;
+  std::vector<std::pair<std::string, Names>> known;
+  for (const char* const& metric : kMetrics) known.emplace_back(metric, Names(&metric, 1));
+  known.emplace_back("cache", kCacheMetrics);
+  known.emplace_back("branch", kBranchMetrics);
+  std::vector<Names> given;
+  reader.each<Names>("metrics", given, [&known](const std::string& item) {
+    return choice("metrics", item, known);
   });
+  for (Names names : given) metrics.insert(metrics.end(), names.begin(), names.end());
+}
+
+// What is to be simulated for the metrics that are shown and those that are held to a limit.
+Simulation simulation_of(const Options& options) {
+  std::vector<std::string> metrics = options.metrics;
+  const Limits& limits = options.gate.compare.limits;
+  for (const auto* limited : {&limits.hard, &limits.soft}) {
+    for (const auto& [metric, limit] : *limited) metrics.push_back(metric);
+  }
+  return simulation_for(metrics);
+}
+
+void read_measuring(Reader& reader, Options& options) {
+  read_metrics(reader, options.metrics);
   if (auto value = reader.last("jobs")) reader.set(whole_number("jobs", *value, 1), options.jobs);
   if (auto value = reader.last("churn")) {
     reader.set(whole_number("churn", *value, 0), options.churn);
@@ -323,6 +343,7 @@ Expected<Options> interpret(const OptionWords& words) {
   read_gate(reader, words, options.gate);
   read_key(reader, options);
   check_format(reader, options);
+  options.simulation = simulation_of(options);
   options.save = reader.last("save");
   if (auto value = reader.last("output")) options.output = *value;
   if (auto value = reader.last("keep-profiles")) options.keep_profiles = *value;

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/report.h"
 #include "core/select.h"
+#include "core/simulation.h"
 #include "core/terminal.h"
 
 namespace instr {
@@ -51,6 +52,7 @@ struct Options {
   std::vector<std::filesystem::path> definitions;  // empty: the standard set
 
   std::vector<std::string> metrics;  // of kMetrics; empty: the usual ones
+  Simulation simulation;             // that these and the limits' metrics need
   int jobs = 0;                      // 0: not given, one for each core
   std::optional<double> timeout;     // seconds for one variant; absent: the definition's, or the usual
   int retries = 2;                   // of variants whose worker was lost

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 
 // The usual metrics first, then whatever else was measured.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
-  std::vector<std::string> names(kMetrics.begin(), kMetrics.end());
+  std::vector<std::string> names(kUsualMetrics.begin(), kUsualMetrics.end());
   std::set<std::string> others;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
@@ -24,6 +24,9 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
     for (const auto& [name, value] : counted->metrics) others.insert(name);
   }
   for (const std::string& name : names) others.erase(name);
+  for (const char* name : kMetrics) {
+    if (others.erase(name) != 0) names.emplace_back(name);
+  }
   names.insert(names.end(), others.begin(), others.end());
   return names;
 }

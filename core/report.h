@@ -3,13 +3,13 @@
 // UTF-8 and values that are no numbers never reach an output.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/measurement.h"
+#include "core/metrics.h"
 #include "core/results.h"
 
 namespace instr {
@@ -28,9 +28,6 @@ enum class ReportFormat {
 
 // All of them, by the names that --format takes.
 const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
-
-// What --metrics may name, in the order that tables show them.
-inline constexpr std::array<const char*, 4> kMetrics{"ir", "allocs", "alloc_bytes", "peak_bytes"};
 
 struct ReportOptions {
   int width = 0;       // columns of the terminal; 0: no limit

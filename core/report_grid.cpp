@@ -123,8 +123,9 @@ GridCell steady_cell(const Bench& bench) {
 
 std::string heading_of(const std::string& metric) {
   if (metric == "alloc_bytes") return "bytes";
-  if (metric == "peak_bytes") return "peak bytes";
-  return metric;
+  std::string heading = metric;
+  std::replace(heading.begin(), heading.end(), '_', ' ');
+  return heading;
 }
 
 // Which columns there are, and how to fill them.

@@ -26,7 +26,8 @@ Measurer::Options measurer_options(const ScheduleOptions& options, const fs::pat
   auto limit = options.memory_limit != 0 ? options.memory_limit
                                          : default_memory_limit(physical_memory(), options.jobs);
   return {options.timeout_s,     limit, options.want_functions,
-          options.keep_profiles, !options.fresh_process, profile_prefix(folder)};
+          options.keep_profiles, !options.fresh_process, profile_prefix(folder),
+          options.simulation};
 }
 
 }  // namespace
@@ -38,7 +39,8 @@ Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart star
       on_start(std::move(start)),
       on_done(std::move(done)),
       free_cores(std::max(options.jobs, 1)),
-      zygotes({options.worker, options.valgrind, "", folder.path(), options.churn}, [this] {
+      zygotes({options.worker, options.valgrind, "", folder.path(), options.churn,
+               options.simulation}, [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
       }) {

@@ -14,6 +14,7 @@
 #include "core/compile.h"
 #include "core/error.h"
 #include "core/measurement.h"
+#include "core/simulation.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -21,6 +22,7 @@ namespace instr {
 struct ScheduleOptions {
   std::filesystem::path worker;               // program that build_worker made
   int churn = 0;  // ZygoteOptions::churn
+  Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                               // cores in all
   double timeout_s = 60;                      // of one variant that names none itself

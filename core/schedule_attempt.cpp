@@ -92,7 +92,8 @@ Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
   auto zygote = Zygote::start({options.worker, options.valgrind,
-                               to_string(task.compiled.variant.runtime), folder.path()});
+                               to_string(task.compiled.variant.runtime), folder.path(), 0,
+                               options.simulation});
   if (!zygote) return lost(to_string(zygote.error()));
   {
     std::lock_guard lock(mutex);

@@ -81,6 +81,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const Options& options,
   auto cache = Cache::open(options.use_cache);
   if (!cache) return tl::unexpected(cache.error());
   CompileOptions compile{*toolchain, *libtorch, 1, find_installation().sources};
+  compile.each_alone = options.simulation.any();
   auto compiled = find_compiled(variants, compile, *cache);
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<PlannedVariant> planned;
@@ -125,7 +126,8 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   auto sources = find_installation().sources;
   int jobs = options.jobs > 0 ? options.jobs : usable_cores();
   state->compile = {state->toolchain, state->libtorch, jobs, sources,
-                    [raw](const std::string& what) { raw->phase(what); }};
+                    [raw](const std::string& what) { raw->phase(what); },
+                    options.simulation.any()};
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
   auto worker = build_worker(sources, state->compile, *state->cache, stop);
   if (!worker) return tl::unexpected(worker.error());
@@ -137,6 +139,7 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;
   schedule.churn = options.churn;
+  schedule.simulation = options.simulation;
   schedule.want_functions = options.want_functions;
   schedule.keep_profiles = options.keep_profiles;
   auto scheduler = Scheduler::start(

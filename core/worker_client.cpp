@@ -26,7 +26,7 @@ constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 constexpr std::size_t kLogTail = 2000;  // characters of a log that a message shows
 
 std::vector<std::string> zygote_command(const ZygoteOptions& options) {
-  return {
+  std::vector<std::string> command{
       options.valgrind.string(),
       "--tool=callgrind",
       "--command-line-only=yes",  // no ~/.valgrindrc, no VALGRIND_OPTS
@@ -37,10 +37,12 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--callgrind-out-file=" + profile_prefix(options.work_dir).string() + "%p",
       // A log for each process: there a worker's children read what they have counted.
       "--log-file=" + profile_prefix(options.work_dir).string() + "%p.log",
-      // Relative, so that the installation's path shows nowhere in the worker's memory.
-      "./" + options.worker.filename().string(),
-      "--zygote=" + options.kind,
   };
+  for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
+  // Relative, so that the installation's path shows nowhere in the worker's memory.
+  command.push_back("./" + options.worker.filename().string());
+  command.push_back("--zygote=" + options.kind);
+  return command;
 }
 
 Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {

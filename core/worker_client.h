@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/process.h"
+#include "core/simulation.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -59,6 +60,7 @@ struct ZygoteOptions {
   std::string kind;                // "eager" or "torchscript"
   std::filesystem::path work_dir;  // for profiles and logs
   int churn = 0;                   // blocks to allocate before all else, half of them for good
+  Simulation simulation = {};
 };
 
 // Anything that answers requests.

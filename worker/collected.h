@@ -1,4 +1,4 @@
-// How many instructions Callgrind has collected so far in this process.
+// What Callgrind has collected so far in this process.
 #pragma once
 
 #include <stdint.h>
@@ -7,14 +7,28 @@
 
 namespace instr {
 
+// A count of each kind of event, in Callgrind's order: instructions first, then what is simulated.
+constexpr int kMostEvents = 16;
+struct Events {
+  uint64_t of[kMostEvents];
+
+  uint64_t ir() const { return of[0]; }
+  bool operator==(const Events& other) const = default;
+};
+Events operator-(const Events& left, const Events& right);
+
 // Where Valgrind writes the log of process `pid`: a fork gives each process one of its own.
 std::string log_path(const std::string& profile_prefix, int pid);
 
-// Instructions of all threads since collection was first switched on, or since the last dump; only
-// differences mean something. Callgrind keeps the sum and writes it to the log on request, within
+// Events of all threads since collection was first switched on, or since the last dump; only
+// differences mean something. Callgrind keeps the sums and writes them to the log on request, within
 // microseconds, where a dump takes milliseconds: that walks through all that Callgrind has ever seen.
-// `log`: path of this process's log. 0: nothing could be read. Not to be called in a process that
+// `log`: path of this process's log. All 0: nothing could be read. Not to be called in a process that
 // forks others later: Valgrind would write what they ask for to the log of the first that asked.
-uint64_t collected(const char* log);
+Events collected(const char* log);
+
+// The events' names as of the last collected(), separated by spaces: "Ir Dr Dw"; not more than
+// kMostEvents. Empty: they could not be read.
+const char* event_names();
 
 }  // namespace instr

@@ -55,9 +55,12 @@ uint64_t number(const wire::Message& message, const char* name) {
   return strtoull(message.get(name, "0").c_str(), nullptr, 10);
 }
 
-void add_empty_loop(wire::Message& reply, const EmptyLoop& loop) {
-  reply.fields["empty_ir"] = std::to_string(loop.ir);
-  reply.fields["empty_single_ir"] = std::to_string(loop.single_ir);
+wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
+  if (loop.events.ir() == 0) return failed("no_profile", "the empty loop could not be counted");
+  reply.fields["loop_ir"] = std::to_string(loop.events.ir());
+  reply.fields["loop_events"] = counts_text(loop.events);
+  reply.fields["loop_entry_ir"] = std::to_string(loop.entry_ir);
+  return reply;
 }
 
 }  // namespace
@@ -163,6 +166,8 @@ wire::Message Host::measure(const wire::Message& request) {
   run.memory_limit = number(request, "memory_limit");
   run.profile = request.get("profile");
   run.want_profile = request.get("want_profile", "1") == "1";
+  run.cache_sim = request.get("cache_sim", "0") == "1";
+  run.branch_sim = request.get("branch_sim", "0") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
   if (request.get("fork", "1") == "0") {
@@ -182,10 +187,7 @@ wire::Message Host::measure(const wire::Message& request) {
     drop_files(run, ended.pid, kMaxParts);
     return reply;
   }
-  EmptyLoop loop = empty_loop(run, empty, got.iterations);
-  if (loop.ir == 0) return failed("no_profile", "the empty loop could not be counted");
-  add_empty_loop(reply, loop);
-  return reply;
+  return with_loop(std::move(reply), empty_loop(run, empty));
 }
 
 Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
@@ -202,15 +204,10 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
   return ended;
 }
 
-EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty, uint64_t iterations) {
-  EmptyLoop& known = empty_loops_[{empty, iterations}];
-  if (known.ir != 0) return known;
-  RunRequest run = like;
-  run.snippet = empty;
-  run.threads = 1;
-  run.warmup = 1;
-  run.iterations = iterations;
-  run.want_profile = false;
+EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
+  EmptyLoop& known = empty_loops_[empty];
+  if (known.events.ir() != 0) return known;
+  RunRequest run = empty_loop_request(like, empty);
   int output = make_output();
   Ended ended = in_child(run, 0, output);
   close(output);
@@ -233,7 +230,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   wire::Message reply = outcome(got, 0, false, read_output(output),
                                 profile_of(run, getpid(), got));
   if (reply.verb == "measured") {
-    add_empty_loop(reply, count_empty_loop(run, empty, got.iterations));
+    reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }
   channel_.send(reply);
   end_process();

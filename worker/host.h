@@ -6,7 +6,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 
 #include "worker/channel.h"
 #include "worker/children.h"
@@ -38,14 +37,14 @@ class Host {
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 
   Ended in_child(const RunRequest& run, int64_t timeout_ms, int output);
-  EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty, uint64_t iterations);
+  EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty);
   RunResult* result();
 
   Channel channel_;
   void* unit_ = nullptr;
   bool has_hosts_ = false;
   RunResult* result_ = nullptr;  // shared with children
-  std::map<std::pair<instr_snippet, uint64_t>, EmptyLoop> empty_loops_;  // by loop and iterations
+  std::map<instr_snippet, EmptyLoop> empty_loops_;
 };
 
 }  // namespace instr

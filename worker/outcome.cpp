@@ -16,9 +16,12 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"warmup", text(result.warmup)},
            {"steady", text(result.steady)},
            {"blocks", text(result.blocks)},
-           {"ir_1", text(a.ir)},
-           {"ir_2", text(b.ir)},
-           {"single_ir", text(result.single_ir)},
+           {"ir_1", text(a.events.ir())},
+           {"ir_2", text(b.events.ir())},
+           {"double_ir", text(result.doubled.ir())},
+           {"events", result.event_names},
+           {"events_2", counts_text(b.events)},
+           {"double_events", counts_text(result.doubled)},
            {"allocs_1", text(a.allocs)},
            {"allocs_2", text(b.allocs)},
            {"alloc_bytes_1", text(a.alloc_bytes)},
@@ -79,6 +82,12 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
 }
 
 }  // namespace
+
+std::string counts_text(const Events& events) {
+  std::string text;
+  for (uint64_t count : events.of) text += (text.empty() ? "" : " ") + std::to_string(count);
+  return text;
+}
 
 wire::Message failed(const char* kind, const std::string& message) {
   return {"failed", {{"kind", kind}, {"message", message}}};

@@ -13,7 +13,7 @@
 #include <atomic>
 
 #include "worker/arena.h"
-#include "worker/collected.h"
+#include "worker/simulated_state.h"
 #include "worker/torch_side.h"
 
 extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top);
@@ -31,6 +31,7 @@ constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usuall
 constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 
 constexpr uint64_t kMaxBlocks = 8;
+constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is begun once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
@@ -39,8 +40,7 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // keeps blocks from one iteration to the next (gradients), addresses come round every second or
 // third iteration, and with them what hash tables of pointers cost.
 uint64_t iterations_for(uint64_t ir) {
-  if (ir <= 20'000) return 60;
-  if (ir <= 50'000) return 24;
+  if (ir <= 20'000) return 24;
   if (ir <= 250'000) return 12;
   if (ir <= 1'000'000) return 6;
   if (ir <= 50'000'000) return 2;
@@ -53,7 +53,7 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 4 : 2;
 }
 
-enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kSingle, kDone };
+enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDouble, kDone };
 
 // The measurement that this process makes.
 struct Run {
@@ -71,7 +71,7 @@ struct Run {
   int threads_settled = 0;  // of how many it is known that they sleep when they have no work
   uint32_t parts = 0;       // profiles that Callgrind has written for this process
   ArenaCounters at_start;   // of the block that runs
-  uint64_t collected_at_start = 0;
+  Events collected_at_start{};
   uint64_t counted = 0;     // instructions in all blocks
 };
 
@@ -94,6 +94,8 @@ void drop_profile(uint32_t part) {
   unlink(path);
 }
 
+bool is_simulated() { return run->request.cache_sim || run->request.branch_sim; }
+
 uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   run->phase = phase;
   run->iterations = iterations;
@@ -113,6 +115,8 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
 }
 
 uint64_t finish(RunState state) {
+  snprintf(run->request.result->event_names, sizeof run->request.result->event_names, "%s",
+           event_names());
   run->phase = Phase::kDone;
   run->collecting = false;
   run->request.result->state = state;
@@ -129,19 +133,17 @@ uint64_t highest_live(const ArenaCounters& end) {
 }
 
 // Keeps a finished block; true where no further one is needed.
-bool keep_block(uint64_t ir, const ArenaCounters& end) {
+bool keep_block(const Events& events, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
   result.last[0] = result.last[1];
-  result.last[1] = {ir, end.allocs - run->at_start.allocs,
+  result.last[1] = {events, end.allocs - run->at_start.allocs,
                     end.alloc_bytes - run->at_start.alloc_bytes};
   result.iterations = run->iterations;
   result.peak_bytes = highest_live(end);
   result.blocks += 1;
-  run->counted += ir;
+  run->counted += events.ir();
   if (result.blocks < 2) return false;
-  const BlockTotals& a = result.last[0];
-  const BlockTotals& b = result.last[1];
-  result.steady = a.ir == b.ir && a.allocs == b.allocs && a.alloc_bytes == b.alloc_bytes;
+  result.steady = result.last[0] == result.last[1];
   return result.steady || result.blocks >= kMaxBlocks || run->counted > kMaxInstructions;
 }
 
@@ -167,10 +169,10 @@ uint64_t next_iterations(const ArenaCounters& end) {
   const RunRequest& request = run->request;
   RunResult& result = *request.result;
   bool was_collected =
-      run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kSingle;
-  uint64_t ir = 1;
-  if (was_collected && !run->is_rehearsal) ir = collected(run->log) - run->collected_at_start;
-  if (ir == 0) return finish(RunState::kNoProfile);
+      run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kDouble;
+  Events events{{1}};
+  if (was_collected && !run->is_rehearsal) events = collected(run->log) - run->collected_at_start;
+  if (events.ir() == 0) return finish(RunState::kNoProfile);
   switch (run->phase) {
     case Phase::kNothingYet:
       result.warmup = 1;
@@ -182,9 +184,9 @@ uint64_t next_iterations(const ArenaCounters& end) {
       }
       return begin_block(Phase::kProbe, 1, true);
     case Phase::kProbe:
-      run->block_length = iterations_for(ir);
+      run->block_length = iterations_for(events.ir());
       if (run->block_length == 1 && request.warmup <= 1) {
-        keep_block(ir, end);
+        keep_block(events, end);
         return begin_counting();
       }
       result.warmup += 1;
@@ -192,18 +194,27 @@ uint64_t next_iterations(const ArenaCounters& end) {
     case Phase::kWarmUp:
       return begin_counting();
     case Phase::kBlock:
-      if (!keep_block(ir, end)) return begin_counting();
+      if (!keep_block(events, end)) return begin_counting();
       if (request.want_profile) result.profile_part = dump();
-      if (!result.steady || run->block_length == 1) return finish(RunState::kFinished);
-      // What it costs to enter a block shows in one of a single iteration.
-      return begin_block(Phase::kSingle, 1, true);
-    case Phase::kSingle:
-      result.single_ir = ir;
+      if (!result.steady || (run->block_length == 1 && !is_simulated())) {
+        return finish(RunState::kFinished);
+      }
+      // What is more in it are iterations alone: what it costs to enter a block is in both.
+      return begin_block(Phase::kDouble, 2 * run->block_length, true);
+    case Phase::kDouble:
+      result.doubled = events;
       return finish(RunState::kFinished);
     case Phase::kDone:
       break;
   }
   return 0;
+}
+
+// Last thing but for collection's start, so that all blocks come from here by the same way. A
+// rehearsal does it for what is forked later, whether that simulates or not.
+void forget_simulated() {
+  if (run->request.cache_sim || run->is_rehearsal) forget_caches();
+  if (run->request.branch_sim || run->is_rehearsal) forget_branches();
 }
 
 // Collection stops first thing and starts last thing; what is left between is the same few
@@ -212,6 +223,7 @@ uint64_t next_block(instr_context*) {
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
   if (getpid() != run->pid) end_process();  // a process that the snippet forked came here
   uint64_t iterations = next_iterations(arena_counters());
+  forget_simulated();
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
   return iterations;
 }
@@ -328,13 +340,20 @@ void run_snippet(const RunRequest& request) {
   instr_call_on_stack(on_own_stack, nullptr, stack_top);
 }
 
-EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations) {
+RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
+  RunRequest request = like;
+  request.snippet = empty;
+  request.threads = 1;
+  request.warmup = 1;
+  request.iterations = kEmptyLoopIterations;
+  request.want_profile = false;
+  return request;
+}
+
+EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   RunResult kept = *request.result;
   *request.result = RunResult{};
-  run->request.snippet = empty;
-  run->request.warmup = 1;
-  run->request.want_profile = false;
-  run->request.iterations = iterations;
+  run->request = empty_loop_request(request, empty);
   run->phase = Phase::kNothingYet;
   run->counted = 0;
   instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));
@@ -345,7 +364,13 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint6
 
 EmptyLoop empty_loop_of(const RunResult& result) {
   if (result.state != RunState::kFinished || !result.steady) return {};
-  return {result.last[1].ir, result.single_ir};
+  EmptyLoop loop{result.doubled - result.last[1].events};
+  loop.entry_ir = result.last[1].events.ir() - loop.events.ir();
+  for (uint64_t& count : loop.events.of) {
+    if (count % result.iterations != 0) return {};
+    count /= result.iterations;
+  }
+  return loop;
 }
 
 void rehearse_run(const RunRequest& request) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "worker/abi.h"
+#include "worker/collected.h"
 
 namespace instr {
 
@@ -24,9 +25,11 @@ enum class RunState : uint32_t {
 };
 
 struct BlockTotals {
-  uint64_t ir;  // instructions, the empty loop's included
+  Events events;  // the empty loop's included
   uint64_t allocs;
   uint64_t alloc_bytes;
+
+  bool operator==(const BlockTotals& other) const = default;
 };
 
 struct RunResult {
@@ -41,7 +44,8 @@ struct RunResult {
   uint64_t warmup;      // iterations before the first of the blocks
   uint64_t blocks;
   BlockTotals last[2];  // the last two blocks, in order
-  uint64_t single_ir;   // of a block of one iteration after them; 0: was not counted
+  Events doubled;       // of a block of twice the iterations after them; all 0: was not counted
+  char event_names[256];  // "Ir Dr Dw", as many as have a meaning
   uint64_t peak_bytes;  // above the start of an iteration
   uint32_t profile_part;  // number at the end of the profile's name; 0: there is none
   char text[16 * 1024];   // of an exception
@@ -55,6 +59,8 @@ struct RunRequest {
   uint64_t memory_limit = 0;  // bytes; 0: all there is
   std::string profile;  // Callgrind writes to this + pid + "." + part; empty: a rehearsal
   bool want_profile = true;     // of the last block
+  bool cache_sim = false;       // Callgrind simulates caches,
+  bool branch_sim = false;      // and a branch predictor
   bool has_host = true;         // whose child this process is
   RunResult* result = nullptr;  // shared with the host
 };
@@ -67,16 +73,19 @@ void run_snippet(const RunRequest& request);
 // already in what is forked later. For a snippet that leaves nothing behind, and with no profile.
 void rehearse_run(const RunRequest& request);
 
+// The same request for the empty loop, to be counted once for all snippets of a unit.
+RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty);
+
 struct EmptyLoop {
-  uint64_t ir = 0;         // of a block; 0: could not be counted
-  uint64_t single_ir = 0;  // of a block of one iteration
+  Events events{};        // for each iteration; no instructions: could not be counted
+  uint64_t entry_ir = 0;  // of a block beside its iterations
 };
 
 // What a run of the empty snippet tells.
 EmptyLoop empty_loop_of(const RunResult& result);
 
-// Counts `iterations` of the empty loop in a process in which run_snippet() has returned.
-EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty, uint64_t iterations);
+// Counts the empty loop in a process in which run_snippet() has returned.
+EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 
 // Ends the process of run_snippet(): stops it and leaves it to its host to kill, since Callgrind has a
 // process that ends by its own doing write a last profile, which takes milliseconds.

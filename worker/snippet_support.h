@@ -30,6 +30,9 @@
 #define INSTR_SNIPPET                                                          \
   extern "C" __attribute__((visibility("default"), noinline, used)) void
 
+// Never called, and compiled in no time.
+#define INSTR_SECOND_CALLER static __attribute__((used, noinline, optnone)) void
+
 // A definition that compiles but cannot be measured as it asks. The worker knows it by its prefix.
 struct instr_definition_error : std::runtime_error {
   explicit instr_definition_error(const std::string& what)

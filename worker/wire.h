@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint: to be raised with any change of the worker that may change a count (the
 // allocator, a zygote's warm-up, the blocks' plan, the environment below).
-inline constexpr const char* kWorkerVersion = "1";
+inline constexpr const char* kWorkerVersion = "2";
 
 // Requests (coordinator to worker), each answered by one reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that
@@ -22,14 +22,18 @@ inline constexpr const char* kWorkerVersion = "1";
 //                             warmup/iterations 0: the worker adapts. profile: path prefix of
 //                             Callgrind's output and, with ".log" behind the process id, Valgrind's
 //                             log. want_profile=0: the functions do not matter. fork=0: measures in
-//                             this process, which ends.
+//                             this process, which ends. cache_sim, branch_sim: 1 where Callgrind was
+//                             started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   quit                      -> bye
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
-// measured: iterations warmup steady blocks ir_1 ir_2 empty_ir (totals of one block, instructions)
-//           single_ir empty_single_ir (a block of one iteration; 0 where none was counted): they
-//           tell what entering a block costs, which differs with the registers a snippet keeps
+// measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
+//           double_ir (of a block of twice the iterations; 0: none was counted): it tells what
+//           entering a block costs, which differs with the registers that a snippet keeps
+//           loop_ir loop_entry_ir (the empty loop's, for each iteration and for entering a block)
+//           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
+//           loop_events (the empty loop's, for each iteration)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (path of the last block's profile; empty: none) output (what the snippet printed, its start)
 // failed:   kind (as FailureKind's names) message

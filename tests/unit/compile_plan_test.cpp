@@ -78,6 +78,14 @@ TEST(CutUnits, LimitsAUnitsSize) {
   for (auto size : sizes) EXPECT_LE(size, kLargestUnit);
 }
 
+TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
+  auto variants = many(5);
+  variants[0].global_setup = variants[1].global_setup = Text{"TORCH_LIBRARY(my, m) {}", {}};
+  const auto units = cut_all(group_snippets(variants));
+  ASSERT_EQ(units.size(), 5u);
+  for (const auto& unit : units) EXPECT_EQ(unit.size(), 1u);
+}
+
 TEST(CutUnits, KeepsRegistrationsInOneUnit) {
   auto variants = many(10);
   for (auto& one : variants) one.global_setup = Text{"TORCH_LIBRARY(my, m) {}", {}};

@@ -127,6 +127,51 @@ TEST_P(CompileTest, CompilesOnceAndThenOnlyWhatIsNew) {
   EXPECT_EQ(units_in_cache(), 5u);
 }
 
+TEST_P(CompileTest, EachAloneWhereAskedFor) {
+  std::vector<Variant> variants;
+  for (int i = 0; i < 3; ++i) {
+    variants.push_back(variant(std::to_string(i), "int a = " + std::to_string(i) + ";", "++a;"));
+  }
+  auto shared = compile_all(variants);
+  options_.each_alone = true;
+  auto all = compile_all(variants);
+  EXPECT_NE(all.compiled["0"].unit, all.compiled["1"].unit);
+  EXPECT_NE(all.compiled["0"].unit, shared.compiled["0"].unit);
+  auto one = compile_all({variants[1]});
+  EXPECT_EQ(one.compiled["1"].unit, all.compiled["1"].unit);
+  options_.each_alone = false;
+  EXPECT_EQ(compile_all(variants).compiled["1"].unit, shared.compiled["1"].unit);
+}
+
+// What would be inlined where it is called but once is called twice.
+TEST_P(CompileTest, CodeDoesNotDependOnWhatElseIsInTheUnit) {
+  auto calls = [&](const std::string& key) {
+    auto one = variant(key, "int a = " + key + ";", "a = often(a);");
+    std::string body = "static int often(int a) {";
+    for (int i = 0; i < 200; ++i) body += "asm volatile(\"nop\"); a ^= a << " + std::to_string(i % 7) + ";";
+    one.global_setup = Text{body + " return a; }", {}};
+    return one;
+  };
+  options_.jobs = 1;
+  auto alone = compile_all({calls("1")});
+  auto sizes = [](const CompiledVariant& compiled) {
+    SpawnOptions ask;
+    ask.argv = {"nm", "-S", compiled.unit.string()};
+    auto said = run_command(ask);
+    std::istringstream lines(said ? said->output : "");
+    for (std::string line; std::getline(lines, line);) {
+      if (line.ends_with(compiled.symbol)) return line.substr(17, 16);
+    }
+    return std::string("none");
+  };
+  std::string size = sizes(alone.compiled["1"]);
+  EXPECT_NE(size, "none");
+  options_.toolchain.flags.push_back("-DOTHER");
+  auto together = compile_all({calls("1"), calls("2")});
+  EXPECT_EQ(together.compiled["1"].unit, together.compiled["2"].unit);
+  EXPECT_EQ(sizes(together.compiled["1"]), size);
+}
+
 TEST_P(CompileTest, ABrokenUnitIsMadeAnew) {
   auto first = compile_all({variant("a", "int a = 1;", "++a;")});
   ASSERT_TRUE(write_text(first.compiled["a"].unit, "rubbish"));

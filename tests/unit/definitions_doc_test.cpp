@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "core/definition_keys.h"
+#include "core/simulation.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr {
@@ -52,7 +53,8 @@ TEST(DefinitionsDocument, ExplainsEveryKeyAndShowsItInAnExample) {
                               shown.find(" " + name + " = ") != std::string::npos ||
                               shown.find("." + name) != std::string::npos ||
                               shown.find("[" + name) != std::string::npos;
-      EXPECT_TRUE(in_example) << name;
+      // Limits of what is simulated are written as those of what is counted.
+      EXPECT_TRUE(in_example || simulation_for({name}).any()) << name;
     }
   }
 }

@@ -26,6 +26,8 @@ TEST(Fingerprint, HoldsWhatMayChangeACount) {
                                 {"flags", "-O2 -DFAST=1"},
                                 {"link_flags", "-ltorch"},
                                 {"valgrind", "valgrind-3.19.0"},
+                                {"simulated_caches",
+                                 "I1 32768,8,64, D1 32768,8,64, LL 8388608,16,64"},
                                 {"cpu_capability", "AVX2"},
                                 {"worker_version", "1"}};
   EXPECT_EQ(fingerprint.entries, expected);
@@ -45,7 +47,7 @@ TEST(Fingerprint, TheMachineIsNotCompared) {
 TEST(Fingerprint, NamesAreUnique) {
   Fingerprint fingerprint = example({{"valgrind", "other"}, {"libtorch_version", "2.13.0+cpu"}});
   EXPECT_EQ(fingerprint.get("valgrind"), "valgrind-3.19.0");
-  EXPECT_EQ(fingerprint.entries.size(), 6u);
+  EXPECT_EQ(fingerprint.entries.size(), 7u);
 }
 
 TEST(Fingerprint, ThroughJsonAndBack) {

@@ -86,6 +86,20 @@ TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
   EXPECT_TRUE(check_comparable(expected, measured_with({{"compiler", "any"}}), {}));
 }
 
+TEST(Gate, ALimitOfWhatNobodyMeasuredIsAnError) {
+  Gate gate;
+  gate.compare.limits.hard["d1_misses"] = Limit{1, std::nullopt};
+  Reference before;
+  before.set = testing::before({testing::counted("a", 100)});
+  auto comparison = hold_against(before, testing::after({testing::counted("a", 100)}), gate);
+  ASSERT_FALSE(comparison);
+  EXPECT_EQ(to_string(comparison.error()),
+            "there is a limit for d1_misses, and no result has it: measure both with "
+            "--metrics=ir,d1_misses");
+  auto after = testing::after({testing::counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
+  EXPECT_TRUE(hold_against(before, after, gate));
+}
+
 TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
   Gate gate;
   LimitsEntry loose{{Text{"^a", {}}}, {}};

@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "core/metrics.h"
+
 namespace instr {
 namespace {
 
@@ -16,7 +18,8 @@ wire::Message measured() {
            {"blocks", "2"},
            {"ir_1", "631229"},
            {"ir_2", "631229"},
-           {"empty_ir", "229"},
+           {"loop_ir", "2"},
+           {"loop_entry_ir", "29"},
            {"allocs_1", "400"},
            {"allocs_2", "400"},
            {"alloc_bytes_1", "36800"},
@@ -64,20 +67,70 @@ TEST(OutcomeOf, CountsAreForEachIterationNetOfTheEmptyLoop) {
   EXPECT_TRUE(counted.functions.empty());
 }
 
+double ir_of(const std::string& block, const std::string& doubled) {
+  auto reply = measured();
+  reply.fields["ir_1"] = reply.fields["ir_2"] = block;
+  reply.fields["double_ir"] = doubled;
+  return std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir");
+}
+
 TEST(OutcomeOf, WhatEnteringABlockCostsIsTakenOffExactly) {
   // 63 instructions an iteration and 2 of the loop's; to enter costs 31, and 29 for the empty loop.
+  EXPECT_EQ(ir_of("6531", "13031"), 63);
+  EXPECT_EQ(ir_of("6528", "13028"), 63);
+  // Iterations that cost 61 and 66 in turns.
+  EXPECT_EQ(ir_of("6581", "13131"), 63.5);
+  // Without a block of twice the iterations, as if the empty loop's were entered.
+  EXPECT_EQ(ir_of("6529", "0"), 63);
+}
+
+TEST(OutcomeOf, WhatIsNoEntryIsNotTakenOff) {
+  double plain = ir_of("631229", "0");
+  // Further iterations that cost more, or much less, than those before.
+  for (const char* doubled : {"1", "1262459", "900000", "1262364", "2000000"}) {
+    EXPECT_EQ(ir_of("631229", doubled), plain) << doubled;
+  }
+}
+
+TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
   auto reply = measured();
-  reply.fields["iterations"] = "100";
-  reply.fields["ir_1"] = reply.fields["ir_2"] = "6531";
-  reply.fields["single_ir"] = "96";
-  reply.fields["empty_ir"] = "229";
-  reply.fields["empty_single_ir"] = "31";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 63);
-  // Not a whole number for each: the mean of the block, entering and all.
-  reply.fields["ir_1"] = reply.fields["ir_2"] = "6529";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 63);
-  reply.fields["ir_1"] = reply.fields["ir_2"] = "6579";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 63.5);
+  reply.fields["iterations"] = "10";
+  reply.fields["events"] = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim";
+  // 30 reads, 11 writes (one of them the loop's), 4 + 3 + 2 misses of the first level and 1 of the
+  // last an iteration; the first iterations miss 50 times more.
+  reply.fields["events_2"] = "950 300 110 90 80 70 5 55 6 60 12 20 8 0 0 0";
+  reply.fields["double_events"] = "1850 600 220 130 110 90 5 65 6 120 22 40 18 0 0 0";
+  reply.fields["loop_events"] = "2 0 1 0 0 0 0 0 0 1 0 0 0 0 0 0";
+  auto metrics = std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics;
+  EXPECT_EQ(metrics["data_reads"], 30);
+  EXPECT_EQ(metrics["data_writes"], 10);
+  EXPECT_EQ(metrics["i1_misses"], 4);
+  EXPECT_EQ(metrics["d1_misses"], 5);
+  EXPECT_EQ(metrics["ram_hits"], 1);
+  EXPECT_EQ(metrics["ll_hits"], 8);
+  EXPECT_EQ(metrics["l1_hits"], 88 + 30 + 10 - 9);
+  EXPECT_EQ(metrics["estimated_cycles"], 119 + 5 * 8 + 35 * 1);
+  EXPECT_EQ(metrics["branches"], 5 + 2);
+  EXPECT_EQ(metrics["mispredictions"], 1 + 1);
+}
+
+TEST(OutcomeOf, WhatWasNotSimulatedHasNoMetrics) {
+  auto reply = measured();
+  reply.fields["events"] = "Ir";
+  reply.fields["events_2"] = "631229 0 0";
+  reply.fields["double_events"] = "1262429 0 0";
+  reply.fields["loop_events"] = "2 0 0";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.size(), kUsualMetrics.size());
+  reply.fields["events"] = "Ir Bc Bcm Bi Bim";
+  auto metrics = std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics;
+  EXPECT_TRUE(metrics.contains("mispredictions"));
+  EXPECT_FALSE(metrics.contains("l1_hits"));
+}
+
+TEST(OutcomeOf, IsSteadyWhereTheWorkerFoundAllThatItCountedEqual) {
+  auto reply = measured();
+  reply.fields["steady"] = "0";
+  EXPECT_FALSE(std::get<Counted>(outcome_of(reply, {}, nullptr)).steady);
 }
 
 TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
@@ -87,22 +140,6 @@ TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
   EXPECT_FALSE(counted.steady);
   EXPECT_EQ(counted.first_block_ir, 6311);
   EXPECT_EQ(counted.metrics.at("ir"), 6310);
-}
-
-TEST(OutcomeOf, ASingleBlockThatDoesNotFitIsPassedOver) {
-  auto plain = std::get<Counted>(outcome_of(measured(), {}, nullptr)).metrics.at("ir");
-  // The last is even: 99 iterations of 5000 fewer, and one of 100 times that more.
-  for (const char* single : {"0", "7", "100000", "136229"}) {
-    auto reply = measured();
-    reply.fields["single_ir"] = single;
-    reply.fields["empty_single_ir"] = "31";
-    EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), plain) << single;
-  }
-  auto reply = measured();
-  reply.fields["iterations"] = "1";
-  reply.fields["single_ir"] = reply.fields["ir_2"];
-  reply.fields["empty_single_ir"] = reply.fields["empty_ir"];
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 631000);
 }
 
 TEST(OutcomeOf, ACountMayBeBelowTheEmptyLoops) {
@@ -135,7 +172,7 @@ TEST(OutcomeOf, UnsupportedIsSkippedWithTheReason) {
 }
 
 TEST(OutcomeOf, AReplyThatMakesNoSenseIsALostWorker) {
-  for (const char* field : {"iterations", "ir_1", "ir_2", "empty_ir"}) {
+  for (const char* field : {"iterations", "ir_1", "ir_2", "loop_ir", "loop_entry_ir"}) {
     auto reply = measured();
     for (const char* value : {"", "-1", "1.5", "99999999999999999999", "12x"}) {
       reply.fields[field] = value;

@@ -258,13 +258,28 @@ TEST(Options, BadValues) {
             "markdown, json, jsonl, csv, junit, gbench, bencher, smaller-is-better");
   EXPECT_EQ(error_of({"--metrics=wall"}),
             "--metrics: `wall` is not one of its values: it takes ir, allocs, alloc_bytes, "
-            "peak_bytes");
+            "peak_bytes, data_reads, data_writes, i1_misses, d1_misses, l1_hits, ll_hits, "
+            "ram_hits, estimated_cycles, branches, mispredictions, cache, branch");
   EXPECT_NE(error_of({"--runtime=eager,"}).find("`` is not one of its values"), std::string::npos);
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("leave no item of the list empty"), std::string::npos);
   EXPECT_NE(error_of({"--retries=-1"}).find("at least 0"), std::string::npos);
   EXPECT_EQ(error_of({"-q", "-v"}),
             "--quiet and --verbose cannot go together: leave one of them out");
+}
+
+TEST(Options, WhatMetricsAndLimitsNeedIsSimulated) {
+  EXPECT_EQ(good({}).simulation, Simulation{});
+  EXPECT_EQ(good({"--metrics=ir", "--limit=allocs=+0"}).simulation, Simulation{});
+  Options cache = good({"--metrics=ir,cache"});
+  EXPECT_EQ(cache.simulation, (Simulation{true, false}));
+  EXPECT_EQ(cache.metrics,
+            (Words{"ir", "data_reads", "data_writes", "i1_misses", "d1_misses", "l1_hits",
+                   "ll_hits", "ram_hits", "estimated_cycles"}));
+  EXPECT_EQ(good({"--metrics=branch"}).metrics, (Words{"branches", "mispredictions"}));
+  EXPECT_EQ(good({"--limit=mispredictions=1%"}).simulation, (Simulation{false, true}));
+  EXPECT_EQ(good({"--soft-limit=d1_misses=1%", "--metrics=branches"}).simulation,
+            (Simulation{true, true}));
 }
 
 TEST(Options, HelpAndVersionComeFirst) {

@@ -389,20 +389,33 @@ TEST(ReportJsonl, IsAResultsFile) {
   EXPECT_EQ(results->measurements.size(), 10u);
 }
 
+TEST(ReportTable, ShowsWhatIsAskedForOfSimulatedMetrics) {
+  Measurement simulated = counted("a", "", 10);
+  std::get<Counted>(simulated.outcome).metrics["estimated_cycles"] = 1234;
+  ReportOptions options = at_width(0);
+  options.metrics = {"ir", "estimated_cycles", "ll_hits"};
+  std::string text = report_table({simulated}, options);
+  EXPECT_NE(text.find("cycles"), std::string::npos) << text;
+  EXPECT_NE(text.find("1,234"), std::string::npos) << text;
+  EXPECT_EQ(text.find('_'), std::string::npos) << text;
+  EXPECT_NE(text.find("ll"), std::string::npos) << text;
+}
+
 TEST(ReportCsv, QuotesWhatNeedsIt) {
   Measurement odd = counted("a,\"b\"", "x\ny", 1234.5);
   std::get<Counted>(odd.outcome).metrics["d1_misses"] = 7;
+  std::get<Counted>(odd.outcome).metrics["branches"] = 9;
   EXPECT_EQ(report_csv({odd, failed("c", FailureKind::kCrashed, "signal 11, twice"),
                         skipped("d", "why")},
                        {}),
             "key,label,params,runtime,autograd,threads,device,outcome,ir,allocs,alloc_bytes,"
-            "peak_bytes,d1_misses,iterations,steady,first_block_ir,second_block_ir,gated,seconds,"
+            "peak_bytes,d1_misses,branches,iterations,steady,first_block_ir,second_block_ir,gated,seconds,"
             "failure_kind,message\r\n"
             "\"a,\"\"b\"\"/n=x\ny/eager/forward/t1/cpu\",\"a,\"\"b\"\"\",\"n=x\ny\",eager,forward,1,"
-            "cpu,counted,1234.5,3,1920,64,7,20,true,1234.5,1234.5,true,0.5,,\r\n"
-            "c/eager/forward/t1/cpu,c,,eager,forward,1,cpu,failed,,,,,,,,,,,0.5,crashed,"
+            "cpu,counted,1234.5,3,1920,64,7,9,20,true,1234.5,1234.5,true,0.5,,\r\n"
+            "c/eager/forward/t1/cpu,c,,eager,forward,1,cpu,failed,,,,,,,,,,,,0.5,crashed,"
             "\"signal 11, twice\"\r\n"
-            "d/eager/forward/t1/cpu,d,,eager,forward,1,cpu,skipped,,,,,,,,,,,0.5,,why\r\n");
+            "d/eager/forward/t1/cpu,d,,eager,forward,1,cpu,skipped,,,,,,,,,,,,0.5,,why\r\n");
 }
 
 TEST(Report, ChoosesByFormat) {

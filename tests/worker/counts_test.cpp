@@ -44,6 +44,18 @@ TEST(WorkerCounts, NorDoBlocksOfOtherLengthsCountOtherwise) {
   }
 }
 
+TEST(WorkerCounts, IterationsThatTakeTurnsHaveTheirMean) {
+  TestHost host = Rig::get().host();
+  for (int iterations : {0, 3, 6, 39}) {
+    auto ir = [&](const char* snippet) {
+      Request request{snippet};
+      request.iterations = iterations;
+      return host.measure(request).ir();
+    };
+    EXPECT_EQ(ir("takes_turns_1000") - ir("takes_turns_10"), 3 * 990 / 3) << iterations;
+  }
+}
+
 TEST(WorkerCounts, WarmupAndIterationsAreAsAsked) {
   Request request{"adds"};
   request.warmup = 17;

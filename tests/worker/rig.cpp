@@ -12,6 +12,7 @@
 #include "core/cache.h"
 #include "core/compile.h"
 #include "core/libtorch.h"
+#include "core/measure.h"
 #include "core/process.h"
 #include "core/toolchain.h"
 
@@ -74,21 +75,25 @@ std::uint64_t Answer::number(const std::string& name) const {
 }
 
 double Answer::ir() const {
-  double cost = static_cast<double>(number("ir_2")) - static_cast<double>(number("empty_ir"));
-  auto n = static_cast<double>(number("iterations"));
-  if (number("single_ir") == 0) return cost / n;
-  double entry =
-      static_cast<double>(number("single_ir")) - static_cast<double>(number("empty_single_ir"));
-  return (cost - entry) / (n - 1);
+  double once = static_cast<double>(number("ir_2"));
+  double more = number("double_ir") == 0 ? once - static_cast<double>(number("loop_entry_ir"))
+                                         : static_cast<double>(number("double_ir")) - once;
+  return more / static_cast<double>(number("iterations")) - static_cast<double>(number("loop_ir"));
 }
 
 double Answer::for_each(const std::string& total) const {
   return static_cast<double>(number(total)) / static_cast<double>(number("iterations"));
 }
 
+std::map<std::string, double> Answer::metrics() const {
+  Outcome outcome = outcome_of(message, {}, nullptr);
+  const auto* counted = std::get_if<Counted>(&outcome);
+  return counted == nullptr ? std::map<std::string, double>{} : counted->metrics;
+}
+
 std::string Answer::counts() const {
   std::string text = message.verb;
-  for (const char* name : {"iterations", "warmup", "steady", "ir_1", "ir_2", "empty_ir", "single_ir",
+  for (const char* name : {"iterations", "warmup", "steady", "ir_1", "ir_2", "double_ir", "loop_ir",
                            "allocs_2", "alloc_bytes_2", "peak_bytes"}) {
     text += std::string(" ") + name + "=" + message.get(name);
   }
@@ -104,6 +109,8 @@ Answer ask(Requestable& where, const fs::path& work_dir, const Request& request,
                          {"timeout_ms", std::to_string(request.timeout_ms)},
                          {"memory_limit", std::to_string(request.memory_limit)},
                          {"profile", profile_prefix(work_dir).string()},
+                         {"cache_sim", request.simulation.cache ? "1" : "0"},
+                         {"branch_sim", request.simulation.branch ? "1" : "0"},
                          {"fork", fork ? "1" : "0"}}};
   auto reply = where.request(message, std::chrono::minutes(5));
   if (!reply) return {{"lost", {{"message", to_string(reply.error())}}}};
@@ -152,8 +159,15 @@ std::shared_ptr<Zygote> Rig::zygote(const std::string& kind) {
   return zygote;
 }
 
-std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& folder) {
-  ZygoteOptions options{worker_, "valgrind", kind, work_dir_ / folder};
+TestHost Rig::simulating_host() {
+  auto& zygote = zygotes_["simulating"];
+  if (!zygote) zygote = start("eager", "simulating", {true, true});
+  return TestHost(zygote, work_dir_ / "simulating", true);
+}
+
+std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& folder,
+                                   const Simulation& simulation) {
+  ZygoteOptions options{worker_, "valgrind", kind, work_dir_ / folder, 0, simulation};
   fs::create_directories(options.work_dir);
   auto zygote = value_of(Zygote::start(options));
   hello_ = value_of(zygote->await_hello(std::chrono::minutes(5)));

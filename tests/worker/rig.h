@@ -23,6 +23,8 @@ struct Answer {
   // Instructions for each iteration, what entering a block costs taken off.
   double ir() const;
   double for_each(const std::string& total) const;
+  // Those that results tell; empty: it failed.
+  std::map<std::string, double> metrics() const;
   // All that must be the same however often it is measured.
   std::string counts() const;
 };
@@ -34,6 +36,7 @@ struct Request {
   int iterations = 0;
   int timeout_ms = 120'000;
   std::uint64_t memory_limit = std::uint64_t{2} << 30;
+  Simulation simulation = {};  // as the zygote was started with
 };
 
 // A host with the unit loaded.
@@ -55,11 +58,14 @@ class Rig {
   // The zygote that most tests share.
   std::shared_ptr<Zygote> zygote(const std::string& kind = "eager");
   // One of its own, its files in a folder with this name.
-  std::shared_ptr<Zygote> start(const std::string& kind, const std::string& folder);
+  std::shared_ptr<Zygote> start(const std::string& kind, const std::string& folder,
+                                const Simulation& simulation = {});
 
   TestHost host(const std::string& kind = "eager") {
     return TestHost(zygote(kind), work_dir_ / kind, true);
   }
+  // Of a zygote that simulates caches and branches; requests say so, too.
+  TestHost simulating_host();
   TestHost empty_host() { return TestHost(zygote(), work_dir_ / "eager", false); }
 
   const std::filesystem::path& unit() const { return unit_; }

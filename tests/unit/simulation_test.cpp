@@ -1,0 +1,46 @@
+#include "core/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include "core/limit.h"
+#include "core/metrics.h"
+
+namespace instr {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(Simulation, IsOfWhatTheMetricsNeed) {
+  EXPECT_FALSE(simulation_for({}).any());
+  EXPECT_FALSE(simulation_for({"ir", "allocs"}).any());
+  EXPECT_EQ(simulation_for({"ir", "estimated_cycles"}), (Simulation{true, false}));
+  EXPECT_EQ(simulation_for({"mispredictions"}), (Simulation{false, true}));
+  EXPECT_EQ(simulation_for({"branches", "ll_hits"}), (Simulation{true, true}));
+}
+
+TEST(Simulation, EveryMetricIsCountedOrOfASimulation) {
+  EXPECT_EQ(kUsualMetrics.size() + kCacheMetrics.size() + kBranchMetrics.size(), kMetrics.size());
+  EXPECT_STREQ(kUsualMetrics.back(), "peak_bytes");
+  EXPECT_STREQ(kCacheMetrics.back(), "estimated_cycles");
+  EXPECT_STREQ(kBranchMetrics.front(), "branches");
+  EXPECT_EQ(limit_metrics(), Words(kMetrics.begin(), kMetrics.end()));
+}
+
+TEST(Simulation, AsksValgrindForItAlone) {
+  EXPECT_TRUE(valgrind_options({}).empty());
+  EXPECT_EQ(valgrind_options({false, true}), Words{"--branch-sim=yes"});
+  EXPECT_EQ(valgrind_options({true, false}),
+            (Words{"--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64"}));
+}
+
+TEST(Simulation, AddsTheMetricsOfTheEventsThereAre) {
+  std::map<std::string, double> metrics{{"ir", 7}};
+  add_simulated(metrics, {});
+  add_simulated(metrics, {{"Ir", 7}});
+  EXPECT_EQ(metrics.size(), 1u);
+  add_simulated(metrics, {{"Ir", 7}, {"Bc", 3}, {"Bcm", 1}, {"Bi", 2}, {"Bim", 2}});
+  EXPECT_EQ(metrics, (std::map<std::string, double>{{"ir", 7}, {"branches", 5}, {"mispredictions", 3}}));
+}
+
+}  // namespace
+}  // namespace instr

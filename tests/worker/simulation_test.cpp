@@ -1,0 +1,120 @@
+// What the simulated caches and branches tell of snippets whose accesses can be counted by hand; and
+// that it is the same whatever was before.
+#include <gtest/gtest.h>
+
+#include "core/metrics.h"
+#include "rig.h"
+
+namespace instr::worker_tests {
+namespace {
+
+class WorkerSimulation : public testing::Test {
+ protected:
+  std::map<std::string, double> measure(const char* snippet) {
+    Request request{snippet};
+    request.simulation = {true, true};
+    Answer answer = host_.measure(request);
+    EXPECT_TRUE(answer.measured()) << answer.text();
+    EXPECT_EQ(answer.number("steady"), 1u) << snippet;
+    return answer.metrics();
+  }
+
+  TestHost host_ = Rig::get().simulating_host();
+};
+
+TEST_F(WorkerSimulation, TellsAllMetricsAndOnlyWhereItIsAskedFor) {
+  auto metrics = measure("spin_10");
+  for (const char* name : kMetrics) EXPECT_TRUE(metrics.contains(name)) << name;
+  EXPECT_EQ(metrics.size(), kMetrics.size());
+  auto plain = Rig::get().host().measure({"spin_10"}).metrics();
+  EXPECT_EQ(plain.size(), kUsualMetrics.size());
+}
+
+// A first level of 32 KiB, 512 lines: what is less stays in it; of what is more, and comes round in
+// the same order, nothing does, since always the line that is needed next has gone.
+TEST_F(WorkerSimulation, WhatFitsTheFirstLevelStaysInIt) {
+  auto metrics = measure("reads_16_kib");
+  EXPECT_EQ(metrics["data_reads"], 256);
+  EXPECT_EQ(metrics["data_writes"], 0);
+  EXPECT_EQ(metrics["d1_misses"], 0);
+  EXPECT_EQ(metrics["i1_misses"], 0);
+  EXPECT_EQ(metrics["l1_hits"], metrics["ir"] + 256);
+  EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"]);
+}
+
+// What is counted is net of the loop's own access to its counter, but not of its miss: that line goes
+// with the others.
+constexpr int kCounter = 1;
+
+TEST_F(WorkerSimulation, WhatDoesNotComesFromTheLastLevel) {
+  for (const char* snippet : {"reads_64_kib", "writes_64_kib"}) {
+    auto metrics = measure(snippet);
+    EXPECT_EQ(metrics["data_reads"] + metrics["data_writes"], 1024) << snippet;
+    EXPECT_EQ(metrics["d1_misses"], 1024 + kCounter) << snippet;
+    EXPECT_EQ(metrics["ll_hits"], 1024 + kCounter) << snippet;
+    EXPECT_EQ(metrics["ram_hits"], 0) << snippet;
+    EXPECT_EQ(metrics["l1_hits"], metrics["ir"] - kCounter) << snippet;
+    EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"] + 5 * (1024 + kCounter)) << snippet;
+  }
+}
+
+TEST_F(WorkerSimulation, WhatDoesNotFitTheLastLevelEitherComesFromMemory) {
+  auto metrics = measure("reads_16_mib");
+  EXPECT_EQ(metrics["ram_hits"], 262144 + kCounter);
+  EXPECT_EQ(metrics["ll_hits"], 0);
+  EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"] + 35 * (262144 + kCounter));
+}
+
+TEST_F(WorkerSimulation, CodeIsCachedForItself) {
+  auto metrics = measure("runs_64_kib");
+  EXPECT_GE(metrics["i1_misses"], 1024);
+  EXPECT_LE(metrics["i1_misses"], 1024 + 2);  // before and behind them
+  EXPECT_EQ(metrics["d1_misses"], 0);
+}
+
+TEST_F(WorkerSimulation, BranchesAreCountedAndFollowed) {
+  // The way out of a long loop comes as a surprise, that of a short one is in the history.
+  auto metrics = measure("spin_1000");
+  EXPECT_EQ(metrics["branches"], 1000);
+  EXPECT_EQ(metrics["mispredictions"], 1);
+  metrics = measure("spin_5");
+  EXPECT_EQ(metrics["branches"], 5);
+  EXPECT_EQ(metrics["mispredictions"], 0);
+}
+
+TEST_F(WorkerSimulation, IndirectJumpsAreTakenForWhereTheyWentLast) {
+  auto metrics = measure("jumps_to_one");
+  EXPECT_EQ(metrics["branches"], 1);
+  EXPECT_EQ(metrics["mispredictions"], 0);
+  metrics = measure("jumps_to_two");
+  EXPECT_EQ(metrics["branches"], 1);
+  EXPECT_EQ(metrics["mispredictions"], 1);
+}
+
+const char* const kSensitive[] = {"adds", "multiplies", "differentiates", "sorts", "allocates_3"};
+
+TEST_F(WorkerSimulation, LeavesTheCountsAsTheyAre) {
+  TestHost plain = Rig::get().host();
+  for (const char* snippet : kSensitive) {
+    auto expected = plain.measure({snippet}).metrics();
+    auto metrics = measure(snippet);
+    for (const char* name : kUsualMetrics) EXPECT_EQ(metrics[name], expected[name]) << snippet;
+  }
+}
+
+TEST_F(WorkerSimulation, DoesNotDependOnWhatWasMeasuredBefore) {
+  std::map<std::string, std::map<std::string, double>> first;
+  for (const char* snippet : kSensitive) first[snippet] = measure(snippet);
+  host_ = Rig::get().simulating_host();
+  for (const char* other : {"reads_16_mib", "runs_64_kib", "throws_torch", "faults"}) {
+    Request request{other};
+    request.simulation = {true, true};
+    host_.measure(request);
+  }
+  for (auto each = std::rbegin(kSensitive); each != std::rend(kSensitive); ++each) {
+    EXPECT_EQ(measure(*each), first[*each]) << *each;
+  }
+}
+
+}  // namespace
+}  // namespace instr::worker_tests
