@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,8 +23,8 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
 // which says nothing of the snippet.
 std::optional<Failure> failure_of_status(int wait_status);
 
-// Instructions of all functions of a profile together.
-std::uint64_t ir_of(const Profile& profile);
+// Of all functions of a profile together; 0 where it has no such event.
+std::uint64_t total_of(const Profile& profile, std::string_view event);
 
 // Self costs and calls for each iteration, one for each (function, object's file name), greatest cost
 // first; functions that cost nothing themselves are left out.

@@ -35,6 +35,11 @@ constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is begun once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
+// Where iterations are dear, blocks are first of 2. If these differ, what an iteration costs may come
+// round every third time: 6 hold whole rounds of either.
+constexpr uint64_t kShortBlock = 2;
+constexpr uint64_t kLongerBlock = 6;
+
 // Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
 // so that each run of the same code measures alike. Numbers with many divisors: where a snippet
 // keeps blocks from one iteration to the next (gradients), addresses come round every second or
@@ -43,7 +48,7 @@ uint64_t iterations_for(uint64_t ir) {
   if (ir <= 20'000) return 24;
   if (ir <= 250'000) return 12;
   if (ir <= 1'000'000) return 6;
-  if (ir <= 50'000'000) return 2;
+  if (ir <= 50'000'000) return kShortBlock;
   return 1;
 }
 
@@ -153,6 +158,15 @@ uint64_t begin_counting() {
   return begin_block(Phase::kBlock, run->block_length, true);
 }
 
+// After two short blocks that differed: longer ones, where two can be counted.
+void lengthen_blocks() {
+  bool is_first_pair = run->block_length == kShortBlock && run->request.result->blocks == 2;
+  if (run->request.iterations != 0 || !is_first_pair) return;
+  uint64_t iteration = run->counted / (2 * kShortBlock);
+  if (run->counted + kLongerBlock * iteration > kMaxInstructions) return;
+  run->block_length = kLongerBlock;
+}
+
 // Warm-up as far as it is still to do, then the blocks.
 uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
@@ -194,7 +208,10 @@ uint64_t next_iterations(const ArenaCounters& end) {
     case Phase::kWarmUp:
       return begin_counting();
     case Phase::kBlock:
-      if (!keep_block(events, end)) return begin_counting();
+      if (!keep_block(events, end)) {
+        lengthen_blocks();
+        return begin_counting();
+      }
       if (request.want_profile) result.profile_part = dump();
       if (!result.steady || (run->block_length == 1 && !is_simulated())) {
         return finish(RunState::kFinished);
