@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/limit.h"
+#include "core/metrics.h"
 
 namespace instr {
 
@@ -76,8 +76,8 @@ std::vector<std::string> false_alarms(const Comparison& comparison) {
 
 std::string exact_limits() {
   std::string limits;
-  for (const std::string& metric : limit_metrics()) {
-    limits += (limits.empty() ? "" : "|") + metric + "=+0";
+  for (const char* metric : kUsualMetrics) {
+    limits += (limits.empty() ? "" : "|") + std::string(metric) + "=+0";
   }
   return limits;
 }
