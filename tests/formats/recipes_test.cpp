@@ -1,0 +1,27 @@
+// The recipes for CI, read by the published schemas of the services that they are for. That they do
+// what they say is shown by tools/recipes.
+#include "tests/formats/consumers.h"
+
+namespace instr::formats {
+namespace {
+
+class Recipes : public ConsumerTest {
+ protected:
+  static void check(const std::string& schema, const std::string& recipe) {
+    run({(consumers() / "bin/check-jsonschema").string(), "--builtin-schema", schema,
+         INSTR_SOURCE_DIR "/docs/ci/" + recipe});
+  }
+};
+
+TEST_F(Recipes, AreWorkflowsOfGitHub) {
+  check("vendor.github-workflows", "github.yml");
+  check("vendor.github-workflows", "github-shards.yml");
+}
+
+TEST_F(Recipes, ArePipelinesOfGitLab) {
+  check("vendor.gitlab-ci", "gitlab.yml");
+  check("vendor.gitlab-ci", "gitlab-shards.yml");
+}
+
+}  // namespace
+}  // namespace instr::formats
