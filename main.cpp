@@ -37,6 +37,10 @@ struct Run {
 
 // The file that is written while measuring: the one asked for, or what becomes the baseline.
 Expected<std::optional<std::filesystem::path>> output_of(const Options& options) {
+  if (options.output && !std::filesystem::exists(options.output->parent_path() / ".")) {
+    return fail(fmt::format("{}: there is no such folder", options.output->parent_path().string()),
+                "make it first, or name a file in another one");
+  }
   if (options.output || !options.save) return options.output;
   return start_baseline(*options.save).map([](const auto& path) { return std::optional(path); });
 }
@@ -107,7 +111,10 @@ ExitStatus show_counts(const Options& options, const Run& run) {
   report_as.seconds = run.seconds;
   bool is_worth_it = !run.measurements.empty() || options.format != ReportFormat::kTable;
   if (is_worth_it) fmt::print("{}", report(options.format, run.measurements, report_as));
-  if (run.is_interrupted) return kInterrupted;
+  if (run.is_interrupted) {
+    fmt::print(stderr, "interrupted after {} measurements\n", run.measurements.size());
+    return kInterrupted;
+  }
   if (!run.could_write) return kBadSetup;
   bool has_failed = std::any_of(run.measurements.begin(), run.measurements.end(), has_failure);
   return has_failed ? kNotMeasured : kGood;

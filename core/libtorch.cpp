@@ -84,12 +84,19 @@ std::optional<fs::path> library_folder(const fs::path& root) {
   return std::nullopt;
 }
 
+// Also by another name: a link to /usr, say.
+bool is_systems_own(const fs::path& folder) {
+  std::error_code unknown;
+  return fs::equivalent(folder, "/usr/include", unknown) ||
+         fs::equivalent(folder, "/usr/local/include", unknown);
+}
+
 // The headers' folders below `root`; the system's own are searched by every compiler.
 std::vector<fs::path> include_folders(const fs::path& root) {
   std::vector<fs::path> folders;
   fs::path base = root / "include";
   if (!is_file(base / "torch/csrc/api/include/torch/torch.h")) return folders;
-  if (base != "/usr/include" && base != "/usr/local/include") folders.push_back(base);
+  if (!is_systems_own(base)) folders.push_back(base);
   folders.push_back(base / "torch/csrc/api/include");
   return folders;
 }

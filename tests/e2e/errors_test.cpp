@@ -111,6 +111,15 @@ TEST(Errors, AFullDiskIsSaidAndNotPassed) {
   EXPECT_NE(result.errors.find("/dev/full"), std::string::npos) << result.errors;
 }
 
+TEST(Errors, AResultsFileInNoFolderIsSaidBeforeAnythingIsMeasured) {
+  auto result = run({"--definitions=" + fixture("known.toml").string(), "--filter=nops/n=100",
+                     "--output=/nonexistent/folder/r.jsonl"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("/nonexistent/folder: there is no such folder"), std::string::npos)
+      << result.errors;
+  EXPECT_EQ(result.output, "");
+}
+
 TEST(Errors, HelpAndVersionGoToStandardOutput) {
   auto help = run({"--help"});
   EXPECT_EQ(help.exit_code, 0);

@@ -105,6 +105,16 @@ TEST_F(LibTorchTest, DescribesWhatItFound) {
   EXPECT_FALSE(torch->has_cuda);
 }
 
+// Named as an include folder, the system's own would come before the C++ library's.
+TEST_F(LibTorchTest, ALinkToTheSystemsIsTheSystems) {
+  if (!fs::exists("/usr/include/torch/csrc/api/include/torch/torch.h")) GTEST_SKIP();
+  fs::create_directory_symlink("/usr", root() / "link");
+  auto torch = find_libtorch(root() / "link");
+  ASSERT_TRUE(torch) << to_string(torch.error());
+  EXPECT_EQ(torch->include_dirs,
+            (std::vector<fs::path>{root() / "link/include/torch/csrc/api/include"}));
+}
+
 TEST_F(LibTorchTest, KnowsTheOtherKinds) {
   fs::path a = root() / "a";
   put_libtorch(a, "2.13.0");
