@@ -150,6 +150,8 @@ class Updater {
 
   void append(const std::string& key, const MetricValues& values) {
     std::string& text = update_.text;
+    // A last line that was cut off in the middle of its end has half of it already.
+    if (text.ends_with('\r')) text += '\n';
     if (!text.empty() && !text.ends_with('\n')) text += end_;
     if (is_csv(source_)) {
       if (columns_ == 0) {

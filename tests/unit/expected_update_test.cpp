@@ -113,6 +113,13 @@ TEST(ExpectedUpdate, AddsNewKeysAtTheEnd) {
             "[a]\r\nir = 1\r\n\r\n[\"new\"]\r\nir = 5\r\n\r\n[\"# q\\\",\\u000A\"]\r\nir = 6.5\r\n");
 }
 
+// As a copy that was cut off leaves it.
+TEST(ExpectedUpdate, HalfALineEndIsMadeWhole) {
+  EXPECT_EQ(csv("key,metric,expected\r\na,ir,1\r",
+                {counted("a", {{"ir", 1}}), counted("b", {{"ir", 2}})}),
+            "key,metric,expected\r\na,ir,1\r\nb,ir,2\r\n");
+}
+
 TEST(ExpectedUpdate, MakesAFileWhereNothingIs) {
   const std::vector<Measurement> now{counted("a", {{"peak_bytes", 64}, {"ir", 5}, {"allocs", 1}}),
                                      counted("b", {{"ir", 6}})};
