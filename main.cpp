@@ -10,6 +10,7 @@
 #include "core/baselines.h"
 #include "core/commands/commands.h"
 #include "core/expected_counts.h"
+#include "core/format.h"
 #include "core/gate.h"
 #include "core/interrupt.h"
 #include "core/options.h"
@@ -112,7 +113,8 @@ ExitStatus show_counts(const Options& options, const Run& run) {
   bool is_worth_it = !run.measurements.empty() || options.format != ReportFormat::kTable;
   if (is_worth_it) fmt::print("{}", report(options.format, run.measurements, report_as));
   if (run.is_interrupted) {
-    fmt::print(stderr, "interrupted after {} measurements\n", run.measurements.size());
+    fmt::print(stderr, "interrupted after {}\n",
+               format_plural(run.measurements.size(), "measurement"));
     return kInterrupted;
   }
   if (!run.could_write) return kBadSetup;

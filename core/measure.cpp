@@ -69,20 +69,31 @@ std::vector<double> numbers_of(const std::string& text) {
   return numbers;
 }
 
+// What a field of the reply says of each event, by the names that Callgrind has for them.
+std::map<std::string, double> totals_of(const wire::Message& reply, const char* field) {
+  auto names = words_of(reply.get("events"));
+  auto numbers = numbers_of(reply.get(field));
+  std::map<std::string, double> totals;
+  for (std::size_t i = 0; i < std::min(names.size(), numbers.size()); ++i) {
+    totals[names[i]] = numbers[i];
+  }
+  return totals;
+}
+
 // Events for each iteration, net of the empty loop. What a block's first iterations miss, which find
 // nothing in the caches, is in one of twice the length as well: what that has more is as if it went
 // on for ever.
 std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_t iterations) {
-  auto names = words_of(reply.get("events"));
-  auto once = numbers_of(reply.get("events_2"));
-  auto doubled = numbers_of(reply.get("double_events"));
-  auto loop = numbers_of(reply.get("loop_events"));
-  auto n = std::min({names.size(), once.size(), doubled.size(), loop.size()});
-  bool was_doubled = n > 0 && doubled[0] > 0;
+  auto once = totals_of(reply, "events_2");
+  auto doubled = totals_of(reply, "double_events");
+  auto loop = totals_of(reply, "loop_events");
+  auto ir = doubled.find("Ir");
+  bool was_doubled = ir != doubled.end() && ir->second > 0;
   std::map<std::string, double> events;
-  for (std::size_t i = 0; i < n; ++i) {
-    double total = was_doubled ? doubled[i] - once[i] : once[i];
-    events[names[i]] = total / static_cast<double>(iterations) - loop[i];
+  for (const auto& [name, first] : once) {
+    if (!doubled.contains(name) || !loop.contains(name)) continue;
+    double total = was_doubled ? doubled[name] - first : first;
+    events[name] = total / static_cast<double>(iterations) - loop[name];
   }
   return events;
 }
@@ -103,19 +114,20 @@ void take_off_loop(std::vector<FunctionCost>& functions, double loop) {
 // instructions and accesses is the same all the same.
 std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
                                      const wire::Message& reply) {
-  auto names = words_of(reply.get("events"));
-  auto totals = numbers_of(reply.get("events_2"));
+  auto totals = totals_of(reply, "events_2");
   double counted = static_cast<double>(ir);
   double held = static_cast<double>(total_of(profile, "Ir"));
-  for (std::size_t i = 0; i < std::min(names.size(), totals.size()); ++i) {
-    if (names[i] != "Dr" && names[i] != "Dw") continue;
-    counted += totals[i];
-    held += static_cast<double>(total_of(profile, names[i]));
+  for (const char* access : {"Dr", "Dw"}) {
+    auto found = totals.find(access);
+    if (found == totals.end()) continue;
+    counted += found->second;
+    held += static_cast<double>(total_of(profile, access));
   }
-  if (std::abs(held - counted) <= (names.size() > 1 ? kMostEntryCost : 0)) return std::nullopt;
+  bool is_simulated = totals.size() > 1;
+  if (std::abs(held - counted) <= (is_simulated ? kMostEntryCost : 0)) return std::nullopt;
   return Failure{FailureKind::kNoProfile,
                  fmt::format("the profile holds {:.0f} instructions{} where {:.0f} were counted",
-                             held, names.size() > 1 ? " and accesses" : "", counted)};
+                             held, is_simulated ? " and accesses" : "", counted)};
 }
 
 // Self costs for each iteration, which add up to `net`, of a block of `total` instructions.

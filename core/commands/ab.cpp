@@ -56,10 +56,8 @@ void measure_both(Side (&sides)[2], const std::vector<std::string>& command, Pro
   measure(sides[1]);
 }
 
-tl::expected<Comparison, Errors> compare_sides(const Options& options, Side (&sides)[2],
-                                               std::vector<FieldDifference>& differences) {
-  auto gate = open_gate(options.gate);
-  if (!gate) return tl::unexpected(gate.error());
+Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Side (&sides)[2],
+                                   std::vector<FieldDifference>& differences) {
   ResultSet sets[2];
   for (int i = 0; i < 2; ++i) {
     sets[i] = result_set_of(sides[i].name, sides[i].recorder->header().value_or(ResultsHeader{}),
@@ -70,18 +68,17 @@ tl::expected<Comparison, Errors> compare_sides(const Options& options, Side (&si
   if (options.side_name != "build") vary.push_back(options.side_name);
   Reference before{std::move(sets[0]), false, {}};
   auto found = check_comparable(before, sets[1].results.header, vary);
-  if (!found) return tl::unexpected(Errors{found.error()});
+  if (!found) return tl::unexpected(found.error());
   differences = std::move(*found);
-  auto comparison = hold_against(before, std::move(sets[1]), *gate);
-  if (!comparison) return tl::unexpected(Errors{comparison.error()});
-  return std::move(*comparison);
+  return hold_against(before, std::move(sets[1]), gate);
 }
 
 }  // namespace
 
 ExitStatus ab_command(const Options& options, const std::vector<std::string>& command,
                       std::stop_token stop) {
-  if (auto gate = open_gate(options.gate); !gate) return refuse(gate.error());
+  auto gate = open_gate(options.gate);
+  if (!gate) return refuse(gate.error());
   Options halves[2] = {options.sides[0], options.sides[1]};
   Side sides[2] = {{halves[0], name_of(options, halves[0]), {}, {}},
                    {halves[1], name_of(options, halves[1]), {}, {}}};
@@ -106,7 +103,7 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
     if (!side.recorder->could_write()) return kBadSetup;
   }
   std::vector<FieldDifference> differences;
-  auto comparison = compare_sides(options, sides, differences);
+  auto comparison = compare_sides(options, *gate, sides, differences);
   if (!comparison) return refuse(comparison.error());
   return show_comparison(options, *comparison, differences);
 }
