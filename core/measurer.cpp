@@ -54,7 +54,6 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"iterations", std::to_string(variant.iterations.value_or(0))},
            {"timeout_ms", std::to_string(timeout.count())},
            {"memory_limit", std::to_string(options_.memory_limit)},
-           {"profile", options_.profile_prefix.string()},
            {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
            {"cache_sim", options_.simulation.cache ? "1" : "0"},
            {"branch_sim", options_.simulation.branch ? "1" : "0"},
@@ -81,8 +80,9 @@ Attempt Measurer::measure(const CompiledVariant& compiled, const Zygote& zygote,
 }
 
 Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) const {
-  fs::path written = reply.get("profile");
-  if (reply.verb != "measured" || written.empty()) return outcome_of(reply, variant, nullptr);
+  std::string name = reply.get("profile");
+  if (reply.verb != "measured" || name.empty()) return outcome_of(reply, variant, nullptr);
+  fs::path written = options_.work_dir / name;
   auto settled = [&]() -> Outcome {
     std::optional<Profile> profile;
     if (options_.want_functions) {

@@ -30,7 +30,7 @@ class Measurer {
     bool want_functions = true;
     std::optional<std::filesystem::path> keep_profiles;
     bool fork = true;
-    std::filesystem::path profile_prefix;
+    std::filesystem::path work_dir;  // of the workers that are asked
     Simulation simulation = {};
   };
 

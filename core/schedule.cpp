@@ -26,7 +26,7 @@ Measurer::Options measurer_options(const ScheduleOptions& options, const fs::pat
   auto limit = options.memory_limit != 0 ? options.memory_limit
                                          : default_memory_limit(physical_memory(), options.jobs);
   return {options.timeout_s,     limit, options.want_functions,
-          options.keep_profiles, !options.fresh_process, profile_prefix(folder),
+          options.keep_profiles, !options.fresh_process, folder,
           options.simulation};
 }
 

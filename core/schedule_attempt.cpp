@@ -62,7 +62,7 @@ std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::uniq
     live_hosts.insert(host.get());
     if (stopping) host->hang_up();
   }
-  auto reply = host->request({"load", {{"path", key.unit.string()}}}, kLoadTimeout);
+  auto reply = host->request(load_request(options.worker, key.unit), kLoadTimeout);
   if (reply && reply->verb == "loaded") {
     std::lock_guard lock(mutex);
     units[key].load_crashes = 0;
@@ -109,7 +109,7 @@ Attempt Scheduler::State::attempt_fresh(const Task& task) {
 Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
   auto hello = zygote.await_hello(kLoadTimeout).and_then(check_hello);
   if (!hello) return lost(to_string(hello.error()));
-  auto loaded = zygote.request({"load", {{"path", task.compiled.unit.string()}}}, kLoadTimeout);
+  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit), kLoadTimeout);
   if (!loaded) return lost("loading the unit ended the worker");
   if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
   auto result = measurer.measure(task.compiled, zygote, zygote);

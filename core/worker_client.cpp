@@ -26,6 +26,7 @@ constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 constexpr std::size_t kLogTail = 2000;  // characters of a log that a message shows
 
 std::vector<std::string> zygote_command(const ZygoteOptions& options) {
+  std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
       options.valgrind.string(),
       "--tool=callgrind",
@@ -34,9 +35,9 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--vgdb=no",
       "--instr-atstart=no",
       "--collect-atstart=no",
-      "--callgrind-out-file=" + profile_prefix(options.work_dir).string() + "%p",
+      "--callgrind-out-file=" + profiles + "%p",
       // A log for each process: there a worker's children read what they have counted.
-      "--log-file=" + profile_prefix(options.work_dir).string() + "%p.log",
+      "--log-file=" + profiles + "%p.log",
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
   // Relative, so that the installation's path shows nowhere in the worker's memory.
@@ -151,13 +152,17 @@ Zygote::Zygote(Link link, Process process, fs::path log)
 Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   auto log = open_log(options.work_dir);
   if (!log) return tl::unexpected(log.error());
+  Fd folder(::open(options.work_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return fail("cannot open " + options.work_dir.string() + ": " + std::strerror(errno));
   auto ends = Link::make();
   if (!ends) return tl::unexpected(ends.error());
   SpawnOptions spawn;
   spawn.argv = zygote_command(options);
   spawn.environment = pinned_environment();
   spawn.working_directory = options.worker.parent_path();
-  spawn.descriptors = {{ends->second.get(), 3}, {log->first.get(), STDERR_FILENO}};
+  spawn.descriptors = {{ends->second.get(), wire::kControlFd},
+                       {folder.get(), wire::kWorkFolderFd},
+                       {log->first.get(), STDERR_FILENO}};
   spawn.pin_layout = true;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
@@ -210,8 +215,8 @@ std::uintmax_t Zygote::log_size() const {
 }
 
 std::string Zygote::log_since(std::uintmax_t begin) const {
-  std::string text = written_since(begin) + valgrind_words(profile_prefix(log_.parent_path()).string() +
-                                                           std::to_string(process_.pid()) + ".log");
+  std::string own = wire::kProfilePrefix + std::to_string(process_.pid()) + ".log";
+  std::string text = written_since(begin) + valgrind_words(log_.parent_path() / own);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -228,7 +233,12 @@ std::string Zygote::written_since(std::uintmax_t begin) const {
   return text;
 }
 
-fs::path profile_prefix(const fs::path& work_dir) { return work_dir / "profile."; }
+// Through the folder that the worker runs in, so that the cache's path shows nowhere in its memory;
+// absolute, since the loader completes a relative name to the whole path.
+wire::Message load_request(const fs::path& worker, const fs::path& unit) {
+  fs::path seen = "/proc/self/cwd" / unit.lexically_relative(worker.parent_path());
+  return {"load", {{"path", seen.string()}}};
+}
 
 Host::Host(std::shared_ptr<Zygote> zygote, Link link, pid_t pid)
     : zygote_(std::move(zygote)), link_(std::move(link)), pid_(pid) {}

@@ -70,8 +70,8 @@ class Requestable {
   virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
 };
 
-// Callgrind writes its dumps to this prefix + process id + "." + number, and `measure` is told so.
-std::filesystem::path profile_prefix(const std::filesystem::path& work_dir);
+// The request to load a unit that is kept beside the worker.
+wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
 
 // A worker under Callgrind that forks hosts on request. Calls from several threads take turns.
 class Zygote : public Requestable {

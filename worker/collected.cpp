@@ -57,10 +57,6 @@ Events sum_of_threads(char* text) {
 
 }  // namespace
 
-std::string log_path(const std::string& profile_prefix, int pid) {
-  return profile_prefix + std::to_string(pid) + ".log";
-}
-
 Events operator-(const Events& left, const Events& right) {
   Events difference{};
   for (int i = 0; i < kMostEvents; ++i) difference.of[i] = left.of[i] - right.of[i];

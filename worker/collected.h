@@ -17,9 +17,6 @@ struct Events {
 };
 Events operator-(const Events& left, const Events& right);
 
-// Where Valgrind writes the log of process `pid`: a fork gives each process one of its own.
-std::string log_path(const std::string& profile_prefix, int pid);
-
 // Events of all threads since collection was first switched on, or since the last dump; only
 // differences mean something. Callgrind keeps the sums and writes them to the log on request, within
 // microseconds, where a dump takes milliseconds: that walks through all that Callgrind has ever seen.

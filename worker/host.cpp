@@ -34,21 +34,24 @@ std::string read_output(int fd) {
 
 constexpr uint32_t kMaxParts = 32;  // more profiles than one child writes
 
-std::string profile_path(const RunRequest& run, pid_t pid, uint32_t part) {
-  return run.profile + std::to_string(pid) + (part == 0 ? "" : "." + std::to_string(part));
-}
+std::string profile_name(pid_t pid) { return wire::kProfilePrefix + std::to_string(pid); }
 
 // Removes the log, the file that Callgrind opens at a process's first dump, and the dumps up to
 // `parts`.
 void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
-  if (run.profile.empty()) return;
-  unlink(log_path(run.profile, pid).c_str());
-  for (uint32_t part = 0; part <= parts; ++part) unlink(profile_path(run, pid, part).c_str());
+  if (run.is_rehearsal) return;
+  std::string profile = work_folder() + "/" + profile_name(pid);
+  unlink((profile + ".log").c_str());
+  unlink(profile.c_str());
+  for (uint32_t part = 1; part <= parts; ++part) {
+    unlink((profile + "." + std::to_string(part)).c_str());
+  }
 }
 
-// The path of the profile that was kept; empty: none.
-std::string profile_of(const RunRequest& run, pid_t pid, const RunResult& got) {
-  return got.profile_part == 0 ? "" : profile_path(run, pid, got.profile_part);
+// The name of the profile that was kept; empty: none.
+std::string profile_of(pid_t pid, const RunResult& got) {
+  if (got.profile_part == 0) return "";
+  return profile_name(pid) + "." + std::to_string(got.profile_part);
 }
 
 uint64_t number(const wire::Message& message, const char* name) {
@@ -95,10 +98,10 @@ wire::Message Host::fork_host() {
     if (getppid() != parent) end_process();
     signal(SIGCHLD, SIG_DFL);
     has_hosts_ = false;
-    dup2(fd, kControlFd);
+    dup2(fd, wire::kControlFd);
     close(fd);
-    fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
-    Host(kControlFd).serve();
+    fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
+    Host(wire::kControlFd).serve();
   }
   close(fd);
   if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
@@ -127,6 +130,7 @@ wire::Message Host::load(const std::string& path) {
 void Host::rehearse() {
   RunRequest run;
   run.snippet = instr_canary_snippet;
+  run.is_rehearsal = true;
   run.result = result();
   if (run.result == nullptr) return;
   rehearse_run(run);
@@ -164,7 +168,6 @@ wire::Message Host::measure(const wire::Message& request) {
   run.warmup = number(request, "warmup");
   run.iterations = number(request, "iterations");
   run.memory_limit = number(request, "memory_limit");
-  run.profile = request.get("profile");
   run.want_profile = request.get("want_profile", "1") == "1";
   run.cache_sim = request.get("cache_sim", "0") == "1";
   run.branch_sim = request.get("branch_sim", "0") == "1";
@@ -180,7 +183,7 @@ wire::Message Host::measure(const wire::Message& request) {
   Ended ended = in_child(run, timeout_ms, output);
   const RunResult got = *run.result;
   wire::Message reply = outcome(got, ended.status, ended.timed_out, read_output(output),
-                                profile_of(run, ended.pid, got));
+                                profile_of(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   if (reply.verb != "measured") {
@@ -228,7 +231,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   run_snippet(run);
   const RunResult got = *run.result;
   wire::Message reply = outcome(got, 0, false, read_output(output),
-                                profile_of(run, getpid(), got));
+                                profile_of(getpid(), got));
   if (reply.verb == "measured") {
     reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }

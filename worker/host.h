@@ -13,8 +13,6 @@
 
 namespace instr {
 
-inline constexpr int kControlFd = 3;
-
 class Host {
  public:
   explicit Host(int fd) : channel_(fd) {}

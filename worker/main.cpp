@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   } else {
     instr::torch_side::warm_up_torchscript();
   }
-  instr::Host host(instr::kControlFd);
+  instr::Host host(instr::wire::kControlFd);
   host.rehearse();
   if (!host.channel().send(hello(zygote))) return 1;
   instr::gather_pages();  // last: units are most likely still being compiled

@@ -13,7 +13,7 @@ wire::Message failed(const char* kind, const std::string& message);
 // "6013 12 4", in the order of the events' names.
 std::string counts_text(const Events& events);
 
-// `status` as of waitpid; `output`: what the snippet printed. `profile`: path of the last profile.
+// `status` as of waitpid; `output`: what the snippet printed. `profile`: name of the last profile.
 // Without the empty loop's, which the caller adds.
 wire::Message outcome(const RunResult& result, int status, bool timed_out,
                       const std::string& output, const std::string& profile);

@@ -15,6 +15,7 @@
 #include "worker/arena.h"
 #include "worker/simulated_state.h"
 #include "worker/torch_side.h"
+#include "worker/wire.h"
 
 extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, void* stack_top);
 
@@ -65,11 +66,10 @@ struct Run {
   RunRequest request;
   instr_context context{};
   pid_t pid = 0;
-  char profile_prefix[PATH_MAX] = "";
   char log[PATH_MAX + 32] = "";
+  char profile[PATH_MAX + 32] = "";  // without its number
   Phase phase = Phase::kNothingYet;
   bool collecting = false;
-  bool is_rehearsal = false;  // nothing is collected or written
   uint64_t iterations = 0;    // of the block that runs
   uint64_t block_length = 0;  // iterations of each counted block
   bool threads_settle = true;
@@ -87,15 +87,15 @@ std::atomic<int> threads_started{0};
 
 // Writes a profile of what was collected since the last one; its number.
 uint32_t dump() {
-  if (run->is_rehearsal) return 0;
+  if (run->request.is_rehearsal) return 0;
   CALLGRIND_DUMP_STATS;
   return ++run->parts;
 }
 
-// In place and not from the heap: how long the path is must not show there.
+// In place and not from the heap, whose state the snippet sees.
 void drop_profile(uint32_t part) {
-  char path[PATH_MAX + 32];
-  snprintf(path, sizeof path, "%s%d.%u", run->profile_prefix, run->pid, part);
+  char path[PATH_MAX + 48];
+  snprintf(path, sizeof path, "%s.%u", run->profile, part);
   unlink(path);
 }
 
@@ -104,7 +104,8 @@ bool is_simulated() { return run->request.cache_sim || run->request.branch_sim; 
 uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   run->phase = phase;
   run->iterations = iterations;
-  run->collecting = collect && !run->is_rehearsal;  // or the first child's first block had it too
+  // In a rehearsal not, or the first child's first block had it too.
+  run->collecting = collect && !run->request.is_rehearsal;
   int threads = threads_started.load();
   if (collect && threads != 0) {
     if (run->threads_settle && run->threads_settled != threads) {
@@ -185,7 +186,9 @@ uint64_t next_iterations(const ArenaCounters& end) {
   bool was_collected =
       run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kDouble;
   Events events{{1}};
-  if (was_collected && !run->is_rehearsal) events = collected(run->log) - run->collected_at_start;
+  if (was_collected && !run->request.is_rehearsal) {
+    events = collected(run->log) - run->collected_at_start;
+  }
   if (events.ir() == 0) return finish(RunState::kNoProfile);
   switch (run->phase) {
     case Phase::kNothingYet:
@@ -230,8 +233,8 @@ uint64_t next_iterations(const ArenaCounters& end) {
 // Last thing but for collection's start, so that all blocks come from here by the same way. A
 // rehearsal does it for what is forked later, whether that simulates or not.
 void forget_simulated() {
-  if (run->request.cache_sim || run->is_rehearsal) forget_caches();
-  if (run->request.branch_sim || run->is_rehearsal) forget_branches();
+  if (run->request.cache_sim || run->request.is_rehearsal) forget_caches();
+  if (run->request.branch_sim || run->request.is_rehearsal) forget_branches();
 }
 
 // Collection stops first thing and starts last thing; what is left between is the same few
@@ -316,20 +319,32 @@ void on_own_stack(void*) {
   }
 }
 
+// By their full names, in place: the snippet may close descriptors and change folders, and how long
+// the names are must not show in the heap.
+void name_files() {
+  char folder[PATH_MAX];
+  ssize_t size = readlink(work_folder().c_str(), folder, sizeof folder);
+  if (size < 0 || size == sizeof folder) return;
+  int length = static_cast<int>(size);
+  snprintf(run->profile, sizeof run->profile, "%.*s/%s%d", length, folder, wire::kProfilePrefix,
+           run->pid);
+  snprintf(run->log, sizeof run->log, "%s.log", run->profile);
+}
+
 void begin_run(const RunRequest& request) {
   *request.result = RunResult{};
   run = new Run;
   run->request = request;
-  run->is_rehearsal = request.profile.empty();
-  snprintf(run->profile_prefix, sizeof run->profile_prefix, "%s", request.profile.c_str());
   run->pid = getpid();
-  snprintf(run->log, sizeof run->log, "%s", log_path(request.profile, run->pid).c_str());
+  name_files();
   run->context.abi_version = INSTR_ABI_VERSION;
   run->context.threads = request.threads;
   run->context.next_block = next_block;
 }
 
 }  // namespace
+
+std::string work_folder() { return "/proc/self/fd/" + std::to_string(wire::kWorkFolderFd); }
 
 void end_run() {
   if (!run->request.has_host) end_process();

@@ -47,7 +47,7 @@ struct RunResult {
   Events doubled;       // of a block of twice the iterations after them; all 0: was not counted
   char event_names[256];  // "Ir Dr Dw", as many as have a meaning
   uint64_t peak_bytes;  // above the start of an iteration
-  uint32_t profile_part;  // number at the end of the profile's name; 0: there is none
+  uint32_t profile_part;  // the profile's number; 0: there is none
   char text[16 * 1024];   // of an exception
 };
 
@@ -57,7 +57,7 @@ struct RunRequest {
   uint64_t warmup = 0;      // iterations; 0 with iterations 0: adapt
   uint64_t iterations = 0;  // of each block; 0: adapt
   uint64_t memory_limit = 0;  // bytes; 0: all there is
-  std::string profile;  // Callgrind writes to this + pid + "." + part; empty: a rehearsal
+  bool is_rehearsal = false;    // nothing is collected or written
   bool want_profile = true;     // of the last block
   bool cache_sim = false;       // Callgrind simulates caches,
   bool branch_sim = false;      // and a branch predictor
@@ -65,12 +65,15 @@ struct RunRequest {
   RunResult* result = nullptr;  // shared with the host
 };
 
+// The folder of Callgrind's files, by a name that is as long wherever it lies.
+std::string work_folder();
+
 // Sets the process up (arena, stack, signals, LibTorch's state), runs the snippet and fills the
 // result. Afterwards this process is fit for nothing but to end, or to count the empty loop.
 void run_snippet(const RunRequest& request);
 
 // Does all that run_snippet() does, short of counting, and undoes it, so that the code is translated
-// already in what is forked later. For a snippet that leaves nothing behind, and with no profile.
+// already in what is forked later. For a snippet that leaves nothing behind.
 void rehearse_run(const RunRequest& request);
 
 // The same request for the empty loop, to be counted once for all snippets of a unit.

@@ -12,17 +12,22 @@ namespace instr::wire {
 
 // Part of the fingerprint: to be raised with any change of the worker that may change a count (the
 // allocator, a zygote's warm-up, the blocks' plan, the environment below).
-inline constexpr const char* kWorkerVersion = "2";
+inline constexpr const char* kWorkerVersion = "3";
+
+// What a worker is started with beside its standard descriptors, and where in the folder it finds
+// what Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
+// process at the prefix + process id + ".log". No path, whose length would show in the worker's heap.
+inline constexpr int kControlFd = 3;  // requests and replies
+inline constexpr int kWorkFolderFd = 4;
+inline constexpr const char* kProfilePrefix = "profile.";
 
 // Requests (coordinator to worker), each answered by one reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that
 //                             serves this same protocol on that socket -> forked pid
 //   load    path              loads a unit into this process -> loaded | failed kind message
-//   measure symbol threads warmup iterations timeout_ms memory_limit profile want_profile fork
-//                             warmup/iterations 0: the worker adapts. profile: path prefix of
-//                             Callgrind's output and, with ".log" behind the process id, Valgrind's
-//                             log. want_profile=0: the functions do not matter. fork=0: measures in
-//                             this process, which ends. cache_sim, branch_sim: 1 where Callgrind was
+//   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork
+//                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
+//                             do not matter. fork=0: measures in this process, which ends. cache_sim, branch_sim: 1 where Callgrind was
 //                             started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
@@ -35,7 +40,7 @@ inline constexpr const char* kWorkerVersion = "2";
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
 //           loop_events (the empty loop's, for each iteration)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
-//           profile (path of the last block's profile; empty: none) output (what the snippet printed, its start)
+//           profile (name of the last block's, in the folder; empty: none) output (what the snippet printed, its start)
 // failed:   kind (as FailureKind's names) message
 struct Message {
   std::string verb;

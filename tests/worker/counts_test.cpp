@@ -93,7 +93,7 @@ TEST(WorkerCounts, WhatAnIterationLeavesBehindIsNotTheNextOnesPeak) {
 
 TEST(WorkerCounts, TheProfileHoldsTheLastBlockAndNothingElse) {
   Answer answer = Rig::get().host().measure({"adds"});
-  auto profile = read_profile(answer.message.get("profile"));
+  auto profile = read_profile(Rig::get().work_dir() / "eager" / answer.message.get("profile"));
   ASSERT_TRUE(profile) << to_string(profile.error());
   EXPECT_EQ(profile->totals.at(0), answer.number("ir_2"));
   std::uint64_t sum = 0;
@@ -129,9 +129,9 @@ TEST(WorkerCounts, DoNotDependOnWhatWasMeasuredBefore) {
 
 TEST(WorkerCounts, DoNotDependOnTheProcess) {
   auto first = counts_of(Rig::get().host());
-  std::string folder(120, 'x');  // a longer path for profiles
+  std::string folder(120, 'x');  // a longer path for the worker and its profiles
   auto other = Rig::get().start("eager", folder);
-  EXPECT_EQ(counts_of(TestHost(other, Rig::get().work_dir() / folder, true)), first);
+  EXPECT_EQ(counts_of(TestHost(other, true)), first);
 }
 
 TEST(WorkerCounts, AreTheSameWithoutTheForkServer) {
@@ -141,7 +141,7 @@ TEST(WorkerCounts, AreTheSameWithoutTheForkServer) {
     ASSERT_TRUE(alone);
     ASSERT_TRUE((*alone)->request({"load", {{"path", Rig::get().unit().string()}}},
                                   std::chrono::minutes(1)));
-    Answer direct = ask(**alone, Rig::get().work_dir() / "eager", {snippet}, false);
+    Answer direct = ask(**alone, {snippet}, false);
     ASSERT_TRUE(direct.measured()) << direct.text();
     EXPECT_EQ(direct.counts(), forked.counts());
   }

@@ -100,7 +100,7 @@ std::string Answer::counts() const {
   return text;
 }
 
-Answer ask(Requestable& where, const fs::path& work_dir, const Request& request, bool fork) {
+Answer ask(Requestable& where, const Request& request, bool fork) {
   wire::Message message{"measure",
                         {{"symbol", request.snippet},
                          {"threads", std::to_string(request.threads)},
@@ -108,7 +108,6 @@ Answer ask(Requestable& where, const fs::path& work_dir, const Request& request,
                          {"iterations", std::to_string(request.iterations)},
                          {"timeout_ms", std::to_string(request.timeout_ms)},
                          {"memory_limit", std::to_string(request.memory_limit)},
-                         {"profile", profile_prefix(work_dir).string()},
                          {"cache_sim", request.simulation.cache ? "1" : "0"},
                          {"branch_sim", request.simulation.branch ? "1" : "0"},
                          {"fork", fork ? "1" : "0"}}};
@@ -117,8 +116,7 @@ Answer ask(Requestable& where, const fs::path& work_dir, const Request& request,
   return {*reply};
 }
 
-TestHost::TestHost(std::shared_ptr<Zygote> zygote, fs::path work_dir, bool loaded)
-    : work_dir_(std::move(work_dir)) {
+TestHost::TestHost(std::shared_ptr<Zygote> zygote, bool loaded) {
   auto host = Host::fork(std::move(zygote));
   if (!host) throw std::runtime_error(std::string("no host: ") + to_string(host.error()));
   host_ = std::move(*host);
@@ -128,7 +126,7 @@ TestHost::TestHost(std::shared_ptr<Zygote> zygote, fs::path work_dir, bool loade
   if (!reply || reply->verb != "loaded") throw std::runtime_error("the unit was not loaded");
 }
 
-Answer TestHost::measure(const Request& request) { return ask(*host_, work_dir_, request); }
+Answer TestHost::measure(const Request& request) { return ask(*host_, request); }
 
 Rig& Rig::get() {
   static Rig rig;
@@ -162,13 +160,15 @@ std::shared_ptr<Zygote> Rig::zygote(const std::string& kind) {
 TestHost Rig::simulating_host() {
   auto& zygote = zygotes_["simulating"];
   if (!zygote) zygote = start("eager", "simulating", {true, true});
-  return TestHost(zygote, work_dir_ / "simulating", true);
+  return TestHost(zygote, true);
 }
 
 std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& folder,
                                    const Simulation& simulation) {
-  ZygoteOptions options{worker_, "valgrind", kind, work_dir_ / folder, 0, simulation};
+  ZygoteOptions options{work_dir_ / folder / "worker", "valgrind", kind, work_dir_ / folder, 0,
+                        simulation};
   fs::create_directories(options.work_dir);
+  fs::copy_file(worker_, options.worker, fs::copy_options::overwrite_existing);
   auto zygote = value_of(Zygote::start(options));
   hello_ = value_of(zygote->await_hello(std::chrono::minutes(5)));
   return zygote;

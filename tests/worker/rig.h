@@ -42,11 +42,10 @@ struct Request {
 // A host with the unit loaded.
 class TestHost {
  public:
-  TestHost(std::shared_ptr<Zygote> zygote, std::filesystem::path work_dir, bool loaded);
+  TestHost(std::shared_ptr<Zygote> zygote, bool loaded);
   Answer measure(const Request& request);
 
  private:
-  std::filesystem::path work_dir_;
   std::unique_ptr<Host> host_;
 };
 
@@ -57,16 +56,16 @@ class Rig {
 
   // The zygote that most tests share.
   std::shared_ptr<Zygote> zygote(const std::string& kind = "eager");
-  // One of its own, its files in a folder with this name.
+  // One of its own: a copy of the worker, with all its files in a folder with this name.
   std::shared_ptr<Zygote> start(const std::string& kind, const std::string& folder,
                                 const Simulation& simulation = {});
 
   TestHost host(const std::string& kind = "eager") {
-    return TestHost(zygote(kind), work_dir_ / kind, true);
+    return TestHost(zygote(kind), true);
   }
   // Of a zygote that simulates caches and branches; requests say so, too.
   TestHost simulating_host();
-  TestHost empty_host() { return TestHost(zygote(), work_dir_ / "eager", false); }
+  TestHost empty_host() { return TestHost(zygote(), false); }
 
   const std::filesystem::path& unit() const { return unit_; }
   const std::filesystem::path& work_dir() const { return work_dir_; }
@@ -84,8 +83,7 @@ class Rig {
   std::map<std::string, std::shared_ptr<Zygote>> zygotes_;
 };
 
-// Asks `where` for a measurement; profiles go to `work_dir`.
-Answer ask(Requestable& where, const std::filesystem::path& work_dir, const Request& request,
-           bool fork = true);
+// Asks `where` for a measurement; profiles go to its zygote's folder.
+Answer ask(Requestable& where, const Request& request, bool fork = true);
 
 }  // namespace instr::worker_tests
