@@ -63,6 +63,8 @@ class WorkerBuild {
     if (auto done = compile_all(sources, objects); !done) return done;
     auto linked = link(objects, program);
     std::error_code ignored;
+    fs::create_directory_symlink(options_.libtorch.library_dir,
+                                 program.parent_path() / kLibraryLink, ignored);
     for (const auto& object : objects) fs::remove(object, ignored);
     return linked;
   }

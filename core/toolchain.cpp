@@ -141,13 +141,16 @@ std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch&
     flags.push_back("-isystem");
     flags.push_back(folder.string());
   }
+  // As __FILE__ in messages of LibTorch's own: how long it is would show in where data lie.
+  flags.push_back("-fmacro-prefix-map=" + torch.root.string() + "=" + kLibraryLink);
   return flags;
 }
 
 std::vector<std::string> linker_flags(const LibTorch& torch) {
   std::vector<std::string> flags{"-L" + torch.library_dir.string()};
   for (const auto& library : torch.libraries) flags.push_back("-l" + library);
-  flags.push_back("-Wl,-rpath," + torch.library_dir.string());
+  flags.push_back("-Wl,-rpath-link," + torch.library_dir.string());
+  flags.push_back("-Wl,-rpath,/proc/self/cwd/" + std::string(kLibraryLink));
   return flags;
 }
 

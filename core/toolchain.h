@@ -19,6 +19,10 @@ struct Toolchain {
   std::vector<std::string> link_flags;
 };
 
+// The name by which a worker finds LibTorch's libraries: a link of this name is in its folder, which
+// it runs in, so that where they lie shows nowhere in its memory.
+inline constexpr const char* kLibraryLink = "libtorch";
+
 // `requested` (--compiler), then clang++ (14 or newer) where present, then g++.
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch);

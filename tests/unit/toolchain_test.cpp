@@ -119,7 +119,8 @@ TEST_F(ToolchainTest, KnowsLibTorchsFlags) {
   EXPECT_TRUE(has(toolchain.flags, "-fPIC"));
   EXPECT_FALSE(has(toolchain.flags, "-g"));
   EXPECT_EQ(toolchain.link_flags,
-            (std::vector<std::string>{"-L/t/lib", "-ltorch", "-lc10", "-Wl,-rpath,/t/lib"}));
+            (std::vector<std::string>{"-L/t/lib", "-ltorch", "-lc10", "-Wl,-rpath-link,/t/lib",
+                                      "-Wl,-rpath,/proc/self/cwd/libtorch"}));
 }
 
 }  // namespace

@@ -169,6 +169,8 @@ std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& f
                         simulation};
   fs::create_directories(options.work_dir);
   fs::copy_file(worker_, options.worker, fs::copy_options::overwrite_existing);
+  fs::path libraries = options.work_dir / kLibraryLink;
+  if (!fs::exists(libraries)) fs::copy_symlink(worker_.parent_path() / kLibraryLink, libraries);
   auto zygote = value_of(Zygote::start(options));
   hello_ = value_of(zygote->await_hello(std::chrono::minutes(5)));
   return zygote;
