@@ -53,7 +53,8 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
   auto begin = Clock::now();
   Run run;
   Progress progress(progress_options(options));
-  progress.expect(variants.size());
+  std::size_t passes = (options.wants_counts ? 1 : 0) + (options.wants_times ? 1 : 0);
+  progress.expect(variants.size() * passes);
   Recorder recorder(output, [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
   });

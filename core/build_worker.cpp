@@ -15,13 +15,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Sources that both workers are made of.
+constexpr const char* kOfBoth[] = {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp"};
+
 struct WorkerSources {
   std::vector<fs::path> compiled;  // *.cpp and *.S
   std::string identity;            // names and contents of all files
 };
 
-Expected<WorkerSources> read_sources(const fs::path& folder) {
-  WorkerSources sources;
+std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -29,9 +31,25 @@ Expected<WorkerSources> read_sources(const fs::path& folder) {
     if (extension == ".cpp" || extension == ".S" || extension == ".h") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
-  for (const auto& file : files) {
+  return files;
+}
+
+Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
+  WorkerSources sources;
+  auto shared = files_in(folder);
+  auto add = [&sources](const fs::path& file, bool is_compiled) {
     sources.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
-    if (file.extension() != ".h") sources.compiled.push_back(file);
+    if (is_compiled && file.extension() != ".h") sources.compiled.push_back(file);
+  };
+  for (const auto& file : shared) {
+    bool is_of_both = std::find(std::begin(kOfBoth), std::end(kOfBoth), file.filename()) !=
+                      std::end(kOfBoth);
+    if (kind == WorkerKind::kCounting || is_of_both || file.extension() == ".h") {
+      add(file, kind == WorkerKind::kCounting || is_of_both);
+    }
+  }
+  if (kind == WorkerKind::kNative) {
+    for (const auto& file : files_in(folder / "native")) add(file, true);
   }
   if (sources.compiled.empty()) {
     return fail("the worker's sources are not in '" + folder.string() + "'",
@@ -50,10 +68,19 @@ bool includes_libtorch(const fs::path& source) {
   return false;
 }
 
+// Of what the compiler said.
+const char* advice_for(const std::string& errors) {
+  bool lacks_benchmark = errors.find("benchmark/benchmark.h") != std::string::npos ||
+                         errors.find("lbenchmark") != std::string::npos;
+  if (lacks_benchmark) return "install Google Benchmark: apt-get install libbenchmark-dev";
+  return "try another compiler with --compiler, or another LibTorch with --libtorch";
+}
+
 class WorkerBuild {
  public:
-  WorkerBuild(const fs::path& root, const CompileOptions& options, std::stop_token stop)
-      : root_(root), options_(options), stop_(std::move(stop)) {}
+  WorkerBuild(WorkerKind kind, const fs::path& root, const CompileOptions& options,
+              std::stop_token stop)
+      : kind_(kind), root_(root), options_(options), stop_(std::move(stop)) {}
 
   Expected<void> run(const std::vector<fs::path>& sources, const fs::path& program) {
     std::vector<fs::path> objects;
@@ -106,6 +133,7 @@ class WorkerBuild {
     for (const auto& object : objects) arguments.push_back(object.string());
     arguments.push_back("-Wl,--no-as-needed");
     for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
+    if (kind_ == WorkerKind::kNative) arguments.push_back("-lbenchmark");
     arguments.push_back("-ldl");
     return run(std::move(arguments), "the worker");
   }
@@ -120,9 +148,10 @@ class WorkerBuild {
     if (result->exit_code == 0) return {};
     return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
                     options_.toolchain.version + ": " + what + ":\n" + result->errors.substr(0, 4000),
-                "try another compiler with --compiler, or another LibTorch with --libtorch");
+                advice_for(result->errors));
   }
 
+  WorkerKind kind_;
   fs::path root_;
   const CompileOptions& options_;
   std::stop_token stop_;
@@ -130,13 +159,15 @@ class WorkerBuild {
 
 }  // namespace
 
-Expected<fs::path> build_worker(const fs::path& sources, const CompileOptions& options,
-                                Cache& cache, std::stop_token stop) {
-  auto files = read_sources(sources / "worker");
+Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
+                                const CompileOptions& options, Cache& cache,
+                                std::stop_token stop) {
+  auto files = read_sources(sources / "worker", kind);
   if (!files) return tl::unexpected(files.error());
-  std::string name = "worker-" + content_hash(files->identity + toolchain_identity(options));
+  std::string name = (kind == WorkerKind::kNative ? "native-" : "worker-") +
+                     content_hash(files->identity + toolchain_identity(options));
   return cache.get(name + "/worker", [&](const fs::path& to) {
-    return WorkerBuild(sources, options, stop).run(files->compiled, to);
+    return WorkerBuild(kind, sources, options, stop).run(files->compiled, to);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/compare_row.h"
 #include "core/format.h"
+#include "core/significance.h"
 
 namespace instr {
 
@@ -183,6 +184,7 @@ const char* to_string(Verdict verdict) {
 
 std::optional<double> MetricChange::change() const {
   if (!before || !after) return std::nullopt;
+  if (p && *p > kSameAbove) return 0;
   return *after - *before;
 }
 

@@ -84,8 +84,10 @@ struct MetricChange {
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
+  // Of times: how likely they are where nothing differs (core/significance.h).
+  std::optional<double> p = {};
 
-  // after - before; nothing where a side is absent.
+  // after - before; nothing where a side is absent, 0 of times that chance explains.
   std::optional<double> change() const;
   // The change as a share of what was before: 0.01 is 1%. Infinite where that was 0, and 0 where
   // both are; nothing where a side is absent.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/format.h"
+#include "core/significance.h"
 
 namespace instr {
 
@@ -111,12 +112,23 @@ Verdict judge(const MetricChange& metric) {
   return Verdict::kPasses;
 }
 
+// Of a metric that is a time, and whose repetitions are known on both sides.
+std::optional<double> chance_of(const std::string& metric, const Counted* before,
+                                const Counted* after) {
+  if (before == nullptr || after == nullptr || !before->timing || !after->timing) return std::nullopt;
+  if (metric != "wall" && metric != "cpu") return std::nullopt;
+  auto times = metric == "wall" ? &Timing::wall : &Timing::cpu;
+  auto found = speedup(*before->timing.*times, *after->timing.*times);
+  return found ? std::optional(found->p) : std::nullopt;
+}
+
 std::vector<MetricChange> metrics_of(const Counted* before, const Counted* after,
                                      const Limits& limits) {
   std::vector<MetricChange> metrics;
   for (const std::string& name : metric_names(before, after)) {
     metrics.push_back({name, value_of(before, name), value_of(after, name),
                        limit_of(limits.hard, name), limit_of(limits.soft, name)});
+    metrics.back().p = chance_of(name, before, after);
   }
   return metrics;
 }

@@ -40,12 +40,20 @@ std::string result_of(const ComparedRow& row) {
   return row.verdict == Verdict::kPasses ? state : state + ", " + to_string(row.verdict);
 }
 
+// "1.42x (p=0.00)": how many times as fast.
+std::string time_change(const MetricChange& metric) {
+  if (metric.change() == 0 || *metric.after <= 0) return "same";
+  std::string text = fmt::format("{:.2f}x", *metric.before / *metric.after);
+  return metric.p ? fmt::format("{} (p={:.2f})", text, *metric.p) : text;
+}
+
 CompareLine line_of(const MetricChange& metric) {
   CompareLine line;
   line.metric = heading_of(metric.metric);
-  line.before = value_text(metric.before);
-  line.after = value_text(metric.after);
-  if (auto change = metric.change()) line.change = format_change(*change);
+  bool is_time = metric.metric == "wall" || metric.metric == "cpu";
+  line.before = is_time && metric.before ? format_time(*metric.before) : value_text(metric.before);
+  line.after = is_time && metric.after ? format_time(*metric.after) : value_text(metric.after);
+  if (auto change = metric.change()) line.change = is_time ? time_change(metric) : format_change(*change);
   line.relative = format_relative(metric.relative());
   return line;
 }

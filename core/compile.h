@@ -51,9 +51,12 @@ Expected<void> compile(const std::vector<Variant>& variants, const CompileOption
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache);
 
+// The counting worker runs under Callgrind, the native one without it.
+enum class WorkerKind { kCounting, kNative };
+
 // The worker program for this LibTorch and compiler, built on first use and cached.
 // `sources`: the folder that holds worker/.
-Expected<std::filesystem::path> build_worker(const std::filesystem::path& sources,
+Expected<std::filesystem::path> build_worker(WorkerKind kind, const std::filesystem::path& sources,
                                              const CompileOptions& options, Cache& cache,
                                              std::stop_token stop);
 

@@ -66,6 +66,9 @@ constexpr Key kLimitKeys[] = {
     {"estimated_cycles", Shape::kString, "limit = { estimated_cycles = \"1%\" }"},
     {"branches", Shape::kString, "limit = { branches = \"1%\" }"},
     {"mispredictions", Shape::kString, "limit = { mispredictions = \"1%\" }"},
+    {"wall", Shape::kString, "limit = { wall = \"5%\" }"},
+    {"cpu", Shape::kString, "limit = { cpu = \"5%\" }"},
+    {"device_peak_bytes", Shape::kString, "limit = { device_peak_bytes = \"1%\" }"},
 };
 
 }  // namespace

@@ -16,8 +16,12 @@ namespace instr {
 inline constexpr std::uint64_t kMaxVariantsPerBenchmark = 10'000;
 inline constexpr std::uint64_t kMaxVariants = 100'000;
 
+// What a definition is measured as where nothing else is asked for.
+inline const std::vector<Runtime> kUsualRuntimes{Runtime::kEager, Runtime::kTorchScript};
+
 // How many variants a definition expands to; saturates instead of overflowing.
-std::uint64_t count_variants(const Definition& definition);
+std::uint64_t count_variants(const Definition& definition,
+                             const std::vector<Runtime>& runtimes = kUsualRuntimes);
 
 // Product that saturates.
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
@@ -27,9 +31,11 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
 std::string substitute(std::string_view code,
                        const std::vector<std::pair<std::string, std::string>>& params);
 
-// All variants, in the order of the definitions; within one, the last parameter moves fastest, then
+// All variants for these runtimes, in the order of the definitions; within one, the last parameter moves fastest, then
 // runtime, autograd, threads, device. Errors: more variants than the limits above, two variants
 // with one key.
-tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>& definitions);
+tl::expected<std::vector<Variant>, Errors> expand(
+    const std::vector<Definition>& definitions,
+    const std::vector<Runtime>& runtimes = kUsualRuntimes);
 
 }  // namespace instr

@@ -67,10 +67,12 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
                          {"libtorch_build_id", libtorch.build_id},
                          {"compiler", toolchain.version},
                          {"flags", without_paths(toolchain.flags)},
-                         {"link_flags", without_paths(toolchain.link_flags)},
-                         {"valgrind", valgrind_version},
-                         {"simulated_caches", std::string("I1 ") + kSimulatedI1 + ", D1 " +
-                                                  kSimulatedD1 + ", LL " + kSimulatedLL}};
+                         {"link_flags", without_paths(toolchain.link_flags)}};
+  if (!valgrind_version.empty()) {
+    fingerprint.entries.emplace_back("valgrind", valgrind_version);
+    fingerprint.entries.emplace_back("simulated_caches", std::string("I1 ") + kSimulatedI1 + ", D1 " +
+                                                             kSimulatedD1 + ", LL " + kSimulatedLL);
+  }
   for (const auto& [name, value] : worker) {
     // A process number differs each time; "machine" is the name of the other list; which zygote a
     // variant is measured in follows from its key.
@@ -78,6 +80,9 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
     bool is_own = name == "version" || name == "abi";
     std::string entry = is_own ? "worker_" + name : name;
     if (!has(fingerprint.entries, entry)) fingerprint.entries.emplace_back(entry, value);
+  }
+  if (has(fingerprint.entries, "timed_cpu_capability")) {
+    fingerprint.entries.emplace_back("timed_cpu_model", cpu_model());
   }
   fingerprint.machine = {{"kernel", kernel()}, {"cpu_model", cpu_model()}};
   return fingerprint;

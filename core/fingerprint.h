@@ -28,6 +28,7 @@ struct Fingerprint {
 
 // From what was found on this side, and from what the worker said of itself in its `hello` (its
 // fields but those that the first two tell better; "cpu_capability", "worker_hash", pinned settings).
+// Without a Valgrind nothing is counted; "timed_..." fields are those of times.
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);

@@ -22,7 +22,8 @@ const std::vector<Group>& groups() {
       {"compiler", {"compiler", "flags"}},
       {"valgrind", {"valgrind"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
-      {"worker", {"worker_version", "worker_abi"}}};
+      {"worker", {"worker_version", "worker_abi"}},
+      {"machine", {"timed_cpu_capability", "timed_cpu_model"}}};
   return kGroups;
 }
 
@@ -85,6 +86,26 @@ const std::vector<std::string>& vary_groups() {
   return kNames;
 }
 
+namespace {
+
+// What tells of counts where one side has none, or of times where one side has none: then only the
+// other is compared.
+bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& before,
+                         const Fingerprint& after) {
+  static const std::set<std::string> kOfCounts{"valgrind", "simulated_caches", "cpu_features",
+                                               "cpu_capability"};
+  bool is_of_times = difference.name.starts_with("timed_");
+  if (!is_of_times && !kOfCounts.contains(difference.name)) return false;
+  auto lacks = [is_of_times](const Fingerprint& one) {
+    bool has_counts = !one.get("valgrind").empty();
+    bool has_times = !one.get("timed_cpu_model").empty();
+    return is_of_times ? has_counts && !has_times : has_times && !has_counts;
+  };
+  return lacks(before) || lacks(after);
+}
+
+}  // namespace
+
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary) {
@@ -95,6 +116,9 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
     differences.push_back({"fingerprint", std::nullopt, std::nullopt, FieldClass::kMustMatch});
   }
   add_differences(differences, before.entries, after.entries, FieldClass::kMustMatch);
+  std::erase_if(differences, [&](const FieldDifference& difference) {
+    return is_beside_the_point(difference, before, after);
+  });
   for (FieldDifference& difference : differences) {
     if (free->contains(difference.name)) difference.field_class = FieldClass::kMayVary;
   }

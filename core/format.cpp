@@ -74,6 +74,17 @@ std::string format_bytes(double bytes) {
   return format_count(bytes) + " B";
 }
 
+std::string format_time(double nanoseconds) {
+  if (!std::isfinite(nanoseconds) || nanoseconds < 0) return "-";
+  constexpr const char* kUnits[] = {"ns", "\xC2\xB5s", "ms", "s"};
+  std::size_t unit = 0;
+  // What would be rounded to 1,000 is 1 of the next unit.
+  for (; unit + 1 < std::size(kUnits) && nanoseconds >= 999.5; ++unit) nanoseconds /= 1000;
+  int decimals = nanoseconds < 9.995 ? 2 : nanoseconds < 99.95 ? 1 : 0;
+  if (nanoseconds >= 999.5) return format_count(std::round(nanoseconds)) + " s";
+  return fmt::format("{:.{}f} {}", nanoseconds, decimals, kUnits[unit]);
+}
+
 std::string format_duration(double seconds) {
   if (!std::isfinite(seconds) || seconds < 0) return "-";
   if (seconds < 0.0005) return "0 s";

@@ -20,6 +20,9 @@ std::string format_bytes(double bytes);
 // Seconds -> "0.04 s", "12.3 s", "2 min 05 s", "1 h 02 min".
 std::string format_duration(double seconds);
 
+// Nanoseconds -> "3.21 ns", "12.3 µs", "123 ms", "1.23 s": three digits.
+std::string format_time(double nanoseconds);
+
 // "1 variant", "2 variants", "2,000 variants".
 std::string format_plural(std::size_t count, std::string_view noun);
 

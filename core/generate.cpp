@@ -115,6 +115,17 @@ void write_module(Writer& out, const Text& module) {
   out.glue(";");
 }
 
+// What makes of the loaded module what is run; null where that is the module.
+const char* preparation_of(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::kFrozen: return "instr_script_ = instr_support::frozen(instr_script_);";
+    case Runtime::kOptimized: return "instr_script_ = instr_support::optimized(instr_script_);";
+    case Runtime::kFused: return "instr_support::set_fuser(true);";
+    case Runtime::kUnfused: return "instr_support::set_fuser(false);";
+    default: return nullptr;
+  }
+}
+
 void write_script(Writer& out, const Variant& variant) {
   const Signature& signature = *variant.signature;
   std::string text = "std::string instr_text_ = \"def forward(self\"";
@@ -131,11 +142,12 @@ void write_script(Writer& out, const Variant& variant) {
               fmt::format("torch::jit::Module instr_script_ = instr_support::make_script("
                           "instr_text_, {});",
                           variant.module ? "&*instr_module" : "nullptr"));
+  if (const char* preparation = preparation_of(variant.runtime)) out.glue(preparation);
 }
 
 // What is measured, without backward: the user's statement, or a call that we make for them.
 void write_statement(Writer& out, const Variant& variant) {
-  if (variant.runtime == Runtime::kTorchScript) {
+  if (is_script(variant.runtime)) {
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_output_ = instr_script_.forward({{{}}}).toTensor();",
                             joined(variant.signature->arguments)));
@@ -150,7 +162,7 @@ void write_statement(Writer& out, const Variant& variant) {
 }
 
 std::string output_name(const Variant& variant) {
-  bool is_ours = variant.runtime == Runtime::kTorchScript || !variant.stmt;
+  bool is_ours = is_script(variant.runtime) || !variant.stmt;
   return is_ours ? "instr_output_" : variant.signature->output;
 }
 
@@ -165,19 +177,19 @@ void write_backward(Writer& out, const Variant& variant) {
 
 // Runs the statement before it is measured and says clearly where it cannot be.
 void write_trial(Writer& out, const Variant& variant) {
-  bool is_script = variant.runtime == Runtime::kTorchScript;
+  bool runs_script = is_script(variant.runtime);
   bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  if (!is_script && !is_backward) return;
+  if (!runs_script && !is_backward) return;
   const Signature& signature = *variant.signature;
   std::string name = literal(signature.output);
-  if (is_script) {
+  if (runs_script) {
     out.glue_at(signature.where,
                 fmt::format("instr_support::check_script_output(instr_script_.forward({{{}}}), {});",
                             joined(signature.arguments), name));
   }
   // TorchScript profiles its first runs and optimises after them.
   out.glue(fmt::format("for (int instr_trial_ = 0; instr_trial_ != {}; ++instr_trial_) {{",
-                       is_script ? 3 : 1));
+                       runs_script ? 3 : 1));
   write_statement(out, variant);
   if (is_backward) {
     out.glue_at(signature.where,
@@ -192,7 +204,7 @@ void write_trial(Writer& out, const Variant& variant) {
 }
 
 void write_body(Writer& out, const Variant& variant) {
-  bool needs_signature = variant.runtime == Runtime::kTorchScript ||
+  bool needs_signature = is_script(variant.runtime) ||
                          variant.autograd == Autograd::kForwardBackward || !variant.stmt;
   for (const auto& setup : variant.setups) {
     out.user(setup);
@@ -205,7 +217,7 @@ void write_body(Writer& out, const Variant& variant) {
   }
   if (variant.signature) write_arguments(out, *variant.signature);
   if (variant.module) write_module(out, *variant.module);
-  if (variant.runtime == Runtime::kTorchScript) write_script(out, variant);
+  if (is_script(variant.runtime)) write_script(out, variant);
   write_trial(out, variant);
   out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
   write_statement(out, variant);

@@ -153,6 +153,25 @@ Outcome failure_of(const wire::Message& reply) {
   return Failure{*kind, std::move(message)};
 }
 
+Failure senseless(const wire::Message& reply) {
+  return {FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
+}
+
+Outcome timed_of(const wire::Message& reply) {
+  Timing timing;
+  timing.wall = numbers_of(reply.get("wall"));
+  timing.cpu = numbers_of(reply.get("cpu"));
+  timing.iterations = number(reply, "iterations").value_or(0);
+  timing.device_peak_bytes = number(reply, "device_peak_bytes");
+  if (timing.wall.empty() || timing.iterations == 0) return senseless(reply);
+  Counted timed;
+  timed.iterations = timing.iterations;
+  timed.steady = true;  // times are held to significance instead
+  add_times(timed.metrics, timing);
+  timed.timing = std::move(timing);
+  return timed;
+}
+
 std::uint32_t short_hash(const std::string& text) {  // FNV-1a
   std::uint32_t hash = 2166136261U;
   for (unsigned char c : text) hash = (hash ^ c) * 16777619U;
@@ -198,6 +217,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
 
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
   if (reply.verb == "failed") return failure_of(reply);
+  if (reply.verb == "timed") return timed_of(reply);
   auto iterations = number(reply, "iterations");
   auto first = number(reply, "ir_1");
   auto second = number(reply, "ir_2");
@@ -205,7 +225,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   auto loop_entry = number(reply, "loop_entry_ir");
   if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !loop ||
       !loop_entry) {
-    return Failure{FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
+    return senseless(reply);
   }
   Counted counted;
   counted.iterations = *iterations;

@@ -21,6 +21,16 @@ constexpr std::array<std::pair<FailureKind, const char*>, 11> kNames{{
     {FailureKind::kUnsupported, "unsupported"},
 }};
 
+// By how much each says of its variant.
+enum class Kind { kSkipped, kTimed, kCounted, kFailed };
+
+Kind kind_of(const Measurement& one) {
+  if (std::holds_alternative<Skipped>(one.outcome)) return Kind::kSkipped;
+  const auto* counted = std::get_if<Counted>(&one.outcome);
+  if (counted == nullptr) return Kind::kFailed;
+  return counted->metrics.contains("ir") ? Kind::kCounted : Kind::kTimed;
+}
+
 }  // namespace
 
 const char* to_string(FailureKind kind) {
@@ -35,6 +45,29 @@ std::optional<FailureKind> failure_kind_from(const std::string& name) {
     if (name == known) return kind;
   }
   return std::nullopt;
+}
+
+Measurement merged(Measurement first, Measurement second) {
+    double seconds = first.seconds + second.seconds;
+  if (kind_of(second) > kind_of(first)) std::swap(first, second);
+  auto* kept = std::get_if<Counted>(&first.outcome);
+  auto* other = std::get_if<Counted>(&second.outcome);
+  if (kept != nullptr && other != nullptr) {
+    kept->metrics.merge(other->metrics);
+    if (!kept->timing) kept->timing = std::move(other->timing);
+  }
+  first.seconds = seconds;
+  return first;
+}
+
+void MeasurementList::add(Measurement one) {
+  auto [place, is_new] = places_.try_emplace(one.variant.key, all_.size());
+  if (!is_new && kind_of(all_[place->second]) != kind_of(one)) {
+    all_[place->second] = merged(std::move(all_[place->second]), std::move(one));
+    return;
+  }
+  place->second = all_.size();
+  all_.push_back(std::move(one));
 }
 
 }  // namespace instr

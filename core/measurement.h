@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/timing.h"
 #include "core/variant.h"
 
 namespace instr {
@@ -45,9 +46,10 @@ struct FunctionCost {
   bool operator==(const FunctionCost&) const = default;
 };
 
+// What was counted under Callgrind, or timed without it, or both.
 struct Counted {
-  // Metric name -> value for each iteration, net of the empty loop: "ir" (instructions), "allocs",
-  // "alloc_bytes", "peak_bytes" (highest live bytes above those at the iteration's start).
+  // Metric name (core/metrics.h) -> value for each iteration; instructions are net of the empty
+  // loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
   std::map<std::string, double> metrics;
   std::uint64_t iterations = 0;  // of each block
   std::uint64_t warmup = 0;      // iterations before the first block
@@ -58,6 +60,7 @@ struct Counted {
   bool gated = true;  // false for more than one thread: then counts depend on scheduling
   std::vector<FunctionCost> functions;  // sorted by cost, highest first
   std::optional<std::filesystem::path> profile;  // where --keep-profiles put it
+  std::optional<Timing> timing;
 };
 
 struct Skipped {
@@ -68,6 +71,23 @@ struct Measurement {
   Variant variant;
   std::variant<Counted, Skipped, Failure> outcome;
   double seconds = 0;  // wall time that measuring took
+};
+
+// Two measurements of one variant, that of its counts and that of its times, made one: what is there
+// of either is kept, but a failure is the variant's.
+Measurement merged(Measurement first, Measurement second);
+
+// Takes a further measurement of a run: merged with the one of its counts where it is that variant's
+// times. Two of a kind stay two.
+class MeasurementList {
+ public:
+  void add(Measurement one);
+  const std::vector<Measurement>& all() const { return all_; }
+  std::vector<Measurement> take() { return std::move(all_); }
+
+ private:
+  std::vector<Measurement> all_;
+  std::map<std::string, std::size_t> places_;  // of the last one with that key
 };
 
 }  // namespace instr

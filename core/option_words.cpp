@@ -75,6 +75,8 @@ constexpr Flag kSettings[] = {
     {"timeout", "", kMeasuring},
     {"retries", "", kMeasuring},
     {"isolation", "", kMeasuring},
+    {"repetitions", "", kMeasuring},
+    {"min-time", "", kMeasuring},
     {"churn", "", kMeasuring},
     {"libtorch", "", kMeasuring | kDoctor | kSelftest},
     {"compiler", "", kMeasuring | kDoctor | kSelftest},

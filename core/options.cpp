@@ -18,8 +18,11 @@ namespace instr {
 
 namespace {
 
-const std::vector<std::pair<std::string, Runtime>> kRuntimes{
-    {"eager", Runtime::kEager}, {"torchscript", Runtime::kTorchScript}};
+std::vector<std::pair<std::string, Runtime>> runtime_choices() {
+  std::vector<std::pair<std::string, Runtime>> choices;
+  for (const RuntimeName& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
+  return choices;
+}
 const std::vector<std::pair<std::string, Autograd>> kAutograds{
     {"forward", Autograd::kForward}, {"forward_backward", Autograd::kForwardBackward}};
 const std::vector<std::pair<std::string, Isolation>> kIsolations{{"fork", Isolation::kFork},
@@ -149,7 +152,7 @@ void read_selection(Reader& reader, Selection& selection) {
   selection.filters = reader.all("filter");
   selection.excludes = reader.all("exclude");
   reader.each<Runtime>("runtime", selection.runtimes, [](const std::string& item) {
-    return choice("runtime", item, kRuntimes);
+    return choice("runtime", item, runtime_choices());
   });
   reader.each<Autograd>("autograd", selection.autograds, [](const std::string& item) {
     return choice("autograd", item, kAutograds);
@@ -184,14 +187,29 @@ void read_metrics(Reader& reader, std::vector<std::string>& metrics) {
   for (Names names : given) metrics.insert(metrics.end(), names.begin(), names.end());
 }
 
-// What is to be simulated for the metrics that are shown and those that are held to a limit.
-Simulation simulation_of(const Options& options) {
+// What is to be counted, simulated and timed for the metrics that are shown and those that are held
+// to a limit.
+void read_needs(Reader& reader, Options& options) {
+  auto is_any_of = [](const std::vector<std::string>& metrics, auto names, bool wanted) {
+    return std::any_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
+      return (std::find(names.begin(), names.end(), metric) != names.end()) == wanted;
+    });
+  };
+  options.wants_counts =
+      options.metrics.empty() || is_any_of(options.metrics, kTimeMetrics, false);
   std::vector<std::string> metrics = options.metrics;
   const Limits& limits = options.gate.compare.limits;
   for (const auto* limited : {&limits.hard, &limits.soft}) {
     for (const auto& [metric, limit] : *limited) metrics.push_back(metric);
   }
-  return simulation_for(metrics);
+  options.wants_times = is_any_of(metrics, kTimeMetrics, true);
+  options.simulation = simulation_for(metrics);
+  bool counts_only = options.command == Command::kWatch || options.command == Command::kExplain ||
+                     options.command == Command::kBisect;
+  if (counts_only && options.wants_times) {
+    reader.fail_with({{}, "this command counts instructions and times nothing",
+                      "time with instr_bench --metrics=wall"});
+  }
 }
 
 void read_measuring(Reader& reader, Options& options) {
@@ -211,6 +229,12 @@ void read_measuring(Reader& reader, Options& options) {
     double time = 0;
     reader.set(seconds("timeout", *value), time);
     options.timeout = time;
+  }
+  if (auto value = reader.last("repetitions")) {
+    reader.set(whole_number("repetitions", *value, 2), options.repetitions);
+  }
+  if (auto value = reader.last("min-time")) {
+    reader.set(seconds("min-time", *value), options.min_time);
   }
   reader.one_of("isolation", kIsolations, options.isolation);
   reader.one_of("format", report_formats(), options.format);
@@ -343,7 +367,7 @@ Expected<Options> interpret(const OptionWords& words) {
   read_gate(reader, words, options.gate);
   read_key(reader, options);
   check_format(reader, options);
-  options.simulation = simulation_of(options);
+  read_needs(reader, options);
   options.save = reader.last("save");
   if (auto value = reader.last("output")) options.output = *value;
   if (auto value = reader.last("keep-profiles")) options.keep_profiles = *value;

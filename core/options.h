@@ -52,7 +52,12 @@ struct Options {
   std::vector<std::filesystem::path> definitions;  // empty: the standard set
 
   std::vector<std::string> metrics;  // of kMetrics; empty: the usual ones
-  Simulation simulation;             // that these and the limits' metrics need
+  // What these and the limits' metrics need.
+  bool wants_counts = true;
+  bool wants_times = false;
+  Simulation simulation;
+  int repetitions = 10;              // of a variant that is timed
+  double min_time = 0.05;            // seconds that each of them takes at least
   int jobs = 0;                      // 0: not given, one for each core
   std::optional<double> timeout;     // seconds for one variant; absent: the definition's, or the usual
   int retries = 2;                   // of variants whose worker was lost

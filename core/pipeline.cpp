@@ -29,6 +29,16 @@ SessionEvents events_of(Progress& progress, Recorder& recorder) {
 
 }  // namespace
 
+// The usual ones, and those beyond them that are asked for.
+std::vector<Runtime> runtimes_for(const Selection& selection) {
+  std::vector<Runtime> runtimes = kUsualRuntimes;
+  for (Runtime runtime : selection.runtimes) {
+    bool is_there = std::find(runtimes.begin(), runtimes.end(), runtime) != runtimes.end();
+    if (!is_there) runtimes.push_back(runtime);
+  }
+  return runtimes;
+}
+
 std::vector<std::filesystem::path> definition_paths(const Options& options) {
   if (!options.definitions.empty()) return options.definitions;
   return {find_installation().definitions};
@@ -37,7 +47,7 @@ std::vector<std::filesystem::path> definition_paths(const Options& options) {
 tl::expected<std::vector<Variant>, Errors> plan(const Options& options) {
   auto definitions = load_definitions(definition_paths(options));
   if (!definitions) return tl::unexpected(definitions.error());
-  auto variants = expand(*definitions);
+  auto variants = expand(*definitions, runtimes_for(options.selection));
   if (!variants) return variants;
   auto wanted = select(std::move(*variants), options.selection);
   if (!wanted) return tl::unexpected(Errors{wanted.error()});

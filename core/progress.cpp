@@ -78,6 +78,7 @@ std::string finished_line(const Measurement& measurement) {
   if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
     auto ir = counted->metrics.find("ir");
     if (ir != counted->metrics.end()) text += format_count(ir->second) + " instructions, ";
+    if (counted->timing) text += format_time(median(counted->timing->wall)) + ", ";
     if (!counted->steady) text += "not steady, ";
     if (!counted->gated) text += "not gated, ";
     text += format_duration(measurement.seconds);

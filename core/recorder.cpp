@@ -13,7 +13,7 @@ Recorder::Recorder(std::optional<std::filesystem::path> output,
 
 void Recorder::take(const Measurement& measurement) {
   std::lock_guard lock(mutex_);
-  measurements_.push_back(measurement);
+  measurements_.add(measurement);
   if (writer_) write(measurement);
 }
 
@@ -24,7 +24,7 @@ void Recorder::open(const ResultsHeader& header) {
   auto writer = ResultsWriter::create(*output_, header);
   if (!writer) return fail_to_write(writer.error());
   writer_ = std::move(*writer);
-  for (const auto& one : measurements_) write(one);
+  for (const auto& one : measurements_.all()) write(one);
 }
 
 void Recorder::finish() {
@@ -38,7 +38,7 @@ std::vector<Measurement> Recorder::in_order_of(const std::vector<Variant>& varia
   std::map<std::string, std::size_t> place;
   for (const auto& variant : variants) place.emplace(variant.key, place.size());
   std::lock_guard lock(mutex_);
-  auto sorted = measurements_;
+  auto sorted = measurements_.all();
   std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
     return place.at(a.variant.key) < place.at(b.variant.key);
   });

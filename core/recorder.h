@@ -41,7 +41,7 @@ class Recorder {
   const std::optional<std::filesystem::path> output_;
   const std::function<void(const Error&)> on_error_;
   mutable std::mutex mutex_;
-  std::vector<Measurement> measurements_;
+  MeasurementList measurements_;
   std::optional<ResultsHeader> header_;
   std::optional<ResultsWriter> writer_;
   bool could_write_ = true;

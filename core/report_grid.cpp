@@ -7,18 +7,23 @@
 #include <map>
 
 #include "core/format.h"
+#include "core/significance.h"
 #include "core/terminal.h"
 
 namespace instr {
 
 namespace {
 
-constexpr std::size_t kSlots = 4;  // runtime x autograd
-constexpr std::array<const char*, kSlots> kSlotNames{"eager", "eager fwd+bwd", "TorchScript",
-                                                     "TorchScript fwd+bwd"};
+constexpr std::size_t kAutogradSlots = 2;  // of each runtime
+constexpr std::size_t kSlots = kRuntimes.size() * kAutogradSlots;
+
+std::string slot_name(std::size_t slot) {
+  std::string name = kRuntimes[slot / kAutogradSlots].title;
+  return slot % kAutogradSlots == 0 ? name : name + " fwd+bwd";
+}
 
 std::size_t slot_of(const Variant& variant) {
-  return (variant.runtime == Runtime::kTorchScript ? 2 : 0) +
+  return static_cast<std::size_t>(variant.runtime) * kAutogradSlots +
          (variant.autograd == Autograd::kForwardBackward ? 1 : 0);
 }
 
@@ -86,22 +91,42 @@ bool is_failure(const Measurement& measurement) {
 GridCell metric_cell(const Counted& counted, const std::string& metric) {
   auto found = counted.metrics.find(metric);
   if (found == counted.metrics.end()) return {"-", Tone::kDim};
+  if (metric == "wall" || metric == "cpu") return {format_time(found->second)};
   return {format_count(found->second)};
 }
 
-GridCell instructions_cell(const Measurement* measurement) {
+// For a variant that has no values.
+GridCell empty_cell(const Measurement* measurement) {
   if (measurement == nullptr) return {};
-  const Counted* counted = counted_of(measurement);
-  if (counted == nullptr) {
-    if (is_failure(*measurement)) return {"failed", Tone::kBad};
-    return {"skipped", Tone::kDim};
-  }
+  if (is_failure(*measurement)) return {"failed", Tone::kBad};
+  return {"skipped", Tone::kDim};
+}
+
+GridCell instructions_cell(const Bench& bench, std::size_t slot) {
+  const Counted* counted = counted_of(bench.slots[slot]);
+  if (counted == nullptr) return empty_cell(bench.slots[slot]);
   GridCell cell = metric_cell(*counted, "ir");
   if (!counted->steady) {
     cell = {"~" + cell.text, Tone::kWarning};
   }
   if (!counted->gated) cell = {"*" + cell.text, Tone::kDim};
   return cell;
+}
+
+// The time, and for all but eager how much faster than that, where chance does not explain it.
+GridCell wall_cell(const Bench& bench, std::size_t slot) {
+  const Counted* timed = counted_of(bench.slots[slot]);
+  if (timed == nullptr) return empty_cell(bench.slots[slot]);
+  if (!timed->timing) return {"-", Tone::kDim};
+  std::string time = format_time(median(timed->timing->wall));
+  std::size_t eager_slot = slot % kAutogradSlots;
+  const Counted* eager = slot == eager_slot ? nullptr : counted_of(bench.slots[eager_slot]);
+  if (eager == nullptr || !eager->timing) return {time};
+  auto found = speedup(eager->timing->wall, timed->timing->wall);
+  if (!found) return {time};
+  if (found->is_same()) return {time + "  same"};
+  return {fmt::format("{}  {:.2f}x (p={:.2f})", time, found->ratio, found->p),
+          found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
 // The measurement that allocations are shown of.
@@ -128,30 +153,54 @@ std::string heading_of(const std::string& metric) {
   return heading;
 }
 
+// A metric that each variant of a row has a cell of its own for, side by side.
+struct Panel {
+  const char* metric;
+  const char* title;
+  GridCell (*cell)(const Bench& bench, std::size_t slot);
+};
+
+constexpr Panel kPanels[] = {{"ir", "instructions", instructions_cell}, {"wall", "wall time", wall_cell}};
+
 // Which columns there are, and how to fill them.
 struct Plan {
+  std::vector<const Panel*> panels;
   std::vector<std::size_t> slots;
-  std::vector<std::string> metrics;
+  std::vector<std::string> metrics;  // of one variant of the row
+  bool has_counts = false;
+
+  bool shows(const char* metric) const {
+    return std::any_of(panels.begin(), panels.end(), [metric](const Panel* panel) {
+      return std::string_view(panel->metric) == metric;
+    });
+  }
 };
 
 Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   Plan plan;
-  const auto& wanted = options.metrics;
-  bool instructions = std::find(wanted.begin(), wanted.end(), "ir") != wanted.end();
-  for (std::size_t slot = 0; slot < kSlots && instructions; ++slot) {
+  for (const std::string& metric : options.metrics) {
+    auto panel = std::find_if(std::begin(kPanels), std::end(kPanels),
+                              [&metric](const Panel& one) { return metric == one.metric; });
+    if (panel != std::end(kPanels)) {
+      plan.panels.push_back(panel);
+    } else {
+      plan.metrics.push_back(metric);
+    }
+    bool is_time = std::find(kTimeMetrics.begin(), kTimeMetrics.end(), metric) != kTimeMetrics.end();
+    plan.has_counts = plan.has_counts || !is_time;
+  }
+  for (std::size_t slot = 0; slot < kSlots && !plan.panels.empty(); ++slot) {
     bool exists = std::any_of(benches.begin(), benches.end(),
                               [slot](const Bench& bench) { return bench.slots[slot] != nullptr; });
     if (exists) plan.slots.push_back(slot);
   }
-  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(plan.metrics),
-               [](const std::string& metric) { return metric != "ir"; });
   return plan;
 }
 
 std::vector<GridColumn> metric_columns(const Plan& plan) {
   std::vector<GridColumn> columns;
   for (const std::string& metric : plan.metrics) columns.push_back({heading_of(metric)});
-  columns.push_back({"steady"});
+  if (plan.has_counts) columns.push_back({"steady"});
   return columns;
 }
 
@@ -160,7 +209,7 @@ void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan) {
   for (const std::string& metric : plan.metrics) {
     row.cells.push_back(counted == nullptr ? GridCell{} : metric_cell(*counted, metric));
   }
-  row.cells.push_back(steady_cell(bench));
+  if (plan.has_counts) row.cells.push_back(steady_cell(bench));
 }
 
 std::vector<std::string> footnotes_of(const std::vector<Measurement>& measurements,
@@ -174,7 +223,7 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
     ungated = ungated || !counted->gated;
   }
   std::vector<std::string> notes;
-  if (plan.slots.empty()) return notes;
+  if (!plan.shows("ir")) return notes;
   if (unsteady) notes.emplace_back("~ not steady: two blocks of iterations had different counts");
   if (ungated) {
     notes.emplace_back("* more than one thread: the count depends on scheduling and is not gated");
@@ -204,18 +253,27 @@ std::string toned(const std::string& text, Tone tone, bool color) {
   return text;
 }
 
+std::string full_heading(const GridColumn& column) {
+  bool is_usual = column.span.empty() || column.span == kPanels[0].title;
+  return is_usual ? column.heading : column.span + " " + column.heading;
+}
+
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
-  for (std::size_t slot : plan.slots) grid.columns.push_back({kSlotNames[slot], true});
+  for (const Panel* panel : plan.panels) {
+    for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->title});
+  }
   for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
   std::map<std::string, std::size_t> known;
   for (const Bench& bench : benches) {
     GridGroup& group = find_or_add(grid.groups, known, bench.group);
     group.name = bench.group;
     GridRow row{bench.full_name, bench.name, {}};
-    for (std::size_t slot : plan.slots) row.cells.push_back(instructions_cell(bench.slots[slot]));
+    for (const Panel* panel : plan.panels) {
+      for (std::size_t slot : plan.slots) row.cells.push_back(panel->cell(bench, slot));
+    }
     add_metric_cells(row, bench, plan);
     group.rows.push_back(std::move(row));
   }
@@ -226,7 +284,7 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
-  if (!plan.slots.empty()) grid.columns.push_back({"instructions"});
+  for (const Panel* panel : plan.panels) grid.columns.push_back({panel->title});
   for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
   for (const Bench& bench : benches) {
     GridGroup& group = grid.groups.emplace_back();
@@ -236,8 +294,8 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
       Bench alone = bench;
       alone.slots.fill(nullptr);
       alone.slots[slot] = bench.slots[slot];
-      GridRow row{bench.full_name + " " + kSlotNames[slot], kSlotNames[slot], {}};
-      if (!plan.slots.empty()) row.cells.push_back(instructions_cell(bench.slots[slot]));
+      GridRow row{bench.full_name + " " + slot_name(slot), slot_name(slot), {}};
+      for (const Panel* panel : plan.panels) row.cells.push_back(panel->cell(bench, slot));
       add_metric_cells(row, alone, plan);
       group.rows.push_back(std::move(row));
     }
@@ -252,7 +310,8 @@ Summary summarize(const std::vector<Measurement>& measurements) {
   for (const Measurement& measurement : measurements) {
     summary.seconds += measurement.seconds;
     if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
-      ++summary.counted;
+      if (counted->metrics.contains("ir")) ++summary.counted;
+      if (counted->timing) ++summary.timed;
       if (!counted->steady && counted->gated) {
         summary.unsteady.push_back(printable(measurement.variant.key) + ": " +
                                    format_count(counted->first_block_ir) + ", then " +
@@ -283,10 +342,11 @@ Summary summarize(const std::vector<Measurement>& measurements) {
 
 std::string summary_line(const Summary& summary, const ReportOptions& options) {
   auto number = [](std::size_t count) { return format_count(static_cast<double>(count)); };
-  std::string line = number(summary.counted) + " counted";
+  std::string line = summary.counted == 0 && summary.timed > 0 ? "" : number(summary.counted) + " counted";
   if (!summary.unsteady.empty()) {
     line += ", " + number(summary.unsteady.size()) + " of them not steady";
   }
+  if (summary.timed > 0) line += (line.empty() ? "" : "; ") + number(summary.timed) + " timed";
   if (summary.skipped > 0) line += "; " + number(summary.skipped) + " skipped";
   if (summary.failed > 0) line += "; " + number(summary.failed) + " failed";
   if (options.seconds) return line + "; " + format_duration(*options.seconds);

@@ -20,9 +20,12 @@ struct GridCell {
 };
 
 struct GridColumn {
-  std::string heading;           // words; "eager fwd+bwd"
-  bool is_instructions = false;  // one of several: they share the heading "instructions"
+  std::string heading;  // words; "eager fwd+bwd"
+  std::string span = {};  // what neighbours with the same one share: "instructions"
 };
+
+// Of a column that stands alone: "eager" of instructions, else "wall time eager".
+std::string full_heading(const GridColumn& column);
 
 // One label with its parameters, threads and device.
 struct GridRow {
@@ -65,6 +68,7 @@ struct SkipGroup {
 
 struct Summary {
   std::size_t counted = 0;
+  std::size_t timed = 0;
   std::size_t skipped = 0;
   std::size_t failed = 0;
   std::vector<std::string> unsteady;  // of the gated ones: "key: 1,200, then 1,204"

@@ -36,7 +36,7 @@ std::string table(const Grid& grid) {
   std::string out = "| benchmark |";
   std::string rule = "|:---|";
   for (const GridColumn& column : grid.columns) {
-    out += " " + escaped(column.heading) + " |";
+    out += " " + escaped(full_heading(column)) + " |";
     rule += "---:|";
   }
   out += "\n" + rule + "\n";

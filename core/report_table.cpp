@@ -20,7 +20,6 @@ constexpr std::size_t kUnsteadyLines = 20;
 // The rest is in the results file.
 constexpr std::size_t kMessageLines = 40;
 constexpr const char* kRule = "\xE2\x94\x80";  // U+2500, a horizontal line
-constexpr const char* kSpan = " instructions ";
 
 std::string rule(std::size_t width) {
   std::string text;
@@ -75,7 +74,6 @@ struct Layout {
   std::size_t flat_limit = 0;        // columns of a full name on one line with its values
   std::vector<std::size_t> columns;  // of each column
   std::size_t heading_lines = 1;
-  std::size_t instructions = 0;  // how many columns are instructions; they come first
 
   std::size_t total() const {
     std::size_t sum = name;
@@ -83,13 +81,34 @@ struct Layout {
     return sum;
   }
 
-  // Columns that the instructions take, their gaps included.
-  std::size_t span() const {
+  // Columns of a terminal that these take, the gaps between them included.
+  std::size_t width(std::size_t first, std::size_t count) const {
     std::size_t sum = 0;
-    for (std::size_t i = 0; i < instructions; ++i) sum += columns[i] + (i == 0 ? 0 : kGap);
+    for (std::size_t i = first; i < first + count; ++i) sum += columns[i] + (i == first ? 0 : kGap);
     return sum;
   }
 };
+
+// Neighbours that share a title; columns that share none are alone.
+struct Span {
+  std::size_t first;
+  std::size_t count;
+  std::string title;  // " instructions "; "" where there is none
+};
+
+std::vector<Span> spans_of(const Grid& grid) {
+  std::vector<Span> spans;
+  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
+    std::string title = grid.columns[i].span;
+    if (!title.empty()) title = " " + title + " ";
+    if (!spans.empty() && !title.empty() && spans.back().title == title) {
+      ++spans.back().count;
+    } else {
+      spans.push_back({i, 1, title});
+    }
+  }
+  return spans;
+}
 
 constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
@@ -108,7 +127,6 @@ Layout layout_of(const Grid& grid, std::size_t flat_limit = kAnyWidth) {
     std::size_t width = 0;
     for (const std::string& line : lines) width = std::max(width, display_width(line));
     layout.columns.push_back(width);
-    if (column.is_instructions) ++layout.instructions;
   }
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
@@ -121,9 +139,10 @@ Layout layout_of(const Grid& grid, std::size_t flat_limit = kAnyWidth) {
       }
     }
   }
-  std::size_t least = display_width(kSpan) - 2;
-  if (layout.instructions > 0 && layout.span() < least) {
-    layout.columns[0] += least - layout.span();
+  for (const Span& span : spans_of(grid)) {
+    std::size_t width = layout.width(span.first, span.count);
+    std::size_t least = span.title.empty() ? 0 : display_width(span.title) - 2;
+    if (width < least) layout.columns[span.first] += least - width;
   }
   return layout;
 }
@@ -168,7 +187,7 @@ class ColumnTable {
 
  private:
   void heading() {
-    if (layout_.instructions > 0) span();
+    titles();
     for (std::size_t i = 0; i < layout_.heading_lines; ++i) {
       Line line(out_);
       line.gap(layout_.name);
@@ -184,18 +203,25 @@ class ColumnTable {
   }
 
   // "---- instructions ----" above the columns that are instructions.
-  void span() {
-    std::size_t width = layout_.span();
-    std::string title = kSpan;
-    Line line(out_);
-    line.gap(layout_.name + kGap);
-    if (width < title.size() + 2) {
-      line.right("instructions", width, Tone::kDim, color_);
+  void titles() {
+    auto spans = spans_of(grid_);
+    if (std::all_of(spans.begin(), spans.end(), [](const Span& span) { return span.title.empty(); })) {
       return;
     }
+    Line line(out_);
+    line.gap(layout_.name);
+    for (const Span& span : spans) {
+      line.gap(kGap);
+      std::size_t width = layout_.width(span.first, span.count);
+      line.right(title_text(span.title, width), width, Tone::kDim, color_);
+    }
+  }
+
+  static std::string title_text(const std::string& title, std::size_t width) {
+    if (title.empty()) return "";
+    if (width < title.size() + 2) return title.substr(1, title.size() - 2);
     std::size_t left = (width - title.size()) / 2;
-    std::string text = rule(left) + title + rule(width - title.size() - left);
-    line.right(text, width, Tone::kDim, color_);
+    return rule(left) + title + rule(width - title.size() - left);
   }
 
   void row(const GridRow& row, bool flat) {
@@ -246,7 +272,7 @@ std::string stacked_table(const Grid& grid, std::size_t width, bool color) {
       std::string name = shorten_middle(row.full_name, width);
       out += "\n" + styled(name, Style::kHeading, color) + "\n";
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        stacked_value(out, grid.columns[i].heading, row.cells[i], used, color);
+        stacked_value(out, full_heading(grid.columns[i]), row.cells[i], used, color);
       }
     }
   }

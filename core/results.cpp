@@ -18,10 +18,13 @@ struct OutcomeWriter {
   Json& json;
 
   void operator()(const Counted& counted) const {
-    json["outcome"] = "counted";
+    bool is_counted = counted.metrics.contains("ir");
+    json["outcome"] = is_counted ? "counted" : "timed";
     Json metrics = Json::object();
     for (const auto& [name, value] : counted.metrics) metrics[name] = json_number(value);
     json["metrics"] = metrics;
+    if (counted.timing) add_timing(*counted.timing);
+    if (!is_counted) return;
     json["iterations"] = counted.iterations;
     json["warmup"] = counted.warmup;
     json["steady"] = counted.steady;
@@ -29,6 +32,16 @@ struct OutcomeWriter {
                       json_number(counted.second_block_ir)};
     json["gated"] = counted.gated;
     if (counted.profile) json["profile"] = counted.profile->string();
+  }
+
+  void add_timing(const Timing& timing) const {
+    Json times = Json::object();
+    for (const auto& [name, values] : {std::pair{"wall", &timing.wall}, {"cpu", &timing.cpu}}) {
+      times[name] = Json::array();
+      for (double value : *values) times[name].push_back(json_number(value));
+    }
+    times["iterations"] = timing.iterations;
+    json["times"] = std::move(times);
   }
 
   void operator()(const Skipped& skipped) const {

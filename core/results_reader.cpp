@@ -66,6 +66,27 @@ T whole_or(const Json& json, const char* name, T otherwise) {
   return value == nullptr ? otherwise : whole_value(*value, otherwise);
 }
 
+std::vector<double> numbers_from(const Json* json) {
+  std::vector<double> numbers;
+  if (json == nullptr || !json->is_array()) return numbers;
+  for (const Json& value : *json) {
+    if (value.is_number()) numbers.push_back(value.get<double>());
+  }
+  return numbers;
+}
+
+// What repetitions took; the peak is a metric as well.
+std::optional<Timing> timing_from(const Json& json, const std::map<std::string, double>& metrics) {
+  const Json* times = member(json, "times");
+  if (times == nullptr || !times->is_object()) return std::nullopt;
+  Timing timing{numbers_from(member(*times, "wall")), numbers_from(member(*times, "cpu")),
+                whole_or<std::uint64_t>(*times, "iterations", 0), std::nullopt};
+  if (auto peak = metrics.find("device_peak_bytes"); peak != metrics.end() && peak->second >= 0) {
+    timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
+  }
+  return timing;
+}
+
 Counted counted_from(const Json& json) {
   Counted counted;
   if (const Json* metrics = member(json, "metrics"); metrics != nullptr && metrics->is_object()) {
@@ -83,6 +104,7 @@ Counted counted_from(const Json& json) {
     counted.second_block_ir = number_or(&(*blocks)[1], 0);
   }
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
+  counted.timing = timing_from(json, counted.metrics);
   return counted;
 }
 
@@ -108,9 +130,7 @@ std::optional<Measurement> measurement_from(const Json& json) {
                                                           : to_line(value));
     }
   }
-  if (text_or(json, "runtime") == to_string(Runtime::kTorchScript)) {
-    variant.runtime = Runtime::kTorchScript;
-  }
+  variant.runtime = runtime_from(text_or(json, "runtime")).value_or(Runtime::kEager);
   if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }
@@ -128,14 +148,13 @@ std::optional<Measurement> measurement_from(const Json& json) {
   }
   measurement.seconds = number_or(member(json, "seconds"), 0);
   std::string outcome = text_or(json, "outcome");
-  if (outcome == "counted") {
+  if (outcome == "counted" || outcome == "timed") {
     measurement.outcome = counted_from(json);
+    if (outcome == "timed") std::get<Counted>(measurement.outcome).steady = true;
   } else if (outcome == "skipped") {
     measurement.outcome = Skipped{text_or(json, "reason")};
   } else if (outcome == "failed") {
     measurement.outcome = failure_from(json);
-  } else if (outcome == "timed") {
-    measurement.outcome = Skipped{"wall times are not read by this version"};
   } else {
     return std::nullopt;
   }
@@ -226,6 +245,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name)
   auto header = header_from(take_line(bytes), name);
   if (!header) return tl::unexpected(header.error());
   Results results;
+  MeasurementList measurements;
   results.header = std::move(*header);
   for (int number = 2; !bytes.empty(); ++number) {
     const std::string_view line = take_line(bytes);
@@ -242,8 +262,9 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name)
                                           : json.error().what,
                                      "remove the line, or measure again"));
     }
-    results.measurements.push_back(std::move(*measurement));
+    measurements.add(std::move(*measurement));
   }
+  results.measurements = measurements.take();
   return results;
 }
 

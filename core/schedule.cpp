@@ -17,14 +17,9 @@ namespace {
 
 constexpr std::chrono::seconds kClearAwayTime{2};
 
-std::uint64_t physical_memory() {
-  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-}
-
 Measurer::Options measurer_options(const ScheduleOptions& options, const fs::path& folder) {
   auto limit = options.memory_limit != 0 ? options.memory_limit
-                                         : default_memory_limit(physical_memory(), options.jobs);
+                                         : memory_limit_here(options.jobs);
   return {options.timeout_s,     limit, options.want_functions,
           options.keep_profiles, !options.fresh_process, folder,
           options.simulation};

@@ -1,5 +1,7 @@
 #include "core/schedule_plan.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -24,6 +26,12 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int 
 std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs) {
   constexpr std::uint64_t kMost = std::uint64_t{8} << 30;
   return std::min(kMost, physical_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
+}
+
+std::uint64_t memory_limit_here(int jobs) {
+  auto physical = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                  static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  return default_memory_limit(physical, jobs);
 }
 
 bool should_retry(FailureKind kind, int attempts, int retries) {

@@ -33,6 +33,7 @@ std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int 
 // Bytes that one variant may use where nobody says: 8 GiB, or less where `jobs` of them would not
 // fit into three quarters of the machine's memory.
 std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs);
+std::uint64_t memory_limit_here(int jobs);  // of this machine
 
 // Whether a variant that failed this way, for the `attempts`-th time, is tried again. A lost worker
 // alone says nothing of the variant.

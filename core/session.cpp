@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "core/installation.h"
 #include "core/process.h"
 #include "core/requirement.h"
+#include "core/schedule_plan.h"
+#include "core/timer.h"
 
 namespace instr {
 
@@ -15,19 +18,29 @@ namespace {
 // Old artefacts go beyond this; the precompiled headers of two compilers and two LibTorch builds fit.
 constexpr std::uint64_t kCacheLimit = 4'000'000'000;
 
+bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
+
 int usable_cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
 }  // namespace
 
 struct Session::State {
+  Options options;
   SessionEvents events;
   std::mutex turn;  // one event at a time
+  std::set<std::string> failed;  // keys
   LibTorch libtorch;
   Toolchain toolchain;
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
-  std::unique_ptr<Scheduler> scheduler;  // last: goes first, while what it uses is there
+  // Last: they go first, while what they use is there.
+  std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
+  std::unique_ptr<Timer> timer;          // where something is to be timed
+
+  Expected<void> open_scheduler(std::stop_token stop);
+  Expected<void> open_timer(std::stop_token stop);
+  bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
 
   void phase(const std::string& what) {
     std::lock_guard lock(turn);
@@ -43,6 +56,7 @@ struct Session::State {
   }
   void done(const Measurement& measurement) {
     std::lock_guard lock(turn);
+    if (std::holds_alternative<Failure>(measurement.outcome)) failed.insert(measurement.variant.key);
     if (events.on_done) events.on_done(measurement);
   }
 };
@@ -59,16 +73,16 @@ Expected<std::string> find_valgrind() {
   return version;
 }
 
-std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch) {
+std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
+                                              const Options& options) {
   if (variant.libtorch) {
     auto met = satisfies(libtorch.version, *variant.libtorch);
     if (!met) return to_string(met.error());
     if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
   }
-  if (variant.device == "cuda") {
-    return libtorch.has_cuda ? "instructions are counted on the CPU only"
-                             : "this LibTorch is built without CUDA";
-  }
+  if (is_countable(variant)) return std::nullopt;
+  if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
+  if (!options.wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
   return std::nullopt;
 }
 
@@ -86,7 +100,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const Options& options,
   if (!compiled) return tl::unexpected(compiled.error());
   std::vector<PlannedVariant> planned;
   for (const auto& variant : variants) {
-    auto reason = unsupported_reason(variant, *libtorch);
+    auto reason = unsupported_reason(variant, *libtorch, options);
     bool is_unknown = variant.build && !variant.build->sources.empty();
     auto step = reason                           ? PlannedStep::kSkip
                 : compiled->contains(variant.key) ? PlannedStep::kCached
@@ -109,9 +123,12 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   auto state = std::make_unique<State>();
   State* raw = state.get();
   state->events = std::move(events);
-  auto valgrind = find_valgrind();
-  if (!valgrind) return tl::unexpected(valgrind.error());
-  state->valgrind = *valgrind;
+  state->options = options;
+  if (options.wants_counts) {
+    auto valgrind = find_valgrind();
+    if (!valgrind) return tl::unexpected(valgrind.error());
+    state->valgrind = *valgrind;
+  }
   auto libtorch = find_libtorch(options.libtorch);
   if (!libtorch) return tl::unexpected(libtorch.error());
   state->libtorch = *libtorch;
@@ -129,12 +146,18 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
                     [raw](const std::string& what) { raw->phase(what); },
                     options.simulation.any()};
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
-  auto worker = build_worker(sources, state->compile, *state->cache, stop);
-  if (!worker) return tl::unexpected(worker.error());
+  auto opened = state->open_scheduler(stop).and_then([&] { return state->open_timer(stop); });
+  if (!opened) return tl::unexpected(opened.error());
+  return Session(std::move(state));
+}
 
+Expected<void> Session::State::open_scheduler(std::stop_token stop) {
+  if (!options.wants_counts) return {};
+  auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
   ScheduleOptions schedule;
   schedule.worker = *worker;
-  schedule.jobs = jobs;
+  schedule.jobs = compile.jobs;
   if (options.timeout) schedule.timeout_s = *options.timeout;
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;
@@ -142,46 +165,76 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   schedule.simulation = options.simulation;
   schedule.want_functions = options.want_functions;
   schedule.keep_profiles = options.keep_profiles;
-  auto scheduler = Scheduler::start(
-      schedule, [raw](const std::string& key) { raw->started(key); },
-      [raw](const Measurement& measurement) { raw->done(measurement); });
-  if (!scheduler) return tl::unexpected(scheduler.error());
-  state->scheduler = std::move(*scheduler);
-  return Session(std::move(state));
+  return Scheduler::start(
+             schedule, [this](const std::string& key) { started(key); },
+             [this](const Measurement& measurement) { done(measurement); })
+      .map([this](std::unique_ptr<Scheduler>&& started) { scheduler = std::move(started); });
+}
+
+Expected<void> Session::State::open_timer(std::stop_token stop) {
+  if (!options.wants_times) return {};
+  auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
+  TimerOptions timing{*worker, options.repetitions, options.min_time};
+  timing.memory_limit = memory_limit_here(1);
+  if (options.timeout) timing.timeout_s = *options.timeout;
+  return Timer::start(timing).map(
+      [this](std::unique_ptr<Timer>&& started) { timer = std::move(started); });
 }
 
 void Session::prepare(const std::vector<Variant>& variants) {
-  std::vector<Variant> runnable;
+  if (!state_->scheduler) return;
+  std::vector<Variant> countable;
   for (const auto& variant : variants) {
-    if (!unsupported_reason(variant, state_->libtorch)) runnable.push_back(variant);
+    bool is_wanted = !unsupported_reason(variant, state_->libtorch, state_->options);
+    if (is_wanted && is_countable(variant)) countable.push_back(variant);
   }
-  state_->scheduler->prepare(runnable);
+  state_->scheduler->prepare(countable);
 }
 
 Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
-  auto hello = state_->scheduler->hello(stop);
+  auto hello = state_->scheduler ? state_->scheduler->hello(stop)
+                                 : Expected<wire::Message>(state_->timer->hello());
   if (!hello) return tl::unexpected(hello.error());
+  if (state_->timer) hello->fields.merge(std::map(state_->timer->hello().fields));
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
+}
+
+// Waits for the counts; then times, with nothing else running, what did not fail.
+bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop) {
+  if (scheduler && !scheduler->wait(stop)) return false;
+  if (!timer || to_time.empty()) return true;
+  std::erase_if(to_time, [this](const auto& one) { return failed.contains(one.variant.key); });
+  phase("timing");
+  return timer->time(
+      std::move(to_time), [this](const std::string& key) { started(key); },
+      [this](const Measurement& measurement) { done(measurement); }, stop);
 }
 
 Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
                                 const std::function<bool(const CompiledVariant&)>& wanted) {
   std::vector<Variant> runnable;
   for (const auto& variant : variants) {
-    if (auto reason = unsupported_reason(variant, state_->libtorch)) {
+    if (auto reason = unsupported_reason(variant, state_->libtorch, state_->options)) {
       state_->done({variant, Skipped{*reason}, 0});
     } else {
       runnable.push_back(variant);
     }
   }
+  std::vector<CompiledVariant> to_time;
   auto on_unit = [&](UnitResult unit) {
     for (const auto& failed : unit.failed) state_->done(failed);
     if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
+    if (state_->timer) {
+      to_time.insert(to_time.end(), unit.compiled.begin(), unit.compiled.end());
+    }
+    if (!state_->scheduler) return;
+    std::erase_if(unit.compiled, [](const auto& one) { return !is_countable(one.variant); });
     state_->scheduler->add(std::move(unit.compiled));
   };
   auto compiled = compile(runnable, state_->compile, *state_->cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
-  bool finished = state_->scheduler->wait(stop);
+  bool finished = state_->count_and_time(std::move(to_time), stop);
   state_->cache->trim(kCacheLimit);
   return finished;
 }

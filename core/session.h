@@ -29,8 +29,10 @@ struct SessionEvents {
 // The program, with its version: "valgrind-3.19.0".
 Expected<std::string> find_valgrind();
 
-// The reason why a variant cannot be measured on this LibTorch; nothing where it can.
-std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch);
+// The reason why a variant can be neither counted nor timed as `options` ask on this LibTorch;
+// nothing where it can.
+std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
+                                              const Options& options);
 
 // What a run would do with each variant: cached, to be compiled, skipped. Starts no worker.
 Expected<std::vector<PlannedVariant>> plan_run(const Options& options,

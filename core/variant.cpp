@@ -18,11 +18,23 @@ std::string last_part(std::string& key) {
 }  // namespace
 
 const char* to_string(Runtime runtime) {
-  switch (runtime) {
-    case Runtime::kEager: return "eager";
-    case Runtime::kTorchScript: return "torchscript";
+  for (const RuntimeName& known : kRuntimes) {
+    if (known.runtime == runtime) return known.name;
   }
   return "unknown";
+}
+
+std::optional<Runtime> runtime_from(const std::string& name) {
+  for (const RuntimeName& known : kRuntimes) {
+    if (name == known.name) return known.runtime;
+  }
+  return std::nullopt;
+}
+
+bool is_script(Runtime runtime) { return runtime != Runtime::kEager; }
+
+bool keeps_gradients(Runtime runtime) {
+  return runtime != Runtime::kFrozen && runtime != Runtime::kOptimized;
 }
 
 const char* to_string(Autograd autograd) {
@@ -53,7 +65,7 @@ Variant variant_of_key(const std::string& key) {
   if (autograd == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;
   }
-  if (runtime == to_string(Runtime::kTorchScript)) variant.runtime = Runtime::kTorchScript;
+  variant.runtime = runtime_from(runtime).value_or(Runtime::kEager);
   return variant;
 }
 

@@ -2,6 +2,7 @@
 // device, with all its texts final.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,11 +14,40 @@
 
 namespace instr {
 
-enum class Runtime { kEager, kTorchScript };
+// How a definition is run: its statement, or its TorchScript body in one of these ways.
+enum class Runtime {
+  kEager,
+  kTorchScript,
+  kFrozen,     // torch::jit::freeze
+  kOptimized,  // torch::jit::optimize_for_inference
+  kFused,      // with the tensor-expression fuser, on the CPU too
+  kUnfused,    // without it
+};
 enum class Autograd { kForward, kForwardBackward };
 
-const char* to_string(Runtime runtime);    // "eager", "torchscript"
+// All, with their names in keys and how people call them.
+struct RuntimeName {
+  Runtime runtime;
+  const char* name;
+  const char* title;
+};
+inline constexpr std::array<RuntimeName, 6> kRuntimes{
+    {{Runtime::kEager, "eager", "eager"},
+     {Runtime::kTorchScript, "torchscript", "TorchScript"},
+     {Runtime::kFrozen, "frozen", "frozen"},
+     {Runtime::kOptimized, "optimized", "optimized"},
+     {Runtime::kFused, "fused", "fused"},
+     {Runtime::kUnfused, "unfused", "unfused"}}};
+
+const char* to_string(Runtime runtime);    // "eager", "torchscript", ...
 const char* to_string(Autograd autograd);  // "forward", "forward_backward"
+std::optional<Runtime> runtime_from(const std::string& name);
+
+// What runs the TorchScript body.
+bool is_script(Runtime runtime);
+
+// A frozen module's parameters are constants: there is nothing to differentiate by.
+bool keeps_gradients(Runtime runtime);
 
 struct Variant {
   std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": the one join key of the program

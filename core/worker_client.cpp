@@ -25,7 +25,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 constexpr std::size_t kLogTail = 2000;  // characters of a log that a message shows
 
+// Relative, so that the installation's path shows nowhere in the worker's memory.
+std::string program_of(const ZygoteOptions& options) {
+  return "./" + options.worker.filename().string();
+}
+
 std::vector<std::string> zygote_command(const ZygoteOptions& options) {
+  if (options.is_native) return {program_of(options)};
   std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
       options.valgrind.string(),
@@ -40,8 +46,7 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--log-file=" + profiles + "%p.log",
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
-  // Relative, so that the installation's path shows nowhere in the worker's memory.
-  command.push_back("./" + options.worker.filename().string());
+  command.push_back(program_of(options));
   command.push_back("--zygote=" + options.kind);
   return command;
 }
@@ -158,12 +163,12 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   if (!ends) return tl::unexpected(ends.error());
   SpawnOptions spawn;
   spawn.argv = zygote_command(options);
-  spawn.environment = pinned_environment();
+  if (!options.is_native) spawn.environment = pinned_environment();
   spawn.working_directory = options.worker.parent_path();
   spawn.descriptors = {{ends->second.get(), wire::kControlFd},
                        {folder.get(), wire::kWorkFolderFd},
                        {log->first.get(), STDERR_FILENO}};
-  spawn.pin_layout = true;
+  spawn.pin_layout = !options.is_native;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   return std::shared_ptr<Zygote>(

@@ -56,11 +56,13 @@ class Link {
 
 struct ZygoteOptions {
   std::filesystem::path worker;
-  std::filesystem::path valgrind;
-  std::string kind;                // "eager" or "torchscript"
+  std::filesystem::path valgrind = {};
+  std::string kind = {};           // "eager" or "torchscript"
   std::filesystem::path work_dir;  // for profiles and logs
   int churn = 0;                   // blocks to allocate before all else, half of them for good
   Simulation simulation = {};
+  // The native worker: without Valgrind, and in the environment that users run theirs in.
+  bool is_native = false;
 };
 
 // Anything that answers requests.

@@ -15,7 +15,7 @@
 
 #include <algorithm>
 
-#include "worker/run.h"
+#include "worker/wire.h"
 
 namespace instr {
 namespace {
@@ -93,6 +93,11 @@ void clear_away(pid_t group) {
 
 }  // namespace
 
+void end_process() {
+  kill(getpid(), SIGKILL);
+  for (;;) pause();
+}
+
 void adopt_orphans() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t set = child_signal();
@@ -130,6 +135,24 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t timeou
   }
   clear_away(ended.pid);
   return ended;
+}
+
+pid_t fork_server(int fd, const std::function<void()>& serve) {
+  signal(SIGCHLD, SIG_IGN);  // it is reaped by the kernel
+  pid_t parent = getpid();
+  pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) end_process();
+    signal(SIGCHLD, SIG_DFL);
+    dup2(fd, wire::kControlFd);
+    close(fd);
+    fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
+    serve();
+    end_process();
+  }
+  close(fd);
+  return pid;
 }
 
 }  // namespace instr

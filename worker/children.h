@@ -8,6 +8,9 @@
 
 namespace instr {
 
+// Ends this process at once: no destructors, no waiting for threads.
+[[noreturn]] void end_process();
+
 struct Ended {
   pid_t pid = -1;  // -1: it could not be forked, errno says why
   int status = 0;  // as of waitpid
@@ -24,5 +27,9 @@ void adopt_orphans();
 // `abandoned` becomes true, kills all and ends this process.
 Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned);
+
+// Forks a process that runs `serve` on the descriptor `fd`, moved to kControlFd, and is killed when
+// this one ends; its number, or -1 where it could not be forked (errno says why). Takes `fd`.
+pid_t fork_server(int fd, const std::function<void()>& serve);
 
 }  // namespace instr

@@ -2,12 +2,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
@@ -15,6 +12,7 @@
 #include <vector>
 
 #include "worker/collected.h"
+#include "worker/ended.h"
 #include "worker/outcome.h"
 
 extern "C" void instr_canary_snippet(instr_context* context);
@@ -89,21 +87,8 @@ wire::Message Host::answer(const wire::Message& request) {
 wire::Message Host::fork_host() {
   int fd = channel_.take_descriptor();
   if (fd < 0) return failed("worker_lost", "a fork request came without a socket");
-  signal(SIGCHLD, SIG_IGN);  // hosts are reaped by the kernel
   has_hosts_ = true;
-  pid_t parent = getpid();
-  pid_t pid = fork();
-  if (pid == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) end_process();
-    signal(SIGCHLD, SIG_DFL);
-    has_hosts_ = false;
-    dup2(fd, wire::kControlFd);
-    close(fd);
-    fcntl(wire::kControlFd, F_SETFD, FD_CLOEXEC);
-    Host(wire::kControlFd).serve();
-  }
-  close(fd);
+  pid_t pid = fork_server(fd, [] { Host(wire::kControlFd).serve(); });
   if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   return {"forked", {{"pid", std::to_string(pid)}}};
 }

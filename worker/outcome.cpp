@@ -1,8 +1,6 @@
 #include "worker/outcome.h"
 
-#include <signal.h>
-#include <string.h>
-#include <sys/wait.h>
+#include "worker/ended.h"
 
 namespace instr {
 namespace {
@@ -28,33 +26,6 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"alloc_bytes_2", text(b.alloc_bytes)},
            {"peak_bytes", text(result.peak_bytes)},
            {"profile", profile}}};
-}
-
-std::string last_line(const std::string& output) {
-  std::size_t end = output.find_last_not_of("\r\n");
-  if (end == std::string::npos) return "";
-  std::size_t begin = output.find_last_of('\n', end);
-  begin = begin == std::string::npos ? 0 : begin + 1;
-  return ": " + output.substr(begin, end + 1 - begin);
-}
-
-wire::Message crashed(int signal, bool stack_overflow) {
-  std::string what = stack_overflow ? "stack overflow" : sigdescr_np(signal);
-  return failed("crashed", std::string("SIG") + sigabbrev_np(signal) + ": " + what);
-}
-
-wire::Message exited(int status) {
-  return failed("exited", "the snippet ended the process with exit status " +
-                              std::to_string(status));
-}
-
-// The snippet ended the process, or something outside did.
-wire::Message ended_early(int status, const std::string& output) {
-  if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
-  int signal = WTERMSIG(status);
-  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + last_line(output));
-  if (signal != SIGKILL) return crashed(signal, false);
-  return failed("crashed", "SIGKILL: killed from outside; was the machine out of memory?");
 }
 
 // The child ended itself once it had told how the run went.
@@ -87,10 +58,6 @@ std::string counts_text(const Events& events) {
   std::string text;
   for (uint64_t count : events.of) text += (text.empty() ? "" : " ") + std::to_string(count);
   return text;
-}
-
-wire::Message failed(const char* kind, const std::string& message) {
-  return {"failed", {{"kind", kind}, {"message", message}}};
 }
 
 wire::Message outcome(const RunResult& result, int status, bool timed_out,

@@ -8,8 +8,6 @@
 
 namespace instr {
 
-wire::Message failed(const char* kind, const std::string& message);
-
 // "6013 12 4", in the order of the events' names.
 std::string counts_text(const Events& events);
 

@@ -13,6 +13,7 @@
 #include <atomic>
 
 #include "worker/arena.h"
+#include "worker/children.h"
 #include "worker/simulated_state.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
@@ -350,11 +351,6 @@ void end_run() {
   if (!run->request.has_host) end_process();
   run->request.result->is_over = 1;
   for (;;) kill(getpid(), SIGSTOP);
-}
-
-void end_process() {
-  kill(getpid(), SIGKILL);
-  for (;;) pause();
 }
 
 void run_snippet(const RunRequest& request) {

@@ -94,9 +94,6 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 // process that ends by its own doing write a last profile, which takes milliseconds.
 [[noreturn]] void end_run();
 
-// Ends this process at once: no destructors, no waiting for threads.
-[[noreturn]] void end_process();
-
 // Whether new threads of this process are to be counted too: true once run_snippet() has begun.
 bool counts_new_threads();
 // Told by the pthread_create wrapper; from the first one on blocks must discard what threads did

@@ -4,6 +4,7 @@
 
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/frontend/sugared_value.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/script.h>
 #include <torch/torch.h>
 
@@ -32,6 +33,15 @@
 
 // Never called, and compiled in no time.
 #define INSTR_SECOND_CALLER static __attribute__((used, noinline, optnone)) void
+
+// Of torch/csrc/jit/codegen/fuser/interface.h, which Debian does not install, and of
+// torch/csrc/jit/tensorexpr/kernel.h, which takes long to parse.
+namespace torch::jit {
+TORCH_API void overrideCanFuseOnCPU(bool value);
+namespace tensorexpr {
+TORCH_API bool& getTEMustUseLLVMOnCPU();
+}
+}  // namespace torch::jit
 
 // A definition that compiles but cannot be measured as it asks. The worker knows it by its prefix.
 struct instr_definition_error : std::runtime_error {
@@ -132,6 +142,24 @@ inline torch::jit::Module make_script(const std::string& body, const torch::nn::
     throw instr_definition_error(std::string("the TorchScript text cannot be used: ") +
                                  error.what());
   }
+}
+
+inline torch::jit::Module frozen(torch::jit::Module module) {
+  module.eval();
+  return torch::jit::freeze(module);
+}
+
+inline torch::jit::Module optimized(torch::jit::Module module) {
+  module.eval();
+  return torch::jit::optimize_for_inference(module);
+}
+
+// The tensor-expression fuser, on the CPU too and there also where it interprets what it fused
+// because it was built without a compiler. It is asked when a module has been profiled.
+inline void set_fuser(bool is_on) {
+  torch::jit::setTensorExprFuserEnabled(is_on);
+  torch::jit::overrideCanFuseOnCPU(is_on);
+  torch::jit::tensorexpr::getTEMustUseLLVMOnCPU() = false;
 }
 
 inline void check_script_output(const c10::IValue& value, const char* output) {

@@ -364,15 +364,15 @@ TEST_P(CompileTest, BuildsAWorkerOnce) {
   ASSERT_TRUE(write_text(options_.sources / "worker/f.S",
                          ".globl f\nf: mov $7, %eax\nret\n.section .note.GNU-stack,\"\",@progbits\n"));
   auto cache = Cache::open(true);
-  auto worker = build_worker(options_.sources, options_, *cache, {});
+  auto worker = build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {});
   ASSERT_TRUE(worker) << to_string(worker.error());
   EXPECT_EQ(worker->filename(), "worker");
   EXPECT_EQ(std::system(worker->c_str()), 0);
   auto written = fs::last_write_time(*worker);
-  EXPECT_EQ(build_worker(options_.sources, options_, *cache, {}).value_or(""), *worker);
+  EXPECT_EQ(build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {}).value_or(""), *worker);
   EXPECT_EQ(fs::last_write_time(*worker), written);
   ASSERT_TRUE(write_text(options_.sources / "worker/main.cpp", "int main() { return nothing; }\n"));
-  auto broken = build_worker(options_.sources, options_, *cache, {});
+  auto broken = build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {});
   ASSERT_FALSE(broken);
   EXPECT_NE(broken.error().what.find("nothing"), std::string::npos);
 }

@@ -53,7 +53,8 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
       {"compiler", {"compiler", "flags"}},
       {"valgrind", {"valgrind"}},
       {"cpu", {"cpu_capability"}},
-      {"worker", {"worker_version"}}};
+      {"worker", {"worker_version"}},
+      {"machine", {}}};  // of times alone
   EXPECT_EQ(vary_groups().size(), groups.size());
   for (const auto& [group, fields] : groups) {
     for (const auto& [name, value] : fingerprint().entries) {
@@ -94,6 +95,21 @@ TEST(FingerprintCheck, ResultsThatSayNothingAreNotPassedOver) {
   ASSERT_TRUE(differences);
   EXPECT_FALSE(is_comparable(*differences));
   EXPECT_EQ(check_fingerprints({}, fingerprint(), {})->size(), 10U);
+}
+
+TEST(FingerprintCheck, WhatIsOfTimesAloneMattersWhereBothHaveTimes) {
+  const Fingerprint counts{{{"libtorch_version", "2.13.0"}, {"valgrind", "3.19"}}, {}};
+  const Fingerprint times{{{"libtorch_version", "2.13.0"}, {"timed_cpu_model", "A"}}, {}};
+  Fingerprint both = counts;
+  both.entries.emplace_back("timed_cpu_model", "B");
+  EXPECT_TRUE(check_fingerprints(counts, both, {})->empty());
+  EXPECT_TRUE(check_fingerprints(both, counts, {})->empty());
+  EXPECT_FALSE(is_comparable(*check_fingerprints(times, both, {})));
+  EXPECT_TRUE(is_comparable(*check_fingerprints(times, both, {"machine"})));
+  // A file that says of neither how it was measured.
+  const Fingerprint cut{{{"libtorch_version", "2.13.0"}}, {}};
+  EXPECT_FALSE(is_comparable(*check_fingerprints(cut, counts, {})));
+  EXPECT_FALSE(is_comparable(*check_fingerprints(cut, times, {})));
 }
 
 TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {

@@ -256,10 +256,11 @@ TEST(Options, BadValues) {
   EXPECT_EQ(error_of({"--format=jsn"}),
             "--format: `jsn` is not one of its values: did you mean `json`? it takes table, "
             "markdown, json, jsonl, csv, junit, gbench, bencher, smaller-is-better");
-  EXPECT_EQ(error_of({"--metrics=wall"}),
-            "--metrics: `wall` is not one of its values: it takes ir, allocs, alloc_bytes, "
+  EXPECT_EQ(error_of({"--metrics=time"}),
+            "--metrics: `time` is not one of its values: it takes ir, allocs, alloc_bytes, "
             "peak_bytes, data_reads, data_writes, i1_misses, d1_misses, l1_hits, ll_hits, "
-            "ram_hits, estimated_cycles, branches, mispredictions, cache, branch");
+            "ram_hits, estimated_cycles, branches, mispredictions, wall, cpu, device_peak_bytes, "
+            "cache, branch");
   EXPECT_NE(error_of({"--runtime=eager,"}).find("`` is not one of its values"), std::string::npos);
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("leave no item of the list empty"), std::string::npos);
@@ -280,6 +281,17 @@ TEST(Options, WhatMetricsAndLimitsNeedIsSimulated) {
   EXPECT_EQ(good({"--limit=mispredictions=1%"}).simulation, (Simulation{false, true}));
   EXPECT_EQ(good({"--soft-limit=d1_misses=1%", "--metrics=branches"}).simulation,
             (Simulation{true, true}));
+}
+
+TEST(Options, WhatIsTimedAndCounted) {
+  Options usual = good({});
+  EXPECT_TRUE(usual.wants_counts && !usual.wants_times);
+  Options both = good({"--metrics=ir,wall"});
+  EXPECT_TRUE(both.wants_counts && both.wants_times);
+  Options times = good({"--metrics=wall,cpu"});
+  EXPECT_TRUE(!times.wants_counts && times.wants_times);
+  EXPECT_TRUE(good({"--limit=wall=5%"}).wants_times);
+  EXPECT_NE(error_of({"watch", "--metrics=wall"}).find("times nothing"), std::string::npos);
 }
 
 TEST(Options, HelpAndVersionComeFirst) {

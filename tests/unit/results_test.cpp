@@ -384,14 +384,14 @@ TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
       "{\"schema\":1,\"new\":{\"deep\":[1]}}\n\n"
       "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5,\"new\":\"x\"},\"more\":[]}\n"
       "{\"key\":\"b\",\"outcome\":\"failed\",\"failure\":{\"kind\":\"novel\",\"message\":\"m\"}}\n"
-      "{\"key\":\"c\",\"outcome\":\"timed\"}\n",
+      "{\"key\":\"c\",\"outcome\":\"timed\",\"times\":[1]}\n",
       "r");
   ASSERT_TRUE(results) << to_string(results.error());
   ASSERT_EQ(results->measurements.size(), 3u);
   EXPECT_EQ(std::get<Counted>(results->measurements[0].outcome).metrics,
             (std::map<std::string, double>{{"ir", 5}}));
   EXPECT_EQ(std::get<Failure>(results->measurements[1].outcome).message, "novel: m");
-  EXPECT_TRUE(std::holds_alternative<Skipped>(results->measurements[2].outcome));
+  EXPECT_FALSE(std::get<Counted>(results->measurements[2].outcome).timing);
 }
 
 // What would take many times its size in memory, or time that grows with its square.

@@ -18,11 +18,14 @@ TEST(Simulation, IsOfWhatTheMetricsNeed) {
   EXPECT_EQ(simulation_for({"branches", "ll_hits"}), (Simulation{true, true}));
 }
 
-TEST(Simulation, EveryMetricIsCountedOrOfASimulation) {
-  EXPECT_EQ(kUsualMetrics.size() + kCacheMetrics.size() + kBranchMetrics.size(), kMetrics.size());
+TEST(Simulation, EveryMetricIsCountedTimedOrOfASimulation) {
+  EXPECT_EQ(kUsualMetrics.size() + kCacheMetrics.size() + kBranchMetrics.size() +
+                kTimeMetrics.size(),
+            kMetrics.size());
   EXPECT_STREQ(kUsualMetrics.back(), "peak_bytes");
   EXPECT_STREQ(kCacheMetrics.back(), "estimated_cycles");
   EXPECT_STREQ(kBranchMetrics.front(), "branches");
+  EXPECT_STREQ(kTimeMetrics.front(), "wall");
   EXPECT_EQ(limit_metrics(), Words(kMetrics.begin(), kMetrics.end()));
 }
 

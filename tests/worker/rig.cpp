@@ -141,7 +141,7 @@ Rig::Rig() {
   work_dir_ = folder;
   Cache cache = value_of(Cache::open(true));
   CompileOptions options = compile_options();
-  worker_ = value_of(build_worker(INSTR_SOURCE_DIR, options, cache, {}));
+  worker_ = value_of(build_worker(WorkerKind::kCounting, INSTR_SOURCE_DIR, options, cache, {}));
   unit_ = build_unit(options, cache);
 }
 

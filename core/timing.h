@@ -1,0 +1,33 @@
+// Wall times of a variant: what repetitions took, and what can be said of them and of two such sets.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace instr {
+
+// One figure for each repetition, in the order they ran; nanoseconds for each iteration.
+struct Timing {
+  std::vector<double> wall;  // the statement and the work it left to the device
+  std::vector<double> cpu;   // of the thread that ran the statement
+  std::uint64_t iterations = 0;  // of each repetition
+  std::optional<std::uint64_t> device_peak_bytes;
+
+  bool operator==(const Timing&) const = default;
+};
+
+// 0 of none; the mean of the middle two of an even number.
+double median(std::vector<double> values);
+
+// Half the distance between the quartiles, as a share of the median: 0.02 is "± 2%". 0 of less than
+// four values.
+double relative_spread(std::vector<double> values);
+
+// Adds "wall" and "cpu", medians in nanoseconds for each iteration, and "device_peak_bytes" where
+// there is one.
+void add_times(std::map<std::string, double>& metrics, const Timing& timing);
+
+}  // namespace instr

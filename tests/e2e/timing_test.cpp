@@ -1,0 +1,112 @@
+// Wall times by the native worker: what they are made of, what becomes of snippets that misbehave,
+// and that they stand beside counts. Nothing is held to how long anything took, but a sleep.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+const char* const kDefinitions = R"(schema = 1
+[[benchmark]]
+label = "sleeps"
+setup = "auto x = torch::rand({4});"
+signature = "f(x) -> y"
+stmt = "usleep(2000); auto y = x + 1;"
+torchscript = "y = x + 1"
+iterations = 3
+[[benchmark]]
+label = "set up once"
+global_setup = "#include <atomic>\nstatic std::atomic<int> set_ups{0};"
+setup = "if (++set_ups != 1) throw std::runtime_error(\"set up twice\");"
+stmt = 'asm volatile(".rept 100\n nop\n .endr");'
+[[benchmark]]
+label = "on a device"
+device = ["cuda"]
+stmt = "auto x = torch::rand({4}, torch::kCUDA);"
+)";
+
+const std::string kPlain = "/eager/forward/t1/cpu";
+
+class Timing : public ::testing::Test {
+ protected:
+  Timing() { write(file("d.toml"), kDefinitions); }
+
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  CommandResult time(std::vector<std::string> options) const {
+    options.push_back("--definitions=" + file("d.toml"));
+    options.push_back("--repetitions=5");
+    options.push_back("--min-time=0.01");
+    return run(std::move(options));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
+  auto result = time({"--metrics=wall", "--output=" + file("r.jsonl")});
+  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  auto records = read_results(file("r.jsonl"));
+  auto sleeps = records.at("sleeps" + kPlain);
+  EXPECT_EQ(sleeps.at("outcome"), "timed");
+  EXPECT_GE(sleeps.at("metrics").at("wall").get<double>(), 2e6);
+  EXPECT_LT(sleeps.at("metrics").at("cpu").get<double>(), sleeps.at("metrics").at("wall").get<double>());
+  EXPECT_EQ(sleeps.at("times").at("iterations"), 3);
+  EXPECT_EQ(sleeps.at("times").at("wall").size(), 5u);
+  EXPECT_FALSE(sleeps.at("metrics").contains("ir"));
+  EXPECT_EQ(records.at("set up once" + kPlain).at("outcome"), "timed");
+  EXPECT_EQ(records.at("sleeps/torchscript/forward/t1/cpu").at("outcome"), "timed");
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(Timing, ADeviceThatIsNotThereIsSkippedWithTheReason) {
+  auto result = time({"--metrics=wall", "--filter=on a device", "--output=" + file("r.jsonl")});
+  auto record = read_results(file("r.jsonl")).at("on a device/eager/forward/t1/cuda");
+  if (record.at("outcome") == "timed") GTEST_SKIP() << "there is a device";
+  EXPECT_EQ(record.at("outcome"), "skipped");
+  EXPECT_NE(record.at("reason").get<std::string>().find("CUDA"), std::string::npos);
+  EXPECT_EQ(result.exit_code, 0);
+}
+
+TEST_F(Timing, StandsBesideCounts) {
+  auto result = time({"--metrics=ir,wall", "--filter=set up once", "--format=json",
+                      "--output=" + file("r.jsonl")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto report = nlohmann::json::parse(result.output);
+  ASSERT_EQ(report.at("measurements").size(), 1u);
+  auto metrics = report.at("measurements").at(0).at("metrics");
+  EXPECT_EQ(metrics.at("ir"), 100);
+  EXPECT_GT(metrics.at("wall").get<double>(), 0);
+  // A results file of both reads as one measurement, and compares with itself as the same.
+  auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});
+  EXPECT_EQ(same.exit_code, 0) << same.errors << same.output;
+  EXPECT_NE(same.output.find("1 same"), std::string::npos) << same.output;
+}
+
+// The same endings as when counted, each its own, and all others unharmed.
+TEST_F(Timing, HostileSnippetsAreToldApart) {
+  auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
+                     "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")});
+  EXPECT_EQ(result.exit_code, 1) << result.errors;
+  auto records = read_results(file("r.jsonl"));
+  auto kind = [&records](const std::string& label) -> std::string {
+    auto record = records.at("hostile/" + label + kPlain);
+    return record.contains("failure") ? record.at("failure").at("kind").get<std::string>()
+                                      : record.at("outcome").get<std::string>();
+  };
+  EXPECT_EQ(kind("good first"), "timed");
+  EXPECT_EQ(kind("good last"), "timed");
+  EXPECT_EQ(kind("throws"), "exception");
+  EXPECT_EQ(kind("segfault"), "crashed");
+  EXPECT_EQ(kind("abort"), "aborted");
+  EXPECT_EQ(kind("exit"), "exited");
+  EXPECT_EQ(kind("loops"), "timed_out");
+  EXPECT_EQ(kind("allocates"), "out_of_memory");
+  EXPECT_EQ(kind("allocates tensors"), "out_of_memory");
+  EXPECT_EQ(kind("recursion"), "crashed");
+  EXPECT_EQ(kind("closes descriptors"), "timed");
+  EXPECT_EQ(kind("daemon"), "timed");
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,171 @@
+// Times through all the pure stages: from a worker's reply to results, reports and comparisons.
+#include "core/timing.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/compare.h"
+#include "core/compare_text.h"
+#include "core/format.h"
+#include "core/measure.h"
+#include "core/report.h"
+#include "core/results.h"
+#include "tests/unit/compare_testing.h"
+
+namespace instr {
+namespace {
+
+using Values = std::vector<double>;
+
+Measurement timed(const std::string& key, Values wall) {
+  Measurement measurement = testing::counted(key, std::map<std::string, double>{});
+  auto& outcome = std::get<Counted>(measurement.outcome);
+  outcome.timing = Timing{wall, wall, 1000, {}};
+  add_times(outcome.metrics, *outcome.timing);
+  return measurement;
+}
+
+TEST(Timing, MedianAndSpread) {
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(median({9, 1, 2}), 2);
+  // Quartiles 2 and 4 of 1 to 5.
+  EXPECT_NEAR(relative_spread({5, 3, 1, 2, 4}), 1.0 / 3, 1e-12);
+  EXPECT_EQ(relative_spread({1, 2, 3}), 0);
+  EXPECT_EQ(relative_spread({0, 0, 0, 0}), 0);
+}
+
+TEST(Timing, MetricsAreMedians) {
+  std::map<std::string, double> metrics;
+  add_times(metrics, {{3, 1, 2}, {1, 1, 7}, 1000, {}});
+  EXPECT_EQ(metrics, (std::map<std::string, double>{{"wall", 2}, {"cpu", 1}}));
+  add_times(metrics, {{3, 1, 2}, {1, 1, 7}, 1000, 4096});
+  EXPECT_EQ(metrics["device_peak_bytes"], 4096);
+}
+
+TEST(Timing, TimesForPeople) {
+  EXPECT_EQ(format_time(0), "0.00 ns");
+  EXPECT_EQ(format_time(3.214), "3.21 ns");
+  EXPECT_EQ(format_time(12.34), "12.3 ns");
+  EXPECT_EQ(format_time(999.4), "999 ns");
+  EXPECT_EQ(format_time(999.6), "1.00 \xC2\xB5s");
+  EXPECT_EQ(format_time(123'400'000), "123 ms");
+  EXPECT_EQ(format_time(2.5e9), "2.50 s");
+  EXPECT_EQ(format_time(2.5e12), "2,500 s");
+  EXPECT_EQ(format_time(-1), "-");
+}
+
+TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
+  wire::Message reply{"timed",
+                      {{"iterations", "5000"}, {"wall", "10.5 11 12"}, {"cpu", "10 10.25 11"}}};
+  const auto outcome = outcome_of(reply, {}, nullptr);
+  const auto& got = std::get<Counted>(outcome);
+  EXPECT_EQ(got.metrics, (std::map<std::string, double>{{"wall", 11}, {"cpu", 10.25}}));
+  EXPECT_EQ(got.timing, (Timing{{10.5, 11, 12}, {10, 10.25, 11}, 5000, {}}));
+  reply.fields["device_peak_bytes"] = "1048576";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("device_peak_bytes"),
+            1048576);
+  reply.fields["wall"] = "";
+  EXPECT_EQ(std::get<Failure>(outcome_of(reply, {}, nullptr)).kind, FailureKind::kWorkerLost);
+}
+
+TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {
+  MeasurementList list;
+  list.add(testing::counted("a", 100));
+  list.add(testing::counted("b", 200));
+  list.add(timed("b", {5, 6, 7}));
+  list.add(timed("c", {8, 9, 10}));
+  ASSERT_EQ(list.all().size(), 3u);
+  const auto& b = std::get<Counted>(list.all()[1].outcome);
+  EXPECT_EQ(b.metrics.at("ir"), 200);
+  EXPECT_EQ(b.metrics.at("wall"), 6);
+  EXPECT_EQ(b.timing->wall, (Values{5, 6, 7}));
+}
+
+TEST(MeasurementList, TwoOfAKindStayTwo) {
+  MeasurementList list;
+  list.add(testing::counted("a", 100));
+  list.add(testing::counted("a", 100));
+  EXPECT_EQ(list.all().size(), 2u);
+}
+
+TEST(MeasurementList, AFailureIsTheVariants) {
+  MeasurementList list;
+  list.add(testing::counted("a", 100));
+  list.add(testing::failed("a"));
+  list.add(testing::skipped("b"));
+  list.add(timed("b", {5, 6}));
+  ASSERT_EQ(list.all().size(), 2u);
+  EXPECT_TRUE(std::holds_alternative<Failure>(list.all()[0].outcome));
+  EXPECT_TRUE(std::holds_alternative<Counted>(list.all()[1].outcome));
+}
+
+TEST(Timing, ThroughResultsAndBack) {
+  std::string file = to_line(to_json(make_results_header({}, {}))) + "\n" +
+                     to_line(to_json(testing::counted("a", 100))) + "\n" +
+                     to_line(to_json(timed("a", {5.5, 6, 7}))) + "\n" +
+                     to_line(to_json(timed("b", {1, 2, 3}))) + "\n";
+  EXPECT_NE(file.find("\"outcome\":\"timed\""), std::string::npos);
+  auto results = parse_results(file, "r.jsonl");
+  ASSERT_TRUE(results) << to_string(results.error());
+  ASSERT_EQ(results->measurements.size(), 2u);
+  const auto& a = std::get<Counted>(results->measurements[0].outcome);
+  EXPECT_EQ(a.metrics.at("ir"), 100);
+  EXPECT_EQ(a.timing, (Timing{{5.5, 6, 7}, {5.5, 6, 7}, 1000, {}}));
+  EXPECT_TRUE(std::get<Counted>(results->measurements[1].outcome).steady);
+}
+
+const Values kBefore{10.1, 10.4, 9.8, 10.0, 10.2, 10.3, 9.9, 10.1};
+const Values kAlike{10.2, 10.3, 9.9, 10.1, 10.0, 10.5};
+const Values kFaster{5.1, 5.2, 4.9, 5.0, 5.1, 4.8};
+
+TEST(Timing, AreComparedBySignificance) {
+  auto comparison = compare(testing::before({timed("a", kBefore), timed("b", kBefore)}),
+                            testing::after({timed("a", kAlike), timed("b", kFaster)}), {});
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->summary.count(RowState::kSame), 1u);
+  EXPECT_EQ(comparison->summary.count(RowState::kFaster), 1u);
+  const ComparedRow& faster = comparison->rows[0];
+  EXPECT_EQ(faster.key, "b");
+  ASSERT_NE(faster.metric("wall"), nullptr);
+  EXPECT_LT(*faster.metric("wall")->p, 0.01);
+  EXPECT_EQ(compare_lines(faster)[0].change, "2.00x (p=0.00)");
+  EXPECT_EQ(compare_lines(comparison->rows[1])[0].change, "same");
+}
+
+TEST(Timing, ALimitHoldsWhereTheDifferenceIsOne) {
+  CompareOptions options;
+  options.limits.hard["wall"] = Limit{1, std::nullopt};
+  auto verdict = [&](const Values& before, const Values& after) {
+    return compare(testing::before({timed("a", before)}), testing::after({timed("a", after)}),
+                   options)
+        ->verdict;
+  };
+  EXPECT_EQ(verdict(kFaster, kBefore), Verdict::kFails);
+  EXPECT_EQ(verdict(kBefore, kAlike), Verdict::kPasses);
+  EXPECT_EQ(verdict(kBefore, kFaster), Verdict::kGain);
+}
+
+TEST(Timing, CandidatesAreShownAgainstEager) {
+  Measurement eager = timed("mm/eager/forward/t1/cpu", kBefore);
+  Measurement script = timed("mm/torchscript/forward/t1/cpu", kFaster);
+  Measurement frozen = timed("mm/frozen/forward/t1/cpu", kAlike);
+  for (Measurement* one : {&eager, &script, &frozen}) {
+    one->variant = variant_of_key(one->variant.key);
+  }
+  ReportOptions options;
+  options.metrics = {"wall"};
+  std::string text = report(ReportFormat::kTable, {eager, script, frozen}, options);
+  EXPECT_NE(text.find("wall time"), std::string::npos) << text;
+  EXPECT_NE(text.find("10.1 ns"), std::string::npos) << text;
+  EXPECT_NE(text.find("5.05 ns  2.00x (p=0.00)"), std::string::npos) << text;
+  EXPECT_NE(text.find("10.1 ns  same"), std::string::npos) << text;
+  EXPECT_NE(text.find("3 timed"), std::string::npos) << text;
+  EXPECT_EQ(text.find("counted"), std::string::npos) << text;
+  EXPECT_EQ(text.find("steady"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace instr

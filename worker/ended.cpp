@@ -1,0 +1,42 @@
+#include "worker/ended.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+namespace instr {
+namespace {
+
+std::string last_line(const std::string& output) {
+  std::size_t end = output.find_last_not_of("\r\n");
+  if (end == std::string::npos) return "";
+  std::size_t begin = output.find_last_of('\n', end);
+  begin = begin == std::string::npos ? 0 : begin + 1;
+  return ": " + output.substr(begin, end + 1 - begin);
+}
+
+}  // namespace
+
+wire::Message failed(const char* kind, const std::string& message) {
+  return {"failed", {{"kind", kind}, {"message", message}}};
+}
+
+wire::Message crashed(int signal, bool stack_overflow) {
+  std::string what = stack_overflow ? "stack overflow" : sigdescr_np(signal);
+  return failed("crashed", std::string("SIG") + sigabbrev_np(signal) + ": " + what);
+}
+
+wire::Message exited(int status) {
+  return failed("exited", "the snippet ended the process with exit status " +
+                              std::to_string(status));
+}
+
+wire::Message ended_early(int status, const std::string& output) {
+  if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
+  int signal = WTERMSIG(status);
+  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + last_line(output));
+  if (signal != SIGKILL) return crashed(signal, false);
+  return failed("crashed", "SIGKILL: killed from outside; was the machine out of memory?");
+}
+
+}  // namespace instr

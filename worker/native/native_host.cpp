@@ -1,0 +1,178 @@
+#include "worker/native/native_host.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "worker/children.h"
+#include "worker/ended.h"
+#include "worker/native/device.h"
+
+namespace instr {
+namespace {
+
+constexpr std::size_t kMostPrinted = 4096;
+
+// What a snippet prints: the start of it.
+std::string read_start(int fd) {
+  std::string text(kMostPrinted, '\0');
+  ssize_t size = pread(fd, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+// Through which a child answers: memory that it shares with its host, so that this survives whatever
+// a snippet does to the child's descriptors.
+class SharedText {
+ public:
+  SharedText()
+      : page_(static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedText() {
+    if (is_there()) munmap(page_, kSize);
+  }
+  SharedText(const SharedText&) = delete;
+  SharedText& operator=(const SharedText&) = delete;
+
+  bool is_there() const { return page_ != MAP_FAILED; }
+  // What is longer is cut, and is then no message.
+  void set(const std::string& text) {
+    memcpy(page_, text.data(), std::min(text.size(), kSize - 1));
+  }
+  std::string get() const { return std::string(page_, strnlen(page_, kSize)); }
+
+ private:
+  static constexpr std::size_t kSize = 4 << 20;
+  char* page_;
+};
+
+// More than that, and the child's allocations fail. Devices reserve what they never use.
+void limit_memory(std::uint64_t bytes, const std::string& device) {
+  if (bytes == 0 || device != "cpu") return;
+  rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_DATA, &limit);
+}
+
+template <class T>
+std::vector<T> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<T> words;
+  for (T word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// This process runs on these cores alone; on all it has where there are none.
+void keep_to(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+// One reply that holds several, each by its number.
+wire::Message all_of(const std::vector<wire::Message>& messages) {
+  wire::Message reply{"all", {}};
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    reply.fields[std::to_string(i)] = wire::encode(messages[i]);
+  }
+  return reply;
+}
+
+}  // namespace
+
+void NativeHost::serve() {
+  adopt_orphans();
+  while (auto request = channel_.receive()) {
+    wire::Message reply = answer(*request);
+    if (!channel_.send(reply) || reply.verb == "bye") break;
+  }
+  end_process();
+}
+
+wire::Message NativeHost::answer(const wire::Message& request) {
+  if (request.verb == "load") return load(request.get("path"));
+  if (request.verb == "time") return time(request);
+  if (request.verb == "quit") return {"bye", {}};
+  if (request.verb != "fork") {
+    return failed("worker_lost", "the worker does not know the request '" + request.verb + "'");
+  }
+  int fd = channel_.take_descriptor();
+  if (fd < 0) return failed("worker_lost", "a fork request came without a socket");
+  pid_t pid = fork_server(fd, [] { NativeHost(wire::kControlFd).serve(); });
+  if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  return {"forked", {{"pid", std::to_string(pid)}}};
+}
+
+wire::Message NativeHost::load(const std::string& path) {
+  void* unit = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (unit == nullptr) return failed("definition_error", dlerror());
+  units_.push_back(unit);
+  return {"loaded", {}};
+}
+
+instr_snippet NativeHost::find(const std::string& symbol) const {
+  for (void* unit : units_) {
+    if (void* found = dlsym(unit, symbol.c_str())) return reinterpret_cast<instr_snippet>(found);
+  }
+  return nullptr;
+}
+
+wire::Message NativeHost::time(const wire::Message& request) {
+  TimingRequest timing;
+  for (const std::string& symbol : words_of<std::string>(request.get("symbols"))) {
+    instr_snippet snippet = find(symbol);
+    if (snippet == nullptr) return failed("definition_error", "no unit has '" + symbol + "'");
+    timing.snippets.push_back(snippet);
+  }
+  auto number = [&request](const char* name, const char* usual) {
+    return strtod(request.get(name, usual).c_str(), nullptr);
+  };
+  timing.device = request.get("device", "cpu");
+  timing.threads = static_cast<int>(number("threads", "1"));
+  timing.repetitions = static_cast<int>(number("repetitions", "10"));
+  timing.min_time_s = number("min_time", "0.05");
+  timing.warm_up_s = number("warm_up", "0.02");
+  timing.iterations = static_cast<std::uint64_t>(number("iterations", "0"));
+  timing.memory_limit = static_cast<std::uint64_t>(number("memory_limit", "0"));
+  return in_child(timing, words_of<int>(request.get("cores")),
+                  static_cast<std::int64_t>(number("timeout_ms", "0")));
+}
+
+wire::Message NativeHost::in_child(const TimingRequest& request, const std::vector<int>& cores,
+                                   std::int64_t timeout_ms) {
+  int output = memfd_create("snippet-output", MFD_CLOEXEC);
+  SharedText answer;
+  if (!answer.is_there()) return failed("worker_lost", "no memory for the answer");
+  auto body = [&] {
+    close(channel_.fd());
+    keep_to(cores);
+    limit_memory(request.memory_limit, request.device);
+    // Only a process that has a device of its own may ask for it: a fork would share it.
+    auto reason = unusable_reason(request.device);
+    auto reply = reason ? failed("unsupported", *reason) : all_of(time_in_turns(request));
+    answer.set(wire::encode(reply));
+  };
+  Ended ended = run_in_child(
+      body, output, timeout_ms, [] { return false; }, [this] { return channel_.hung_up(); });
+  std::string printed = read_start(output);
+  std::string line = answer.get();
+  close(output);
+  if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  if (ended.timed_out) return failed("timed_out", "the snippet ran longer than its timeout");
+  if (!line.empty() && line.back() == '\n') line.pop_back();
+  auto reply = wire::decode(line);
+  if (!reply) return ended_early(ended.status, printed);
+  reply->fields["output"] = printed;
+  return *reply;
+}
+
+}  // namespace instr

@@ -1,0 +1,135 @@
+#include "worker/native/repetitions.h"
+
+#include <benchmark/benchmark.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "worker/ended.h"
+#include "worker/native/device.h"
+#include "worker/native/timed_snippet.h"
+
+namespace instr {
+namespace {
+
+// A snippet and what was found of it.
+struct Entry {
+  std::unique_ptr<TimedSnippet> snippet;
+  std::uint64_t iterations = 0;  // of each repetition
+  std::string wall;              // nanoseconds for each iteration, a number for each repetition
+  std::string cpu;               // the same, of the thread that runs the snippet
+  std::optional<std::uint64_t> peak;
+};
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+void add(std::string& list, double value) {
+  if (!list.empty()) list += ' ';
+  list += number(value);
+}
+
+// All of Google Benchmark's runs of one entry: it asks for batches, the snippet runs them.
+void run_batches(benchmark::State& state, Entry& entry, const std::string& device) {
+  auto batch = static_cast<std::uint64_t>(state.max_iterations);
+  reset_peak(device);
+  while (state.KeepRunningBatch(state.max_iterations)) {
+    auto seconds = entry.snippet->run(batch);
+    if (!seconds) {
+      state.SkipWithError(entry.snippet->failure().c_str());
+      return;
+    }
+    state.SetIterationTime(*seconds);
+  }
+  entry.peak = peak_bytes(device);
+}
+
+// Takes each repetition's figures instead of printing them.
+class Collector : public benchmark::BenchmarkReporter {
+ public:
+  explicit Collector(std::vector<Entry>& entries) : entries_(entries) {}
+
+  bool ReportContext(const Context&) override { return true; }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    for (const Run& run : runs) {
+      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
+      Entry& entry = entries_[std::stoul(run.run_name.function_name)];
+      entry.iterations = static_cast<std::uint64_t>(run.iterations);
+      add(entry.wall, run.GetAdjustedRealTime());
+      add(entry.cpu, run.GetAdjustedCPUTime());
+    }
+  }
+
+ private:
+  std::vector<Entry>& entries_;
+};
+
+void register_entry(std::size_t index, Entry& entry, const TimingRequest& request) {
+  auto* registered = benchmark::RegisterBenchmark(
+      std::to_string(index).c_str(), [&entry, device = request.device](benchmark::State& state) {
+        run_batches(state, entry, device);
+      });
+  registered->UseManualTime()->Unit(benchmark::kNanosecond)->Repetitions(request.repetitions);
+  if (request.iterations != 0) {
+    registered->Iterations(static_cast<benchmark::IterationCount>(request.iterations));
+  } else {
+    registered->MinTime(request.min_time_s)->MinWarmUpTime(request.warm_up_s);
+  }
+}
+
+// As standard library and LibTorch say that there is no more memory.
+bool is_out_of_memory(const std::string& text) {
+  return text.find("bad_alloc") != std::string::npos ||
+         text.find("can't allocate memory") != std::string::npos ||
+         text.find("out of memory") != std::string::npos;
+}
+
+wire::Message message_of(const Entry& entry) {
+  const TimedSnippet& snippet = *entry.snippet;
+  if (!snippet.failure().empty()) {
+    const char* kind = snippet.is_definition_error()          ? "definition_error"
+                       : is_out_of_memory(snippet.failure()) ? "out_of_memory"
+                                                              : "exception";
+    return failed(kind, snippet.failure());
+  }
+  if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark told no times");
+  wire::Message message{"timed",
+                        {{"iterations", std::to_string(entry.iterations)},
+                         {"wall", entry.wall},
+                         {"cpu", entry.cpu}}};
+  if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
+  return message;
+}
+
+}  // namespace
+
+std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
+  std::vector<Entry> entries(request.snippets.size());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Entry& entry = entries[i];
+    entry.snippet = std::make_unique<TimedSnippet>(request.snippets[i], request.threads,
+                                                   request.device);
+    if (entry.snippet->set_up()) register_entry(i, entry, request);
+  }
+  std::string program = "worker";
+  std::string in_turns = "--benchmark_enable_random_interleaving=true";
+  char* arguments[] = {program.data(), in_turns.data(), nullptr};
+  int count = 2;
+  benchmark::Initialize(&count, arguments);
+  Collector collector(entries);
+  benchmark::RunSpecifiedBenchmarks(&collector);
+  std::vector<wire::Message> messages;
+  for (Entry& entry : entries) {
+    messages.push_back(message_of(entry));
+    // Its stack is in the middle of its loop: nothing may end it but the process's end.
+    entry.snippet.release();
+  }
+  return messages;
+}
+
+}  // namespace instr
