@@ -54,6 +54,7 @@ struct Definition {
   bool is_explicit = false;           // exactly as written, never expanded
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
+  bool names_devices = false;  // then "{device}" in its texts is the variant's
   // Parameter name and its values as text, in the order written.
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
   std::optional<std::string> libtorch;         // ">=2.0"

@@ -12,14 +12,19 @@ namespace {
 
 using Params = std::vector<std::pair<std::string, std::string>>;
 
-std::vector<Runtime> runtimes_of(const Definition& definition) {
-  if (!definition.torchscript || definition.is_explicit) return {Runtime::kEager};
-  return {Runtime::kEager, Runtime::kTorchScript};
-}
+using Kind = std::pair<Runtime, Autograd>;
 
-std::vector<Autograd> autograds_of(const Definition& definition) {
-  if (!definition.autograd || definition.is_explicit) return {Autograd::kForward};
-  return {Autograd::kForward, Autograd::kForwardBackward};
+std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runtime>& runtimes) {
+  bool has_script = definition.torchscript && !definition.is_explicit;
+  bool is_differentiated = definition.autograd && !definition.is_explicit;
+  std::vector<Kind> kinds;
+  for (const Runtime runtime : runtimes) {
+    if (is_script(runtime) && !has_script) continue;
+    kinds.emplace_back(runtime, Autograd::kForward);
+    if (!is_differentiated || !keeps_gradients(runtime)) continue;
+    kinds.emplace_back(runtime, Autograd::kForwardBackward);
+  }
+  return kinds;
 }
 
 // Python's spelling of truth values, for TorchScript.
@@ -35,11 +40,20 @@ void put_in(std::optional<Text>& text, const Params& params) {
   if (text) text->code = substitute(text->code, params);
 }
 
-// What all variants of a definition at one point of its matrix share.
-Variant at_point(const Definition& definition, const Params& params) {
+// What braces in texts can name. A parameter called device is the one that is meant.
+Params with_device(const Definition& definition, Params params, const std::string& device) {
+  const bool is_taken = std::any_of(params.begin(), params.end(),
+                                    [](const auto& param) { return param.first == "device"; });
+  if (definition.names_devices && !is_taken) params.emplace_back("device", device);
+  return params;
+}
+
+// What all variants of a definition at one point of its matrix and on one device share.
+Variant at_point(const Definition& definition, const Params& params, const std::string& device) {
   Variant variant;
   variant.label = definition.label;
   variant.params = params;
+  variant.device = device;
   variant.description = definition.description;
   variant.where = definition.where;
   variant.global_setup = definition.global_setup;
@@ -57,14 +71,15 @@ Variant at_point(const Definition& definition, const Params& params) {
   variant.iterations = definition.iterations;
   variant.timeout = definition.timeout;
   variant.build = definition.build;
-  if (params.empty() || definition.is_explicit) return variant;
+  const Params names = with_device(definition, params, device);
+  if (names.empty() || definition.is_explicit) return variant;
 
-  variant.description = substitute(variant.description, params);
-  put_in(variant.global_setup, params);
-  for (Text& setup : variant.setups) setup.code = substitute(setup.code, params);
-  put_in(variant.stmt, params);
-  put_in(variant.torchscript, python_params(params));
-  put_in(variant.module, params);
+  variant.description = substitute(variant.description, names);
+  put_in(variant.global_setup, names);
+  for (Text& setup : variant.setups) setup.code = substitute(setup.code, names);
+  put_in(variant.stmt, names);
+  put_in(variant.torchscript, python_params(names));
+  put_in(variant.module, names);
   return variant;
 }
 
@@ -74,21 +89,22 @@ std::string key_prefix(const std::string& label, const Params& params) {
   return key;
 }
 
-void add_point(const Definition& definition, const Params& params, std::vector<Variant>& variants) {
-  const Variant point = at_point(definition, params);
+void add_point(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
+               std::vector<Variant>& variants) {
+  std::vector<Variant> points;  // one for each device
+  for (const std::string& device : definition.devices) {
+    points.push_back(at_point(definition, params, device));
+  }
   const std::string prefix = key_prefix(definition.label, params);
-  for (const Runtime runtime : runtimes_of(definition)) {
-    for (const Autograd autograd : autograds_of(definition)) {
-      for (const int threads : definition.threads) {
-        for (const std::string& device : definition.devices) {
-          Variant& variant = variants.emplace_back(point);
-          variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
-                                    to_string(autograd), threads, device);
-          variant.runtime = runtime;
-          variant.autograd = autograd;
-          variant.threads = threads;
-          variant.device = device;
-        }
+  for (const auto& [runtime, autograd] : kinds) {
+    for (const int threads : definition.threads) {
+      for (const Variant& point : points) {
+        Variant& variant = variants.emplace_back(point);
+        variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
+                                  to_string(autograd), threads, point.device);
+        variant.runtime = runtime;
+        variant.autograd = autograd;
+        variant.threads = threads;
       }
     }
   }
@@ -103,24 +119,27 @@ bool next_point(const Definition& definition, std::vector<std::size_t>& at) {
   return false;
 }
 
-void add_definition(const Definition& definition, std::vector<Variant>& variants) {
-  if (count_variants(definition) == 0) return;
+void add_definition(const Definition& definition, const std::vector<Runtime>& runtimes,
+                    std::vector<Variant>& variants) {
+  if (count_variants(definition, runtimes) == 0) return;
+  const std::vector<Kind> kinds = kinds_of(definition, runtimes);
   std::vector<std::size_t> at(definition.matrix.size(), 0);
   do {
     Params params;
     for (std::size_t i = 0; i < at.size(); ++i) {
       params.emplace_back(definition.matrix[i].first, definition.matrix[i].second[at[i]]);
     }
-    add_point(definition, params, variants);
+    add_point(definition, kinds, params, variants);
   } while (next_point(definition, at));
 }
 
 // Nothing is expanded before these hold, so that the largest matrix costs nothing.
-Errors check_sizes(const std::vector<Definition>& definitions) {
+Errors check_sizes(const std::vector<Definition>& definitions,
+                   const std::vector<Runtime>& runtimes) {
   Errors errors;
   std::uint64_t total = 0;
   for (const Definition& definition : definitions) {
-    const std::uint64_t count = count_variants(definition);
+    const std::uint64_t count = count_variants(definition, runtimes);
     if (count > kMaxVariantsPerBenchmark) {
       errors.push_back({definition.where,
                         fmt::format("`{}` makes {} variants, more than the {} that one benchmark may",
@@ -170,8 +189,8 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
   return b != 0 && a > kMax / b ? kMax : a * b;
 }
 
-std::uint64_t count_variants(const Definition& definition) {
-  std::uint64_t count = runtimes_of(definition).size() * autograds_of(definition).size();
+std::uint64_t count_variants(const Definition& definition, const std::vector<Runtime>& runtimes) {
+  std::uint64_t count = kinds_of(definition, runtimes).size();
   count = saturating_product(count, definition.threads.size());
   count = saturating_product(count, definition.devices.size());
   for (const auto& [name, values] : definition.matrix) {
@@ -205,14 +224,15 @@ std::string substitute(std::string_view code, const Params& params) {
   return result;
 }
 
-tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>& definitions) {
-  Errors errors = check_sizes(definitions);
+tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>& definitions,
+                                                  const std::vector<Runtime>& runtimes) {
+  Errors errors = check_sizes(definitions, runtimes);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   std::uint64_t total = 0;
-  for (const Definition& definition : definitions) total += count_variants(definition);
+  for (const Definition& definition : definitions) total += count_variants(definition, runtimes);
   std::vector<Variant> variants;
   variants.reserve(total);
-  for (const Definition& definition : definitions) add_definition(definition, variants);
+  for (const Definition& definition : definitions) add_definition(definition, runtimes, variants);
   errors = check_keys(variants);
   if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
   return variants;

@@ -28,7 +28,8 @@ What to measure
   --exclude=REGEX         but not these; repeatable
   --definitions=PATH      a TOML file or a folder of them; repeatable
                           (without it: the standard set)
-  --runtime=LIST          eager, torchscript
+  --runtime=LIST          eager, torchscript; when named also frozen, optimized,
+                          fused, unfused: other ways to run TorchScript
   --autograd=LIST         forward, forward_backward
   --threads=LIST          numbers of threads, such as 1,2
   --device=LIST           cpu, cuda
@@ -39,6 +40,8 @@ How to measure
   -j, --jobs=N            cores to use (without it: all)
   --timeout=SECONDS       the longest that one benchmark may take
   --retries=N             tries again after a lost worker (2)
+  --repetitions=N         how often a benchmark is timed (10)
+  --min-time=SECONDS      how long each repetition takes at least (0.05)
   --isolation=HOW         fork: from a warm process (the usual way);
                           process: a fresh Valgrind each, slow, to cross-check
   --libtorch=DIR          the LibTorch to measure (without it: TORCH_DIR,
@@ -53,7 +56,8 @@ What to show and keep
   --format=FORMAT         table, markdown, json, jsonl, csv, junit; and of
                           counts alone: gbench, bencher, smaller-is-better
   --metrics=LIST          ir, allocs, alloc_bytes, peak_bytes; simulated: cache,
-                          branch, or some of theirs, such as d1_misses
+                          branch, or some of theirs, such as d1_misses;
+                          without Valgrind: wall, cpu, device_peak_bytes
   -o, --output=FILE       store the results in FILE (JSON Lines), one by one
   --save=NAME             make them the baseline NAME
   --keep-profiles=DIR     keep Callgrind's profiles, for kcachegrind

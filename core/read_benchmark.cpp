@@ -153,6 +153,7 @@ class BenchmarkReader {
       refuse_repeated("device", devices);
       require_known("device", read_.texts("device"), known_devices());
       definition_.devices = devices;
+      definition_.names_devices = true;
     } else {
       refuse_empty_list("device");
     }

@@ -81,6 +81,24 @@ TEST(Expand, PutsParametersIntoEveryText) {
   EXPECT_EQ(variant.params, (std::vector<std::pair<std::string, std::string>>{{"n", "true"}}));
 }
 
+TEST(Expand, PutsTheDeviceInWhereTheBenchmarkNamesSome) {
+  Definition one = definition("sum");
+  one.stmt->code = "x.to(\"{device}\")";
+  one.devices = {"cpu", "cuda"};
+  one.names_devices = true;
+  auto variants = *expand({one});
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(variants[0].stmt->code, "x.to(\"cpu\")");
+  EXPECT_EQ(variants[1].stmt->code, "x.to(\"cuda\")");
+  EXPECT_TRUE(variants[1].params.empty());
+  one.matrix = {{"device", {"a"}}};
+  EXPECT_EQ((*expand({one}))[1].stmt->code, "x.to(\"a\")");
+  EXPECT_EQ((*expand({definition("sum")}))[0].stmt->code, "auto y = x + {n};");
+  one = definition("sum");
+  one.stmt->code = "std::vector<int>{device}";
+  EXPECT_EQ((*expand({one}))[0].stmt->code, "std::vector<int>{device}");
+}
+
 TEST(Expand, CarriesEverythingElseAlong) {
   Definition all = definition("x");
   all.signature = Signature{{"x"}, "y", {}};
