@@ -18,6 +18,7 @@
 #include "core/recorder.h"
 #include "core/report.h"
 #include "core/select.h"
+#include "core/verifier.h"
 
 namespace instr {
 namespace {
@@ -54,7 +55,10 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
   Run run;
   Progress progress(progress_options(options));
   std::size_t passes = (options.wants_counts ? 1 : 0) + (options.wants_times ? 1 : 0);
-  progress.expect(variants.size() * passes);
+  std::size_t verified = options.verify ? static_cast<std::size_t>(std::count_if(
+                                              variants.begin(), variants.end(), is_candidate))
+                                        : 0;
+  progress.expect(variants.size() * passes + verified);
   Recorder recorder(output, [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
   });
@@ -78,6 +82,7 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
 
 bool has_count(const Measurement& one) { return std::holds_alternative<Counted>(one.outcome); }
 bool has_failure(const Measurement& one) { return std::holds_alternative<Failure>(one.outcome); }
+bool is_wrong(const Measurement& one) { return one.verification && one.verification->is_wrong(); }
 
 // --save: makes what was measured the baseline of that name.
 Expected<void> save(const Options& options, const Run& run, const std::filesystem::path& output) {
@@ -152,8 +157,11 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   if (variants->empty()) fmt::print(stderr, "this shard has no benchmark\n");
   bool is_compared = *reference && measured->is_whole() &&
                      (!variants->empty() || !(*reference)->set.results.measurements.empty());
-  return is_compared ? show_changes(options, *measured, *gate, **reference)
-                     : show_counts(options, *measured);
+  ExitStatus status = is_compared ? show_changes(options, *measured, *gate, **reference)
+                                  : show_counts(options, *measured);
+  bool has_wrong =
+      std::any_of(measured->measurements.begin(), measured->measurements.end(), is_wrong);
+  return status == kGood && has_wrong ? kNotMeasured : status;
 }
 
 int dispatch(const Options& options, const std::vector<std::string>& command) {

@@ -162,7 +162,7 @@ class Compilation {
       } else if (context->failure) {
         fail_build(its_variants, *context);
       } else {
-        works.push_back({*context, report_cached(*context, group_snippets(its_variants))});
+        works.push_back({*context, report_cached(*context, group_snippets(its_variants, options_.purpose))});
       }
     }
     return compile_missing(works);
@@ -286,7 +286,7 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
     if (build != nullptr && !build->sources.empty()) continue;
     auto context = compiler->prepare(its_variants.front().build);
     if (!context) continue;  // a run will say why
-    for (const auto& group : group_snippets(its_variants)) {
+    for (const auto& group : group_snippets(its_variants, options.purpose)) {
       for (const auto& snippet : group.snippets) {
         if (!find_unit(cache, *context, snippet.symbol)) continue;
         for (const auto& variant : snippet.variants) found.insert(variant.key);

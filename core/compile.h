@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/cache.h"
+#include "core/generate.h"
 #include "core/measurement.h"
 #include "core/toolchain.h"
 
@@ -18,7 +19,7 @@ namespace instr {
 struct CompiledVariant {
   Variant variant;
   std::filesystem::path unit;  // shared object that holds it
-  std::string symbol;          // extern "C" void SYMBOL(instr_context*)
+  std::string symbol;          // extern "C": an instr_snippet or, to be verified, an instr_verifier
 };
 
 // What became of one unit: compiled variants, and those whose own text does not compile.
@@ -37,6 +38,7 @@ struct CompileOptions {
   // A unit for each snippet, so that its code lies at the same addresses whatever else is compiled:
   // instructions do not depend on them, but simulated caches and branches do.
   bool each_alone = false;
+  Purpose purpose = Purpose::kMeasure;
 };
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one

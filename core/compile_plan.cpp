@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/generate.h"
-
 namespace instr {
 
 namespace {
@@ -29,12 +27,12 @@ std::string group_key(const Variant& variant, const std::string& symbol) {
 
 }  // namespace
 
-std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants) {
+std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants, Purpose purpose) {
   std::vector<SnippetGroup> groups;
   std::map<std::string, std::size_t> group_at;
   std::map<std::pair<std::size_t, std::string>, std::size_t> snippet_at;
   for (const auto& variant : variants) {
-    std::string symbol = snippet_symbol(variant);
+    std::string symbol = snippet_symbol(variant, purpose);
     auto [found, is_new] = group_at.try_emplace(group_key(variant, symbol), groups.size());
     if (is_new) {
       SnippetGroup group;

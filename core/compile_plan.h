@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/generate.h"
 #include "core/variant.h"
 
 namespace instr {
@@ -25,7 +26,8 @@ struct SnippetGroup {
 };
 
 // In the order of the variants.
-std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants);
+std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants,
+                                         Purpose purpose = Purpose::kMeasure);
 
 // Cuts groups into units of at most `kLargestUnit` snippets, about `jobs` for all of them; dearest
 // first. Groups keep apart.

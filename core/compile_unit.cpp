@@ -243,7 +243,7 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildConte
                                         std::span<const Variant> variants,
                                         std::optional<CompilerSays>& says) {
   fs::path source = object.parent_path() / "unit.cpp";
-  if (auto written = write_text(source, unit_source(variants)); !written) return written;
+  if (auto written = write_text(source, unit_source(variants, options_.purpose)); !written) return written;
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
   arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
@@ -255,7 +255,7 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
                                                    std::span<const Variant> variants) {
   std::string identity = context.hash;
   std::vector<std::string> symbols;
-  for (const auto& variant : variants) symbols.push_back(snippet_symbol(variant));
+  for (const auto& variant : variants) symbols.push_back(snippet_symbol(variant, options_.purpose));
   std::vector<std::string> sorted = symbols;
   std::sort(sorted.begin(), sorted.end());
   for (const auto& symbol : sorted) identity += "\n" + symbol;

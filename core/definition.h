@@ -39,6 +39,16 @@ struct BuildOptions {
   SourceLocation where;
 };
 
+// How far what another runtime computes may lie from what eager does. Absent: as is usual for the
+// data type.
+struct Tolerance {
+  std::optional<double> relative;
+  std::optional<double> absolute;
+  std::optional<double> cosine;  // instead: the least cosine similarity
+
+  bool operator==(const Tolerance&) const = default;
+};
+
 struct Definition {
   std::string label;
   std::string description;
@@ -59,6 +69,7 @@ struct Definition {
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
   std::optional<std::string> libtorch;         // ">=2.0"
   std::map<std::string, std::string> limits;   // metric -> "0.5%"
+  Tolerance tolerance;
   std::vector<std::string> tags;
   std::optional<int> warmup;      // iterations
   std::optional<int> iterations;  // of a block

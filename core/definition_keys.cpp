@@ -35,6 +35,8 @@ constexpr Key kBenchmarkKeys[] = {
     {"matrix", Shape::kMatrix, "matrix = { n = [4, 64] }"},
     {"libtorch", Shape::kString, "libtorch = \">=2.0\""},
     {"limit", Shape::kStringTable, "limit = { ir = \"0.5%\" }"},
+    {"tolerance", Shape::kTable, "tolerance = { rtol = 1e-3, atol = 1e-5 }"},
+    {"cosine", Shape::kNumber, "cosine = 0.99"},
     {"tags", Shape::kStrings, "tags = [\"slow\"]"},
     {"warmup", Shape::kInteger, "warmup = 10"},
     {"iterations", Shape::kInteger, "iterations = 100"},
@@ -71,6 +73,11 @@ constexpr Key kLimitKeys[] = {
     {"device_peak_bytes", Shape::kString, "limit = { device_peak_bytes = \"1%\" }"},
 };
 
+constexpr Key kToleranceKeys[] = {
+    {"rtol", Shape::kNumber, "tolerance = { rtol = 1e-3 }"},
+    {"atol", Shape::kNumber, "tolerance = { atol = 1e-5 }"},
+};
+
 }  // namespace
 
 const char* describe(Shape shape) {
@@ -97,6 +104,7 @@ Keys setup_keys() { return kSetupKeys; }
 Keys benchmark_keys() { return kBenchmarkKeys; }
 Keys build_keys() { return kBuildKeys; }
 Keys limit_keys() { return kLimitKeys; }
+Keys tolerance_keys() { return kToleranceKeys; }
 
 std::vector<std::string> names_of(Keys keys) {
   std::vector<std::string> names;

@@ -40,6 +40,7 @@ Keys setup_keys();      // of [setups.NAME]
 Keys benchmark_keys();  // of [[benchmark]]
 Keys build_keys();      // of [build]
 Keys limit_keys();      // of `limit`
+Keys tolerance_keys();  // of `tolerance`
 
 std::vector<std::string> names_of(Keys keys);
 

@@ -66,6 +66,7 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   variant.is_explicit = definition.is_explicit;
   variant.libtorch = definition.libtorch;
   variant.limits = definition.limits;
+  variant.tolerance = definition.tolerance;
   variant.tags = definition.tags;
   variant.warmup = definition.warmup;
   variant.iterations = definition.iterations;

@@ -225,9 +225,100 @@ void write_body(Writer& out, const Variant& variant) {
   out.glue("} INSTR_BLOCKS_END");
 }
 
-std::string body_text(const Variant& variant) {
+// `call` for each argument in turn, whose name takes the place of @.
+std::string for_each_argument(const Signature& signature, std::string_view call) {
+  std::string text;
+  for (const auto& argument : signature.arguments) {
+    for (std::size_t at = 0; at < call.size(); ++at) {
+      bool is_name = call[at] == '@';
+      text += is_name ? argument : std::string(1, call[at]);
+    }
+    text += ' ';
+  }
+  return text;
+}
+
+// The first runs of a script, which profile and then optimise it, on arguments of their own: what
+// is verified is the optimised code, on arguments that nothing has changed.
+void write_trials(Writer& out, const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  std::string copies = for_each_argument(signature, "instr_support::copy_of(@),");
+  out.glue("for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
+           "instr_verification_->begin(instr_verification_);");
+  out.glue_at(signature.where, fmt::format("auto instr_value_ = instr_script_.forward({{{}}});",
+                                           copies.substr(0, copies.rfind(','))));
+  if (variant.autograd == Autograd::kForwardBackward) {
+    out.glue("if (!instr_value_.isTensor()) break; auto instr_output_ = instr_value_.toTensor();");
+    write_backward(out, variant);
+  }
+  out.glue("}");
+}
+
+void write_verified_statement(Writer& out, const Variant& variant) {
+  if (is_script(variant.runtime)) {
+    out.glue_at(variant.signature->where,
+                fmt::format("auto instr_value_ = instr_script_.forward({{{}}});",
+                            joined(variant.signature->arguments)));
+    out.glue("instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
+             "if (!instr_value_.isTensor()) break;\n"
+             "auto instr_output_ = instr_value_.toTensor();");
+  } else {
+    write_statement(out, variant);
+    out.glue_at(variant.signature->where,
+                fmt::format("instr_support::hand_over(instr_verification_, \"\", {});",
+                            output_name(variant)));
+  }
+  write_backward(out, variant);
+}
+
+// One run of the statement after a set-up of its own, and what is compared of it.
+void write_verification(Writer& out, const Variant& variant) {
+  for (const auto& setup : variant.setups) {
+    out.user(setup);
+    out.glue(";");
+  }
+  const Signature& signature = *variant.signature;
+  bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  write_arguments(out, signature);
+  if (variant.module) write_module(out, *variant.module);
+  const char* module = is_script(variant.runtime) ? "instr_script_"
+                       : variant.module           ? "*instr_module"
+                                                  : nullptr;
+  if (is_script(variant.runtime)) {
+    write_script(out, variant);
+    write_trials(out, variant);
+  } else {
+    out.glue("if (instr_verification_->is_reference) {");
+    out.glue_at(signature.where, for_each_argument(signature, "instr_support::to_reference(@);"));
+    if (module != nullptr) out.glue("(*instr_module).to(torch::kDouble);");
+    out.glue("}");
+  }
+  if (is_backward) {
+    out.glue_at(signature.where, for_each_argument(signature, "instr_support::watch_gradient(@);"));
+    if (module != nullptr) out.glue(fmt::format("instr_support::watch_gradients({});", module));
+  }
+  // A loop, in which the statement is at home.
+  out.glue("instr_verification_->begin(instr_verification_);\n"
+           "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
+  write_verified_statement(out, variant);
+  if (is_backward) {
+    out.glue_at(signature.where,
+                for_each_argument(signature, "instr_support::hand_over_gradients("
+                                             "instr_verification_, \"@\", @);"));
+    if (module != nullptr) {
+      out.glue(fmt::format("instr_support::hand_over_gradients(instr_verification_, {});", module));
+    }
+  }
+  out.glue("}");
+}
+
+std::string body_text(const Variant& variant, Purpose purpose) {
   Writer out("", /*with_places=*/false);
-  write_body(out, variant);
+  if (purpose == Purpose::kMeasure) {
+    write_body(out, variant);
+  } else {
+    write_verification(out, variant);
+  }
   return out.take();
 }
 
@@ -267,18 +358,36 @@ std::string snippet_function(const Variant& variant, const std::string& symbol) 
          function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n";
 }
 
+// The output's name, declared further out, is found where the statement declares no nearer one.
+std::string verification_function(const Variant& variant, const std::string& symbol) {
+  Writer out(symbol, /*with_places=*/true);
+  out.glue(fmt::format("namespace {} {{ namespace of_{} {{\n"
+                       "[[maybe_unused]] constexpr instr_support::NoOutput {}{{}};\n"
+                       "INSTR_SNIPPET {}(instr_verification* instr_verification_) {{",
+                       namespace_of(variant), symbol, variant.signature->output, symbol));
+  write_verification(out, variant);
+  out.glue("}}}");
+  return out.take();
+}
+
+std::string function_for(Purpose purpose, const Variant& variant, const std::string& symbol) {
+  return purpose == Purpose::kMeasure ? snippet_function(variant, symbol)
+                                      : verification_function(variant, symbol);
+}
+
 }  // namespace
 
 std::string line_marker(std::string_view symbol, std::string_view file) {
   return fmt::format("@{}:{}", symbol, file);
 }
 
-std::string snippet_symbol(const Variant& variant) {
+std::string snippet_symbol(const Variant& variant, Purpose purpose) {
   std::string text{kGeneratorVersion};
-  for (const auto& part : {global_code(variant), body_text(variant), build_text(variant.build.get())}) {
+  for (const auto& part : {global_code(variant), body_text(variant, purpose),
+                           build_text(variant.build.get())}) {
     text += fmt::format("\n{}\n{}", part.size(), part);
   }
-  return "instr_snippet_" + content_hash(text);
+  return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);
 }
 
 SplitGlobal split_global(std::string_view code) {
@@ -296,14 +405,14 @@ SplitGlobal split_global(std::string_view code) {
   return split;
 }
 
-std::string unit_source(std::span<const Variant> variants) {
+std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
   std::string includes;
   std::string globals;
   std::string functions;
   std::set<std::string> seen_globals;
   std::set<std::string> seen_symbols;
   for (const auto& variant : variants) {
-    std::string symbol = snippet_symbol(variant);
+    std::string symbol = snippet_symbol(variant, purpose);
     if (!seen_symbols.insert(symbol).second) continue;
     if (variant.global_setup && seen_globals.insert(variant.global_setup->code).second) {
       auto split = split_global(variant.global_setup->code);
@@ -316,8 +425,9 @@ std::string unit_source(std::span<const Variant> variants) {
       rest.glue("}");
       globals += rest.take();
     }
-    functions += snippet_function(variant, symbol);
+    functions += function_for(purpose, variant, symbol);
   }
+  if (purpose == Purpose::kVerify) return includes + globals + functions;
   return includes + globals +
          "#line 1 \"@empty:\"\n"
          "INSTR_SNIPPET instr_empty_snippet(instr_context* instr_context_) {\n"

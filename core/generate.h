@@ -10,15 +10,18 @@
 
 namespace instr {
 
-// "instr_snippet_<hash>": the hash is of everything that determines the variant's code, and of
+// What a function is generated for: to be counted and timed, or to hand over what it computes.
+enum class Purpose { kMeasure, kVerify };
+
+// "instr_snippet_<hash>", "instr_verify_<hash>": the hash is of everything that determines the variant's code, and of
 // nothing else: neither the key nor the place in the TOML. Variants that differ in those alone, or
 // in their threads, share one function.
-std::string snippet_symbol(const Variant& variant);
+std::string snippet_symbol(const Variant& variant, Purpose purpose = Purpose::kMeasure);
 
-// The source of a unit that holds these variants and the empty loop. It includes nothing for
+// The source of a unit that holds these variants, and to be measured the empty loop. It includes nothing for
 // itself: it is compiled with worker/snippet_support.h in front (-include). The file names in its
 // #line directives are marked (see line_marker) so that each diagnostic names its variant.
-std::string unit_source(std::span<const Variant> variants);
+std::string unit_source(std::span<const Variant> variants, Purpose purpose = Purpose::kMeasure);
 
 // The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global set-up,
 // which several variants have in common. Empty `file`: code that the user did not write.

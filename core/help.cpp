@@ -42,6 +42,8 @@ How to measure
   --retries=N             tries again after a lost worker (2)
   --repetitions=N         how often a benchmark is timed (10)
   --min-time=SECONDS      how long each repetition takes at least (0.05)
+  --verify                check what other runtimes compute against eager: PASS,
+                          FAIL, ... stand in the results and the table
   --isolation=HOW         fork: from a warm process (the usual way);
                           process: a fresh Valgrind each, slow, to cross-check
   --libtorch=DIR          the LibTorch to measure (without it: TORCH_DIR,

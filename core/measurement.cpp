@@ -22,13 +22,14 @@ constexpr std::array<std::pair<FailureKind, const char*>, 11> kNames{{
 }};
 
 // By how much each says of its variant.
-enum class Kind { kSkipped, kTimed, kCounted, kFailed };
+enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
 
 Kind kind_of(const Measurement& one) {
   if (std::holds_alternative<Skipped>(one.outcome)) return Kind::kSkipped;
   const auto* counted = std::get_if<Counted>(&one.outcome);
   if (counted == nullptr) return Kind::kFailed;
-  return counted->metrics.contains("ir") ? Kind::kCounted : Kind::kTimed;
+  if (counted->metrics.contains("ir")) return Kind::kCounted;
+  return counted->timing ? Kind::kTimed : Kind::kVerified;
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ std::optional<FailureKind> failure_kind_from(const std::string& name) {
 }
 
 Measurement merged(Measurement first, Measurement second) {
-    double seconds = first.seconds + second.seconds;
+  double seconds = first.seconds + second.seconds;
   if (kind_of(second) > kind_of(first)) std::swap(first, second);
   auto* kept = std::get_if<Counted>(&first.outcome);
   auto* other = std::get_if<Counted>(&second.outcome);
@@ -56,6 +57,7 @@ Measurement merged(Measurement first, Measurement second) {
     kept->metrics.merge(other->metrics);
     if (!kept->timing) kept->timing = std::move(other->timing);
   }
+  if (!first.verification) first.verification = std::move(second.verification);
   first.seconds = seconds;
   return first;
 }

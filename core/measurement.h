@@ -11,6 +11,7 @@
 
 #include "core/timing.h"
 #include "core/variant.h"
+#include "core/verification.h"
 
 namespace instr {
 
@@ -71,14 +72,16 @@ struct Measurement {
   Variant variant;
   std::variant<Counted, Skipped, Failure> outcome;
   double seconds = 0;  // wall time that measuring took
+  // Where the variant was verified. Of one that was only that the outcome has no metrics.
+  std::optional<Verification> verification = {};
 };
 
-// Two measurements of one variant, that of its counts and that of its times, made one: what is there
+// Two measurements of one variant, of its counts, its times or its verification, made one: what is there
 // of either is kept, but a failure is the variant's.
 Measurement merged(Measurement first, Measurement second);
 
 // Takes a further measurement of a run: merged with the one of its counts where it is that variant's
-// times. Two of a kind stay two.
+// times or verification. Two of a kind stay two.
 class MeasurementList {
  public:
   void add(Measurement one);

@@ -44,6 +44,7 @@ struct Flag {
 constexpr Flag kSwitches[] = {
     {"no-cache", "", kMeasuring | kDoctor | kSelftest},
     {"dry-run", "", kRun},
+    {"verify", "", kRun},
     {"reverse", "", kRun},
     {"list", "", kRun},
     {"update-expected", "", kRun},

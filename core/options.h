@@ -55,6 +55,7 @@ struct Options {
   // What these and the limits' metrics need.
   bool wants_counts = true;
   bool wants_times = false;
+  bool verify = false;  // what is not eager, against eager
   Simulation simulation;
   int repetitions = 10;              // of a variant that is timed
   double min_time = 0.05;            // seconds that each of them takes at least

@@ -79,6 +79,9 @@ std::string finished_line(const Measurement& measurement) {
     auto ir = counted->metrics.find("ir");
     if (ir != counted->metrics.end()) text += format_count(ir->second) + " instructions, ";
     if (counted->timing) text += format_time(median(counted->timing->wall)) + ", ";
+    if (measurement.verification) {
+      text += std::string(to_string(measurement.verification->code)) + ", ";
+    }
     if (!counted->steady) text += "not steady, ";
     if (!counted->gated) text += "not gated, ";
     text += format_duration(measurement.seconds);

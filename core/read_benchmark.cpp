@@ -59,6 +59,7 @@ class BenchmarkReader {
     read_signature();
     read_options();
     read_limits();
+    read_tolerance();
     const std::vector<Statement> statements = read_statements();
     definition_.matrix = read_matrix(read_, context_.source, variants_of_point(statements));
     check_label_parameters();
@@ -195,6 +196,27 @@ class BenchmarkReader {
                         std::move(parsed.error().advice));
       }
       definition_.limits[metric] = limit->code;
+    }
+  }
+
+  void read_tolerance() {
+    Tolerance& tolerance = definition_.tolerance;
+    if (const toml::table* table = read_.table("tolerance")) {
+      const TableReader read(*table, "`tolerance`", tolerance_keys(), context_.source, errors_);
+      tolerance.relative = read.number("rtol");
+      tolerance.absolute = read.number("atol");
+      for (const auto& [name, value] : {std::pair{"rtol", tolerance.relative}, {"atol", tolerance.absolute}}) {
+        if (!value || (*value >= 0 && std::isfinite(*value))) continue;
+        read.add_error(read.place(name), fmt::format("`{}` must be a finite number of at least 0", name),
+                       fmt::format("write for example `tolerance = {{ {} = 1e-5 }}`", name));
+      }
+    }
+    tolerance.cosine = read_.number("cosine");
+    if (tolerance.cosine && !(*tolerance.cosine > 0 && *tolerance.cosine <= 1)) {
+      refuse("cosine", "`cosine` must be above 0 and at most 1", "write for example `cosine = 0.99`");
+    }
+    if (read_.has("cosine") && read_.has("tolerance")) {
+      refuse("cosine", "this benchmark has both `cosine` and `tolerance`", "leave one of them out");
     }
   }
 

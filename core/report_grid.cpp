@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "core/format.h"
 #include "core/significance.h"
@@ -102,6 +103,14 @@ GridCell empty_cell(const Measurement* measurement) {
   return {"skipped", Tone::kDim};
 }
 
+// A result that is not known to be right has its code where a speed-up would be.
+std::optional<GridCell> unverified_cell(const Measurement& measurement, const std::string& value) {
+  const auto& verification = measurement.verification;
+  if (!verification || verification->code == VerificationCode::kPass) return std::nullopt;
+  return GridCell{value + "  " + to_string(verification->code),
+                  verification->is_wrong() ? Tone::kBad : Tone::kWarning};
+}
+
 GridCell instructions_cell(const Bench& bench, std::size_t slot) {
   const Counted* counted = counted_of(bench.slots[slot]);
   if (counted == nullptr) return empty_cell(bench.slots[slot]);
@@ -110,7 +119,8 @@ GridCell instructions_cell(const Bench& bench, std::size_t slot) {
     cell = {"~" + cell.text, Tone::kWarning};
   }
   if (!counted->gated) cell = {"*" + cell.text, Tone::kDim};
-  return cell;
+  if (counted->timing) return cell;  // the times' cell says so
+  return unverified_cell(*bench.slots[slot], cell.text).value_or(cell);
 }
 
 // The time, and for all but eager how much faster than that, where chance does not explain it.
@@ -119,6 +129,7 @@ GridCell wall_cell(const Bench& bench, std::size_t slot) {
   if (timed == nullptr) return empty_cell(bench.slots[slot]);
   if (!timed->timing) return {"-", Tone::kDim};
   std::string time = format_time(median(timed->timing->wall));
+  if (auto cell = unverified_cell(*bench.slots[slot], time)) return *cell;
   std::size_t eager_slot = slot % kAutogradSlots;
   const Counted* eager = slot == eager_slot ? nullptr : counted_of(bench.slots[eager_slot]);
   if (eager == nullptr || !eager->timing) return {time};
@@ -240,6 +251,15 @@ T& find_or_add(std::vector<T>& all, std::map<std::string, std::size_t>& known,
   return all[found->second];
 }
 
+void add_to_group(std::vector<FailureGroup>& groups, std::map<std::string, std::size_t>& known,
+                  const std::string& kind, const std::string& words, const std::string& key) {
+  std::string message = printable(words, true);
+  FailureGroup& group = find_or_add(groups, known, kind + "\n" + message);
+  group.kind = kind;
+  group.message = message;
+  group.keys.push_back(printable(key));
+}
+
 }  // namespace
 
 std::string toned(const std::string& text, Tone tone, bool color) {
@@ -306,9 +326,17 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
 Summary summarize(const std::vector<Measurement>& measurements) {
   Summary summary;
   std::map<std::string, std::size_t> failures;
+  std::map<std::string, std::size_t> unverified;
   std::map<std::string, std::size_t> skips;
   for (const Measurement& measurement : measurements) {
     summary.seconds += measurement.seconds;
+    if (const auto& verification = measurement.verification) {
+      ++summary.verified;
+      if (verification->code != VerificationCode::kPass) {
+        add_to_group(summary.unverified, unverified, to_string(verification->code),
+                     verification->reason, measurement.variant.key);
+      }
+    }
     if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
       if (counted->metrics.contains("ir")) ++summary.counted;
       if (counted->timing) ++summary.timed;
@@ -320,12 +348,8 @@ Summary summarize(const std::vector<Measurement>& measurements) {
     } else if (is_failure(measurement)) {
       ++summary.failed;
       const auto& failure = std::get<Failure>(measurement.outcome);
-      std::string kind = to_string(failure.kind);
-      std::string message = printable(failure.message, true);
-      FailureGroup& group = find_or_add(summary.failures, failures, kind + "\n" + message);
-      group.kind = kind;
-      group.message = message;
-      group.keys.push_back(printable(measurement.variant.key));
+      add_to_group(summary.failures, failures, to_string(failure.kind), failure.message,
+                   measurement.variant.key);
     } else {
       ++summary.skipped;
       const auto* skipped = std::get_if<Skipped>(&measurement.outcome);
@@ -349,6 +373,12 @@ std::string summary_line(const Summary& summary, const ReportOptions& options) {
   if (summary.timed > 0) line += (line.empty() ? "" : "; ") + number(summary.timed) + " timed";
   if (summary.skipped > 0) line += "; " + number(summary.skipped) + " skipped";
   if (summary.failed > 0) line += "; " + number(summary.failed) + " failed";
+  if (summary.verified > 0) {
+    std::size_t others = 0;
+    for (const FailureGroup& group : summary.unverified) others += group.keys.size();
+    line += "; " + number(summary.verified) + " verified";
+    if (others > 0) line += ", " + number(others) + " of them not PASS";
+  }
   if (options.seconds) return line + "; " + format_duration(*options.seconds);
   return line + "; " + format_duration(summary.seconds) + " of measuring";
 }

@@ -53,7 +53,7 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
 // For narrow terminals: a group for each benchmark, with a row for each variant.
 Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
-// The failed ones, those with the same words together.
+// What failed to be measured, or verified: those with the same words together.
 struct FailureGroup {
   std::string kind;
   std::string message;  // printable
@@ -74,6 +74,8 @@ struct Summary {
   std::vector<std::string> unsteady;  // of the gated ones: "key: 1,200, then 1,204"
   double seconds = 0;        // of all measurements
   std::vector<FailureGroup> failures;
+  std::size_t verified = 0;
+  std::vector<FailureGroup> unverified;  // those whose code is not PASS; its reason is the message
   std::vector<SkipGroup> skips;
 };
 

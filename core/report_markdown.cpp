@@ -52,6 +52,19 @@ std::string table(const Grid& grid) {
   return out;
 }
 
+std::string failures_text(const std::vector<FailureGroup>& failures) {
+  std::string out;
+  for (const FailureGroup& failure : failures) {
+    out += "\n";
+    for (std::size_t i = 0; i < failure.keys.size(); ++i) {
+      bool last = i + 1 == failure.keys.size();
+      out += "- " + escaped(failure.keys[i]) + (last ? ": **" + failure.kind + "**" : "") + "\n";
+    }
+    if (!failure.message.empty()) out += "\n" + code_block(failure.message);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string report_markdown(const std::vector<Measurement>& measurements,
@@ -63,14 +76,7 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";
   if (!summary.unsteady.empty()) out += "\nNot steady:\n\n";
   for (const std::string& line : summary.unsteady) out += "- " + escaped(line) + "\n";
-  for (const FailureGroup& failure : summary.failures) {
-    out += "\n";
-    for (std::size_t i = 0; i < failure.keys.size(); ++i) {
-      bool last = i + 1 == failure.keys.size();
-      out += "- " + escaped(failure.keys[i]) + (last ? ": **" + failure.kind + "**" : "") + "\n";
-    }
-    if (!failure.message.empty()) out += "\n" + code_block(failure.message);
-  }
+  out += failures_text(summary.failures) + failures_text(summary.unverified);
   if (!summary.skips.empty()) out += "\n";
   for (const SkipGroup& skip : summary.skips) {
     out += "- " + format_count(static_cast<double>(skip.count)) + " skipped: " +

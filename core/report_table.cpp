@@ -295,9 +295,10 @@ std::string indented(const std::string& text, std::size_t indent, std::size_t wi
   return out;
 }
 
-std::string failures_text(const Summary& summary, std::size_t width, bool color) {
+std::string failures_text(const std::vector<FailureGroup>& failures, std::size_t width,
+                          bool color) {
   std::string out;
-  for (const FailureGroup& failure : summary.failures) {
+  for (const FailureGroup& failure : failures) {
     out += "\n";
     for (std::size_t i = 0; i < failure.keys.size(); ++i) {
       // Keys are never shortened: they are there to be copied into a filter.
@@ -378,7 +379,8 @@ std::string report_table(const std::vector<Measurement>& measurements,
   Summary summary = summarize(measurements);
   std::string out = grid_text(measurements, options, width);
   out += notes_text(make_grid(measurements, options).footnotes, summary, width, options.color);
-  out += failures_text(summary, width, options.color) + skips_text(summary, width) + "\n";
+  out += failures_text(summary.failures, width, options.color);
+  out += failures_text(summary.unverified, width, options.color) + skips_text(summary, width) + "\n";
   Style style = summary.failed > 0 ? Style::kBad : Style::kHeading;
   for (const std::string& line : wrap(summary_line(summary, options), width)) {
     out += styled(line, style, options.color) + "\n";

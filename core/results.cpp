@@ -19,7 +19,7 @@ struct OutcomeWriter {
 
   void operator()(const Counted& counted) const {
     bool is_counted = counted.metrics.contains("ir");
-    json["outcome"] = is_counted ? "counted" : "timed";
+    json["outcome"] = is_counted ? "counted" : counted.timing ? "timed" : "verified";
     Json metrics = Json::object();
     for (const auto& [name, value] : counted.metrics) metrics[name] = json_number(value);
     json["metrics"] = metrics;
@@ -94,6 +94,10 @@ Json to_json(const Measurement& measurement) {
   json["threads"] = variant.threads;
   json["device"] = variant.device;
   std::visit(OutcomeWriter{json}, measurement.outcome);
+  if (const auto& verification = measurement.verification) {
+    json["verification"] = {{"code", to_string(verification->code)},
+                            {"reason", verification->reason}};
+  }
   json["seconds"] = json_number(measurement.seconds);
   // A comparison with this file as the baseline holds the counts against the definition's limits.
   if (!variant.limits.empty()) json["limits"] = variant.limits;

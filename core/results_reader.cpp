@@ -117,6 +117,16 @@ Failure failure_from(const Json& json) {
   return {FailureKind::kWorkerLost, kind + ": " + message};
 }
 
+// A code of a later version is no verdict that this one can tell anything of.
+std::optional<Verification> verification_from(const Json& json) {
+  const Json* verification = member(json, "verification");
+  if (verification == nullptr || !verification->is_object()) return std::nullopt;
+  std::string name = text_or(*verification, "code");
+  std::string reason = text_or(*verification, "reason");
+  if (auto code = verification_code_from(name)) return Verification{*code, reason};
+  return Verification{VerificationCode::kVerifierDidntRun, name + ": " + reason};
+}
+
 // Nothing where the line has no identity or an outcome that is not one.
 std::optional<Measurement> measurement_from(const Json& json) {
   Measurement measurement;
@@ -148,9 +158,10 @@ std::optional<Measurement> measurement_from(const Json& json) {
   }
   measurement.seconds = number_or(member(json, "seconds"), 0);
   std::string outcome = text_or(json, "outcome");
-  if (outcome == "counted" || outcome == "timed") {
+  measurement.verification = verification_from(json);
+  if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
     measurement.outcome = counted_from(json);
-    if (outcome == "timed") std::get<Counted>(measurement.outcome).steady = true;
+    if (outcome != "counted") std::get<Counted>(measurement.outcome).steady = true;
   } else if (outcome == "skipped") {
     measurement.outcome = Skipped{text_or(json, "reason")};
   } else if (outcome == "failed") {

@@ -10,6 +10,7 @@
 #include "core/requirement.h"
 #include "core/schedule_plan.h"
 #include "core/timer.h"
+#include "core/verifier.h"
 
 namespace instr {
 
@@ -37,9 +38,11 @@ struct Session::State {
   // Last: they go first, while what they use is there.
   std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
   std::unique_ptr<Timer> timer;          // where something is to be timed
+  std::optional<VerifierOptions> verifier;  // where something is to be verified
 
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_timer(std::stop_token stop);
+  Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
   bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
 
   void phase(const std::string& what) {
@@ -172,9 +175,14 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
 }
 
 Expected<void> Session::State::open_timer(std::stop_token stop) {
-  if (!options.wants_times) return {};
+  if (!options.wants_times && !options.verify) return {};
   auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
   if (!worker) return tl::unexpected(worker.error());
+  if (options.verify) {
+    verifier = VerifierOptions{.worker = *worker, .memory_limit = memory_limit_here(1)};
+    if (options.timeout) verifier->timeout_s = *options.timeout;
+  }
+  if (!options.wants_times) return {};
   TimerOptions timing{*worker, options.repetitions, options.min_time};
   timing.memory_limit = memory_limit_here(1);
   if (options.timeout) timing.timeout_s = *options.timeout;
@@ -211,6 +219,15 @@ bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::s
       [this](const Measurement& measurement) { done(measurement); }, stop);
 }
 
+Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
+                                      std::stop_token stop) {
+  if (!verifier || candidates.empty()) return true;
+  phase("verifying");
+  VerifierEvents told{[this](const std::string& key) { started(key); },
+                      [this](const Measurement& measurement) { done(measurement); }};
+  return verify_all(candidates, compile, *cache, *verifier, told, stop);
+}
+
 Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
                                 const std::function<bool(const CompiledVariant&)>& wanted) {
   std::vector<Variant> runnable;
@@ -222,9 +239,13 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
     }
   }
   std::vector<CompiledVariant> to_time;
+  std::vector<Variant> to_verify;
   auto on_unit = [&](UnitResult unit) {
     for (const auto& failed : unit.failed) state_->done(failed);
     if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
+    for (const auto& one : unit.compiled) {
+      if (state_->verifier && is_candidate(one.variant)) to_verify.push_back(one.variant);
+    }
     if (state_->timer) {
       to_time.insert(to_time.end(), unit.compiled.begin(), unit.compiled.end());
     }
@@ -234,7 +255,8 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
   };
   auto compiled = compile(runnable, state_->compile, *state_->cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
-  bool finished = state_->count_and_time(std::move(to_time), stop);
+  Expected<bool> finished = state_->count_and_time(std::move(to_time), stop);
+  if (*finished) finished = state_->verify(to_verify, stop);
   state_->cache->trim(kCacheLimit);
   return finished;
 }

@@ -71,6 +71,7 @@ struct Variant {
   bool is_explicit = false;
   std::optional<std::string> libtorch;
   std::map<std::string, std::string> limits;
+  Tolerance tolerance;
   std::vector<std::string> tags;
   std::optional<int> warmup;
   std::optional<int> iterations;

@@ -26,7 +26,23 @@ struct instr_context {
 /* Each variant of a unit: extern "C", named by the generator. */
 typedef void (*instr_snippet)(struct instr_context* context);
 
-/* Each unit also exports this: the same loop around nothing. */
+/* Handed to what a unit for verification has instead of a snippet. It runs the set-up and the
+ * statement once, and hands over the output and the gradients. Tensors are pointers to at::Tensor. */
+struct instr_verification {
+  uint32_t abi_version;
+  /* 1: arguments and module are to be made double precision before the statement; where that cannot
+   * be, an exception says so. */
+  int32_t is_reference;
+  /* To be called before each run of the statement, so that all draw the same random numbers. */
+  void (*begin)(struct instr_verification* verification);
+  /* `tensor` is null where there is none, and `otherwise` says what is there instead. */
+  void (*take)(struct instr_verification* verification, const char* name, const void* tensor,
+               const char* otherwise);
+};
+
+typedef void (*instr_verifier)(struct instr_verification* verification);
+
+/* Each unit of snippets also exports this: the same loop around nothing. */
 #define INSTR_EMPTY_SNIPPET "instr_empty_snippet"
 
 #ifdef __cplusplus

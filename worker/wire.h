@@ -31,6 +31,10 @@ inline constexpr const char* kProfilePrefix = "profile.";
 //                             started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
+//   verify  eager candidate (symbols) device threads allowed memory_limit timeout_ms
+//                             of the native worker: runs both and compares what they compute
+//                             -> compared 0 1 ... | raised by message | nondeterministic name
+//                              | nothing message | failed kind message stage
 //   quit                      -> bye
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
 // measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
@@ -42,6 +46,10 @@ inline constexpr const char* kProfilePrefix = "profile.";
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (name of the last block's, in the folder; empty: none) output (what the snippet printed, its start)
 // failed:   kind (as FailureKind's names) message
+// compared: a message for each tensor, the output first: name ("": the output) eager_type
+//           eager_shape eager_device; type shape device, or otherwise (what is there instead); where
+//           these are alike exceeds difference allowed at value eager_value cosine; where a run in
+//           double precision could be made reference_error eager_reference_error atol
 struct Message {
   std::string verb;
   std::map<std::string, std::string> fields;

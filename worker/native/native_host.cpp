@@ -15,6 +15,7 @@
 #include "worker/children.h"
 #include "worker/ended.h"
 #include "worker/native/device.h"
+#include "worker/native/verification.h"
 
 namespace instr {
 namespace {
@@ -45,7 +46,7 @@ class SharedText {
   bool is_there() const { return page_ != MAP_FAILED; }
   // What is longer is cut, and is then no message.
   void set(const std::string& text) {
-    memcpy(page_, text.data(), std::min(text.size(), kSize - 1));
+    memcpy(page_, text.c_str(), std::min(text.size() + 1, kSize - 1));
   }
   std::string get() const { return std::string(page_, strnlen(page_, kSize)); }
 
@@ -78,6 +79,17 @@ void keep_to(const std::vector<int>& cores) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
+double number(const wire::Message& request, const char* name, const char* usual) {
+  return strtod(request.get(name, usual).c_str(), nullptr);
+}
+
+wire::Message no_such(const std::string& symbol) {
+  return failed("definition_error", "no unit has '" + symbol + "'");
+}
+
+// What a child says while it works, of what it does.
+constexpr const char* kStage = "stage";
+
 // One reply that holds several, each by its number.
 wire::Message all_of(const std::vector<wire::Message>& messages) {
   wire::Message reply{"all", {}};
@@ -101,6 +113,7 @@ void NativeHost::serve() {
 wire::Message NativeHost::answer(const wire::Message& request) {
   if (request.verb == "load") return load(request.get("path"));
   if (request.verb == "time") return time(request);
+  if (request.verb == "verify") return verify(request);
   if (request.verb == "quit") return {"bye", {}};
   if (request.verb != "fork") {
     return failed("worker_lost", "the worker does not know the request '" + request.verb + "'");
@@ -119,9 +132,9 @@ wire::Message NativeHost::load(const std::string& path) {
   return {"loaded", {}};
 }
 
-instr_snippet NativeHost::find(const std::string& symbol) const {
+void* NativeHost::find(const std::string& symbol) const {
   for (void* unit : units_) {
-    if (void* found = dlsym(unit, symbol.c_str())) return reinterpret_cast<instr_snippet>(found);
+    if (void* found = dlsym(unit, symbol.c_str())) return found;
   }
   return nullptr;
 }
@@ -129,50 +142,73 @@ instr_snippet NativeHost::find(const std::string& symbol) const {
 wire::Message NativeHost::time(const wire::Message& request) {
   TimingRequest timing;
   for (const std::string& symbol : words_of<std::string>(request.get("symbols"))) {
-    instr_snippet snippet = find(symbol);
-    if (snippet == nullptr) return failed("definition_error", "no unit has '" + symbol + "'");
-    timing.snippets.push_back(snippet);
+    void* snippet = find(symbol);
+    if (snippet == nullptr) return no_such(symbol);
+    timing.snippets.push_back(reinterpret_cast<instr_snippet>(snippet));
   }
-  auto number = [&request](const char* name, const char* usual) {
-    return strtod(request.get(name, usual).c_str(), nullptr);
-  };
   timing.device = request.get("device", "cpu");
-  timing.threads = static_cast<int>(number("threads", "1"));
-  timing.repetitions = static_cast<int>(number("repetitions", "10"));
-  timing.min_time_s = number("min_time", "0.05");
-  timing.warm_up_s = number("warm_up", "0.02");
-  timing.iterations = static_cast<std::uint64_t>(number("iterations", "0"));
-  timing.memory_limit = static_cast<std::uint64_t>(number("memory_limit", "0"));
-  return in_child(timing, words_of<int>(request.get("cores")),
-                  static_cast<std::int64_t>(number("timeout_ms", "0")));
+  timing.threads = static_cast<int>(number(request, "threads", "1"));
+  timing.repetitions = static_cast<int>(number(request, "repetitions", "10"));
+  timing.min_time_s = number(request, "min_time", "0.05");
+  timing.warm_up_s = number(request, "warm_up", "0.02");
+  timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
+  timing.memory_limit = static_cast<std::uint64_t>(number(request, "memory_limit", "0"));
+  auto cores = words_of<int>(request.get("cores"));
+  return in_child(request, [&](const auto&) {
+    keep_to(cores);
+    return all_of(time_in_turns(timing));
+  });
 }
 
-wire::Message NativeHost::in_child(const TimingRequest& request, const std::vector<int>& cores,
-                                   std::int64_t timeout_ms) {
+wire::Message NativeHost::verify(const wire::Message& request) {
+  VerificationRequest asked;
+  void* eager = find(request.get("eager"));
+  void* candidate = find(request.get("candidate"));
+  if (eager == nullptr) return no_such(request.get("eager"));
+  if (candidate == nullptr) return no_such(request.get("candidate"));
+  asked.eager = reinterpret_cast<instr_verifier>(eager);
+  asked.candidate = reinterpret_cast<instr_verifier>(candidate);
+  asked.threads = static_cast<int>(number(request, "threads", "1"));
+  std::istringstream allowed(request.get("allowed"));
+  Allowed limit;
+  for (std::string type; allowed >> type >> limit.relative >> limit.absolute;) {
+    asked.allowed[type] = limit;
+  }
+  return in_child(request, [&](const auto& on_stage) { return instr::verify(asked, on_stage); });
+}
+
+wire::Message NativeHost::in_child(const wire::Message& request, const Work& work) {
+  std::string device = request.get("device", "cpu");
   int output = memfd_create("snippet-output", MFD_CLOEXEC);
   SharedText answer;
   if (!answer.is_there()) return failed("worker_lost", "no memory for the answer");
+  auto on_stage = [&answer](const std::string& stage) {
+    answer.set(wire::encode({kStage, {{"stage", stage}}}));
+  };
   auto body = [&] {
     close(channel_.fd());
-    keep_to(cores);
-    limit_memory(request.memory_limit, request.device);
+    limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
     // Only a process that has a device of its own may ask for it: a fork would share it.
-    auto reason = unusable_reason(request.device);
-    auto reply = reason ? failed("unsupported", *reason) : all_of(time_in_turns(request));
+    auto reason = unusable_reason(device);
+    auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
     answer.set(wire::encode(reply));
   };
   Ended ended = run_in_child(
-      body, output, timeout_ms, [] { return false; }, [this] { return channel_.hung_up(); });
+      body, output, static_cast<std::int64_t>(number(request, "timeout_ms", "0")),
+      [] { return false; }, [this] { return channel_.hung_up(); });
   std::string printed = read_start(output);
   std::string line = answer.get();
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  if (ended.timed_out) return failed("timed_out", "the snippet ran longer than its timeout");
   if (!line.empty() && line.back() == '\n') line.pop_back();
-  auto reply = wire::decode(line);
-  if (!reply) return ended_early(ended.status, printed);
-  reply->fields["output"] = printed;
-  return *reply;
+  auto said = wire::decode(line);
+  bool is_answer = said && said->verb != kStage && !ended.timed_out;
+  wire::Message reply = is_answer         ? *said
+                        : ended.timed_out ? failed("timed_out", "the snippet ran longer than its timeout")
+                                          : ended_early(ended.status, printed);
+  if (!is_answer && said) reply.fields["stage"] = said->get("stage");
+  reply.fields["output"] = printed;
+  return reply;
 }
 
 }  // namespace instr

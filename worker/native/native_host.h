@@ -1,7 +1,8 @@
 // Answers requests on a control socket, as worker/host.h does under Callgrind: forks hosts, loads
-// units, and times their variants in a forked child.
+// units, and times or verifies their variants in a forked child.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ class NativeHost {
   wire::Message answer(const wire::Message& request);
   wire::Message load(const std::string& path);
   wire::Message time(const wire::Message& request);
-  wire::Message in_child(const TimingRequest& request, const std::vector<int>& cores,
-                         std::int64_t timeout_ms);
-  instr_snippet find(const std::string& symbol) const;
+  wire::Message verify(const wire::Message& request);
+  // Does `work` in a child, under the request's device, memory_limit and timeout_ms. What it tells of
+  // its stage is the field `stage` of a failure that it came to in there.
+  using Work = std::function<wire::Message(const std::function<void(const std::string&)>& on_stage)>;
+  wire::Message in_child(const wire::Message& request, const Work& work);
+  void* find(const std::string& symbol) const;
 
   Channel channel_;
   std::vector<void*> units_;

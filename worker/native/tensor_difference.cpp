@@ -1,0 +1,104 @@
+#include "worker/native/tensor_difference.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace instr {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Real numbers, dense and on the CPU; complex ones are two each.
+at::Tensor plain(at::Tensor tensor) {
+  if (tensor.is_sparse() || tensor.layout() == at::kSparseCsr) tensor = tensor.to_dense();
+  if (tensor.is_mkldnn()) tensor = tensor.to_dense();
+  if (tensor.is_quantized()) tensor = tensor.dequantize();
+  tensor = tensor.detach().to(at::kCPU);
+  if (tensor.is_complex()) tensor = at::view_as_real(tensor.resolve_conj());
+  return tensor.resolve_neg();
+}
+
+at::Tensor is_equal(const at::Tensor& one, const at::Tensor& other) {
+  at::Tensor equal = at::eq(one, other);
+  return one.is_floating_point() ? equal.logical_or(one.isnan().logical_and(other.isnan())) : equal;
+}
+
+// What is not equal differs, however little of that a double shows.
+at::Tensor differences(const at::Tensor& one, const at::Tensor& other, const at::Tensor& equal) {
+  at::Tensor difference = (one.to(at::kDouble) - other.to(at::kDouble)).abs();
+  difference.masked_fill_(difference.isnan(), kInfinity);
+  difference.clamp_min_(std::numeric_limits<double>::min());
+  return difference.masked_fill_(equal, 0.0);
+}
+
+std::string place_of(std::int64_t index, const at::Tensor& tensor) {
+  auto sizes = tensor.sizes().vec();
+  std::vector<std::int64_t> place(sizes.size());
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    place[i] = index % sizes[i];
+    index /= sizes[i];
+  }
+  std::string text;
+  for (auto one : place) text += (text.empty() ? "" : ", ") + std::to_string(one);
+  return "[" + text + "]";
+}
+
+double cosine_of(at::Tensor one, at::Tensor other, const at::Tensor& equal) {
+  // What is infinite or NaN in both says nothing against them.
+  at::Tensor is_alike = equal.logical_and(one.isfinite().logical_not());
+  one = one.masked_fill(is_alike, 0.0);
+  other = other.masked_fill(is_alike, 0.0);
+  double lengths = (one.norm() * other.norm()).item<double>();
+  if (one.norm().item<double>() == 0 && other.norm().item<double>() == 0) return 1;
+  return lengths == 0 ? 0 : (one * other).sum().item<double>() / lengths;
+}
+
+}  // namespace
+
+Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
+                         double absolute) {
+  Difference found;
+  at::Tensor first = plain(eager);
+  at::Tensor second = plain(other);
+  if (first.numel() == 0) return found;
+  at::Tensor equal = is_equal(first, second);
+  at::Tensor difference = differences(first, second, equal).reshape({-1});
+  first = first.to(at::kDouble);
+  second = second.to(at::kDouble);
+  // Infinite values are either equal or not.
+  at::Tensor magnitude = first.abs();
+  magnitude = magnitude.masked_fill(magnitude.isfinite().logical_not(), 0.0).reshape({-1});
+  at::Tensor allowed = magnitude * relative + absolute;
+  at::Tensor excess = difference - allowed;
+  found.exceeds = excess.max().item<double>() > 0;
+  std::int64_t worst = (found.exceeds ? excess : difference).argmax().item<std::int64_t>();
+  found.largest = difference[worst].item<double>();
+  found.allowed = allowed[worst].item<double>();
+  found.value = second.reshape({-1})[worst].item<double>();
+  found.eager_value = first.reshape({-1})[worst].item<double>();
+  found.at = place_of(eager.is_complex() ? worst / 2 : worst, eager);
+  found.cosine = cosine_of(first, second, equal);
+  return found;
+}
+
+double largest_difference(const at::Tensor& tensor, const at::Tensor& exact) {
+  at::Tensor one = plain(tensor).to(at::kDouble);
+  at::Tensor other = plain(exact);
+  if (one.numel() == 0) return 0;
+  return differences(one, other, is_equal(one, other)).max().item<double>();
+}
+
+bool has_same_bits(const at::Tensor& one, const at::Tensor& other) {
+  at::Tensor first = plain(one);
+  at::Tensor second = plain(other);
+  at::Tensor same = is_equal(first, second);
+  if (first.is_floating_point()) {
+    same = same.logical_and(first.signbit().eq(second.signbit()).logical_or(first.isnan()));
+  }
+  return same.all().item<bool>();
+}
+
+}  // namespace instr

@@ -1,0 +1,31 @@
+// How far two tensors lie apart. Both are of one shape, on any device, of any layout.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+namespace instr {
+
+// Of all places, that where the difference goes furthest beyond what is allowed; where it goes
+// beyond nowhere, the greatest. What is equal or NaN in both differs by 0; where one alone is not
+// finite the difference is infinite.
+struct Difference {
+  bool exceeds = false;
+  double largest = 0;
+  double allowed = 0;  // there: absolute + relative * |eager's|
+  std::string at;      // "[2, 1]"
+  double value = 0;
+  double eager_value = 0;
+  double cosine = 1;  // of the angle between both, as vectors; 1 of two zeros, NaN where NaN is in one
+};
+Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
+                         double absolute);
+
+// The greatest difference from `exact`, as above.
+double largest_difference(const at::Tensor& tensor, const at::Tensor& exact);
+
+// One NaN is as good as another. Of one data type.
+bool has_same_bits(const at::Tensor& one, const at::Tensor& other);
+
+}  // namespace instr
