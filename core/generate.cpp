@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/cache.h"
+#include "core/source_writer.h"
 
 namespace instr {
 
@@ -13,95 +14,6 @@ namespace {
 
 // Part of every symbol: raise it when generated code changes.
 constexpr std::string_view kGeneratorVersion = "2";
-
-std::string literal(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (c == '\n') {
-      out += "\\n";
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-// Collects source text. Without places it gives the text that a symbol is hashed from.
-class Writer {
- public:
-  Writer(std::string symbol, bool with_places)
-      : symbol_(std::move(symbol)), with_places_(with_places) {}
-
-  // Generated code, at a place of its own so that errors in it are known for what they are.
-  void glue(std::string_view code) {
-    if (with_places_) text_ += fmt::format("#line 1 {}\n", literal(line_marker(symbol_, "")));
-    text_ += code;
-    text_ += '\n';
-  }
-
-  // Generated code that fails only where the user's text at `where` is wrong.
-  void glue_at(const SourceLocation& where, std::string_view code) { put(where, code); }
-
-  // The user's own code. An empty line follows, in case it ends with a backslash.
-  void user(const Text& text) {
-    put(text.where, text.code);
-    text_ += '\n';
-  }
-
-  std::string take() { return std::move(text_); }
-
- private:
-  void put(const SourceLocation& where, std::string_view code) {
-    if (with_places_) {
-      text_ += fmt::format("#line {} {}\n", where.line > 0 ? where.line : 1,
-                           literal(line_marker(symbol_, where.file)));
-      if (where.column > 1) text_.append(static_cast<std::size_t>(where.column - 1), ' ');
-    }
-    text_ += code;
-    text_ += '\n';
-  }
-
-  std::string symbol_;
-  bool with_places_;
-  std::string text_;
-};
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string out;
-  for (const auto& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
-std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
-// The body of forward(): the text's own indentation taken off, four spaces put before it. The first
-// line of a text that does not begin on a line of its own has none to take off.
-std::string script_body(std::string_view text) {
-  auto lines = lines_of(text);
-  std::size_t least = std::string::npos;
-  for (const auto& line : lines) {
-    if (!is_blank(line)) least = std::min(least, line.find_first_not_of(" \t"));
-  }
-  std::string body;
-  for (const auto& line : lines) {
-    if (!is_blank(line)) body += "    " + line.substr(least) + "\n";
-  }
-  return body;
-}
 
 void write_arguments(Writer& out, const Signature& signature) {
   std::string uses;
@@ -229,10 +141,7 @@ void write_body(Writer& out, const Variant& variant) {
 std::string for_each_argument(const Signature& signature, std::string_view call) {
   std::string text;
   for (const auto& argument : signature.arguments) {
-    for (std::size_t at = 0; at < call.size(); ++at) {
-      bool is_name = call[at] == '@';
-      text += is_name ? argument : std::string(1, call[at]);
-    }
+    for (char c : call) text += c == '@' ? argument : std::string(1, c);
     text += ' ';
   }
   return text;

@@ -91,7 +91,7 @@ Opinion by_reference(const wire::Message& item) {
   if (std::isfinite(error) && std::isfinite(eager_error) && error <= most) {
     return {true, number(item, "difference"), errors};
   }
-  return bad(excess_reason(item) + "; " + errors);
+  return bad(std::isfinite(error) ? excess_reason(item) + "; " + errors : excess_reason(item));
 }
 
 Opinion opinion_of(const wire::Message& item, const Tolerance& tolerance) {
@@ -134,6 +134,14 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
     verdict.reason = with_name(*item, opinion.reason);
   }
   return verdict;
+}
+
+// TorchScript's exceptions are mostly about where it was; what went wrong is their last line.
+std::string short_text(std::string text) {
+  text.erase(text.find_last_not_of(" \n") + 1);
+  bool is_traceback = text.starts_with("The following operation failed in the TorchScript");
+  std::size_t last = text.rfind('\n');
+  return is_traceback && last != std::string::npos ? text.substr(last + 1) : text;
 }
 
 Verification failure_of(const wire::Message& reply) {
@@ -179,7 +187,7 @@ Verification verification_of(const wire::Message& reply, const Tolerance& tolera
   }
   if (reply.verb == "raised") {
     return {reply.get("by") == "eager" ? Code::kEagerFailed : Code::kExceptionRaised,
-            reply.get("message")};
+            short_text(reply.get("message"))};
   }
   if (reply.verb == "nondeterministic") {
     std::string name = reply.get("name");

@@ -76,6 +76,8 @@ TEST(DefinitionSchema, HasTheLoadersKeys) {
   EXPECT_EQ(property_names(parts.at("setup")), set_of(setup_keys()));
   EXPECT_EQ(property_names(parts.at("benchmark")), set_of(benchmark_keys()));
   EXPECT_EQ(property_names(parts.at("build")), set_of(build_keys()));
+  const json& tolerance = parts.at("benchmark").at("properties").at("tolerance");
+  EXPECT_EQ(property_names(tolerance), set_of(tolerance_keys()));
   const json& limit = parts.at("benchmark").at("properties").at("limit");
   EXPECT_EQ(property_names(limit), set_of(limit_keys()));
   EXPECT_EQ(names_of(limit_keys()), limit_metrics());
@@ -157,7 +159,7 @@ const char* const kValues[] = {
     "[\"cpu\", \"cpu\"]", "[1, \"x\"]", "[\"\"]",    "[[1]]",      "{}",         "{ n = 1 }",
     "{ n = [1, 2] }",     "{ n = [] }", "{ n = \"x\" }", "{ n = [\"x\"] }", "{ n = [1, \"y\", true] }",
     "{ n = {} }",         "{ n = [[1]] }", "{ ir = \"1%\" }", "{ ir = \"1\" }", "{ ir = 1 }",
-    "{ zz = \"1%\" }",    "{ \"a b\" = \"x\" }", "{ n = [1, 1] }", "{ n = \"\" }", "[{}]",
+    "{ rtol = 0 }", "{ atol = -1 }", "0.5", "{ zz = \"1%\" }",    "{ \"a b\" = \"x\" }", "{ n = [1, 1] }", "{ n = \"\" }", "[{}]",
     "\"x.inc\"", "\"ops.cpp\"", "[\"ops.cpp\"]", "[\"x.inc\"]"};
 
 void compare(const std::string& text) {

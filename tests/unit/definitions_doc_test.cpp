@@ -44,7 +44,8 @@ TEST(DefinitionsDocument, ExplainsEveryKeyAndShowsItInAnExample) {
   const std::string text = document();
   std::string shown;
   for (const std::string& example : examples(text)) shown += "\n" + example;
-  for (const Keys keys : {file_keys(), setup_keys(), benchmark_keys(), build_keys(), limit_keys()}) {
+  for (const Keys keys : {file_keys(), setup_keys(), benchmark_keys(), build_keys(), limit_keys(),
+                          tolerance_keys()}) {
     for (const std::string& name : names_of(keys)) {
       const bool in_heading = text.find("# " + name + "\n") != std::string::npos ||
                               text.find(", " + name + "\n") != std::string::npos ||

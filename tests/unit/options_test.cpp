@@ -42,7 +42,7 @@ TEST(Options, Defaults) {
   EXPECT_EQ(options.verbosity, Verbosity::kNormal);
   EXPECT_EQ(options.color, ColorMode::kAuto);
   EXPECT_TRUE(options.use_cache);
-  EXPECT_FALSE(options.dry_run);
+  EXPECT_FALSE(options.dry_run || options.verify);
   EXPECT_FALSE(options.output || options.timeout || options.libtorch || options.compiler ||
                options.keep_profiles || options.show);
 }
@@ -60,7 +60,7 @@ TEST(Options, Everything) {
                           "--device=cpu,cuda", "--tag=slow", "--metrics=ir,allocs", "--jobs=3",
                           "--output=r.jsonl", "--format=csv", "--libtorch=/t", "--compiler=g++",
                           "--timeout=2.5", "--retries=0", "--churn=5", "--isolation=process",
-                          "--keep-profiles=p", "--no-cache", "--dry-run", "--reverse", "--verbose",
+                          "--keep-profiles=p", "--no-cache", "--dry-run", "--verify", "--reverse", "--verbose",
                           "--color=never"});
   EXPECT_EQ(options.selection.filters, (Words{"matmul", "nn/"}));
   EXPECT_EQ(options.selection.excludes, (Words{"t2"}));
@@ -84,6 +84,7 @@ TEST(Options, Everything) {
   EXPECT_EQ(options.keep_profiles, "p");
   EXPECT_FALSE(options.use_cache);
   EXPECT_TRUE(options.dry_run);
+  EXPECT_TRUE(options.verify);
   EXPECT_TRUE(options.reverse_order);
   EXPECT_EQ(options.verbosity, Verbosity::kVerbose);
   EXPECT_EQ(options.color, ColorMode::kNever);

@@ -28,9 +28,10 @@ at::Tensor is_equal(const at::Tensor& one, const at::Tensor& other) {
 
 // What is not equal differs, however little of that a double shows.
 at::Tensor differences(const at::Tensor& one, const at::Tensor& other, const at::Tensor& equal) {
+  double least = one.is_floating_point() ? std::numeric_limits<double>::min() : 1;
   at::Tensor difference = (one.to(at::kDouble) - other.to(at::kDouble)).abs();
   difference.masked_fill_(difference.isnan(), kInfinity);
-  difference.clamp_min_(std::numeric_limits<double>::min());
+  difference.clamp_min_(least);
   return difference.masked_fill_(equal, 0.0);
 }
 

@@ -1,0 +1,151 @@
+// --verify: each code, by a real snippet on a real LibTorch; that what goes wrong with one verdict
+// leaves the others alone; and that counts are as they are without it.
+#include <sstream>
+
+#include "core/results.h"
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+const std::string kForward = "/torchscript/forward/t1/cpu";
+const std::string kBackward = "/torchscript/forward_backward/t1/cpu";
+
+class Verify : public ::testing::Test {
+ protected:
+  // One run serves all tests.
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder;
+    result_ = new CommandResult(
+        run({"--definitions=" + fixture("verify.toml").string(), "--metrics=wall", "--repetitions=4",
+             "--min-time=0.001", "--verify", "--output=" + file()}));
+    records_ = new Records(read_results(file()));
+  }
+  static void TearDownTestSuite() {
+    delete records_;
+    delete result_;
+    delete folder_;
+  }
+
+  static std::string file() { return (folder_->path() / "r.jsonl").string(); }
+
+  static std::string part(const std::string& key, const char* name) {
+    auto found = records_->find(key);
+    if (found == records_->end() || !found->second.contains("verification")) return "none";
+    return found->second.at("verification").at(name).get<std::string>();
+  }
+  static std::string code(const std::string& key) { return part(key, "code"); }
+  static std::string reason(const std::string& key) { return part(key, "reason"); }
+
+  static inline TemporaryFolder* folder_ = nullptr;
+  static inline CommandResult* result_ = nullptr;
+  static inline Records* records_ = nullptr;
+};
+
+TEST_F(Verify, WhatIsRightPasses) {
+  for (const char* label : {"pass", "pass: of a module", "pass: random numbers",
+                            "pass: changes its input", "pass: NaN in both", "pass: with a tolerance",
+                            "pass: after all that"}) {
+    EXPECT_EQ(code(label + kForward), "PASS") << label << ": " << reason(label + kForward);
+  }
+  EXPECT_EQ(code("pass" + kBackward), "PASS") << reason("pass" + kBackward);
+  EXPECT_EQ(code("pass: of a module" + kBackward), "PASS") << reason("pass: of a module" + kBackward);
+  EXPECT_EQ(reason("pass: NaN in both" + kForward), "equal");
+}
+
+TEST_F(Verify, ADoublePrecisionReferenceDecidesWhereEagerItselfIsInexact) {
+  const std::string key = "pass: by the reference" + kForward;
+  EXPECT_EQ(code(key), "PASS") << reason(key);
+  EXPECT_NE(reason(key).find("error against a float64 reference"), std::string::npos) << reason(key);
+}
+
+TEST_F(Verify, CosineSimilarityIsTakenWhereItIsAskedFor) {
+  EXPECT_EQ(code("pass: by cosine" + kForward), "PASS");
+  EXPECT_EQ(reason("pass: by cosine" + kForward).find("cosine similarity"), 0u);
+  // (2, 2) and (-0.5, 0.5) stand at right angles.
+  EXPECT_EQ(code("fail: by cosine" + kForward), "FAIL");
+}
+
+TEST_F(Verify, AnotherResultFailsWithTheReason) {
+  auto fails = [](const std::string& label, const std::string& why) {
+    const std::string key = label + (label == "fail: gradient" ? kBackward : kForward);
+    EXPECT_EQ(code(key), "FAIL") << key;
+    EXPECT_EQ(reason(key).find(why), 0u) << reason(key);
+  };
+  fails("fail: other values", "largest difference 0.25 at [2, 1], allowed 1.26e-05");
+  fails("fail: another integer", "largest difference 1 at [0], allowed 0");
+  fails("fail: shape", "shape [2, 3], eager's is [3, 2]");
+  fails("fail: data type", "data type Double, eager's is Float");
+  fails("fail: tuple", "a tuple, not a tensor");
+  EXPECT_EQ(code("fail: NaN" + kForward), "FAIL");
+  EXPECT_EQ(reason("fail: NaN" + kForward), "NaN at [0] where eager has 1.5");
+  fails("fail: gradient", "gradient of w: largest difference");
+  // Its output is right.
+  EXPECT_EQ(code("fail: gradient" + kForward), "PASS");
+}
+
+TEST_F(Verify, WhatIsNotComparedHasACodeOfItsOwn) {
+  EXPECT_EQ(code("eager: throws" + kForward), "EAGER_FAILED");
+  EXPECT_NE(reason("eager: throws" + kForward).find("cannot be multiplied"), std::string::npos);
+  EXPECT_EQ(code("raised: by the script" + kForward), "EXCEPTION_RAISED");
+  EXPECT_EQ(reason("raised: by the script" + kForward).find("RuntimeError: mat1"), 0u)
+      << reason("raised: by the script" + kForward);
+  EXPECT_EQ(code("nondeterministic" + kForward), "NONDETERMINISTIC_EAGER_RUN");
+  EXPECT_EQ(code("skipped: no such output" + kForward), "VERIFIER_SKIPPED");
+  EXPECT_EQ(code("skipped: no tensor" + kForward), "VERIFIER_SKIPPED");
+  EXPECT_EQ(code("lost: crashes" + kForward), "VERIFIER_DIDNT_RUN");
+  EXPECT_NE(reason("lost: crashes" + kForward).find("SIGSEGV"), std::string::npos);
+  EXPECT_EQ(code("lost: hangs" + kForward), "VERIFIER_DIDNT_RUN");
+  EXPECT_NE(reason("lost: hangs" + kForward).find("longer than its timeout"), std::string::npos);
+  EXPECT_EQ(code("lost: eager hangs" + kForward), "VERIFIER_DIDNT_RUN");
+  EXPECT_EQ(reason("lost: eager hangs" + kForward).find("in the eager run: "), 0u);
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(Verify, EagerItselfIsNoCandidate) {
+  for (const auto& [key, record] : *records_) {
+    bool is_eager = record.at("runtime") == "eager";
+    EXPECT_EQ(record.contains("verification"), !is_eager) << key;
+  }
+}
+
+TEST_F(Verify, AWrongResultIsNoSpeedUp) {
+  EXPECT_EQ(result_->exit_code, 1) << result_->errors;
+  std::istringstream lines(result_->output);
+  std::size_t seen = 0;
+  for (std::string line; std::getline(lines, line);) {
+    bool is_wrong = line.starts_with("fail: other values") && line.find("µs") != std::string::npos;
+    if (!is_wrong) continue;
+    ++seen;
+    EXPECT_TRUE(line.ends_with("  FAIL")) << line;
+    EXPECT_EQ(line.find("(p="), std::string::npos) << line;
+  }
+  EXPECT_EQ(seen, 1u) << result_->output;
+}
+
+TEST_F(Verify, CountsAreTheSameAndOnlyWhatIsWrongEndsTheRunBadly) {
+  auto counted = [](const std::string& filter, std::vector<std::string> more) {
+    const std::string output = (folder_->path() / "counts.jsonl").string();
+    std::vector<std::string> options{"--definitions=" + fixture("verify.toml").string(),
+                                     "--filter=" + filter, "--output=" + output, "--metrics=ir"};
+    options.insert(options.end(), more.begin(), more.end());
+    auto result = run(std::move(options));
+    EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+    return instr::read_results(output)->measurements;
+  };
+  const std::string filter = "^pass/|^skipped: no such";
+  auto plain = counted(filter, {});
+  auto verified = counted(filter, {"--verify"});
+  ASSERT_EQ(plain.size(), verified.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    ASSERT_EQ(plain[i].variant.key, verified[i].variant.key);
+    EXPECT_EQ(std::get<Counted>(plain[i].outcome).metrics,
+              std::get<Counted>(verified[i].outcome).metrics);
+    EXPECT_FALSE(plain[i].verification);
+    EXPECT_EQ(verified[i].verification.has_value(),
+              verified[i].variant.runtime != Runtime::kEager);
+  }
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,307 @@
+// Verification through all the pure stages: from a worker's reply to a verdict, results and reports;
+// and what is generated for it.
+#include "core/verification.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/format.h"
+#include "core/generate.h"
+#include "core/report.h"
+#include "core/results.h"
+#include "core/verifier.h"
+#include "tests/unit/compare_testing.h"
+#include "worker/wire.h"
+
+namespace instr {
+namespace {
+
+using Code = VerificationCode;
+using Fields = std::map<std::string, std::string>;
+
+// One tensor as the worker tells of it: right, but for `changed`.
+wire::Message item(const Fields& changed = {}) {
+  wire::Message message{"item",
+                        {{"name", ""}, {"eager_type", "Float"}, {"eager_shape", "[3, 2]"},
+                         {"eager_device", "cpu"}, {"type", "Float"}, {"shape", "[3, 2]"},
+                         {"device", "cpu"}, {"exceeds", "0"}, {"difference", "0"},
+                         {"allowed", "1e-05"}, {"at", "[2, 1]"}, {"value", "1"},
+                         {"eager_value", "1"}, {"cosine", "1"}}};
+  for (const auto& [name, value] : changed) message.fields[name] = value;
+  return message;
+}
+
+Verification verdict(const std::vector<wire::Message>& items, const Tolerance& tolerance = {}) {
+  wire::Message reply{"compared", {}};
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    reply.fields[std::to_string(i)] = wire::encode(items[i]);
+  }
+  // As it comes over the wire.
+  std::string line = wire::encode(reply);
+  line.pop_back();
+  return verification_of(wire::decode(line).value(), tolerance);
+}
+
+Verification verdict(const Fields& changed, const Tolerance& tolerance = {}) {
+  return verdict(std::vector{item(changed)}, tolerance);
+}
+
+Verification pass(const std::string& reason) { return {Code::kPass, reason}; }
+Verification wrong(const std::string& reason) { return {Code::kFail, reason}; }
+
+TEST(VerificationCode, HasANameEachAndNoOther) {
+  for (const char* name : {"PASS", "FAIL", "EAGER_FAILED", "EXCEPTION_RAISED",
+                           "NONDETERMINISTIC_EAGER_RUN", "VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"}) {
+    auto code = verification_code_from(name);
+    ASSERT_TRUE(code) << name;
+    EXPECT_STREQ(to_string(*code), name);
+  }
+  EXPECT_FALSE(verification_code_from("pass"));
+  EXPECT_FALSE(verification_code_from(""));
+}
+
+TEST(Verdict, SaysByHowMuchTheyDiffer) {
+  EXPECT_EQ(verdict(Fields{}), pass("equal"));
+  EXPECT_EQ(verdict({{"difference", "1.1920929e-07"}}), pass("largest difference 1.19e-07"));
+  EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "0.31"}, {"allowed", "1.3e-06"}}),
+            wrong("largest difference 0.31 at [2, 1], allowed 1.3e-06"));
+  EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "inf"}, {"value", "nan"}, {"eager_value", "1.5"}}),
+            wrong("NaN at [2, 1] where eager has 1.5"));
+  EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "inf"}, {"value", "1"}, {"eager_value", "-inf"}}),
+            wrong("1 at [2, 1] where eager has -inf"));
+}
+
+TEST(Verdict, AnotherKindOfTensorFails) {
+  EXPECT_EQ(verdict({{"shape", "[2, 3]"}}), wrong("shape [2, 3], eager's is [3, 2]"));
+  EXPECT_EQ(verdict({{"type", "Double"}}), wrong("data type Double, eager's is Float"));
+  EXPECT_EQ(verdict({{"device", "cuda:0"}}), wrong("device cuda:0, eager's is cpu"));
+  EXPECT_EQ(verdict({{"otherwise", "a tuple, not a tensor"}}), wrong("a tuple, not a tensor"));
+}
+
+TEST(Verdict, IsOnAllTensors) {
+  Fields gradient{{"name", "gradient of x"}, {"difference", "2e-06"}};
+  EXPECT_EQ(verdict(std::vector{item(), item(gradient)}),
+            pass("gradient of x: largest difference 2e-06"));
+  gradient["shape"] = "[]";
+  EXPECT_EQ(verdict(std::vector{item(), item(gradient)}),
+            wrong("gradient of x: shape [], eager's is [3, 2]"));
+  // One that neither of them has.
+  wire::Message absent{"item", {{"name", "gradient of w"}}};
+  EXPECT_EQ(verdict(std::vector{item(), absent}), pass("equal"));
+}
+
+TEST(Verdict, TheReferenceDecidesWhereThereIsOne) {
+  Fields inexact{{"exceeds", "1"}, {"difference", "0.5"}, {"eager_reference_error", "0.25"},
+                 {"reference_error", "0.5"}, {"atol", "0"}};
+  EXPECT_EQ(verdict(inexact), pass("error against a float64 reference 0.5, eager's is 0.25"));
+  inexact["reference_error"] = "0.501";
+  EXPECT_EQ(verdict(inexact).code, Code::kFail);
+  inexact["atol"] = "0.001";
+  EXPECT_EQ(verdict(inexact).code, Code::kPass);
+  // An eager result that is nowhere near excuses nothing.
+  inexact["eager_reference_error"] = "inf";
+  EXPECT_EQ(verdict(inexact).code, Code::kFail);
+  // Nor does a candidate that is infinitely far off.
+  inexact["reference_error"] = "inf";
+  EXPECT_EQ(verdict(inexact).code, Code::kFail);
+}
+
+TEST(Verdict, CosineTakesTheTolerancesPlaceForWhatIsInexact) {
+  const Tolerance tolerance{{}, {}, 0.99};
+  EXPECT_EQ(verdict({{"exceeds", "1"}, {"cosine", "0.99"}}, tolerance),
+            pass("cosine similarity 0.99"));
+  EXPECT_EQ(verdict({{"exceeds", "0"}, {"cosine", "0.98"}}, tolerance),
+            wrong("cosine similarity 0.98, at least 0.99 is asked"));
+  EXPECT_EQ(verdict({{"cosine", "nan"}}, tolerance).code, Code::kFail);
+  EXPECT_EQ(verdict({{"exceeds", "1"}, {"type", "Long"}, {"eager_type", "Long"}}, tolerance).code,
+            Code::kFail);
+}
+
+TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
+  auto of = [](const wire::Message& reply) { return verification_of(reply, {}); };
+  EXPECT_EQ(of({"raised", {{"by", "eager"}, {"message", "no"}}}),
+            (Verification{Code::kEagerFailed, "no"}));
+  EXPECT_EQ(of({"raised",
+                {{"by", "candidate"},
+                 {"message", "The following operation failed in the TorchScript interpreter.\n"
+                             "Traceback of TorchScript\n    y = x\nRuntimeError: no\n"}}}),
+            (Verification{Code::kExceptionRaised, "RuntimeError: no"}));
+  EXPECT_EQ(of({"nondeterministic", {{"name", ""}}}),
+            (Verification{Code::kNondeterministicEagerRun,
+                          "the output differs between two runs of eager"}));
+  EXPECT_EQ(of({"nothing", {{"message", "not a tensor"}}}).code, Code::kVerifierSkipped);
+  EXPECT_EQ(of({"failed", {{"kind", "unsupported"}, {"message", "no CUDA"}}}),
+            (Verification{Code::kVerifierSkipped, "no CUDA"}));
+  EXPECT_EQ(of({"failed", {{"kind", "crashed"}, {"message", "SIGSEGV"}, {"stage", "eager"}}}),
+            (Verification{Code::kVerifierDidntRun, "in the eager run: SIGSEGV"}));
+  EXPECT_EQ(of({"gibberish", {}}).code, Code::kVerifierDidntRun);
+}
+
+// As "Float 1.3e-06 1e-05" is read by the worker.
+std::map<std::string, std::pair<double, double>> allowed(const Tolerance& tolerance) {
+  std::istringstream text(allowed_differences(tolerance));
+  std::map<std::string, std::pair<double, double>> all;
+  std::pair<double, double> one;
+  for (std::string type; text >> type >> one.first >> one.second;) all[type] = one;
+  return all;
+}
+
+TEST(AllowedDifferences, AreThoseOfTheDataTypeButForWhatIsSet) {
+  auto usual = allowed({});
+  EXPECT_EQ(usual.at("Double"), std::pair(1e-7, 1e-7));
+  EXPECT_EQ(usual.at("Float"), std::pair(1.3e-6, 1e-5));
+  EXPECT_EQ(usual.at("BFloat16"), std::pair(1.6e-2, 1e-5));
+  EXPECT_EQ(usual.at("Half"), std::pair(1e-3, 1e-5));
+  EXPECT_FALSE(usual.contains("Long"));
+  EXPECT_EQ(allowed({0.5, {}, {}}).at("Float"), std::pair(0.5, 1e-5));
+  EXPECT_EQ(allowed({{}, 0.0, {}}).at("Half"), std::pair(1e-3, 0.0));
+}
+
+TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {
+  Variant script = variant_of_key("a/torchscript/forward/n=1/torchscript/forward_backward/t2/cpu");
+  EXPECT_TRUE(is_candidate(script));
+  Variant eager = eager_of(script);
+  EXPECT_EQ(eager.key, "a/torchscript/forward/n=1/eager/forward_backward/t2/cpu");
+  EXPECT_FALSE(is_candidate(eager));
+}
+
+// --- What is generated ---
+
+Variant script() {
+  Variant one;
+  one.setups = {Text{"auto x = torch::ones({4});", {"a.toml", 4, 10}}};
+  one.stmt = Text{"auto y = x + x;", {"a.toml", 5, 9}};
+  one.runtime = Runtime::kTorchScript;
+  one.torchscript = Text{"y = x + x", {"a.toml", 6, 16}};
+  one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
+  return one;
+}
+
+TEST(VerifiedUnit, HasASymbolOfItsOwnThatKnowsTheOutput) {
+  Variant eager = eager_of(script());
+  std::string symbol = snippet_symbol(eager, Purpose::kVerify);
+  EXPECT_TRUE(symbol.starts_with("instr_verify_"));
+  Variant other = eager;
+  other.signature->output = "z";
+  // Measuring is the same for both, comparing is not.
+  EXPECT_EQ(snippet_symbol(other), snippet_symbol(eager));
+  EXPECT_NE(snippet_symbol(other, Purpose::kVerify), symbol);
+}
+
+TEST(VerifiedUnit, RunsTheStatementOnceAndHandsOverWhatItMade) {
+  Variant eager = eager_of(script());
+  eager.autograd = Autograd::kForwardBackward;
+  const std::string text = unit_source(std::vector{eager}, Purpose::kVerify);
+  auto has = [&text](const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(has("hand_over(instr_verification_, \"\", y);"));
+  EXPECT_TRUE(has("constexpr instr_support::NoOutput y{};"));
+  EXPECT_TRUE(has("y.backward();"));
+  EXPECT_TRUE(has("hand_over_gradients(instr_verification_, \"x\", x);"));
+  EXPECT_TRUE(has("hand_over_gradients(instr_verification_, \"w\", w);"));
+  EXPECT_FALSE(has("instr_trial_"));
+  EXPECT_FALSE(has("INSTR_BLOCKS_BEGIN"));
+  EXPECT_EQ(unit_source(std::vector{eager}).find("instr_verification_"), std::string::npos);
+}
+
+TEST(VerifiedUnit, TriesAScriptOnCopiesFirst) {
+  const std::string text = unit_source(std::vector{script()}, Purpose::kVerify);
+  auto copies = text.find(".forward({instr_support::copy_of(x), instr_support::copy_of(w)});");
+  auto measured = text.find(".forward({x, w});");
+  ASSERT_NE(copies, std::string::npos);
+  ASSERT_NE(measured, std::string::npos);
+  EXPECT_LT(copies, measured);
+}
+
+// --- Results and reports ---
+
+Measurement counted(const std::string& key, std::map<std::string, double> metrics = {}) {
+  Measurement one = testing::counted(key, std::move(metrics));
+  one.variant = variant_of_key(key);
+  return one;
+}
+
+Measurement verified(const std::string& key, const Verification& verification) {
+  Measurement one = counted(key);
+  one.verification = verification;
+  return one;
+}
+
+Measurement timed(const std::string& key, double wall) {
+  Measurement one = counted(key);
+  auto& outcome = std::get<Counted>(one.outcome);
+  outcome.timing = Timing{{wall, wall * 1.01, wall * 0.99, wall}, {wall}, 10, {}};
+  add_times(outcome.metrics, *outcome.timing);
+  return one;
+}
+
+const std::string kEager = "a/x/eager/forward/t1/cpu";
+const std::string kScript = "a/x/torchscript/forward/t1/cpu";
+
+TEST(VerifiedResults, AreReadAsTheyWereWritten) {
+  const Verification hostile{Code::kFail, "a \"quote\", a | and a\nline \xC3\xA9"};
+  std::string bytes = to_line(to_json(make_results_header({}, {}))) + "\n" +
+                      to_line(to_json(timed(kScript, 3))) + "\n" +
+                      to_line(to_json(verified(kScript, hostile))) + "\n" +
+                      to_line(to_json(verified("alone", {Code::kPass, "equal"}))) + "\n";
+  auto read = parse_results(bytes, "r");
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->measurements.size(), 2u);
+  EXPECT_EQ(read->measurements[0].verification, hostile);
+  EXPECT_TRUE(std::get<Counted>(read->measurements[0].outcome).timing);
+  EXPECT_EQ(to_json(read->measurements[0]).at("outcome"), "timed");
+  EXPECT_EQ(to_json(read->measurements[1]).at("outcome"), "verified");
+  EXPECT_EQ(to_json(read->measurements[1]).at("verification").at("code"), "PASS");
+}
+
+TEST(VerifiedResults, AFailureToMeasureStaysOne) {
+  MeasurementList list;
+  Measurement failed = counted(kScript);
+  failed.outcome = Failure{FailureKind::kException, "no"};
+  list.add(failed);
+  list.add(verified(kScript, {Code::kExceptionRaised, "no"}));
+  ASSERT_EQ(list.all().size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<Failure>(list.all()[0].outcome));
+  EXPECT_EQ(list.all()[0].verification->code, Code::kExceptionRaised);
+}
+
+ReportOptions wall_options() {
+  ReportOptions options;
+  options.metrics = {"wall"};
+  options.seconds = 1;
+  return options;
+}
+
+TEST(VerifiedReport, ACodeStandsInPlaceOfASpeedUp) {
+  auto table = [](Code code) {
+    Measurement script = timed(kScript, 1);
+    script.verification = Verification{code, "because"};
+    return report_table({timed(kEager, 4), script}, wall_options());
+  };
+  EXPECT_NE(table(Code::kPass).find("4.00x"), std::string::npos) << table(Code::kPass);
+  EXPECT_EQ(table(Code::kPass).find("because"), std::string::npos);
+  for (Code code : {Code::kFail, Code::kEagerFailed, Code::kExceptionRaised,
+                    Code::kNondeterministicEagerRun, Code::kVerifierSkipped,
+                    Code::kVerifierDidntRun}) {
+    const std::string text = table(code);
+    EXPECT_EQ(text.find("4.00x"), std::string::npos) << text;
+    EXPECT_NE(text.find(std::string("1.00 ns  ") + to_string(code)), std::string::npos) << text;
+    EXPECT_NE(text.find(kScript + ": " + to_string(code) + "\n    because\n"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("1 verified, 1 of them not PASS"), std::string::npos) << text;
+  }
+}
+
+TEST(VerifiedReport, ACodeStandsAtACountWhereNothingWasTimed) {
+  Measurement script = counted(kScript, {{"ir", 100}});
+  script.verification = Verification{Code::kFail, "because"};
+  EXPECT_NE(report_table({script}, {}).find("100  FAIL"), std::string::npos);
+  EXPECT_NE(report_markdown({script}, {}).find("**FAIL**"), std::string::npos);
+  script.verification->code = Code::kPass;
+  EXPECT_EQ(report_table({script}, {}).find("PASS"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr
