@@ -135,7 +135,8 @@ TEST_F(Verify, CountsAreTheSameAndOnlyWhatIsWrongEndsTheRunBadly) {
     auto result = run(std::move(options));
     EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
     std::map<std::string, Measurement> by_key;
-    for (auto& one : instr::read_results(output)->measurements) by_key[one.variant.key] = one;
+    auto results = instr::read_results(output);
+    for (const auto& one : results->measurements) by_key[one.variant.key] = one;
     return by_key;
   };
   const std::string filter = "^pass/|^skipped: no such";
