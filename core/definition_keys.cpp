@@ -70,6 +70,8 @@ constexpr Key kLimitKeys[] = {
     {"mispredictions", Shape::kString, "limit = { mispredictions = \"1%\" }"},
     {"wall", Shape::kString, "limit = { wall = \"5%\" }"},
     {"cpu", Shape::kString, "limit = { cpu = \"5%\" }"},
+    {"first_result", Shape::kString, "limit = { first_result = \"20%\" }"},
+    {"ready", Shape::kString, "limit = { ready = \"20%\" }"},
     {"device_peak_bytes", Shape::kString, "limit = { device_peak_bytes = \"1%\" }"},
 };
 

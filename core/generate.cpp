@@ -13,7 +13,7 @@ namespace instr {
 namespace {
 
 // Part of every symbol: raise it when generated code changes.
-constexpr std::string_view kGeneratorVersion = "2";
+constexpr std::string_view kGeneratorVersion = "3";
 
 void write_arguments(Writer& out, const Signature& signature) {
   std::string uses;
@@ -98,6 +98,7 @@ void write_trial(Writer& out, const Variant& variant) {
     out.glue_at(signature.where,
                 fmt::format("instr_support::check_script_output(instr_script_.forward({{{}}}), {});",
                             joined(signature.arguments), name));
+    out.glue("instr_context_->mark(instr_context_, INSTR_FIRST_RESULT);");
   }
   // TorchScript profiles its first runs and optimises after them.
   out.glue(fmt::format("for (int instr_trial_ = 0; instr_trial_ != {}; ++instr_trial_) {{",
@@ -113,6 +114,7 @@ void write_trial(Writer& out, const Variant& variant) {
   }
   write_backward(out, variant);
   out.glue("}");
+  if (runs_script) out.glue("instr_context_->mark(instr_context_, INSTR_READY);");
 }
 
 void write_body(Writer& out, const Variant& variant) {
@@ -129,7 +131,10 @@ void write_body(Writer& out, const Variant& variant) {
   }
   if (variant.signature) write_arguments(out, *variant.signature);
   if (variant.module) write_module(out, *variant.module);
-  if (is_script(variant.runtime)) write_script(out, variant);
+  if (is_script(variant.runtime)) {
+    out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
+    write_script(out, variant);
+  }
   write_trial(out, variant);
   out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
   write_statement(out, variant);

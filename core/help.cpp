@@ -29,7 +29,7 @@ What to measure
   --definitions=PATH      a TOML file or a folder of them; repeatable
                           (without it: the standard set)
   --runtime=LIST          eager, torchscript; when named also frozen, optimized,
-                          fused, unfused: other ways to run TorchScript
+                          fused, unfused: other ways to run TorchScript; or all
   --autograd=LIST         forward, forward_backward
   --threads=LIST          numbers of threads, such as 1,2
   --device=LIST           cpu, cuda
@@ -59,7 +59,8 @@ What to show and keep
                           counts alone: gbench, bencher, smaller-is-better
   --metrics=LIST          ir, allocs, alloc_bytes, peak_bytes; simulated: cache,
                           branch, or some of theirs, such as d1_misses;
-                          without Valgrind: wall, cpu, device_peak_bytes
+                          without Valgrind: wall, cpu, device_peak_bytes,
+                          first_result, ready
   -o, --output=FILE       store the results in FILE (JSON Lines), one by one
   --save=NAME             make them the baseline NAME
   --keep-profiles=DIR     keep Callgrind's profiles, for kcachegrind

@@ -21,16 +21,19 @@ namespace instr {
 //   mispredictions            those of them that the predictor took for going elsewhere
 //   wall, cpu                 nanoseconds, medians of repetitions without Valgrind: until the statement
 //                             and what it left to the device are done; of the thread that runs it
+//   first_result, ready       nanoseconds, medians of fresh processes: from a text to its first result,
+//                             and until it is as fast as it gets
 //   device_peak_bytes         the most that LibTorch had in use on the device
-inline constexpr std::array<const char*, 17> kMetrics{
+inline constexpr std::array<const char*, 19> kMetrics{
     "ir",        "allocs",  "alloc_bytes", "peak_bytes", "data_reads",
     "data_writes", "i1_misses", "d1_misses", "l1_hits",    "ll_hits",
     "ram_hits",  "estimated_cycles", "branches", "mispredictions",
-    "wall", "cpu", "device_peak_bytes"};
+    "wall", "cpu", "first_result", "ready", "device_peak_bytes"};
 
 inline constexpr std::span<const char* const> kUsualMetrics{kMetrics.data(), 4};
 inline constexpr std::span<const char* const> kCacheMetrics{kMetrics.data() + 4, 8};
 inline constexpr std::span<const char* const> kBranchMetrics{kMetrics.data() + 12, 2};
-inline constexpr std::span<const char* const> kTimeMetrics{kMetrics.data() + 14, 3};
+inline constexpr std::span<const char* const> kStartMetrics{kMetrics.data() + 16, 2};
+inline constexpr std::span<const char* const> kTimeMetrics{kMetrics.data() + 14, 5};
 
 }  // namespace instr

@@ -148,12 +148,20 @@ class Reader {
   std::optional<Error> error_;
 };
 
+void read_runtimes(Reader& reader, std::vector<Runtime>& runtimes) {
+  if (reader.last("runtime") == "all") {
+    for (const RuntimeName& known : kRuntimes) runtimes.push_back(known.runtime);
+    return;
+  }
+  reader.each<Runtime>("runtime", runtimes, [](const std::string& item) {
+    return choice("runtime", item, runtime_choices());
+  });
+}
+
 void read_selection(Reader& reader, Selection& selection) {
   selection.filters = reader.all("filter");
   selection.excludes = reader.all("exclude");
-  reader.each<Runtime>("runtime", selection.runtimes, [](const std::string& item) {
-    return choice("runtime", item, runtime_choices());
-  });
+  read_runtimes(reader, selection.runtimes);
   reader.each<Autograd>("autograd", selection.autograds, [](const std::string& item) {
     return choice("autograd", item, kAutograds);
   });
@@ -203,6 +211,7 @@ void read_needs(Reader& reader, Options& options) {
     for (const auto& [metric, limit] : *limited) metrics.push_back(metric);
   }
   options.wants_times = is_any_of(metrics, kTimeMetrics, true);
+  options.wants_start = is_any_of(metrics, kStartMetrics, true);
   options.simulation = simulation_for(metrics);
   bool counts_only = options.command == Command::kWatch || options.command == Command::kExplain ||
                      options.command == Command::kBisect;

@@ -55,6 +55,7 @@ struct Options {
   // What these and the limits' metrics need.
   bool wants_counts = true;
   bool wants_times = false;
+  bool wants_start = false;
   bool verify = false;  // what is not eager, against eager
   Simulation simulation;
   int repetitions = 10;              // of a variant that is timed

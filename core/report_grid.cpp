@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "core/backends.h"
 #include "core/format.h"
 #include "core/significance.h"
 #include "core/terminal.h"
@@ -92,7 +93,7 @@ bool is_failure(const Measurement& measurement) {
 GridCell metric_cell(const Counted& counted, const std::string& metric) {
   auto found = counted.metrics.find(metric);
   if (found == counted.metrics.end()) return {"-", Tone::kDim};
-  if (metric == "wall" || metric == "cpu") return {format_time(found->second)};
+  if (repeated_time(metric) != nullptr) return {format_time(found->second)};
   return {format_count(found->second)};
 }
 
@@ -140,6 +141,30 @@ GridCell wall_cell(const Bench& bench, std::size_t slot) {
           found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
+GridCell own_cell(const Bench& bench, std::size_t slot, const char* metric) {
+  const Counted* timed = counted_of(bench.slots[slot]);
+  return timed == nullptr ? empty_cell(bench.slots[slot]) : metric_cell(*timed, metric);
+}
+
+GridCell first_result_cell(const Bench& bench, std::size_t slot) {
+  return own_cell(bench, slot, "first_result");
+}
+
+GridCell ready_cell(const Bench& bench, std::size_t slot) { return own_cell(bench, slot, "ready"); }
+
+// The runtime that is the fastest for a benchmark's forward, or else for all of it.
+GridCell fastest_cell(const Bench& bench) {
+  for (std::size_t autograd = 0; autograd < kAutogradSlots; ++autograd) {
+    std::vector<const Measurement*> alternatives;
+    for (std::size_t slot = autograd; slot < kSlots; slot += kAutogradSlots) {
+      alternatives.push_back(bench.slots[slot]);
+    }
+    const Measurement* fastest = fastest_of(alternatives);
+    if (fastest != nullptr) return {slot_name(slot_of(fastest->variant) - autograd)};
+  }
+  return {};
+}
+
 // The measurement that allocations are shown of.
 const Counted* first_counted(const Bench& bench) {
   for (const Measurement* measurement : bench.slots) {
@@ -171,7 +196,10 @@ struct Panel {
   GridCell (*cell)(const Bench& bench, std::size_t slot);
 };
 
-constexpr Panel kPanels[] = {{"ir", "instructions", instructions_cell}, {"wall", "wall time", wall_cell}};
+constexpr Panel kPanels[] = {{"ir", "instructions", instructions_cell},
+                             {"wall", "wall time", wall_cell},
+                             {"first_result", "first result", first_result_cell},
+                             {"ready", "ready", ready_cell}};
 
 // Which columns there are, and how to fill them.
 struct Plan {
@@ -179,6 +207,7 @@ struct Plan {
   std::vector<std::size_t> slots;
   std::vector<std::string> metrics;  // of one variant of the row
   bool has_counts = false;
+  bool names_fastest = false;  // there is more than one runtime to choose from
 
   bool shows(const char* metric) const {
     return std::any_of(panels.begin(), panels.end(), [metric](const Panel* panel) {
@@ -205,11 +234,15 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
                               [slot](const Bench& bench) { return bench.slots[slot] != nullptr; });
     if (exists) plan.slots.push_back(slot);
   }
+  std::size_t first = plan.slots.empty() ? 0 : plan.slots.front() / kAutogradSlots;
+  plan.names_fastest = plan.shows("wall") && !plan.slots.empty() &&
+                       plan.slots.back() / kAutogradSlots != first;
   return plan;
 }
 
 std::vector<GridColumn> metric_columns(const Plan& plan) {
   std::vector<GridColumn> columns;
+  if (plan.names_fastest) columns.push_back({"fastest"});
   for (const std::string& metric : plan.metrics) columns.push_back({heading_of(metric)});
   if (plan.has_counts) columns.push_back({"steady"});
   return columns;
@@ -217,6 +250,7 @@ std::vector<GridColumn> metric_columns(const Plan& plan) {
 
 void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan) {
   const Counted* counted = first_counted(bench);
+  if (plan.names_fastest) row.cells.push_back(fastest_cell(bench));
   for (const std::string& metric : plan.metrics) {
     row.cells.push_back(counted == nullptr ? GridCell{} : metric_cell(*counted, metric));
   }
@@ -276,6 +310,14 @@ std::string toned(const std::string& text, Tone tone, bool color) {
 std::string full_heading(const GridColumn& column) {
   bool is_usual = column.span.empty() || column.span == kPanels[0].title;
   return is_usual ? column.heading : column.span + " " + column.heading;
+}
+
+std::string shown_values(const ReportOptions& options) {
+  auto is_time = [](const std::string& metric) { return repeated_time(metric) != nullptr; };
+  bool has_times = std::any_of(options.metrics.begin(), options.metrics.end(), is_time);
+  bool has_counts = !std::all_of(options.metrics.begin(), options.metrics.end(), is_time);
+  if (has_times) return has_counts ? "instructions and times" : "times";
+  return "instructions";
 }
 
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {

@@ -53,6 +53,14 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
 // For narrow terminals: a group for each benchmark, with a row for each variant.
 Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
+// What the tables' values are: "instructions", "times" or both.
+std::string shown_values(const ReportOptions& options);
+
+// A row for each runtime: how many benchmarks it works for, in how many it is the fastest, how much
+// faster than eager (geometric mean), how long it takes to begin. No columns where less than two
+// were timed.
+Grid make_backend_grid(const std::vector<Measurement>& measurements);
+
 // What failed to be measured, or verified: those with the same words together.
 struct FailureGroup {
   std::string kind;

@@ -1,5 +1,6 @@
 // The table as GitHub-flavoured Markdown, for reviews.
 #include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "core/format.h"
@@ -32,8 +33,8 @@ std::string code_block(const std::string& text) {
   return fence + "\n" + text + end + fence + "\n";
 }
 
-std::string table(const Grid& grid) {
-  std::string out = "| benchmark |";
+std::string table(const Grid& grid, const std::string& of) {
+  std::string out = "| " + of + " |";
   std::string rule = "|:---|";
   for (const GridColumn& column : grid.columns) {
     out += " " + escaped(full_heading(column)) + " |";
@@ -72,7 +73,11 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   if (measurements.empty()) return "Nothing was measured.\n";
   Grid grid = make_grid(measurements, options);
   Summary summary = summarize(measurements);
-  std::string out = "Instructions for each iteration:\n\n" + table(grid);
+  std::string shown = shown_values(options);
+  shown.front() = static_cast<char>(std::toupper(shown.front()));
+  std::string out = shown + " for each iteration:\n\n" + table(grid, "benchmark");
+  Grid backends = make_backend_grid(measurements);
+  if (!backends.columns.empty()) out += "\n" + table(backends, "runtime");
   for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";
   if (!summary.unsteady.empty()) out += "\nNot steady:\n\n";
   for (const std::string& line : summary.unsteady) out += "- " + escaped(line) + "\n";

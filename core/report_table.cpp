@@ -261,9 +261,9 @@ void stacked_value(std::string& out, const std::string& heading, const GridCell&
   Line(out).right(cell.text, width, cell.tone, color);
 }
 
-std::string stacked_table(const Grid& grid, std::size_t width, bool color) {
+std::string stacked_table(const Grid& grid, const std::string& title, std::size_t width, bool color) {
   std::string out;
-  for (const std::string& line : wrap("instructions for each iteration, by variant:", width)) {
+  for (const std::string& line : wrap(title, width)) {
     out += styled(line, Style::kDim, color) + "\n";
   }
   std::size_t used = std::min(width, kStackedWidth);
@@ -343,7 +343,18 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   if (auto text = tall_table(tall, width, options.color)) return *text;
   drop_last_column(tall);
   if (auto text = tall_table(tall, width, options.color)) return *text;
-  return stacked_table(grid, width, options.color);
+  return stacked_table(grid, shown_values(options) + " for each iteration, by variant:", width,
+                       options.color);
+}
+
+// What a run over several runtimes says of each.
+std::string backends_text(const std::vector<Measurement>& measurements, std::size_t width,
+                          bool color) {
+  Grid grid = make_backend_grid(measurements);
+  if (grid.columns.empty()) return "";
+  Layout layout = layout_of(grid);
+  if (fit(layout, width)) return "\n" + ColumnTable(grid, layout, width, color).text();
+  return "\n" + stacked_table(grid, "by runtime:", width, color);
 }
 
 std::string dim_lines(const std::string& text, std::size_t width, bool color) {
@@ -378,6 +389,7 @@ std::string report_table(const std::vector<Measurement>& measurements,
   auto width = static_cast<std::size_t>(std::max(options.width, 0));
   Summary summary = summarize(measurements);
   std::string out = grid_text(measurements, options, width);
+  out += backends_text(measurements, width, options.color);
   out += notes_text(make_grid(measurements, options).footnotes, summary, width, options.color);
   out += failures_text(summary.failures, width, options.color);
   out += failures_text(summary.unverified, width, options.color) + skips_text(summary, width) + "\n";

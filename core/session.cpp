@@ -185,6 +185,7 @@ Expected<void> Session::State::open_timer(std::stop_token stop) {
   if (!options.wants_times) return {};
   TimerOptions timing{*worker, options.repetitions, options.min_time};
   timing.memory_limit = memory_limit_here(1);
+  timing.wants_start = options.wants_start;
   if (options.timeout) timing.timeout_s = *options.timeout;
   return Timer::start(timing).map(
       [this](std::unique_ptr<Timer>&& started) { timer = std::move(started); });

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <tuple>
@@ -61,11 +62,14 @@ double timeout_of(const Group& group, double usual) {
   return sum;
 }
 
-wire::Message request_for(const Group& group, const TimerOptions& options) {
+// Fresh processes that are asked how long a variant takes to begin.
+constexpr int kStarts = 5;
+
+wire::Message request_for(const char* verb, const Group& group, const TimerOptions& options) {
   const Variant& variant = group.front().variant;
   std::string symbols;
   for (const CompiledVariant& one : group) symbols += (symbols.empty() ? "" : " ") + one.symbol;
-  return {"time",
+  return {verb,
           {{"symbols", symbols},
            {"device", variant.device},
            {"threads", std::to_string(variant.threads)},
@@ -86,7 +90,8 @@ struct Timer::State {
   Expected<void> start();
   void time_group(const Group& group, const OnStart& on_start, const OnDone& on_done);
   std::vector<Outcome> outcomes_of(const Group& group);
-  tl::expected<wire::Message, std::string> ask(const Group& group);
+  tl::expected<wire::Message, std::string> ask(const char* verb, const Group& group);
+  void add_starts(const CompiledVariant& one, Outcome& outcome);
 
   const TimerOptions options;
   const PrivateFolder folder;
@@ -106,7 +111,7 @@ Expected<void> Timer::State::start() {
 }
 
 // The worker's answer for the whole group; or what was lost.
-tl::expected<wire::Message, std::string> Timer::State::ask(const Group& group) {
+tl::expected<wire::Message, std::string> Timer::State::ask(const char* verb, const Group& group) {
   auto host = Host::fork(worker);
   if (!host) return tl::unexpected("the worker was lost: " + std::string(to_string(host.error())));
   std::set<std::filesystem::path> units;
@@ -118,14 +123,14 @@ tl::expected<wire::Message, std::string> Timer::State::ask(const Group& group) {
   }
   auto limit = std::chrono::milliseconds(
       static_cast<std::int64_t>(timeout_of(group, options.timeout_s) * 1000));
-  auto reply = (*host)->request(request_for(group, options), limit + kStartTimeout);
+  auto reply = (*host)->request(request_for(verb, group, options), limit + kStartTimeout);
   if (!reply) return tl::unexpected("the worker was lost: " + std::string(to_string(reply.error())));
   return *std::move(reply);
 }
 
 // Of each variant; where something ended them all, of each on its own.
 std::vector<Outcome> Timer::State::outcomes_of(const Group& group) {
-  auto reply = ask(group);
+  auto reply = ask("time", group);
   std::vector<Outcome> outcomes;
   if (reply && reply->verb == "all") {
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -144,10 +149,31 @@ std::vector<Outcome> Timer::State::outcomes_of(const Group& group) {
   return outcomes;
 }
 
+// Each time in a process that has run nothing yet. One that does not start says so here, too.
+void Timer::State::add_starts(const CompiledVariant& one, Outcome& outcome) {
+  auto* timed = std::get_if<Counted>(&outcome);
+  for (int i = 0; i != kStarts && timed != nullptr; ++i) {
+    auto reply = ask("start", {one});
+    if (!reply) {
+      outcome = Failure{FailureKind::kWorkerLost, reply.error()};
+    } else if (reply->verb != "started") {
+      outcome = outcome_of(*reply, one.variant, nullptr);
+    } else {
+      timed->timing->first_result.push_back(std::strtod(reply->get("first_result").c_str(), nullptr));
+      timed->timing->ready.push_back(std::strtod(reply->get("ready").c_str(), nullptr));
+    }
+    timed = std::get_if<Counted>(&outcome);
+  }
+  if (timed != nullptr) add_times(timed->metrics, *timed->timing);
+}
+
 void Timer::State::time_group(const Group& group, const OnStart& on_start, const OnDone& on_done) {
   for (const CompiledVariant& one : group) on_start(one.variant.key);
   auto begin = Clock::now();
   auto outcomes = outcomes_of(group);
+  for (std::size_t i = 0; i < group.size() && options.wants_start; ++i) {
+    add_starts(group[i], outcomes[i]);
+  }
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   for (std::size_t i = 0; i < group.size(); ++i) {
     on_done({group[i].variant, std::move(outcomes[i]), seconds / static_cast<double>(group.size())});

@@ -22,6 +22,7 @@ struct TimerOptions {
   double min_time_s = 0.05;  // of one repetition
   double timeout_s = 60;     // of one variant that names none itself
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
+  bool wants_start = false;        // what it takes each to begin, too
 };
 
 class Timer {

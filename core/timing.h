@@ -1,6 +1,7 @@
 // Wall times of a variant: what repetitions took, and what can be said of them and of two such sets.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,9 +16,27 @@ struct Timing {
   std::vector<double> cpu;   // of the thread that ran the statement
   std::uint64_t iterations = 0;  // of each repetition
   std::optional<std::uint64_t> device_peak_bytes;
+  // One figure for each fresh process, nanoseconds: from the text until the statement has run once,
+  // and until what prepares itself in its first runs is done with that. Empty: not asked for.
+  std::vector<double> first_result = {};
+  std::vector<double> ready = {};
 
   bool operator==(const Timing&) const = default;
 };
+
+// The metrics that are medians of such figures, in nanoseconds.
+struct RepeatedTime {
+  const char* metric;
+  std::vector<double> Timing::*values;
+};
+inline constexpr std::array<RepeatedTime, 4> kRepeatedTimes{
+    {{"wall", &Timing::wall},
+     {"cpu", &Timing::cpu},
+     {"first_result", &Timing::first_result},
+     {"ready", &Timing::ready}}};
+
+// Null where the metric is none of these.
+const RepeatedTime* repeated_time(const std::string& metric);
 
 // 0 of none; the mean of the middle two of an even number.
 double median(std::vector<double> values);
@@ -26,8 +45,7 @@ double median(std::vector<double> values);
 // four values.
 double relative_spread(std::vector<double> values);
 
-// Adds "wall" and "cpu", medians in nanoseconds for each iteration, and "device_peak_bytes" where
-// there is one.
+// Adds the medians of what there is, and "device_peak_bytes" where there is one.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);
 
 }  // namespace instr

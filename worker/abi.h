@@ -8,7 +8,10 @@
 extern "C" {
 #endif
 
-#define INSTR_ABI_VERSION 1
+#define INSTR_ABI_VERSION 2
+
+/* Before what is run is made of its text, after its first result, and once it is as fast as it gets. */
+enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY };
 
 /* Handed to a snippet by the worker. A snippet runs its set-up, then
  *
@@ -21,6 +24,8 @@ struct instr_context {
   uint32_t abi_version;
   int32_t threads;
   uint64_t (*next_block)(struct instr_context* context);
+  /* Says how far a snippet is that has something to prepare. */
+  void (*mark)(struct instr_context* context, enum instr_mark reached);
 };
 
 /* Each variant of a unit: extern "C", named by the generator. */

@@ -341,6 +341,7 @@ void begin_run(const RunRequest& request) {
   run->context.abi_version = INSTR_ABI_VERSION;
   run->context.threads = request.threads;
   run->context.next_block = next_block;
+  run->context.mark = [](instr_context*, instr_mark) {};
 }
 
 }  // namespace

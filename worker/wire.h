@@ -31,6 +31,10 @@ inline constexpr const char* kProfilePrefix = "profile.";
 //                             started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
+//   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
+//                             timeout_ms; of the native worker: times them in turns, in a child
+//                             -> all 0 1 ... (timed or failed, each) | failed kind message
+//   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
 //   verify  eager candidate (symbols) device threads allowed memory_limit timeout_ms
 //                             of the native worker: runs both and compares what they compute
 //                             -> compared 0 1 ... | raised by message | nondeterministic name

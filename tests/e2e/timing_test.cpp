@@ -58,6 +58,26 @@ TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
+// Eager has nothing to prepare; a script is compiled before its first result, and more than once after.
+TEST_F(Timing, TellsWhatItTakesToBegin) {
+  auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--runtime=all",
+                      "--output=" + file("r.jsonl")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto records = read_results(file("r.jsonl"));
+  EXPECT_EQ(records.size(), 6u);
+  for (const auto& [key, record] : records) {
+    ASSERT_EQ(record.at("outcome"), "timed") << key;
+    const auto& metrics = record.at("metrics");
+    double first = metrics.at("first_result").get<double>();
+    EXPECT_EQ(record.at("times").at("ready").size(), 5u) << key;
+    EXPECT_GT(first, 0) << key;
+    bool is_eager = key == "sleeps" + kPlain;
+    if (is_eager) EXPECT_GE(first, 2e6);
+    EXPECT_EQ(metrics.at("ready").get<double>() > first, !is_eager) << key;
+  }
+  EXPECT_NE(result.output.find("1 of 1"), std::string::npos) << result.output;
+}
+
 TEST_F(Timing, ADeviceThatIsNotThereIsSkippedWithTheReason) {
   auto result = time({"--metrics=wall", "--filter=on a device", "--output=" + file("r.jsonl")});
   auto record = read_results(file("r.jsonl")).at("on a device/eager/forward/t1/cuda");

@@ -89,7 +89,8 @@ void run(const CompiledVariant& compiled, const std::string& symbol) {
   ASSERT_NE(snippet, nullptr);
   blocks_left = 2;
   instr_context context{INSTR_ABI_VERSION, 1,
-                        [](instr_context*) -> uint64_t { return blocks_left-- > 0 ? 3 : 0; }};
+                        [](instr_context*) -> uint64_t { return blocks_left-- > 0 ? 3 : 0; },
+                        nullptr};
   snippet(&context);
   EXPECT_EQ(blocks_left, -1);
 }

@@ -112,7 +112,7 @@ void NativeHost::serve() {
 
 wire::Message NativeHost::answer(const wire::Message& request) {
   if (request.verb == "load") return load(request.get("path"));
-  if (request.verb == "time") return time(request);
+  if (request.verb == "time" || request.verb == "start") return time(request);
   if (request.verb == "verify") return verify(request);
   if (request.verb == "quit") return {"bye", {}};
   if (request.verb != "fork") {
@@ -156,7 +156,7 @@ wire::Message NativeHost::time(const wire::Message& request) {
   auto cores = words_of<int>(request.get("cores"));
   return in_child(request, [&](const auto&) {
     keep_to(cores);
-    return all_of(time_in_turns(timing));
+    return request.verb == "start" ? time_start(timing) : all_of(time_in_turns(timing));
   });
 }
 

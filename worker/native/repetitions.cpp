@@ -89,14 +89,15 @@ bool is_out_of_memory(const std::string& text) {
          text.find("out of memory") != std::string::npos;
 }
 
+wire::Message failure_of(const TimedSnippet& snippet) {
+  const char* kind = snippet.is_definition_error()          ? "definition_error"
+                     : is_out_of_memory(snippet.failure()) ? "out_of_memory"
+                                                            : "exception";
+  return failed(kind, snippet.failure());
+}
+
 wire::Message message_of(const Entry& entry) {
-  const TimedSnippet& snippet = *entry.snippet;
-  if (!snippet.failure().empty()) {
-    const char* kind = snippet.is_definition_error()          ? "definition_error"
-                       : is_out_of_memory(snippet.failure()) ? "out_of_memory"
-                                                              : "exception";
-    return failed(kind, snippet.failure());
-  }
+  if (!entry.snippet->failure().empty()) return failure_of(*entry.snippet);
   if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark told no times");
   wire::Message message{"timed",
                         {{"iterations", std::to_string(entry.iterations)},
@@ -107,6 +108,15 @@ wire::Message message_of(const Entry& entry) {
 }
 
 }  // namespace
+
+wire::Message time_start(const TimingRequest& request) {
+  // Its stack is in the middle of its loop: nothing may end it but the process's end.
+  auto* snippet = new TimedSnippet(request.snippets.front(), request.threads, request.device);
+  auto start = snippet->start();
+  if (!start) return failure_of(*snippet);
+  return {"started",
+          {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
+}
 
 std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   std::vector<Entry> entries(request.snippets.size());

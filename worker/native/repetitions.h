@@ -22,6 +22,10 @@ struct TimingRequest {
   std::uint64_t memory_limit = 0;  // bytes; 0: all there is
 };
 
+// What it takes each to begin, for a process that has run none of them: `started` or `failed`
+// (worker/wire.h).
+wire::Message time_start(const TimingRequest& request);
+
 // What became of each snippet, in their order: `timed` or `failed` (worker/wire.h). For one process:
 // it leaves the snippets' stacks as they are.
 std::vector<wire::Message> time_in_turns(const TimingRequest& request);

@@ -25,6 +25,7 @@ TimedSnippet::TimedSnippet(instr_snippet snippet, int threads, std::string devic
   abi_version = INSTR_ABI_VERSION;
   this->threads = threads;
   instr_context::next_block = next_block;
+  instr_context::mark = mark;
 }
 
 TimedSnippet::~TimedSnippet() {
@@ -65,6 +66,19 @@ std::optional<double> TimedSnippet::run(std::uint64_t iterations) {
   return std::chrono::duration<double>(end_ - begin_).count();
 }
 
+std::optional<TimedSnippet::Start> TimedSnippet::start() {
+  if (!set_up()) return std::nullopt;
+  auto since_preparing = [this](instr_mark reached) {
+    return std::chrono::duration<double>(marks_.at(reached) - marks_.at(INSTR_PREPARING)).count();
+  };
+  if (marks_.contains(INSTR_READY)) {
+    return Start{since_preparing(INSTR_FIRST_RESULT), since_preparing(INSTR_READY)};
+  }
+  auto first = run(1);
+  if (!first) return std::nullopt;
+  return Start{*first, *first};
+}
+
 void TimedSnippet::resume() { swapcontext(&outside_, &inside_); }
 
 // The clock is read next to the loop: changing stacks is no part of a block.
@@ -77,6 +91,12 @@ std::uint64_t TimedSnippet::next_block(instr_context* context) {
   swapcontext(&self.inside_, &self.outside_);
   self.begin_ = Clock::now();
   return self.iterations_;
+}
+
+void TimedSnippet::mark(instr_context* context, instr_mark reached) {
+  auto& self = *static_cast<TimedSnippet*>(context);
+  wait_for(self.device_);
+  self.marks_[reached] = Clock::now();
 }
 
 void TimedSnippet::enter() {

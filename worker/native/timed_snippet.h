@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +30,15 @@ class TimedSnippet : instr_context {
   // the snippet failed among them.
   std::optional<double> run(std::uint64_t iterations);
 
+  // What it takes to begin, in seconds.
+  struct Start {
+    double first_result = 0;  // until the statement, which has nothing prepared, has run once
+    double ready = 0;         // until what prepares itself in its first runs is done with that
+  };
+  // Sets it up and runs it as often as that takes; nothing where that failed. Instead of set_up(), in
+  // a process that has not run it yet.
+  std::optional<Start> start();
+
   // Why it failed: an exception's text, for instance. Empty: it did not.
   const std::string& failure() const { return failure_; }
   bool is_definition_error() const { return is_definition_error_; }
@@ -37,6 +47,7 @@ class TimedSnippet : instr_context {
   using Clock = std::chrono::steady_clock;
 
   static std::uint64_t next_block(instr_context* context);
+  static void mark(instr_context* context, instr_mark reached);
   static void enter();
   void body();
   void resume();
@@ -50,6 +61,7 @@ class TimedSnippet : instr_context {
   std::uint64_t iterations_ = 0;  // of the next block
   Clock::time_point begin_;
   Clock::time_point end_;
+  std::map<instr_mark, Clock::time_point> marks_;
   bool is_at_loop_ = false;
   bool is_over_ = false;
   bool is_definition_error_ = false;

@@ -1,0 +1,111 @@
+#include "core/backends.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace instr {
+
+namespace {
+
+// What is run by one runtime or another.
+using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Autograd,
+                             int, std::string>;
+
+Benchmark benchmark_of(const Variant& variant) {
+  return {variant.label, variant.params, variant.autograd, variant.threads, variant.device};
+}
+
+double wall_of(const Measurement& measurement) {
+  return median(timing_of_working(measurement)->wall);
+}
+
+struct Figures {
+  std::vector<double> speedups;
+  std::vector<double> first_results;
+  std::vector<double> ready;
+};
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+std::optional<double> geometric_mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
+  for (const Measurement* one : alternatives) {
+    if (one->variant.runtime == Runtime::kEager && timing_of_working(*one) != nullptr) return one;
+  }
+  return nullptr;
+}
+
+void add_benchmark(const std::vector<const Measurement*>& alternatives,
+                   std::map<Runtime, BackendSummary>& summaries,
+                   std::map<Runtime, Figures>& figures) {
+  const Measurement* eager = eager_among(alternatives);
+  const Measurement* fastest = fastest_of(alternatives);
+  for (const Measurement* one : alternatives) {
+    Runtime runtime = one->variant.runtime;
+    BackendSummary& summary = summaries[runtime];
+    Figures& known = figures[runtime];
+    ++summary.asked;
+    if (one == fastest) ++summary.fastest;
+    const Timing* timing = timing_of_working(*one);
+    if (timing == nullptr) continue;
+    ++summary.works;
+    if (eager != nullptr && wall_of(*one) > 0) known.speedups.push_back(wall_of(*eager) / wall_of(*one));
+    if (!timing->first_result.empty()) known.first_results.push_back(median(timing->first_result));
+    if (!timing->ready.empty()) known.ready.push_back(median(timing->ready));
+  }
+}
+
+}  // namespace
+
+const Timing* timing_of_working(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  bool is_wrong = measurement.verification && measurement.verification->is_wrong();
+  return counted == nullptr || !counted->timing || is_wrong ? nullptr : &*counted->timing;
+}
+
+const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {
+  std::vector<const Measurement*> working;
+  for (const Measurement* one : alternatives) {
+    if (one != nullptr && timing_of_working(*one) != nullptr) working.push_back(one);
+  }
+  if (working.size() < 2) return nullptr;
+  return *std::min_element(working.begin(), working.end(), [](const auto* left, const auto* right) {
+    return wall_of(*left) < wall_of(*right);
+  });
+}
+
+std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {
+  std::map<Benchmark, std::vector<const Measurement*>> benchmarks;
+  for (const Measurement& one : measurements) {
+    benchmarks[benchmark_of(one.variant)].push_back(&one);
+  }
+  std::map<Runtime, BackendSummary> summaries;
+  std::map<Runtime, Figures> figures;
+  for (const auto& [benchmark, alternatives] : benchmarks) {
+    add_benchmark(alternatives, summaries, figures);
+  }
+  std::vector<BackendSummary> all;
+  std::size_t timed = 0;
+  for (auto& [runtime, summary] : summaries) {
+    summary.runtime = runtime;
+    summary.speedup = geometric_mean(figures[runtime].speedups);
+    summary.first_result = median_of(figures[runtime].first_results);
+    summary.ready = median_of(figures[runtime].ready);
+    if (summary.works > 0) ++timed;
+    all.push_back(summary);
+  }
+  return timed < 2 ? std::vector<BackendSummary>{} : all;
+}
+
+}  // namespace instr

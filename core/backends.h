@@ -1,0 +1,35 @@
+// What a run over several runtimes says of each: how many benchmarks it works for, where it is the
+// fastest, how much faster than eager on the whole, and how long it takes to begin. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "core/measurement.h"
+
+namespace instr {
+
+struct BackendSummary {
+  Runtime runtime = Runtime::kEager;
+  std::size_t asked = 0;    // benchmarks
+  std::size_t works = 0;    // of these: timed, and not known to be wrong
+  std::size_t fastest = 0;  // of those that more than one runtime works for
+  // Geometric mean of how much faster than eager; where both work.
+  std::optional<double> speedup;
+  // Medians, nanoseconds; where they were asked for.
+  std::optional<double> first_result;
+  std::optional<double> ready;
+};
+
+// Those that something was asked of, in the order of kRuntimes. Empty where there is nothing to compare:
+// fewer than two runtimes were timed.
+std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
+
+// The wall times of a variant that works; null for others.
+const Timing* timing_of_working(const Measurement& measurement);
+
+// The one with the least median wall time; null where less than two work.
+const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
+
+}  // namespace instr

@@ -1,0 +1,49 @@
+// What a run over several runtimes says of each, as a grid for the table and for Markdown.
+#include <fmt/format.h>
+
+#include "core/backends.h"
+#include "core/format.h"
+#include "core/report_grid.h"
+
+namespace instr {
+
+namespace {
+
+GridCell time_cell(const std::optional<double>& time) {
+  return time ? GridCell{format_time(*time)} : GridCell{"-", Tone::kDim};
+}
+
+GridCell works_cell(const BackendSummary& summary) {
+  return {fmt::format("{} of {}", summary.works, summary.asked),
+          summary.works == summary.asked ? Tone::kPlain : Tone::kWarning};
+}
+
+GridCell speedup_cell(const BackendSummary& summary) {
+  if (!summary.speedup) return {"-", Tone::kDim};
+  bool is_eager = summary.runtime == Runtime::kEager;
+  return {fmt::format("{:.2f}x", *summary.speedup), is_eager ? Tone::kDim : Tone::kPlain};
+}
+
+}  // namespace
+
+Grid make_backend_grid(const std::vector<Measurement>& measurements) {
+  auto summaries = summarize_backends(measurements);
+  Grid grid;
+  if (summaries.empty()) return grid;
+  bool has_starts = false;
+  for (const BackendSummary& one : summaries) has_starts = has_starts || one.first_result;
+  grid.columns = {{"works"}, {"fastest"}, {"speed-up"}};
+  if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
+  for (const BackendSummary& one : summaries) {
+    std::string name = kRuntimes[static_cast<std::size_t>(one.runtime)].title;
+    GridRow row{name, name, {works_cell(one), {format_count(static_cast<double>(one.fastest))}, speedup_cell(one)}};
+    if (has_starts) {
+      row.cells.push_back(time_cell(one.first_result));
+      row.cells.push_back(time_cell(one.ready));
+    }
+    grid.groups.push_back({name, {row}});
+  }
+  return grid;
+}
+
+}  // namespace instr

@@ -1,0 +1,94 @@
+#include "core/backends.h"
+
+#include <gtest/gtest.h>
+
+#include "core/report.h"
+
+namespace instr {
+namespace {
+
+Measurement timed(const std::string& key, double wall, double ready = 0) {
+  Timing timing;
+  timing.wall = {wall, wall, wall};
+  timing.cpu = timing.wall;
+  timing.iterations = 10;
+  if (ready > 0) {
+    timing.first_result = {ready / 2};
+    timing.ready = {ready};
+  }
+  Counted counted;
+  counted.steady = true;
+  add_times(counted.metrics, timing);
+  counted.timing = timing;
+  return {variant_of_key(key), counted, 0, {}};
+}
+
+Measurement failed(const std::string& key) {
+  return {variant_of_key(key), Failure{FailureKind::kException, "no"}, 0, {}};
+}
+
+Measurement judged(Measurement measurement, VerificationCode code) {
+  measurement.verification = Verification{code, ""};
+  return measurement;
+}
+
+TEST(Backends, AreSummedUpOverBenchmarks) {
+  auto all = summarize_backends({timed("a/eager/forward/t1/cpu", 8),
+                                 timed("a/torchscript/forward/t1/cpu", 4, 100),
+                                 timed("b/eager/forward/t1/cpu", 10),
+                                 timed("b/torchscript/forward/t1/cpu", 80, 300),
+                                 failed("b/frozen/forward/t1/cpu"),
+                                 timed("b/torchscript/forward/t2/cpu", 1)});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].runtime, Runtime::kEager);
+  EXPECT_EQ(all[0].works, 2u);
+  EXPECT_EQ(all[0].fastest, 1u);
+  EXPECT_EQ(all[0].speedup, 1);
+  EXPECT_FALSE(all[0].ready);
+  EXPECT_EQ(all[1].runtime, Runtime::kTorchScript);
+  EXPECT_EQ(all[1].asked, 3u);
+  EXPECT_EQ(all[1].works, 3u);
+  EXPECT_EQ(all[1].fastest, 1u);  // the one that nothing is there to compare with does not count
+  EXPECT_NEAR(*all[1].speedup, 0.5, 1e-12);  // of 2 and 1/8
+  EXPECT_EQ(all[1].ready, 200);
+  EXPECT_EQ(all[1].first_result, 100);
+  EXPECT_EQ(all[2].runtime, Runtime::kFrozen);
+  EXPECT_EQ(all[2].asked, 1u);
+  EXPECT_EQ(all[2].works, 0u);
+  EXPECT_FALSE(all[2].speedup);
+}
+
+TEST(Backends, AWrongResultIsNoSpeedup) {
+  Measurement eager = timed("a/eager/forward/t1/cpu", 8);
+  Measurement script = timed("a/torchscript/forward/t1/cpu", 4);
+  for (VerificationCode wrong : {VerificationCode::kFail, VerificationCode::kExceptionRaised}) {
+    EXPECT_TRUE(summarize_backends({eager, judged(script, wrong)}).empty());
+  }
+  auto all = summarize_backends({eager, judged(script, VerificationCode::kPass)});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[1].fastest, 1u);
+  EXPECT_EQ(fastest_of({&eager, nullptr}), nullptr);
+  EXPECT_EQ(fastest_of({&eager, &script}), &script);
+}
+
+TEST(Backends, HaveATableWhereThereAreSome) {
+  ReportOptions options;
+  options.metrics = {"wall", "first_result", "ready"};
+  std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
+                                timed("a/torchscript/forward/t1/cpu", 4, 100)};
+  std::string text = report_table(both, options);
+  EXPECT_NE(text.find("fastest"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 of 1        1     2.00x   50.0 ns  100 ns"), std::string::npos) << text;
+  std::string markdown = report_markdown(both, options);
+  EXPECT_TRUE(markdown.starts_with("Times for each iteration:")) << markdown;
+  EXPECT_NE(markdown.find("| TorchScript | 1 of 1 | 1 | 2.00x | 50.0 ns | 100 ns |"),
+            std::string::npos)
+      << markdown;
+  std::string alone = report_table({both[0]}, options);
+  EXPECT_EQ(alone.find("speed-up"), std::string::npos) << alone;
+  options.width = 20;
+  EXPECT_NE(report_table(both, options).find("by runtime:"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr
