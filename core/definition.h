@@ -58,6 +58,7 @@ struct Definition {
   std::optional<Text> stmt;          // absent where `module` makes the statement
   std::optional<Text> torchscript;   // body of forward
   std::optional<Text> module;        // C++ expression that makes a torch::nn module
+  std::optional<Text> package;       // absolute path of an AOTInductor package of it
   std::optional<Signature> signature;
   bool autograd = false;
   std::optional<std::string> reduce;  // member function that makes the output a scalar: "sum", "mean"

@@ -26,6 +26,7 @@ constexpr Key kBenchmarkKeys[] = {
     {"stmts", Shape::kStringsTable, "[benchmark.stmts]"},
     {"module", Shape::kString, "module = \"torch::nn::Linear(4, 2)\""},
     {"torchscript", Shape::kString, "torchscript = \"y = torch.mm(x, w)\""},
+    {"package", Shape::kString, "package = \"mm.pt2\""},
     {"signature", Shape::kString, "signature = \"f(x, w) -> y\""},
     {"autograd", Shape::kBoolean, "autograd = true"},
     {"reduce", Shape::kString, "reduce = \"sum\""},

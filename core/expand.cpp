@@ -16,10 +16,11 @@ using Kind = std::pair<Runtime, Autograd>;
 
 std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runtime>& runtimes) {
   bool has_script = definition.torchscript && !definition.is_explicit;
+  bool has_package = definition.package && !definition.is_explicit;
   bool is_differentiated = definition.autograd && !definition.is_explicit;
   std::vector<Kind> kinds;
   for (const Runtime runtime : runtimes) {
-    if (is_script(runtime) && !has_script) continue;
+    if (runtime == Runtime::kAoti ? !has_package : is_script(runtime) && !has_script) continue;
     kinds.emplace_back(runtime, Autograd::kForward);
     if (!is_differentiated || !keeps_gradients(runtime)) continue;
     kinds.emplace_back(runtime, Autograd::kForwardBackward);
@@ -61,6 +62,7 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   variant.stmt = definition.stmt;
   variant.torchscript = definition.torchscript;
   variant.module = definition.module;
+  variant.package = definition.package;
   variant.signature = definition.signature;
   variant.reduce = definition.reduce;
   variant.is_explicit = definition.is_explicit;
@@ -81,6 +83,7 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   put_in(variant.stmt, names);
   put_in(variant.torchscript, python_params(names));
   put_in(variant.module, names);
+  put_in(variant.package, names);
   return variant;
 }
 

@@ -38,7 +38,13 @@ const char* preparation_of(Runtime runtime) {
   }
 }
 
+void write_package(Writer& out, const Variant& variant) {
+  out.glue_at(variant.package->where, "instr_support::Package instr_script_(" +
+                                          literal(variant.package->code) + ");");
+}
+
 void write_script(Writer& out, const Variant& variant) {
+  if (variant.runtime == Runtime::kAoti) return write_package(out, variant);
   const Signature& signature = *variant.signature;
   std::string text = "std::string instr_text_ = \"def forward(self\"";
   for (const auto& argument : signature.arguments) {

@@ -29,7 +29,8 @@ What to measure
   --definitions=PATH      a TOML file or a folder of them; repeatable
                           (without it: the standard set)
   --runtime=LIST          eager, torchscript; when named also frozen, optimized,
-                          fused, unfused: other ways to run TorchScript; or all
+                          fused, unfused (other ways to run TorchScript), aoti
+                          (AOTInductor packages); or all
   --autograd=LIST         forward, forward_backward
   --threads=LIST          numbers of threads, such as 1,2
   --device=LIST           cpu, cuda

@@ -116,6 +116,10 @@ class BenchmarkReader {
   void read_code() {
     definition_.module = code("module");
     definition_.torchscript = code("torchscript");
+    definition_.package = code("package");
+    if (definition_.package) {
+      definition_.package->code = context_.source.beside(definition_.package->code).string();
+    }
     definition_.autograd = read_.boolean("autograd");
     definition_.is_explicit = read_.boolean("explicit");
     definition_.description = read_.string("description");
@@ -139,6 +143,7 @@ class BenchmarkReader {
       refuse(key, fmt::format("`{}` needs a signature", key), "add for example `signature = \"f(x, w) -> y\"`");
     };
     if (definition_.torchscript) need("torchscript");
+    if (definition_.package) need("package");
     if (definition_.autograd) need("autograd");
     if (definition_.module && !read_.has("stmt") && !read_.has("stmts")) need("module");
   }

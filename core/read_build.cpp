@@ -11,20 +11,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path absolute_from(const SourceText& source, const std::string& path) {
-  std::error_code error;
-  const fs::path joined = fs::path(source.path()).parent_path() / path;
-  const fs::path absolute = fs::absolute(joined, error);
-  return (error ? joined : absolute).lexically_normal();
-}
-
 std::vector<fs::path> paths(const TableReader& read, std::string_view key, const SourceText& source) {
   std::vector<fs::path> result;
   for (const Text& path : read.texts(key)) {
     if (path.empty()) {
       read.add_error(path.where, fmt::format("`{}` has an empty path", key), "name a file or folder");
     }
-    result.push_back(absolute_from(source, path.code));
+    result.push_back(source.beside(path.code));
   }
   return result;
 }

@@ -83,6 +83,9 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const LibT
     if (!met) return to_string(met.error());
     if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
   }
+  if (variant.runtime == Runtime::kAoti && !satisfies(libtorch.version, ">=2.6").value_or(true)) {
+    return "AOTInductor packages need LibTorch 2.6 or newer, this is " + libtorch.version;
+  }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
   if (!options.wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";

@@ -105,6 +105,14 @@ Expected<void> SourceText::check_text() const {
   return {};
 }
 
+std::filesystem::path SourceText::beside(const std::string& path) const {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path joined = fs::path(path_).parent_path() / path;
+  const fs::path absolute = fs::absolute(joined, error);
+  return (error ? joined : absolute).lexically_normal();
+}
+
 SourceLocation SourceText::place(std::size_t offset) const {
   const auto next_line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
   int column = 1;

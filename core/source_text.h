@@ -26,6 +26,9 @@ class SourceText {
   std::string_view text() const { return text_; }
   std::string_view byte_order_mark() const { return has_mark_ ? kByteOrderMark : ""; }
 
+  // The absolute path of a file that the text names, from the folder that it is in itself.
+  std::filesystem::path beside(const std::string& path) const;
+
   SourceLocation at(int line, int column) const { return {path_, line, column}; }
 
   // The place of that byte of text(); columns are characters.

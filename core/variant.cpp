@@ -34,7 +34,7 @@ std::optional<Runtime> runtime_from(const std::string& name) {
 bool is_script(Runtime runtime) { return runtime != Runtime::kEager; }
 
 bool keeps_gradients(Runtime runtime) {
-  return runtime != Runtime::kFrozen && runtime != Runtime::kOptimized;
+  return runtime != Runtime::kFrozen && runtime != Runtime::kOptimized && runtime != Runtime::kAoti;
 }
 
 const char* to_string(Autograd autograd) {

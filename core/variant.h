@@ -22,6 +22,7 @@ enum class Runtime {
   kOptimized,  // torch::jit::optimize_for_inference
   kFused,      // with the tensor-expression fuser, on the CPU too
   kUnfused,    // without it
+  kAoti,       // the definition's AOTInductor package
 };
 enum class Autograd { kForward, kForwardBackward };
 
@@ -31,22 +32,23 @@ struct RuntimeName {
   const char* name;
   const char* title;
 };
-inline constexpr std::array<RuntimeName, 6> kRuntimes{
+inline constexpr std::array<RuntimeName, 7> kRuntimes{
     {{Runtime::kEager, "eager", "eager"},
      {Runtime::kTorchScript, "torchscript", "TorchScript"},
      {Runtime::kFrozen, "frozen", "frozen"},
      {Runtime::kOptimized, "optimized", "optimized"},
      {Runtime::kFused, "fused", "fused"},
-     {Runtime::kUnfused, "unfused", "unfused"}}};
+     {Runtime::kUnfused, "unfused", "unfused"},
+     {Runtime::kAoti, "aoti", "AOTInductor"}}};
 
 const char* to_string(Runtime runtime);    // "eager", "torchscript", ...
 const char* to_string(Autograd autograd);  // "forward", "forward_backward"
 std::optional<Runtime> runtime_from(const std::string& name);
 
-// What runs the TorchScript body.
+// What runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
 bool is_script(Runtime runtime);
 
-// A frozen module's parameters are constants: there is nothing to differentiate by.
+// Parameters of a frozen module or of a package are constants: there is nothing to differentiate by.
 bool keeps_gradients(Runtime runtime);
 
 struct Variant {
@@ -66,6 +68,7 @@ struct Variant {
   std::optional<Text> stmt;
   std::optional<Text> torchscript;
   std::optional<Text> module;
+  std::optional<Text> package;
   std::optional<Signature> signature;
   std::optional<std::string> reduce;
   bool is_explicit = false;

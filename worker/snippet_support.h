@@ -9,6 +9,13 @@
 #include <torch/torch.h>
 
 #include <cctype>
+#if __has_include(<torch/csrc/inductor/aoti_package/model_package_loader.h>)  // 2.6 and newer
+#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#define INSTR_HAS_PACKAGES 1
+#endif
+
+#include <unistd.h>
+
 #include <memory>
 #include <sstream>
 #include <stdexcept>
@@ -154,6 +161,30 @@ inline torch::jit::Module optimized(torch::jit::Module module) {
   module.eval();
   return torch::jit::optimize_for_inference(module);
 }
+
+#ifdef INSTR_HAS_PACKAGES
+// An AOTInductor package, run as a module is.
+class Package {
+ public:
+  explicit Package(const char* path) : loader_(readable(path)) {}
+
+  c10::IValue forward(const std::vector<at::Tensor>& inputs) {
+    std::vector<at::Tensor> outputs = loader_.run(inputs);
+    if (outputs.size() == 1) return outputs.front();
+    return c10::IValue(outputs);
+  }
+
+ private:
+  static const char* readable(const char* path) {
+    if (access(path, R_OK) == 0) return path;
+    throw instr_definition_error(std::string("there is no package '") + path +
+                                 "' that can be read: make it with Python's "
+                                 "torch._inductor.aoti_compile_and_package");
+  }
+
+  torch::inductor::AOTIModelPackageLoader loader_;
+};
+#endif
 
 // The tensor-expression fuser, on the CPU too and there also where it interprets what it fused
 // because it was built without a compiler. It is asked when a module has been profiled.

@@ -110,10 +110,10 @@ wire::Message message_of(const Entry& entry) {
 }  // namespace
 
 wire::Message time_start(const TimingRequest& request) {
-  // Its stack is in the middle of its loop: nothing may end it but the process's end.
-  auto* snippet = new TimedSnippet(request.snippets.front(), request.threads, request.device);
-  auto start = snippet->start();
-  if (!start) return failure_of(*snippet);
+  TimedSnippet snippet(request.snippets.front(), request.threads, request.device);
+  auto start = snippet.start();
+  if (!start) return failure_of(snippet);
+  snippet.finish();
   return {"started",
           {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
 }
@@ -136,8 +136,7 @@ std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   std::vector<wire::Message> messages;
   for (Entry& entry : entries) {
     messages.push_back(message_of(entry));
-    // Its stack is in the middle of its loop: nothing may end it but the process's end.
-    entry.snippet.release();
+    entry.snippet->finish();
   }
   return messages;
 }

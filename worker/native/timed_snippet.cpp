@@ -79,6 +79,12 @@ std::optional<TimedSnippet::Start> TimedSnippet::start() {
   return Start{*first, *first};
 }
 
+void TimedSnippet::finish() {
+  if (is_over_ || !is_at_loop_) return;
+  iterations_ = 0;
+  resume();
+}
+
 void TimedSnippet::resume() { swapcontext(&outside_, &inside_); }
 
 // The clock is read next to the loop: changing stacks is no part of a block.

@@ -39,6 +39,9 @@ class TimedSnippet : instr_context {
   // a process that has not run it yet.
   std::optional<Start> start();
 
+  // Leaves the loop, so that what the set-up made is taken down as the snippet would have it.
+  void finish();
+
   // Why it failed: an exception's text, for instance. Empty: it did not.
   const std::string& failure() const { return failure_; }
   bool is_definition_error() const { return is_definition_error_; }

@@ -1,0 +1,95 @@
+// An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a runtime
+// beside the others; and what is said where there is none, or where LibTorch is too old for it.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+const char* const kDefinitions = R"(schema = 1
+[[benchmark]]
+label = "scaled"
+setup = "auto x = torch::rand({16, 16}), w = torch::rand({16, 16});"
+signature = "f(x, w) -> y"
+stmt = "auto y = torch::relu(torch::mm(x, w)) * 2;"
+torchscript = "y = torch.relu(torch.mm(x, w)) * 2"
+package = "scaled.pt2"
+[[benchmark]]
+label = "another"
+setup = "auto x = torch::rand({16, 16}), w = torch::rand({16, 16});"
+signature = "f(x, w) -> y"
+stmt = "auto y = torch::mm(x, w);"
+package = "scaled.pt2"
+[[benchmark]]
+label = "missing"
+setup = "auto x = torch::rand({16, 16});"
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+package = "missing.pt2"
+)";
+
+// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty where LibTorch has none.
+fs::path python_of_libtorch() {
+  const char* torch = getenv("TORCH_DIR");
+  if (torch == nullptr) return {};
+  fs::path python = fs::path(torch) / "../../../../bin/python";
+  return fs::exists(python) ? python.lexically_normal() : fs::path();
+}
+
+class Backends : public ::testing::Test {
+ protected:
+  Backends() { write(file("d.toml"), kDefinitions); }
+
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  Records measure(std::vector<std::string> options) const {
+    for (const char* option : {"--runtime=eager,torchscript,aoti", "--repetitions=3",
+                               "--min-time=0.001"}) {
+      options.emplace_back(option);
+    }
+    options.push_back("--definitions=" + file("d.toml"));
+    options.push_back("--output=" + file("r.jsonl"));
+    output_ = run(std::move(options)).output;
+    return read_results(file("r.jsonl"));
+  }
+
+  TemporaryFolder folder_;
+  mutable std::string output_;
+};
+
+const std::string kPackage = "/aoti/forward/t1/cpu";
+
+TEST_F(Backends, APackageIsTimedVerifiedAndCounted) {
+  fs::path python = python_of_libtorch();
+  if (python.empty()) GTEST_SKIP() << "this LibTorch has no Python that makes packages";
+  SpawnOptions make;
+  make.argv = {python.string(), fixture("make_package.py").string(), file("scaled.pt2")};
+  make.environment = environment();
+  auto made = run_command(make);
+  ASSERT_TRUE(made && made->exit_code == 0) << (made ? made->errors : "");
+
+  auto records = measure({"--metrics=ir,wall,first_result,ready", "--verify"});
+  const auto& scaled = records.at("scaled" + kPackage);
+  ASSERT_EQ(scaled.at("outcome"), "timed") << scaled;
+  EXPECT_EQ(scaled.at("verification").at("code"), "PASS");
+  EXPECT_GT(scaled.at("metrics").at("ready").get<double>(), 0);
+  // It computes what one benchmark does and not what the other does.
+  EXPECT_EQ(records.at("another" + kPackage).at("verification").at("code"), "FAIL");
+  const auto& missing = records.at("missing" + kPackage);
+  EXPECT_EQ(missing.at("failure").at("kind"), "definition_error");
+  EXPECT_NE(missing.at("failure").at("message").get<std::string>().find("missing.pt2"),
+            std::string::npos);
+  EXPECT_NE(output_.find("AOTInductor"), std::string::npos) << output_;
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(Backends, OldLibTorchSkipsPackagesWithTheReason) {
+  if (!python_of_libtorch().empty()) GTEST_SKIP() << "this LibTorch is new enough";
+  auto records = measure({"--metrics=wall", "--filter=scaled"});
+  EXPECT_EQ(records.at("scaled" + kPackage).at("outcome"), "skipped");
+  EXPECT_NE(records.at("scaled" + kPackage).at("reason").get<std::string>().find("2.6"),
+            std::string::npos);
+  EXPECT_EQ(records.at("scaled/torchscript/forward/t1/cpu").at("outcome"), "timed");
+}
+
+}  // namespace
+}  // namespace instr::e2e
