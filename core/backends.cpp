@@ -70,8 +70,9 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
 
 const Timing* timing_of_working(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  bool is_wrong = measurement.verification && measurement.verification->is_wrong();
-  return counted == nullptr || !counted->timing || is_wrong ? nullptr : &*counted->timing;
+  const auto& verification = measurement.verification;
+  bool is_right = !verification || verification->code == VerificationCode::kPass;
+  return counted != nullptr && counted->timing && is_right ? &*counted->timing : nullptr;
 }
 
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {

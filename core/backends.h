@@ -13,7 +13,7 @@ namespace instr {
 struct BackendSummary {
   Runtime runtime = Runtime::kEager;
   std::size_t asked = 0;    // benchmarks
-  std::size_t works = 0;    // of these: timed, and not known to be wrong
+  std::size_t works = 0;    // of these: timed and, where it was verified, right
   std::size_t fastest = 0;  // of those that more than one runtime works for
   // Geometric mean of how much faster than eager; where both work.
   std::optional<double> speedup;

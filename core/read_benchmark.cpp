@@ -298,6 +298,10 @@ class BenchmarkReader {
       refuse("torchscript", "one `torchscript` body cannot stand for all of `stmts`",
              "make a [[benchmark]] of the statement that it is for");
     }
+    if (read_.table("stmts") && definition_.package) {
+      refuse("package", "one `package` cannot stand for all of `stmts`",
+             "give each statement a benchmark of its own");
+    }
     if (!definition_.is_explicit) return;
     const auto conflict = [&](bool is_there, std::string_view key) {
       if (!is_there) return;
@@ -305,6 +309,7 @@ class BenchmarkReader {
              fmt::format("leave out `{}` or `explicit`", key));
     };
     conflict(definition_.torchscript.has_value(), "torchscript");
+    conflict(definition_.package.has_value(), "package");
     conflict(definition_.module.has_value(), "module");
     conflict(definition_.autograd, "autograd");
     conflict(read_.has("matrix"), "matrix");
