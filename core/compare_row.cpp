@@ -116,9 +116,9 @@ Verdict judge(const MetricChange& metric) {
 std::optional<double> chance_of(const std::string& metric, const Counted* before,
                                 const Counted* after) {
   if (before == nullptr || after == nullptr || !before->timing || !after->timing) return std::nullopt;
-  if (metric != "wall" && metric != "cpu") return std::nullopt;
-  auto times = metric == "wall" ? &Timing::wall : &Timing::cpu;
-  auto found = speedup(*before->timing.*times, *after->timing.*times);
+  const RepeatedTime* time = repeated_time(metric);
+  if (time == nullptr) return std::nullopt;
+  auto found = speedup(*before->timing.*time->values, *after->timing.*time->values);
   return found ? std::optional(found->p) : std::nullopt;
 }
 

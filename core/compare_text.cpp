@@ -50,7 +50,7 @@ std::string time_change(const MetricChange& metric) {
 CompareLine line_of(const MetricChange& metric) {
   CompareLine line;
   line.metric = heading_of(metric.metric);
-  bool is_time = metric.metric == "wall" || metric.metric == "cpu";
+  bool is_time = repeated_time(metric.metric) != nullptr;
   line.before = is_time && metric.before ? format_time(*metric.before) : value_text(metric.before);
   line.after = is_time && metric.after ? format_time(*metric.after) : value_text(metric.after);
   if (auto change = metric.change()) line.change = is_time ? time_change(metric) : format_change(*change);

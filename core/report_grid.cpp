@@ -92,7 +92,7 @@ bool is_failure(const Measurement& measurement) {
 GridCell metric_cell(const Counted& counted, const std::string& metric) {
   auto found = counted.metrics.find(metric);
   if (found == counted.metrics.end()) return {"-", Tone::kDim};
-  if (metric == "wall" || metric == "cpu") return {format_time(found->second)};
+  if (repeated_time(metric) != nullptr) return {format_time(found->second)};
   return {format_count(found->second)};
 }
 

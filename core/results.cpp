@@ -36,9 +36,9 @@ struct OutcomeWriter {
 
   void add_timing(const Timing& timing) const {
     Json times = Json::object();
-    for (const auto& [name, values] : {std::pair{"wall", &timing.wall}, {"cpu", &timing.cpu}}) {
+    for (const auto& [name, values] : kRepeatedTimes) {
       times[name] = Json::array();
-      for (double value : *values) times[name].push_back(json_number(value));
+      for (double value : timing.*values) times[name].push_back(json_number(value));
     }
     times["iterations"] = timing.iterations;
     json["times"] = std::move(times);

@@ -79,8 +79,9 @@ std::vector<double> numbers_from(const Json* json) {
 std::optional<Timing> timing_from(const Json& json, const std::map<std::string, double>& metrics) {
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return std::nullopt;
-  Timing timing{numbers_from(member(*times, "wall")), numbers_from(member(*times, "cpu")),
-                whole_or<std::uint64_t>(*times, "iterations", 0), std::nullopt};
+  Timing timing;
+  for (const auto& [name, values] : kRepeatedTimes) timing.*values = numbers_from(member(*times, name));
+  timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
   if (auto peak = metrics.find("device_peak_bytes"); peak != metrics.end() && peak->second >= 0) {
     timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
   }

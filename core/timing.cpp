@@ -17,6 +17,12 @@ double quantile(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
+const RepeatedTime* repeated_time(const std::string& metric) {
+  auto found = std::find_if(kRepeatedTimes.begin(), kRepeatedTimes.end(),
+                            [&metric](const RepeatedTime& time) { return metric == time.metric; });
+  return found == kRepeatedTimes.end() ? nullptr : &*found;
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -31,8 +37,7 @@ double relative_spread(std::vector<double> values) {
 }
 
 void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
-  metrics["wall"] = median(timing.wall);
-  metrics["cpu"] = median(timing.cpu);
+  for (const auto& [metric, values] : kRepeatedTimes) metrics[metric] = median(timing.*values);
   if (timing.device_peak_bytes) {
     metrics["device_peak_bytes"] = static_cast<double>(*timing.device_peak_bytes);
   }

@@ -1,6 +1,7 @@
 // Wall times of a variant: what repetitions took, and what can be said of them and of two such sets.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,6 +19,17 @@ struct Timing {
 
   bool operator==(const Timing&) const = default;
 };
+
+// The metrics that are medians of such figures.
+struct RepeatedTime {
+  const char* metric;
+  std::vector<double> Timing::*values;
+};
+inline constexpr std::array<RepeatedTime, 2> kRepeatedTimes{
+    {{"wall", &Timing::wall}, {"cpu", &Timing::cpu}}};
+
+// Null where the metric is none of these.
+const RepeatedTime* repeated_time(const std::string& metric);
 
 // 0 of none; the mean of the middle two of an even number.
 double median(std::vector<double> values);
