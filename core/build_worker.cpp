@@ -36,17 +36,15 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 
 Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
   WorkerSources sources;
-  auto shared = files_in(folder);
   auto add = [&sources](const fs::path& file, bool is_compiled) {
     sources.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
     if (is_compiled && file.extension() != ".h") sources.compiled.push_back(file);
   };
-  for (const auto& file : shared) {
+  for (const auto& file : files_in(folder)) {
     bool is_of_both = std::find(std::begin(kOfBoth), std::end(kOfBoth), file.filename()) !=
                       std::end(kOfBoth);
-    if (kind == WorkerKind::kCounting || is_of_both || file.extension() == ".h") {
-      add(file, kind == WorkerKind::kCounting || is_of_both);
-    }
+    bool is_compiled = kind == WorkerKind::kCounting || is_of_both;
+    if (is_compiled || file.extension() == ".h") add(file, is_compiled);
   }
   if (kind == WorkerKind::kNative) {
     for (const auto& file : files_in(folder / "native")) add(file, true);

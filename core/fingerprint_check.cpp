@@ -75,19 +75,6 @@ void add_differences(std::vector<FieldDifference>& differences, const Fingerprin
   }
 }
 
-}  // namespace
-
-const std::vector<std::string>& vary_groups() {
-  static const std::vector<std::string> kNames = [] {
-    std::vector<std::string> names;
-    for (const Group& group : groups()) names.push_back(group.name);
-    return names;
-  }();
-  return kNames;
-}
-
-namespace {
-
 // What tells of counts where one side has none, or of times where one side has none: then only the
 // other is compared.
 bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& before,
@@ -105,6 +92,15 @@ bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& b
 }
 
 }  // namespace
+
+const std::vector<std::string>& vary_groups() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Group& group : groups()) names.push_back(group.name);
+    return names;
+  }();
+  return kNames;
+}
 
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,

@@ -27,8 +27,6 @@ SessionEvents events_of(Progress& progress, Recorder& recorder) {
   return events;
 }
 
-}  // namespace
-
 // The usual ones, and those beyond them that are asked for.
 std::vector<Runtime> runtimes_for(const Selection& selection) {
   std::vector<Runtime> runtimes = kUsualRuntimes;
@@ -38,6 +36,8 @@ std::vector<Runtime> runtimes_for(const Selection& selection) {
   }
   return runtimes;
 }
+
+}  // namespace
 
 std::vector<std::filesystem::path> definition_paths(const Options& options) {
   if (!options.definitions.empty()) return options.definitions;

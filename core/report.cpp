@@ -65,6 +65,8 @@ std::vector<std::string> csv_fields(const Measurement& measurement,
   Json failure = json.value("failure", Json::object());
   fields.push_back(field(failure, "kind"));
   fields.push_back(failure.empty() ? field(json, "reason") : field(failure, "message"));
+  Json verification = json.value("verification", Json::object());
+  for (const char* name : {"code", "reason"}) fields.push_back(field(verification, name));
   return fields;
 }
 
@@ -100,7 +102,8 @@ std::string report_csv(const std::vector<Measurement>& measurements, const Repor
                                  "threads", "device", "outcome"};
   names.insert(names.end(), metrics.begin(), metrics.end());
   for (const char* name : {"iterations", "steady", "first_block_ir", "second_block_ir", "gated",
-                           "seconds", "failure_kind", "message"}) {
+                           "seconds", "failure_kind", "message", "verification",
+                           "verification_reason"}) {
     names.emplace_back(name);
   }
   std::string out = csv_line(names);

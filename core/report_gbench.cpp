@@ -24,13 +24,17 @@ Json context_of(const ReportOptions& options) {
   return context;
 }
 
-// Why there are no instructions; empty where there are.
-std::string error_of(const Json& json, const Json& metrics) {
+// Why there are no instructions to rely on; empty where there are.
+std::string error_of(const Measurement& measurement, const Json& json, const Json& metrics) {
   if (json["outcome"] == "failed") {
     const Json& failure = json["failure"];
     const auto kind = failure["kind"].get<std::string>();
     const auto message = failure["message"].get<std::string>();
     return printable(message.empty() ? kind : kind + ": " + message, true);
+  }
+  if (measurement.verification && measurement.verification->is_wrong()) {
+    const std::string code = to_string(measurement.verification->code);
+    return printable(code + ": " + measurement.verification->reason, true);
   }
   auto ir = metrics.find("ir");
   return ir != metrics.end() && ir->is_number() ? "" : "no instructions were counted";
@@ -38,7 +42,7 @@ std::string error_of(const Json& json, const Json& metrics) {
 
 Json benchmark_of(const Measurement& measurement, const Json& json) {
   const Json metrics = json.value("metrics", Json::object());
-  const std::string error = error_of(json, metrics);
+  const std::string error = error_of(measurement, json, metrics);
   Json out;
   const std::string name = printable(measurement.variant.key);
   out["name"] = name;

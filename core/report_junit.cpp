@@ -10,19 +10,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "ir=5357" a line, then what else a reader of the counts must know.
-std::string counts_text(const Json& counted) {
+// "ir=5357" a line, then what else a reader of the figures must know.
+std::string figures_text(const Json& measured) {
   std::string text;
-  for (const auto& [name, value] : counted["metrics"].items()) {
-    text += name + "=" + to_line(value) + "\n";
+  auto line = [&text](const std::string& name, const Json& value) {
+    text += (text.empty() ? "" : "\n") + name + "=";
+    text += value.is_string() ? value.get<std::string>() : to_line(value);
+  };
+  for (const auto& [name, value] : measured["metrics"].items()) line(name, value);
+  if (measured["outcome"] == "counted") {
+    line("iterations", measured["iterations"]);
+    line("steady", measured["steady"]);
+    if (measured["steady"] == false) {
+      line("first_block_ir", measured["blocks"][0]);
+      line("second_block_ir", measured["blocks"][1]);
+    }
+    if (measured["gated"] == false) line("gated", false);
   }
-  text += "iterations=" + to_line(counted["iterations"]) + "\n";
-  text += "steady=" + to_line(counted["steady"]);
-  if (counted["steady"] == false) {
-    text += "\nfirst_block_ir=" + to_line(counted["blocks"][0]) +
-            "\nsecond_block_ir=" + to_line(counted["blocks"][1]);
-  }
-  if (counted["gated"] == false) text += "\ngated=false";
+  if (measured.contains("verification")) line("verification", measured["verification"]["code"]);
   return text;
 }
 
@@ -34,17 +39,23 @@ JunitCase case_of(const Measurement& measurement) {
   one.classname = measurement.variant.label;
   one.name = measurement.variant.key;
   one.seconds = measurement.seconds;
-  if (json["outcome"] == "counted") {
-    one.output = counts_text(json);
-  } else if (json["outcome"] == "skipped") {
-    one.result = JunitResult::kSkipped;
-    one.message = json["reason"].get<std::string>();
-  } else {
+  if (json["outcome"] == "failed") {
     one.result = JunitResult::kError;
     one.type = json["failure"]["kind"].get<std::string>();
     one.text = json["failure"]["message"].get<std::string>();
-    one.message = first_line(one.text);
+  } else if (json["outcome"] == "skipped") {
+    one.result = JunitResult::kSkipped;
+    one.message = json["reason"].get<std::string>();
+    return one;
+  } else {
+    one.output = figures_text(json);
+    if (measurement.verification && measurement.verification->is_wrong()) {
+      one.result = JunitResult::kFailure;
+      one.type = to_string(measurement.verification->code);
+      one.text = measurement.verification->reason;
+    }
   }
+  one.message = first_line(one.text);
   return one;
 }
 

@@ -37,13 +37,17 @@ struct Session::State {
   CompileOptions compile;
   // Last: they go first, while what they use is there.
   std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
-  std::unique_ptr<Timer> timer;          // where something is to be timed
-  std::optional<VerifierOptions> verifier;  // where something is to be verified
+  std::unique_ptr<NativeWorker> native;  // where something is to be timed or verified
 
   Expected<void> open_scheduler(std::stop_token stop);
-  Expected<void> open_timer(std::stop_token stop);
+  Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
   bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
+
+  NativeEvents native_events() {
+    return {[this](const std::string& key) { started(key); },
+            [this](const Measurement& measurement) { done(measurement); }};
+  }
 
   void phase(const std::string& what) {
     std::lock_guard lock(turn);
@@ -152,7 +156,7 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
                     [raw](const std::string& what) { raw->phase(what); },
                     options.simulation.any()};
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
-  auto opened = state->open_scheduler(stop).and_then([&] { return state->open_timer(stop); });
+  auto opened = state->open_scheduler(stop).and_then([&] { return state->open_native(stop); });
   if (!opened) return tl::unexpected(opened.error());
   return Session(std::move(state));
 }
@@ -177,21 +181,12 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
       .map([this](std::unique_ptr<Scheduler>&& started) { scheduler = std::move(started); });
 }
 
-Expected<void> Session::State::open_timer(std::stop_token stop) {
+Expected<void> Session::State::open_native(std::stop_token stop) {
   if (!options.wants_times && !options.verify) return {};
   auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
   if (!worker) return tl::unexpected(worker.error());
-  if (options.verify) {
-    verifier = VerifierOptions{.worker = *worker, .memory_limit = memory_limit_here(1)};
-    if (options.timeout) verifier->timeout_s = *options.timeout;
-  }
-  if (!options.wants_times) return {};
-  TimerOptions timing{*worker, options.repetitions, options.min_time};
-  timing.memory_limit = memory_limit_here(1);
-  timing.wants_start = options.wants_start;
-  if (options.timeout) timing.timeout_s = *options.timeout;
-  return Timer::start(timing).map(
-      [this](std::unique_ptr<Timer>&& started) { timer = std::move(started); });
+  return NativeWorker::start(*worker).map(
+      [this](std::unique_ptr<NativeWorker>&& started) { native = std::move(started); });
 }
 
 void Session::prepare(const std::vector<Variant>& variants) {
@@ -206,30 +201,33 @@ void Session::prepare(const std::vector<Variant>& variants) {
 
 Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   auto hello = state_->scheduler ? state_->scheduler->hello(stop)
-                                 : Expected<wire::Message>(state_->timer->hello());
+                                 : Expected<wire::Message>(state_->native->hello());
   if (!hello) return tl::unexpected(hello.error());
-  if (state_->timer) hello->fields.merge(std::map(state_->timer->hello().fields));
+  if (state_->options.wants_times) hello->fields.merge(std::map(state_->native->hello().fields));
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
 // Waits for the counts; then times, with nothing else running, what did not fail.
 bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop) {
   if (scheduler && !scheduler->wait(stop)) return false;
-  if (!timer || to_time.empty()) return true;
+  if (to_time.empty()) return true;
   std::erase_if(to_time, [this](const auto& one) { return failed.contains(one.variant.key); });
   phase("timing");
-  return timer->time(
-      std::move(to_time), [this](const std::string& key) { started(key); },
-      [this](const Measurement& measurement) { done(measurement); }, stop);
+  TimerOptions timing{options.repetitions, options.min_time};
+  timing.wants_start = options.wants_start;
+  timing.memory_limit = memory_limit_here(1);
+  if (options.timeout) timing.timeout_s = *options.timeout;
+  return time_all(std::move(to_time), *native, timing, native_events(), stop);
 }
 
 Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
                                       std::stop_token stop) {
-  if (!verifier || candidates.empty()) return true;
+  if (candidates.empty()) return true;
   phase("verifying");
-  VerifierEvents told{[this](const std::string& key) { started(key); },
-                      [this](const Measurement& measurement) { done(measurement); }};
-  return verify_all(candidates, compile, *cache, *verifier, told, stop);
+  VerifierOptions verifying;
+  verifying.memory_limit = memory_limit_here(1);
+  if (options.timeout) verifying.timeout_s = *options.timeout;
+  return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
 }
 
 Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
@@ -248,9 +246,9 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
     for (const auto& failed : unit.failed) state_->done(failed);
     if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
     for (const auto& one : unit.compiled) {
-      if (state_->verifier && is_candidate(one.variant)) to_verify.push_back(one.variant);
+      if (state_->options.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
     }
-    if (state_->timer) {
+    if (state_->options.wants_times) {
       to_time.insert(to_time.end(), unit.compiled.begin(), unit.compiled.end());
     }
     if (!state_->scheduler) return;

@@ -12,17 +12,13 @@
 #include <utility>
 
 #include "core/measure.h"
-#include "core/private_folder.h"
-#include "core/worker_client.h"
-#include "core/zygote_pool.h"
+#include "worker/wire.h"
 
 namespace instr {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::minutes kStartTimeout{2};
 
 // What is compared with each other: all but the runtime is the same.
 using Group = std::vector<CompiledVariant>;
@@ -81,56 +77,20 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
            {"timeout_ms", fmt::format("{:.0f}", timeout_of(group, options.timeout_s) * 1000)}}};
 }
 
-}  // namespace
-
-struct Timer::State {
-  State(TimerOptions given, PrivateFolder where)
-      : options(std::move(given)), folder(std::move(where)) {}
-
-  Expected<void> start();
-  void time_group(const Group& group, const OnStart& on_start, const OnDone& on_done);
-  std::vector<Outcome> outcomes_of(const Group& group);
-  tl::expected<wire::Message, std::string> ask(const char* verb, const Group& group);
-  void add_starts(const CompiledVariant& one, Outcome& outcome);
-
-  const TimerOptions options;
-  const PrivateFolder folder;
-  std::shared_ptr<Zygote> worker;
-  wire::Message hello;
-};
-
-Expected<void> Timer::State::start() {
-  auto started = Zygote::start({.worker = options.worker, .work_dir = folder.path(),
-                                .is_native = true});
-  if (!started) return tl::unexpected(started.error());
-  auto said = (*started)->await_hello(kStartTimeout).and_then(check_hello);
-  if (!said) return tl::unexpected(said.error());
-  worker = std::move(*started);
-  hello = *std::move(said);
-  return {};
-}
-
 // The worker's answer for the whole group; or what was lost.
-tl::expected<wire::Message, std::string> Timer::State::ask(const char* verb, const Group& group) {
-  auto host = Host::fork(worker);
-  if (!host) return tl::unexpected("the worker was lost: " + std::string(to_string(host.error())));
+tl::expected<wire::Message, std::string> ask(const char* verb, NativeWorker& worker,
+                                             const Group& group, const TimerOptions& options) {
   std::set<std::filesystem::path> units;
   for (const CompiledVariant& one : group) units.insert(one.unit);
-  for (const auto& unit : units) {
-    auto loaded = (*host)->request(load_request(options.worker, unit), kStartTimeout);
-    if (!loaded) return tl::unexpected(std::string("loading the unit ended the worker"));
-    if (loaded->verb != "loaded") return *std::move(loaded);
-  }
   auto limit = std::chrono::milliseconds(
       static_cast<std::int64_t>(timeout_of(group, options.timeout_s) * 1000));
-  auto reply = (*host)->request(request_for(verb, group, options), limit + kStartTimeout);
-  if (!reply) return tl::unexpected("the worker was lost: " + std::string(to_string(reply.error())));
-  return *std::move(reply);
+  return worker.ask(units, request_for(verb, group, options), limit);
 }
 
 // Of each variant; where something ended them all, of each on its own.
-std::vector<Outcome> Timer::State::outcomes_of(const Group& group) {
-  auto reply = ask("time", group);
+std::vector<Outcome> outcomes_of(NativeWorker& worker, const Group& group,
+                                 const TimerOptions& options) {
+  auto reply = ask("time", worker, group, options);
   std::vector<Outcome> outcomes;
   if (reply && reply->verb == "all") {
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -145,15 +105,18 @@ std::vector<Outcome> Timer::State::outcomes_of(const Group& group) {
     if (reply) return {outcome_of(*reply, group.front().variant, nullptr)};
     return {Failure{FailureKind::kWorkerLost, reply.error()}};
   }
-  for (const CompiledVariant& one : group) outcomes.push_back(outcomes_of({one}).front());
+  for (const CompiledVariant& one : group) {
+    outcomes.push_back(outcomes_of(worker, {one}, options).front());
+  }
   return outcomes;
 }
 
 // Each time in a process that has run nothing yet. One that does not start says so here, too.
-void Timer::State::add_starts(const CompiledVariant& one, Outcome& outcome) {
+void add_starts(NativeWorker& worker, const CompiledVariant& one, const TimerOptions& options,
+                Outcome& outcome) {
   auto* timed = std::get_if<Counted>(&outcome);
   for (int i = 0; i != kStarts && timed != nullptr; ++i) {
-    auto reply = ask("start", {one});
+    auto reply = ask("start", worker, {one}, options);
     if (!reply) {
       outcome = Failure{FailureKind::kWorkerLost, reply.error()};
     } else if (reply->verb != "started") {
@@ -167,40 +130,25 @@ void Timer::State::add_starts(const CompiledVariant& one, Outcome& outcome) {
   if (timed != nullptr) add_times(timed->metrics, *timed->timing);
 }
 
-void Timer::State::time_group(const Group& group, const OnStart& on_start, const OnDone& on_done) {
-  for (const CompiledVariant& one : group) on_start(one.variant.key);
-  auto begin = Clock::now();
-  auto outcomes = outcomes_of(group);
-  for (std::size_t i = 0; i < group.size() && options.wants_start; ++i) {
-    add_starts(group[i], outcomes[i]);
-  }
-  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    on_done({group[i].variant, std::move(outcomes[i]), seconds / static_cast<double>(group.size())});
-  }
-}
+}  // namespace
 
-Timer::Timer(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Timer::~Timer() = default;
-
-Expected<std::unique_ptr<Timer>> Timer::start(TimerOptions options) {
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
-  auto state = std::make_unique<State>(std::move(options), std::move(*folder));
-  if (auto started = state->start(); !started) return tl::unexpected(started.error());
-  return std::unique_ptr<Timer>(new Timer(std::move(state)));
-}
-
-const wire::Message& Timer::hello() const { return state_->hello; }
-
-bool Timer::time(std::vector<CompiledVariant> variants, const OnStart& on_start,
-                 const OnDone& on_done, std::stop_token stop) {
-  std::stop_callback end(stop, [this] { state_->worker->kill(); });
+bool time_all(std::vector<CompiledVariant> variants, NativeWorker& worker,
+              const TimerOptions& options, const NativeEvents& events, std::stop_token stop) {
+  std::stop_callback end(stop, [&worker] { worker.kill(); });
   for (const Group& group : groups_of(std::move(variants))) {
     if (stop.stop_requested()) return false;
-    state_->time_group(group, on_start, [&](Measurement one) {
-      if (!stop.stop_requested()) on_done(std::move(one));
-    });
+    for (const CompiledVariant& one : group) events.on_start(one.variant.key);
+    auto begin = Clock::now();
+    auto outcomes = outcomes_of(worker, group, options);
+    for (std::size_t i = 0; i < group.size() && options.wants_start; ++i) {
+      add_starts(worker, group[i], options, outcomes[i]);
+    }
+    double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (stop.stop_requested()) return false;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      events.on_done({group[i].variant, std::move(outcomes[i]),
+                      seconds / static_cast<double>(group.size())});
+    }
   }
   return !stop.stop_requested();
 }

@@ -7,9 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "core/private_folder.h"
-#include "core/worker_client.h"
-#include "core/zygote_pool.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -18,8 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Code = VerificationCode;
-
-constexpr std::chrono::minutes kStartTimeout{2};
 
 // What compiling gave, by key.
 struct Compiled {
@@ -49,74 +44,40 @@ Expected<Compiled> compile_for_verification(const std::vector<Variant>& candidat
   return compile(all, options, cache, on_unit, stop).map([&] { return std::move(compiled); });
 }
 
-class Verifier {
- public:
-  Verifier(const VerifierOptions& options, PrivateFolder folder)
-      : options_(options), folder_(std::move(folder)) {}
+wire::Message request_for(const CompiledVariant& candidate, const CompiledVariant& eager,
+                          const VerifierOptions& options, std::chrono::milliseconds limit) {
+  const Variant& variant = candidate.variant;
+  return {"verify",
+          {{"eager", eager.symbol},
+           {"candidate", candidate.symbol},
+           {"device", variant.device},
+           {"threads", std::to_string(variant.threads)},
+           {"allowed", allowed_differences(variant.tolerance)},
+           {"memory_limit", std::to_string(options.memory_limit)},
+           {"timeout_ms", std::to_string(limit.count())}}};
+}
 
-  Expected<void> start() {
-    auto started = Zygote::start(
-        {.worker = options_.worker, .work_dir = folder_.path(), .is_native = true});
-    if (!started) return tl::unexpected(started.error());
-    worker_ = std::move(*started);
-    return worker_->await_hello(kStartTimeout).and_then(check_hello).map([](const auto&) {});
+Verification verify(const Variant& candidate, const Compiled& compiled, NativeWorker& worker,
+                    const VerifierOptions& options) {
+  std::string eager_key = eager_of(candidate).key;
+  if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
+    return {Code::kEagerFailed, failed->second};
   }
-
-  void kill() { worker_->kill(); }
-
-  Verification verify(const Variant& candidate, const Compiled& compiled) {
-    std::string eager_key = eager_of(candidate).key;
-    if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
-      return {Code::kEagerFailed, failed->second};
-    }
-    if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
-      return {Code::kVerifierDidntRun, failed->second};
-    }
-    auto one = compiled.units.find(candidate.key);
-    auto eager = compiled.units.find(eager_key);
-    if (one == compiled.units.end() || eager == compiled.units.end()) {
-      return {Code::kVerifierDidntRun, "it was not compiled"};
-    }
-    auto reply = ask(one->second, eager->second);
-    if (!reply) return {Code::kVerifierDidntRun, reply.error()};
-    return verification_of(*reply, candidate.tolerance);
+  if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
+    return {Code::kVerifierDidntRun, failed->second};
   }
-
- private:
-  // The worker's answer; or what was lost.
-  tl::expected<wire::Message, std::string> ask(const CompiledVariant& candidate,
-                                               const CompiledVariant& eager) {
-    auto host = Host::fork(worker_);
-    if (!host) return lost(host.error());
-    for (const auto& unit : std::set{candidate.unit, eager.unit}) {
-      auto loaded = (*host)->request(load_request(options_.worker, unit), kStartTimeout);
-      if (!loaded) return tl::unexpected(std::string("loading the unit ended the worker"));
-      if (loaded->verb != "loaded") return *std::move(loaded);
-    }
-    auto limit = std::chrono::milliseconds(static_cast<std::int64_t>(
-        candidate.variant.timeout.value_or(options_.timeout_s) * 1000));
-    wire::Message request{
-        "verify",
-        {{"eager", eager.symbol},
-         {"candidate", candidate.symbol},
-         {"device", candidate.variant.device},
-         {"threads", std::to_string(candidate.variant.threads)},
-         {"allowed", allowed_differences(candidate.variant.tolerance)},
-         {"memory_limit", std::to_string(options_.memory_limit)},
-         {"timeout_ms", std::to_string(limit.count())}}};
-    auto reply = (*host)->request(request, limit + kStartTimeout);
-    if (!reply) return lost(reply.error());
-    return *std::move(reply);
+  auto one = compiled.units.find(candidate.key);
+  auto eager = compiled.units.find(eager_key);
+  if (one == compiled.units.end() || eager == compiled.units.end()) {
+    return {Code::kVerifierDidntRun, "it was not compiled"};
   }
-
-  static tl::unexpected<std::string> lost(Loss loss) {
-    return tl::unexpected("the worker was lost: " + std::string(to_string(loss)));
-  }
-
-  const VerifierOptions& options_;
-  const PrivateFolder folder_;
-  std::shared_ptr<Zygote> worker_;
-};
+  auto limit = std::chrono::milliseconds(
+      static_cast<std::int64_t>(candidate.timeout.value_or(options.timeout_s) * 1000));
+  auto reply = worker.ask({one->second.unit, eager->second.unit},
+                          request_for(one->second, eager->second, options, limit), limit);
+  if (!reply) return {Code::kVerifierDidntRun, reply.error()};
+  return verification_of(*reply, candidate.tolerance);
+}
 
 }  // namespace
 
@@ -136,21 +97,17 @@ Variant eager_of(const Variant& candidate) {
 }
 
 Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
-                          Cache& cache, const VerifierOptions& options,
-                          const VerifierEvents& events, std::stop_token stop) {
+                          Cache& cache, NativeWorker& worker, const VerifierOptions& options,
+                          const NativeEvents& events, std::stop_token stop) {
   auto compiled = compile_for_verification(candidates, std::move(compile), cache, stop);
   if (stop.stop_requested()) return false;
   if (!compiled) return tl::unexpected(compiled.error());
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
-  Verifier verifier(options, std::move(*folder));
-  if (auto started = verifier.start(); !started) return tl::unexpected(started.error());
-  std::stop_callback end(stop, [&verifier] { verifier.kill(); });
+  std::stop_callback end(stop, [&worker] { worker.kill(); });
   for (const Variant& candidate : candidates) {
     if (stop.stop_requested()) return false;
     events.on_start(candidate.key);
     auto begin = Clock::now();
-    Measurement one{candidate, Counted{}, 0, verifier.verify(candidate, *compiled)};
+    Measurement one{candidate, Counted{}, 0, verify(candidate, *compiled, worker, options)};
     one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::get<Counted>(one.outcome).steady = true;
     if (!stop.stop_requested()) events.on_done(std::move(one));

@@ -88,6 +88,45 @@ at all</error>
 )");
 }
 
+Measurement verified(const std::string& key, VerificationCode code, const std::string& reason) {
+  Measurement made = measurement(key, Counted{});
+  made.verification = Verification{code, reason};
+  return made;
+}
+
+TEST(ReportJunit, TimesAndVerificationNeedNoCounts) {
+  Measurement timed = measurement("a/t1", counted({{"wall", 12.5}}));
+  std::get<Counted>(timed.outcome).timing = Timing{{12.5}, {12}, 100, {}};
+  EXPECT_EQ(report_junit({timed, verified("b/t1", VerificationCode::kPass, ""),
+                          verified("c/t1", VerificationCode::kFail, "differs\nby 2")},
+                         {}),
+            R"(<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="instr_bench" tests="3" failures="1" errors="0" skipped="0" time="0.750">
+    <testcase classname="a" name="a/t1" time="0.250">
+      <system-out>wall=12.5</system-out>
+    </testcase>
+    <testcase classname="b" name="b/t1" time="0.250">
+      <system-out>verification=PASS</system-out>
+    </testcase>
+    <testcase classname="c" name="c/t1" time="0.250">
+      <failure type="FAIL" message="differs">differs
+by 2</failure>
+      <system-out>verification=FAIL</system-out>
+    </testcase>
+  </testsuite>
+</testsuites>
+)");
+}
+
+TEST(ReportGbench, AWrongResultIsAnError) {
+  Measurement wrong = verified("a/t1", VerificationCode::kFail, "differs");
+  std::get<Counted>(wrong.outcome).metrics["ir"] = 10;
+  json one = json::parse(report_gbench({wrong}, {}))["benchmarks"][0];
+  EXPECT_EQ(one["error_occurred"], true);
+  EXPECT_EQ(one["error_message"], "FAIL: differs");
+}
+
 TEST(ReportJunit, NothingMeasured) {
   EXPECT_EQ(report_junit({}, {}),
             R"(<?xml version="1.0" encoding="UTF-8"?>
@@ -188,7 +227,7 @@ TEST(ReportSmallerIsBetter, HasAnEntryForEachMetric) {
 TEST(ReportCsv, IsUtf8WithoutControlCharacters) {
   std::string csv = report_csv({measurement("a\xff\x01\tb", Skipped{std::string("n\0l", 3)})}, {});
   EXPECT_NE(csv.find("\r\na\uFFFD\uFFFD     b,"), std::string::npos) << csv;
-  EXPECT_TRUE(csv.ends_with(",n\uFFFDl\r\n")) << csv;
+  EXPECT_TRUE(csv.ends_with(",n\uFFFDl,,\r\n")) << csv;
 }
 
 TEST(ReportFormats, HaveNames) {
