@@ -170,7 +170,7 @@ int dispatch(const Options& options, const std::vector<std::string>& command) {
     return kGood;
   }
   if (options.command == Command::kList) return list_command(options);
-  if (options.dry_run) return dry_run_command(options);
+  if (options.dry_run && options.command == Command::kRun) return dry_run_command(options);
   Interrupt interrupt;
   switch (options.command) {
     case Command::kDoctor: return doctor_command(options, interrupt.token());
@@ -182,6 +182,7 @@ int dispatch(const Options& options, const std::vector<std::string>& command) {
     case Command::kMerge: return merge_command(options);
     case Command::kBisect: return bisect_command(options, command, interrupt.token());
     case Command::kSelftest: return selftest_command(options, interrupt.token());
+    case Command::kExperiment: return experiment_command(options, interrupt.token());
     default: return run(options, command, interrupt.token());
   }
 }

@@ -60,6 +60,9 @@ void write_script(Writer& out, const Variant& variant) {
               fmt::format("torch::jit::Module instr_script_ = instr_support::make_script("
                           "instr_text_, {});",
                           variant.module ? "&*instr_module" : "nullptr"));
+}
+
+void write_preparation(Writer& out, const Variant& variant) {
   if (const char* preparation = preparation_of(variant.runtime)) out.glue(preparation);
 }
 
@@ -140,6 +143,10 @@ void write_body(Writer& out, const Variant& variant) {
   if (is_script(variant.runtime)) {
     out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
     write_script(out, variant);
+    if (variant.runtime != Runtime::kAoti) {
+      out.glue("instr_context_->take_module(instr_context_, &instr_script_);");
+    }
+    write_preparation(out, variant);
   }
   write_trial(out, variant);
   out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
@@ -206,6 +213,7 @@ void write_verification(Writer& out, const Variant& variant) {
                                                   : nullptr;
   if (is_script(variant.runtime)) {
     write_script(out, variant);
+    write_preparation(out, variant);
     write_trials(out, variant);
   } else {
     out.glue("if (instr_verification_->is_reference) {");

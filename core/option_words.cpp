@@ -29,8 +29,10 @@ constexpr Commands kAb = bit(Command::kAb);
 constexpr Commands kMerge = bit(Command::kMerge);
 constexpr Commands kBisect = bit(Command::kBisect);
 constexpr Commands kSelftest = bit(Command::kSelftest);
+constexpr Commands kExperiment = bit(Command::kExperiment);
 constexpr Commands kAll = ~0u;
 constexpr Commands kMeasuring = kRun | kWatch | kExplain | kAb | kBisect;
+constexpr Commands kTiming = kMeasuring | kExperiment;
 constexpr Commands kChoosing = kRun | kWatch | kCompare | kBaseline | kAb;
 constexpr Commands kComparing = kRun | kCompare | kAb | kBisect;
 
@@ -42,8 +44,8 @@ struct Flag {
 };
 
 constexpr Flag kSwitches[] = {
-    {"no-cache", "", kMeasuring | kDoctor | kSelftest},
-    {"dry-run", "", kRun},
+    {"no-cache", "", kTiming | kDoctor | kSelftest},
+    {"dry-run", "", kRun | kExperiment},
     {"verify", "", kRun},
     {"reverse", "", kRun},
     {"list", "", kRun},
@@ -60,29 +62,36 @@ constexpr Flag kSwitches[] = {
     {"help", "h", kAll}};
 
 constexpr Flag kSettings[] = {
-    {"filter", "", kChoosing},
-    {"exclude", "", kChoosing},
+    {"filter", "", kChoosing | kExperiment},
+    {"exclude", "", kChoosing | kExperiment},
     {"runtime", "", kChoosing},
     {"autograd", "", kChoosing},
-    {"threads", "", kChoosing},
+    {"threads", "", kChoosing | kExperiment},
     {"device", "", kChoosing},
-    {"tag", "", kChoosing},
+    {"tag", "", kChoosing | kExperiment},
     {"shard", "", kRun},
+    {"accelerator", "", kExperiment},
+    {"backend", "", kExperiment},
+    {"test", "", kExperiment},
+    {"dtype", "", kExperiment},
+    {"batch-size", "", kExperiment},
+    {"repeat", "", kExperiment},
+    {"iterations-per-run", "", kExperiment},
     {"key", "", kBisect},
-    {"definitions", "", kMeasuring},
-    {"build", "", kMeasuring},
+    {"definitions", "", kTiming},
+    {"build", "", kTiming},
     {"metrics", "", kMeasuring | kBaseline},
-    {"jobs", "j", kMeasuring | kDoctor | kSelftest},
-    {"timeout", "", kMeasuring},
+    {"jobs", "j", kTiming | kDoctor | kSelftest},
+    {"timeout", "", kTiming},
     {"retries", "", kMeasuring},
     {"isolation", "", kMeasuring},
     {"repetitions", "", kMeasuring},
-    {"min-time", "", kMeasuring},
+    {"min-time", "", kTiming},
     {"churn", "", kMeasuring},
-    {"libtorch", "", kMeasuring | kDoctor | kSelftest},
-    {"compiler", "", kMeasuring | kDoctor | kSelftest},
-    {"output", "o", kRun | kAb | kMerge},
-    {"format", "", kRun | kCompare | kAb | kBaseline},
+    {"libtorch", "", kTiming | kDoctor | kSelftest},
+    {"compiler", "", kTiming | kDoctor | kSelftest},
+    {"output", "o", kRun | kAb | kMerge | kExperiment},
+    {"format", "", kRun | kCompare | kAb | kBaseline | kExperiment},
     {"keep-profiles", "", kRun | kExplain},
     {"save", "", kRun},
     {"baseline", "", kRun | kBisect},
@@ -116,7 +125,8 @@ constexpr CommandWord kCommands[] = {
     {"ab", Command::kAb, 0, 0, ""},
     {"merge", Command::kMerge, 1, kMany, "FILE... --output=FILE"},
     {"bisect", Command::kBisect, 0, 0, ""},
-    {"selftest", Command::kSelftest, 0, 0, ""}};
+    {"selftest", Command::kSelftest, 0, 0, ""},
+    {"experiment", Command::kExperiment, 0, 1, "one FILE.toml at most"}};
 
 constexpr const char* kSeeHelp = "see instr_bench --help";
 

@@ -181,6 +181,39 @@ void read_selection(Reader& reader, Selection& selection) {
   }
 }
 
+// The axes of experiments, under the names that they have in a file.
+void read_experiment(Reader& reader, Options& options) {
+  if (options.command != Command::kExperiment) return;
+  Selection& selection = options.selection;
+  // What other commands choose by, this one measures with.
+  options.axes.threads = std::exchange(selection.threads, {});
+  auto in_option = [](const char* name, auto convert) {
+    return [name, convert](const std::string& item) {
+      return convert(item).map_error([name](Error error) {
+        error.what = fmt::format("--{}: {}", name, error.what);
+        return error;
+      });
+    };
+  };
+  reader.each<std::string>("accelerator", selection.devices, in_option("accelerator", accelerator_from));
+  reader.each<Runtime>("backend", selection.runtimes, in_option("backend", backend_from));
+  reader.each<Autograd>("test", selection.autograds, in_option("test", test_from));
+  reader.each<std::string>("dtype", options.axes.data_types, in_option("dtype", data_type_from));
+  reader.each<int>("batch-size", options.axes.batch_sizes, [](const std::string& item) {
+    return whole_number("batch-size", item, 1);
+  });
+  auto take = [&reader](const char* name, int least, std::optional<int>& target) {
+    if (auto value = reader.last(name)) reader.set(whole_number(name, *value, least), target.emplace());
+  };
+  take("repeat", 2, options.repeat);
+  take("iterations-per-run", 1, options.iterations_per_run);
+  bool is_shown = options.format == ReportFormat::kTable || options.format == ReportFormat::kMarkdown;
+  if (!is_shown) {
+    reader.fail_with({{}, "experiments are shown as a table or as Markdown",
+                      "the results file holds a line of JSON for each"});
+  }
+}
+
 // Names of metrics, and of groups of them.
 void read_metrics(Reader& reader, std::vector<std::string>& metrics) {
   using Names = std::span<const char* const>;
@@ -203,6 +236,11 @@ void read_needs(Reader& reader, Options& options) {
       return (std::find(names.begin(), names.end(), metric) != names.end()) == wanted;
     });
   };
+  if (options.command == Command::kExperiment) {
+    options.wants_counts = false;
+    options.wants_times = true;
+    return;
+  }
   options.wants_counts =
       options.metrics.empty() || is_any_of(options.metrics, kTimeMetrics, false);
   std::vector<std::string> metrics = options.metrics;
@@ -374,6 +412,7 @@ Expected<Options> interpret(const OptionWords& words) {
   for (const std::string& path : reader.all("definitions")) options.definitions.emplace_back(path);
   read_measuring(reader, options);
   read_switches(reader, words, options);
+  read_experiment(reader, options);
   read_gate(reader, words, options.gate);
   read_key(reader, options);
   check_format(reader, options);

@@ -8,6 +8,7 @@
 
 #include "core/compare.h"
 #include "core/error.h"
+#include "core/experiment.h"
 #include "core/report.h"
 #include "core/select.h"
 #include "core/simulation.h"
@@ -26,7 +27,8 @@ enum class Command {
   kAb,
   kMerge,
   kBisect,
-  kSelftest
+  kSelftest,
+  kExperiment
 };
 enum class Isolation { kFork, kProcess };
 enum class Verbosity { kQuiet, kNormal, kVerbose };
@@ -59,6 +61,10 @@ struct Options {
   bool verify = false;  // what is not eager, against eager
   Simulation simulation;
   int repetitions = 10;              // of a variant that is timed
+  // Of experiments, as their file or the command line says.
+  ExperimentAxes axes;
+  std::optional<int> repeat;
+  std::optional<int> iterations_per_run;
   double min_time = 0.05;            // seconds that each of them takes at least
   int jobs = 0;                      // 0: not given, one for each core
   std::optional<double> timeout;     // seconds for one variant; absent: the definition's, or the usual

@@ -61,6 +61,12 @@ std::string shown_values(const ReportOptions& options);
 // were timed.
 Grid make_backend_grid(const std::vector<Measurement>& measurements);
 
+// As text: columns where they fit, else a line for each value below the title. 0: any width.
+std::string table_of(const Grid& grid, const std::string& title, std::size_t width, bool color);
+
+// As a table in Markdown, whose first column is headed `of`.
+std::string markdown_of(const Grid& grid, const std::string& of);
+
 // What failed to be measured, or verified: those with the same words together.
 struct FailureGroup {
   std::string kind;

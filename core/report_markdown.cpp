@@ -33,7 +33,22 @@ std::string code_block(const std::string& text) {
   return fence + "\n" + text + end + fence + "\n";
 }
 
-std::string table(const Grid& grid, const std::string& of) {
+std::string failures_text(const std::vector<FailureGroup>& failures) {
+  std::string out;
+  for (const FailureGroup& failure : failures) {
+    out += "\n";
+    for (std::size_t i = 0; i < failure.keys.size(); ++i) {
+      bool last = i + 1 == failure.keys.size();
+      out += "- " + escaped(failure.keys[i]) + (last ? ": **" + failure.kind + "**" : "") + "\n";
+    }
+    if (!failure.message.empty()) out += "\n" + code_block(failure.message);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string markdown_of(const Grid& grid, const std::string& of) {
   std::string out = "| " + of + " |";
   std::string rule = "|:---|";
   for (const GridColumn& column : grid.columns) {
@@ -53,21 +68,6 @@ std::string table(const Grid& grid, const std::string& of) {
   return out;
 }
 
-std::string failures_text(const std::vector<FailureGroup>& failures) {
-  std::string out;
-  for (const FailureGroup& failure : failures) {
-    out += "\n";
-    for (std::size_t i = 0; i < failure.keys.size(); ++i) {
-      bool last = i + 1 == failure.keys.size();
-      out += "- " + escaped(failure.keys[i]) + (last ? ": **" + failure.kind + "**" : "") + "\n";
-    }
-    if (!failure.message.empty()) out += "\n" + code_block(failure.message);
-  }
-  return out;
-}
-
-}  // namespace
-
 std::string report_markdown(const std::vector<Measurement>& measurements,
                             const ReportOptions& options) {
   if (measurements.empty()) return "Nothing was measured.\n";
@@ -75,9 +75,9 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   Summary summary = summarize(measurements);
   std::string shown = shown_values(options);
   shown.front() = static_cast<char>(std::toupper(shown.front()));
-  std::string out = shown + " for each iteration:\n\n" + table(grid, "benchmark");
+  std::string out = shown + " for each iteration:\n\n" + markdown_of(grid, "benchmark");
   Grid backends = make_backend_grid(measurements);
-  if (!backends.columns.empty()) out += "\n" + table(backends, "runtime");
+  if (!backends.columns.empty()) out += "\n" + markdown_of(backends, "runtime");
   for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";
   if (!summary.unsteady.empty()) out += "\nNot steady:\n\n";
   for (const std::string& line : summary.unsteady) out += "- " + escaped(line) + "\n";

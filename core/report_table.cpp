@@ -351,10 +351,7 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
 std::string backends_text(const std::vector<Measurement>& measurements, std::size_t width,
                           bool color) {
   Grid grid = make_backend_grid(measurements);
-  if (grid.columns.empty()) return "";
-  Layout layout = layout_of(grid);
-  if (fit(layout, width)) return "\n" + ColumnTable(grid, layout, width, color).text();
-  return "\n" + stacked_table(grid, "by runtime:", width, color);
+  return grid.columns.empty() ? "" : "\n" + table_of(grid, "by runtime:", width, color);
 }
 
 std::string dim_lines(const std::string& text, std::size_t width, bool color) {
@@ -382,6 +379,12 @@ std::string notes_text(const std::vector<std::string>& footnotes, const Summary&
 }
 
 }  // namespace
+
+std::string table_of(const Grid& grid, const std::string& title, std::size_t width, bool color) {
+  Layout layout = layout_of(grid);
+  if (fit(layout, width)) return ColumnTable(grid, layout, width, color).text();
+  return stacked_table(grid, title, width, color);
+}
 
 std::string report_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "core/experimenter.h"
 #include "core/installation.h"
 #include "core/process.h"
 #include "core/requirement.h"
@@ -43,6 +44,8 @@ struct Session::State {
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
   bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
+  TimerOptions timer_options() const;
+  std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
 
   NativeEvents native_events() {
     return {[this](const std::string& key) { started(key); },
@@ -213,11 +216,15 @@ bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::s
   if (to_time.empty()) return true;
   std::erase_if(to_time, [this](const auto& one) { return failed.contains(one.variant.key); });
   phase("timing");
+  return time_all(std::move(to_time), *native, timer_options(), native_events(), stop);
+}
+
+TimerOptions Session::State::timer_options() const {
   TimerOptions timing{options.repetitions, options.min_time};
   timing.wants_start = options.wants_start;
   timing.memory_limit = memory_limit_here(1);
   if (options.timeout) timing.timeout_s = *options.timeout;
-  return time_all(std::move(to_time), *native, timing, native_events(), stop);
+  return timing;
 }
 
 Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
@@ -230,16 +237,33 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
 }
 
-Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
-                                const std::function<bool(const CompiledVariant&)>& wanted) {
+// Ends those that cannot be measured here, and gives the others.
+std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>& variants) {
   std::vector<Variant> runnable;
   for (const auto& variant : variants) {
-    if (auto reason = unsupported_reason(variant, state_->libtorch, state_->options)) {
-      state_->done({variant, Skipped{*reason}, 0});
+    if (auto reason = unsupported_reason(variant, libtorch, options)) {
+      done({variant, Skipped{*reason}, 0});
     } else {
       runnable.push_back(variant);
     }
   }
+  return runnable;
+}
+
+Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::stop_token stop) {
+  TimerOptions timing = state_->timer_options();
+  timing.repetitions = state_->options.repeat.value_or(timing.repetitions);
+  timing.iterations = state_->options.iterations_per_run;
+  auto finished =
+      run_experiments(state_->skip_unsupported(variants), state_->compile, *state_->cache,
+                      *state_->native, timing, state_->native_events(), stop);
+  state_->cache->trim(kCacheLimit);
+  return finished;
+}
+
+Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
+                                const std::function<bool(const CompiledVariant&)>& wanted) {
+  std::vector<Variant> runnable = state_->skip_unsupported(variants);
   std::vector<CompiledVariant> to_time;
   std::vector<Variant> to_verify;
   auto on_unit = [&](UnitResult unit) {

@@ -58,6 +58,9 @@ class Session {
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,
                          const std::function<bool(const CompiledVariant&)>& wanted = {});
 
+  // The same with experiments instead: each is verified and measured in fresh processes.
+  Expected<bool> experiment(const std::vector<Variant>& variants, std::stop_token stop);
+
   // Measures what the worker itself holds (the canary), and gives the fingerprint.
   Expected<Fingerprint> measure_builtin(std::vector<CompiledVariant> variants,
                                         std::stop_token stop);

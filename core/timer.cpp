@@ -11,6 +11,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/experiment.h"
 #include "core/measure.h"
 #include "worker/wire.h"
 
@@ -71,26 +72,17 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
            {"threads", std::to_string(variant.threads)},
            {"repetitions", std::to_string(options.repetitions)},
            {"min_time", fmt::format("{}", options.min_time_s)},
-           {"iterations", std::to_string(variant.iterations.value_or(0))},
+           {"iterations", std::to_string(options.iterations.value_or(variant.iterations.value_or(0)))},
+           {"dtype", data_type_of(variant)},
            {"cores", cores_for(variant.threads)},
            {"memory_limit", std::to_string(options.memory_limit)},
            {"timeout_ms", fmt::format("{:.0f}", timeout_of(group, options.timeout_s) * 1000)}}};
 }
 
-// The worker's answer for the whole group; or what was lost.
-tl::expected<wire::Message, std::string> ask(const char* verb, NativeWorker& worker,
-                                             const Group& group, const TimerOptions& options) {
-  std::set<std::filesystem::path> units;
-  for (const CompiledVariant& one : group) units.insert(one.unit);
-  auto limit = std::chrono::milliseconds(
-      static_cast<std::int64_t>(timeout_of(group, options.timeout_s) * 1000));
-  return worker.ask(units, request_for(verb, group, options), limit);
-}
-
 // Of each variant; where something ended them all, of each on its own.
 std::vector<Outcome> outcomes_of(NativeWorker& worker, const Group& group,
                                  const TimerOptions& options) {
-  auto reply = ask("time", worker, group, options);
+  auto reply = ask_worker("time", worker, group, options);
   std::vector<Outcome> outcomes;
   if (reply && reply->verb == "all") {
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -116,7 +108,7 @@ void add_starts(NativeWorker& worker, const CompiledVariant& one, const TimerOpt
                 Outcome& outcome) {
   auto* timed = std::get_if<Counted>(&outcome);
   for (int i = 0; i != kStarts && timed != nullptr; ++i) {
-    auto reply = ask("start", worker, {one}, options);
+    auto reply = ask_worker("start", worker, {one}, options);
     if (!reply) {
       outcome = Failure{FailureKind::kWorkerLost, reply.error()};
     } else if (reply->verb != "started") {
@@ -131,6 +123,16 @@ void add_starts(NativeWorker& worker, const CompiledVariant& one, const TimerOpt
 }
 
 }  // namespace
+
+tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
+                                                    const std::vector<CompiledVariant>& group,
+                                                    const TimerOptions& options) {
+  std::set<std::filesystem::path> units;
+  for (const CompiledVariant& one : group) units.insert(one.unit);
+  auto limit = std::chrono::milliseconds(
+      static_cast<std::int64_t>(timeout_of(group, options.timeout_s) * 1000));
+  return worker.ask(units, request_for(verb, group, options), limit);
+}
 
 bool time_all(std::vector<CompiledVariant> variants, NativeWorker& worker,
               const TimerOptions& options, const NativeEvents& events, std::stop_token stop) {

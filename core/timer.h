@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -18,7 +19,14 @@ struct TimerOptions {
   double timeout_s = 60;     // of one variant that names none itself
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
   bool wants_start = false;        // what it takes each to begin, too
+  std::optional<int> iterations = {};  // of a repetition; absent: what the variant says, or min_time_s takes
 };
+
+// The native worker's answer to a request that runs these as they are measured (worker/wire.h); or
+// what was lost.
+tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
+                                                    const std::vector<CompiledVariant>& group,
+                                                    const TimerOptions& options);
 
 // Each ends in one call of on_done. False where `stop` was requested first: then the worker is killed.
 bool time_all(std::vector<CompiledVariant> variants, NativeWorker& worker,

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/experiment.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -16,13 +17,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Code = VerificationCode;
 
-// What compiling gave, by key.
-struct Compiled {
-  std::map<std::string, CompiledVariant> units;
-  std::map<std::string, std::string> failures;  // the compiler's words
-};
+}  // namespace
 
-Expected<Compiled> compile_for_verification(const std::vector<Variant>& candidates,
+Expected<CompiledForVerification> compile_for_verification(const std::vector<Variant>& candidates,
                                             CompileOptions options, Cache& cache,
                                             std::stop_token stop) {
   options.purpose = Purpose::kVerify;
@@ -34,7 +31,7 @@ Expected<Compiled> compile_for_verification(const std::vector<Variant>& candidat
       if (keys.insert(one.key).second) all.push_back(one);
     }
   }
-  Compiled compiled;
+  CompiledForVerification compiled;
   auto on_unit = [&compiled](const UnitResult& unit) {
     for (const auto& one : unit.compiled) compiled.units.emplace(one.variant.key, one);
     for (const auto& one : unit.failed) {
@@ -44,6 +41,8 @@ Expected<Compiled> compile_for_verification(const std::vector<Variant>& candidat
   return compile(all, options, cache, on_unit, stop).map([&] { return std::move(compiled); });
 }
 
+namespace {
+
 wire::Message request_for(const CompiledVariant& candidate, const CompiledVariant& eager,
                           const VerifierOptions& options, std::chrono::milliseconds limit) {
   const Variant& variant = candidate.variant;
@@ -52,13 +51,16 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
            {"candidate", candidate.symbol},
            {"device", variant.device},
            {"threads", std::to_string(variant.threads)},
+           {"dtype", data_type_of(variant)},
            {"allowed", allowed_differences(variant.tolerance)},
            {"memory_limit", std::to_string(options.memory_limit)},
            {"timeout_ms", std::to_string(limit.count())}}};
 }
 
-Verification verify(const Variant& candidate, const Compiled& compiled, NativeWorker& worker,
-                    const VerifierOptions& options) {
+}  // namespace
+
+Verification verify(const Variant& candidate, const CompiledForVerification& compiled,
+                    NativeWorker& worker, const VerifierOptions& options) {
   std::string eager_key = eager_of(candidate).key;
   if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
     return {Code::kEagerFailed, failed->second};
@@ -78,8 +80,6 @@ Verification verify(const Variant& candidate, const Compiled& compiled, NativeWo
   if (!reply) return {Code::kVerifierDidntRun, reply.error()};
   return verification_of(*reply, candidate.tolerance);
 }
-
-}  // namespace
 
 bool is_candidate(const Variant& variant) { return variant.runtime != Runtime::kEager; }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -23,6 +24,20 @@ bool is_candidate(const Variant& variant);
 
 // The eager variant of the same benchmark.
 Variant eager_of(const Variant& candidate);
+
+// What compiling for verification gave, by key.
+struct CompiledForVerification {
+  std::map<std::string, CompiledVariant> units;
+  std::map<std::string, std::string> failures;  // the compiler's words
+};
+
+// The candidates and their eager variants; `options` says how, its purpose aside.
+Expected<CompiledForVerification> compile_for_verification(const std::vector<Variant>& candidates,
+                                                           CompileOptions options, Cache& cache,
+                                                           std::stop_token stop);
+
+Verification verify(const Variant& candidate, const CompiledForVerification& compiled,
+                    NativeWorker& worker, const VerifierOptions& options);
 
 // Compiles the candidates and their eager variants for this (`compile` says how, its purpose aside),
 // and verifies one after the other: each ends in one call of on_done, with

@@ -26,6 +26,9 @@ struct instr_context {
   uint64_t (*next_block)(struct instr_context* context);
   /* Says how far a snippet is that has something to prepare. */
   void (*mark)(struct instr_context* context, enum instr_mark reached);
+  /* Shows the torch::jit::Module that it runs, as it was loaded; it may prepare it after this, and
+   * keeps it where it is. */
+  void (*take_module)(struct instr_context* context, const void* module);
 };
 
 /* Each variant of a unit: extern "C", named by the generator. */

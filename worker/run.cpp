@@ -342,6 +342,7 @@ void begin_run(const RunRequest& request) {
   run->context.threads = request.threads;
   run->context.next_block = next_block;
   run->context.mark = [](instr_context*, instr_mark) {};
+  run->context.take_module = [](instr_context*, const void*) {};
 }
 
 }  // namespace

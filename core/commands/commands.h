@@ -48,6 +48,9 @@ int bisect_command(const Options& options, const std::vector<std::string>& comma
 // `selftest`: plants slow-downs and looks for false alarms.
 ExitStatus selftest_command(const Options& options, std::stop_token stop);
 
+// `experiment [FILE]`: the product of the file's axes over the definitions.
+ExitStatus experiment_command(const Options& options, std::stop_token stop);
+
 // Prints a comparison as --format says, and on standard error the differences of what the two were
 // measured with.
 ExitStatus show_comparison(const Options& options, const Comparison& comparison,

@@ -10,11 +10,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "worker/children.h"
 #include "worker/ended.h"
+#include "worker/native/data_type.h"
 #include "worker/native/device.h"
+#include "worker/native/experiment.h"
 #include "worker/native/verification.h"
 
 namespace instr {
@@ -91,13 +94,18 @@ wire::Message no_such(const std::string& symbol) {
 constexpr const char* kStage = "stage";
 
 // One reply that holds several, each by its number.
-wire::Message all_of(const std::vector<wire::Message>& messages) {
+wire::Message time_all(const TimingRequest& request) {
+  const std::vector<wire::Message> messages = time_in_turns(request);
   wire::Message reply{"all", {}};
   for (std::size_t i = 0; i < messages.size(); ++i) {
     reply.fields[std::to_string(i)] = wire::encode(messages[i]);
   }
   return reply;
 }
+
+// Requests that run snippets as they are measured.
+const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
+    {"time", time_all}, {"start", time_start}, {"experiment", run_experiment}, {"inspect", inspect}};
 
 }  // namespace
 
@@ -112,7 +120,7 @@ void NativeHost::serve() {
 
 wire::Message NativeHost::answer(const wire::Message& request) {
   if (request.verb == "load") return load(request.get("path"));
-  if (request.verb == "time" || request.verb == "start") return time(request);
+  if (kTimed.contains(request.verb)) return time(request);
   if (request.verb == "verify") return verify(request);
   if (request.verb == "quit") return {"bye", {}};
   if (request.verb != "fork") {
@@ -156,7 +164,7 @@ wire::Message NativeHost::time(const wire::Message& request) {
   auto cores = words_of<int>(request.get("cores"));
   return in_child(request, [&](const auto&) {
     keep_to(cores);
-    return request.verb == "start" ? time_start(timing) : all_of(time_in_turns(timing));
+    return kTimed.at(request.verb)(timing);
   });
 }
 
@@ -190,6 +198,9 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
     limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
     // Only a process that has a device of its own may ask for it: a fork would share it.
     auto reason = unusable_reason(device);
+    if (!set_default_type(request.get("dtype", "float32"))) {
+      reason = "the data type '" + request.get("dtype") + "' is not known";
+    }
     auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
     answer.set(wire::encode(reply));
   };

@@ -82,22 +82,8 @@ void register_entry(std::size_t index, Entry& entry, const TimingRequest& reques
   }
 }
 
-// As standard library and LibTorch say that there is no more memory.
-bool is_out_of_memory(const std::string& text) {
-  return text.find("bad_alloc") != std::string::npos ||
-         text.find("can't allocate memory") != std::string::npos ||
-         text.find("out of memory") != std::string::npos;
-}
-
-wire::Message failure_of(const TimedSnippet& snippet) {
-  const char* kind = snippet.is_definition_error()          ? "definition_error"
-                     : is_out_of_memory(snippet.failure()) ? "out_of_memory"
-                                                            : "exception";
-  return failed(kind, snippet.failure());
-}
-
 wire::Message message_of(const Entry& entry) {
-  if (!entry.snippet->failure().empty()) return failure_of(*entry.snippet);
+  if (!entry.snippet->failure().empty()) return entry.snippet->failure_message();
   if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark told no times");
   wire::Message message{"timed",
                         {{"iterations", std::to_string(entry.iterations)},
@@ -112,7 +98,7 @@ wire::Message message_of(const Entry& entry) {
 wire::Message time_start(const TimingRequest& request) {
   TimedSnippet snippet(request.snippets.front(), request.threads, request.device);
   auto start = snippet.start();
-  if (!start) return failure_of(snippet);
+  if (!start) return snippet.failure_message();
   snippet.finish();
   return {"started",
           {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};

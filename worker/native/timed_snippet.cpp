@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "worker/children.h"
+#include "worker/ended.h"
 #include "worker/native/device.h"
 #include "worker/torch_side.h"
 
@@ -18,6 +19,13 @@ constexpr std::size_t kStackSize = 8 << 20;  // what a program's main thread usu
 // makecontext() passes on no pointer.
 TimedSnippet* entering = nullptr;
 
+// As standard library and LibTorch say that there is no more memory.
+bool is_out_of_memory(const std::string& text) {
+  return text.find("bad_alloc") != std::string::npos ||
+         text.find("can't allocate memory") != std::string::npos ||
+         text.find("out of memory") != std::string::npos;
+}
+
 }  // namespace
 
 TimedSnippet::TimedSnippet(instr_snippet snippet, int threads, std::string device)
@@ -26,6 +34,7 @@ TimedSnippet::TimedSnippet(instr_snippet snippet, int threads, std::string devic
   this->threads = threads;
   instr_context::next_block = next_block;
   instr_context::mark = mark;
+  instr_context::take_module = take_module;
 }
 
 TimedSnippet::~TimedSnippet() {
@@ -85,6 +94,13 @@ void TimedSnippet::finish() {
   resume();
 }
 
+wire::Message TimedSnippet::failure_message() const {
+  const char* kind = is_definition_error_          ? "definition_error"
+                     : is_out_of_memory(failure_) ? "out_of_memory"
+                                                   : "exception";
+  return failed(kind, failure_);
+}
+
 void TimedSnippet::resume() { swapcontext(&outside_, &inside_); }
 
 // The clock is read next to the loop: changing stacks is no part of a block.
@@ -103,6 +119,12 @@ void TimedSnippet::mark(instr_context* context, instr_mark reached) {
   auto& self = *static_cast<TimedSnippet*>(context);
   wait_for(self.device_);
   self.marks_[reached] = Clock::now();
+}
+
+void TimedSnippet::take_module(instr_context* context, const void* module) {
+  auto& self = *static_cast<TimedSnippet*>(context);
+  self.module_ = module;
+  if (self.on_module) self.on_module(module);
 }
 
 void TimedSnippet::enter() {

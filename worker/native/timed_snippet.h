@@ -7,12 +7,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "worker/abi.h"
+#include "worker/wire.h"
 
 namespace instr {
 
@@ -42,15 +44,22 @@ class TimedSnippet : instr_context {
   // Leaves the loop, so that what the set-up made is taken down as the snippet would have it.
   void finish();
 
+  // The TorchScript module that it runs, from the end of its set-up to finish(); null: none.
+  const void* module() const { return module_; }
+  // Called with the module while it is as it was loaded; to be set before the set-up.
+  std::function<void(const void* module)> on_module;
+
   // Why it failed: an exception's text, for instance. Empty: it did not.
   const std::string& failure() const { return failure_; }
-  bool is_definition_error() const { return is_definition_error_; }
+  // The same as a reply.
+  wire::Message failure_message() const;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   static std::uint64_t next_block(instr_context* context);
   static void mark(instr_context* context, instr_mark reached);
+  static void take_module(instr_context* context, const void* module);
   static void enter();
   void body();
   void resume();
@@ -59,6 +68,7 @@ class TimedSnippet : instr_context {
   std::string device_;
   pid_t pid_;
   void* stack_ = nullptr;
+  const void* module_ = nullptr;
   ucontext_t inside_{};
   ucontext_t outside_{};
   std::uint64_t iterations_ = 0;  // of the next block

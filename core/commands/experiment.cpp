@@ -1,0 +1,125 @@
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+
+#include "core/commands/commands.h"
+#include "core/experiment_file.h"
+#include "core/experiment_log.h"
+#include "core/experiment_summary.h"
+#include "core/pipeline.h"
+#include "core/terminal.h"
+
+namespace instr {
+
+namespace {
+
+constexpr const char* kUsualFile = "results.jsonl";
+
+std::string now() {
+  auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
+}
+
+// The options with what the file says.
+tl::expected<Options, Errors> with_file(Options options) {
+  if (!options.operands.empty()) {
+    auto source = SourceText::read(options.operands.front());
+    if (!source) return tl::unexpected(Errors{source.error()});
+    auto applied = apply_experiment_file(*source, options);
+    if (!applied) return tl::unexpected(applied.error());
+  }
+  Selection& selection = options.selection;
+  if (selection.runtimes.empty()) {
+    for (const RuntimeName& known : kRuntimes) selection.runtimes.push_back(known.runtime);
+  }
+  selection = with_eager(selection);
+  options.axes.devices = selection.devices;
+  options.verify = true;
+  return options;
+}
+
+std::string entry_of(const Fingerprint::Entries& entries, const std::string& name) {
+  for (const auto& [known, value] : entries) {
+    if (known == name) return value;
+  }
+  return "";
+}
+
+Expected<ExperimentSetting> setting_of(const Options& options, Session& session,
+                                       std::stop_token stop) {
+  return session.fingerprint(stop).map([&](const Fingerprint& found) {
+    return ExperimentSetting{options.repeat.value_or(options.repetitions),
+                             options.iterations_per_run, session.libtorch().version,
+                             entry_of(found.machine, "cpu_model")};
+  });
+}
+
+ExitStatus show(const Options& options, const std::vector<ExperimentRecord>& records,
+                bool is_interrupted) {
+  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
+  Grid grid = experiment_grid(summarize_experiments(records));
+  std::string table = options.format == ReportFormat::kMarkdown
+                          ? markdown_of(grid, "backend")
+                          : table_of(grid, "by backend:", terminal.width, terminal.color);
+  fmt::print("{}\n{}\n", table, experiment_line(records));
+  if (is_interrupted) {
+    fmt::print(stderr, "interrupted; the same command goes on\n");
+    return kInterrupted;
+  }
+  bool has_failed = std::any_of(records.begin(), records.end(), [](const auto& one) {
+    return one.state == ExperimentState::kFailed || Verification{one.code, ""}.is_wrong();
+  });
+  return has_failed ? kNotMeasured : kGood;
+}
+
+// Runs what the file lacks.
+Expected<std::vector<ExperimentRecord>> run(const Options& options,
+                                            const std::vector<Variant>& variants,
+                                            std::stop_token stop) {
+  Progress progress(progress_options(options));
+  std::optional<ExperimentLog> log;
+  std::optional<ExperimentSetting> setting;
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&](const Measurement& measurement) {
+    ExperimentRecord record = record_of(measurement, *setting);
+    record.timestamp = now();
+    auto written = log->append(std::move(record));
+    if (!written) progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
+    progress.finished(measurement);
+  };
+  auto session = Session::open(options, events, stop);
+  if (!session) return tl::unexpected(session.error());
+  auto found = setting_of(options, *session, stop);
+  if (!found) return tl::unexpected(found.error());
+  setting = *found;
+  auto opened = ExperimentLog::open(options.output.value_or(kUsualFile), variants, *setting);
+  if (!opened) return tl::unexpected(opened.error());
+  log = std::move(*opened);
+  auto rest = log->missing(variants);
+  if (rest.size() != variants.size()) {
+    progress.note(fmt::format("{} of {} are there already", variants.size() - rest.size(),
+                              variants.size()));
+  }
+  progress.expect(rest.size());
+  auto finished = session->experiment(rest, stop);
+  if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
+  return log->records();
+}
+
+}  // namespace
+
+ExitStatus experiment_command(const Options& given, std::stop_token stop) {
+  auto options = with_file(given);
+  if (!options) return refuse(options.error());
+  auto variants = plan(*options);
+  if (!variants) return refuse(variants.error());
+  if (options->dry_run) return dry_run_command(*options);
+  auto records = run(*options, *variants, stop);
+  if (!records) return stop.stop_requested() ? kInterrupted : refuse(records.error());
+  return show(*options, *records, stop.stop_requested());
+}
+
+}  // namespace instr

@@ -1,0 +1,108 @@
+#include "core/experiment_log.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/replace_file.h"
+#include "core/results.h"
+
+namespace instr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAdvice = "name another file with --output, or remove this one";
+
+// The text up to the end of its last whole line.
+std::string whole_lines(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  std::string all = text.str();
+  all.resize(all.rfind('\n') + 1);
+  return all;
+}
+
+// Why a record cannot stand in the same file as those of now; empty: it can.
+std::string mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
+                     const ExperimentSetting& setting) {
+  const ExperimentSetting& its = record.setting;
+  if (!keys.contains(record.variant.key)) {
+    return fmt::format("`{}` is none of these experiments", record.variant.key);
+  }
+  if (its.libtorch != setting.libtorch) {
+    return fmt::format("it is of LibTorch {}, this is {}", its.libtorch, setting.libtorch);
+  }
+  if (its.repeat != setting.repeat || its.iterations_per_run != setting.iterations_per_run) {
+    return "it has another number of runs or of iterations";
+  }
+  if (its.accelerator_model != setting.accelerator_model) {
+    return fmt::format("it is of another machine ({})", its.accelerator_model);
+  }
+  return "";
+}
+
+}  // namespace
+
+Expected<ExperimentLog> ExperimentLog::open(const fs::path& file,
+                                            const std::vector<Variant>& variants,
+                                            const ExperimentSetting& setting) {
+  std::error_code ignored;
+  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
+    return fail(fmt::format("{}: this is no file that experiments can be kept in", file.string()),
+                "name a regular file with --output");
+  }
+  Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd) return tl::unexpected(write_error(file, errno));
+  ExperimentLog log(file, std::move(fd));
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  const std::string text = whole_lines(file);
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    auto record = parse_experiment(line);
+    std::string wrong = record ? mismatch(*record, keys, setting) : record.error().what;
+    if (!wrong.empty()) {
+      return fail(fmt::format("{}:{}: the file is of other experiments: {}", file.string(), number,
+                              wrong),
+                  kAdvice);
+    }
+    log.records_.push_back(*std::move(record));
+  }
+  if (ftruncate(log.fd_.get(), static_cast<off_t>(text.size())) != 0) {
+    return tl::unexpected(write_error(file, errno));
+  }
+  return log;
+}
+
+std::vector<Variant> ExperimentLog::missing(const std::vector<Variant>& variants) const {
+  std::set<std::string> done;
+  for (const ExperimentRecord& record : records_) done.insert(record.variant.key);
+  std::vector<Variant> rest;
+  for (const Variant& variant : variants) {
+    if (!done.contains(variant.key)) rest.push_back(variant);
+  }
+  return rest;
+}
+
+Expected<void> ExperimentLog::append(ExperimentRecord record) {
+  const off_t start = lseek(fd_.get(), 0, SEEK_END);
+  const Written written = write_all(fd_.get(), to_line(to_json(record)) + "\n");
+  records_.push_back(std::move(record));
+  if (written.error == 0) return {};
+  const bool is_taken_back = start >= 0 && ftruncate(fd_.get(), start) == 0;
+  (void)is_taken_back;  // a line in part goes when the file is opened again
+  return tl::unexpected(write_error(file_, written.error));
+}
+
+}  // namespace instr

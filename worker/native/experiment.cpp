@@ -1,0 +1,113 @@
+#include "worker/native/experiment.h"
+
+#include <map>
+#include <vector>
+
+#include "worker/native/inspection.h"
+#include "worker/native/timed_snippet.h"
+
+namespace instr {
+namespace {
+
+// Beyond these an answer does not fit, and nobody reads them.
+constexpr std::size_t kMostEvents = 20'000;
+constexpr std::size_t kLongestGraph = 1 << 20;
+
+// Set up and as fast as it gets, for a look at single runs of it.
+class Subject {
+ public:
+  explicit Subject(const TimingRequest& request)
+      : snippet_(request.snippets.front(), request.threads, request.device),
+        device_(request.device) {}
+
+  TimedSnippet& snippet() { return snippet_; }
+  void run_once() { snippet_.run(1); }
+  std::uint64_t peak() {
+    return tensor_peak([this] { run_once(); });
+  }
+  std::vector<OperatorEvent> events() {
+    return profile(device_, [this] { run_once(); });
+  }
+  ScriptState state() const {
+    return snippet_.module() == nullptr ? ScriptState{} : script_state(snippet_.module());
+  }
+
+ private:
+  TimedSnippet snippet_;
+  std::string device_;
+};
+
+// Time in operators, without what they call: events of one thread nest.
+std::uint64_t sum_of(const std::vector<OperatorEvent>& events, bool is_on_device) {
+  std::uint64_t sum = 0;
+  std::map<std::uint64_t, std::uint64_t> ends;  // of each thread's outermost one
+  for (const OperatorEvent& event : events) {
+    if (event.is_on_device != is_on_device) continue;
+    std::uint64_t& end = ends[event.thread];
+    if (!is_on_device && event.start_ns < end) continue;
+    end = event.start_ns + event.duration_ns;
+    sum += event.duration_ns;
+  }
+  return sum;
+}
+
+void add_state(wire::Message& reply, const ScriptState& state) {
+  reply.fields["graphs"] = std::to_string(state.graphs);
+  reply.fields["fused"] = std::to_string(state.fused);
+  reply.fields["fallbacks"] = std::to_string(state.fallbacks);
+  reply.fields["bailouts"] = std::to_string(state.bailouts);
+}
+
+// "start duration thread device name", a line each; times in nanoseconds since the first one.
+std::string lines_of(const std::vector<OperatorEvent>& events) {
+  std::string lines;
+  for (std::size_t i = 0; i < events.size() && i < kMostEvents; ++i) {
+    const OperatorEvent& event = events[i];
+    std::string name = event.name;
+    for (char& c : name) c = c == '\n' ? ' ' : c;
+    lines += std::to_string(event.start_ns - events.front().start_ns) + ' ' +
+             std::to_string(event.duration_ns) + ' ' + std::to_string(event.thread) + ' ' +
+             (event.is_on_device ? "1 " : "0 ") + name + '\n';
+  }
+  return lines;
+}
+
+}  // namespace
+
+wire::Message run_experiment(const TimingRequest& request) {
+  wire::Message started = time_start(request);
+  if (started.verb != "started") return started;
+  wire::Message timed = time_in_turns(request).front();
+  if (timed.verb != "timed") return timed;
+  wire::Message reply{"experimented", std::move(timed.fields)};
+  reply.fields.merge(started.fields);
+
+  Subject subject(request);
+  if (!subject.snippet().set_up()) return subject.snippet().failure_message();
+  reply.fields["peak_bytes"] = std::to_string(subject.peak());
+  auto events = subject.events();
+  if (!subject.snippet().failure().empty()) return subject.snippet().failure_message();
+  reply.fields["operators_cpu"] = std::to_string(sum_of(events, false));
+  reply.fields["operators_device"] = std::to_string(sum_of(events, true));
+  add_state(reply, subject.state());
+  subject.snippet().finish();
+  return reply;
+}
+
+wire::Message inspect(const TimingRequest& request) {
+  Subject subject(request);
+  wire::Message reply{"inspected", {}};
+  subject.snippet().on_module = [&reply](const void* module) {
+    reply.fields["graph"] = graph_of(module).substr(0, kLongestGraph);
+  };
+  if (!subject.snippet().set_up()) return subject.snippet().failure_message();
+  reply.fields["events"] = lines_of(subject.events());
+  if (!subject.snippet().failure().empty()) return subject.snippet().failure_message();
+  ScriptState state = subject.state();
+  add_state(reply, state);
+  reply.fields["optimized_graph"] = state.optimized.substr(0, kLongestGraph);
+  subject.snippet().finish();
+  return reply;
+}
+
+}  // namespace instr

@@ -1,0 +1,131 @@
+#include "worker/native/inspection.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/script.h>
+#include <torch/version.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+namespace instr {
+namespace {
+
+namespace jit = torch::jit;
+
+#if TORCH_VERSION_MAJOR >= 2
+using TotalBytes = std::size_t;
+#else
+using TotalBytes = std::int64_t;
+#endif
+
+class TensorMemory : public c10::MemoryReportingInfoBase {
+ public:
+  bool memoryProfilingEnabled() const override { return true; }
+  void reportMemoryUsage(void*, std::int64_t size, TotalBytes, TotalBytes,
+                         c10::Device device) override {
+    if (!device.is_cpu()) return;
+    std::lock_guard lock(turn_);
+    live_ += size;
+    peak_ = std::max(peak_, live_);
+  }
+  std::uint64_t peak() const { return static_cast<std::uint64_t>(peak_); }
+
+ private:
+  std::mutex turn_;
+  std::int64_t live_ = 0;
+  std::int64_t peak_ = 0;
+};
+
+// Newer LibTorches tell nanoseconds, older ones microseconds.
+template <class Event>
+auto start_of(const Event& event, int) -> decltype(event.startNs()) {
+  return event.startNs();
+}
+template <class Event>
+std::uint64_t start_of(const Event& event, long) {
+  return event.startUs() * 1000;
+}
+template <class Event>
+auto duration_of(const Event& event, int) -> decltype(event.durationNs()) {
+  return event.durationNs();
+}
+template <class Event>
+std::uint64_t duration_of(const Event& event, long) {
+  return event.durationUs() * 1000;
+}
+
+void count_nodes(const jit::Block* block, ScriptState& state) {
+  for (const jit::Node* node : block->nodes()) {
+    const std::string kind = node->kind().toQualString();
+    if (kind == "prim::TensorExprGroup" || kind == "prim::FusionGroup") ++state.fused;
+    if (kind == "prim::FallbackGraph") ++state.fallbacks;
+    if (kind == "prim::BailOut") ++state.bailouts;
+    for (const jit::Block* inner : node->blocks()) count_nodes(inner, state);
+    if (node->hasAttribute(c10::attr::Subgraph)) {
+      count_nodes(node->g(c10::attr::Subgraph)->block(), state);
+    }
+  }
+}
+
+jit::GraphFunction* forward_of(const void* module) {
+  auto method = static_cast<const jit::Module*>(module)->find_method("forward");
+  return method ? jit::tryToGraphFunction(method->function()) : nullptr;
+}
+
+}  // namespace
+
+std::uint64_t tensor_peak(const std::function<void()>& run) {
+  auto memory = std::make_shared<TensorMemory>();
+  {
+    c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
+    run();
+  }
+  return memory->peak();
+}
+
+std::vector<OperatorEvent> profile(const std::string& device, const std::function<void()>& run) {
+  namespace profiler = torch::autograd::profiler;
+  using torch::profiler::impl::ActivityType;
+  std::set<ActivityType> activities{ActivityType::CPU};
+  if (device == "cuda") activities.insert(ActivityType::CUDA);
+  torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
+  profiler::prepareProfiler(config, activities);
+  profiler::enableProfiler(config, activities);
+  run();
+  auto result = profiler::disableProfiler();
+  std::vector<OperatorEvent> events;
+  for (const auto& event : result->events()) {
+    events.push_back({event.name(), static_cast<std::uint64_t>(start_of(event, 0)),
+                      static_cast<std::uint64_t>(duration_of(event, 0)), event.startThreadId(),
+                      event.deviceType() != c10::DeviceType::CPU});
+  }
+  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
+    return a.start_ns < b.start_ns;
+  });
+  return events;
+}
+
+std::string graph_of(const void* module) {
+  auto* forward = forward_of(module);
+  return forward != nullptr ? forward->graph()->toString() : "";
+}
+
+ScriptState script_state(const void* module) {
+  ScriptState state;
+  auto* forward = forward_of(module);
+  if (forward == nullptr) return state;
+  for (const auto& [inputs, plan] : forward->get_executor().getDebugState().execution_plans) {
+    ++state.graphs;
+    state.optimized += plan.graph->toString();
+    count_nodes(plan.graph->block(), state);
+  }
+  return state;
+}
+
+}  // namespace instr
