@@ -20,6 +20,7 @@ Commands (instr_bench COMMAND --help tells more of those marked *)
   baseline *              list, show or remove the baselines that --save made
   merge FILE... *         make the results of shards one
   bisect *                for git bisect run: the commit that made it slower
+  experiment [FILE] *     backends, tests, data types ... over the definitions
   selftest *              plant slow-downs and show that the check finds them
   doctor                  say what is here, what is missing, how to fix it
 
@@ -65,6 +66,9 @@ What to show and keep
   -o, --output=FILE       store the results in FILE (JSON Lines), one by one
   --save=NAME             make them the baseline NAME
   --keep-profiles=DIR     keep Callgrind's profiles, for kcachegrind
+  --dump=LIST             graph (TorchScript's, before and after optimising),
+                          profile (times by operator), trace (for Perfetto)
+  --dump-folder=DIR       where, a folder for each benchmark (instr_bench_dump)
   --dry-run               say what would be measured, and measure nothing
   --list                  the same as the command list
   -q, --quiet             no progress
@@ -184,6 +188,36 @@ Exit status, as git bisect run takes it
   0 good; 1 bad; 125 this commit cannot be built or measured; 130 interrupted
 )";
 
+constexpr const char* kExperiment = R"(Usage: instr_bench experiment [FILE.toml] [options]
+
+Measures the product of the axes below over the definitions: each experiment is
+verified and timed in a fresh process, and is a line of the results file, from
+which the same command goes on when it was stopped. Ends with a summary of each
+backend. FILE has the same names (batch_size, iterations_per_run); options go
+before it.
+
+  --accelerator=LIST      cpu, cuda (without it: what the definitions say)
+  --backend=LIST          eager, torchscript, frozen, optimized, fused, unfused,
+                          aoti (without it: all); eager is always among them
+  --test=LIST             eval (forward), train (and backward); without it: both
+  --dtype=LIST            float32, float64, float16, bfloat16: of what a snippet
+                          makes without naming one (float32)
+  --threads=LIST          instead of what the definitions say
+  --batch-size=LIST       the same, of definitions with a parameter batch_size
+  --repeat=N              runs that are timed (10)
+  --iterations-per-run=N  without it: as many as --min-time takes (0.05)
+  --timeout=SECONDS       the longest that one experiment may take
+  --filter, --exclude, --tag, --definitions, --libtorch, --compiler
+                          as for a run: instr_bench --help
+  -o, --output=FILE       the results, a line of JSON each (results.jsonl)
+  --format=FORMAT         of the summary: table, markdown
+  --dry-run               list the experiments, and run none
+
+Exit status
+  0 all well; 1 something failed or computes something else; 2 wrong usage or
+  set-up; 130 interrupted, with the results so far kept
+)";
+
 constexpr const char* kSelftest = R"(Usage: instr_bench selftest [--repeats=N] [--libtorch=DIR] [--compiler=PROGRAM]
 
 Proves the check on this machine: plants slow-downs of known size in a small
@@ -210,6 +244,7 @@ std::string help_text(Command command) {
     case Command::kMerge: return kMerge;
     case Command::kBisect: return kBisect;
     case Command::kSelftest: return kSelftest;
+    case Command::kExperiment: return kExperiment;
     default: return kGeneral;
   }
 }

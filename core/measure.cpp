@@ -264,7 +264,9 @@ std::optional<Failure> failure_of_status(int wait_status) {
   return Failure{kind, std::string("ended by a signal: ") + ::strsignal(signal)};
 }
 
-std::string profile_file_name(const std::string& key) {
+std::string profile_file_name(const std::string& key) { return file_name_of(key) + ".callgrind.out"; }
+
+std::string file_name_of(const std::string& key) {
   std::string name;
   bool is_plain = key.size() <= kLongestName;
   for (char c : key.substr(0, kLongestName)) {
@@ -278,7 +280,7 @@ std::string profile_file_name(const std::string& key) {
     std::snprintf(hash, sizeof hash, "%08x", short_hash(key));
     name += std::string("~") + hash;
   }
-  return name + ".callgrind.out";
+  return name;
 }
 
 }  // namespace instr

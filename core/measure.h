@@ -30,8 +30,11 @@ std::uint64_t total_of(const Profile& profile, std::string_view event);
 // first; functions that cost nothing themselves are left out.
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);
 
-// The file name under which --keep-profiles keeps a variant's profile: the key where it can be one,
-// else something like it; never the same for two keys.
+// What a file or folder of a variant is called: the key where it can be one, else something like it;
+// never the same for two keys.
+std::string file_name_of(const std::string& key);
+
+// The file name under which --keep-profiles keeps a variant's profile.
 std::string profile_file_name(const std::string& key);
 
 }  // namespace instr

@@ -81,6 +81,8 @@ constexpr Flag kSettings[] = {
     {"definitions", "", kTiming},
     {"build", "", kTiming},
     {"metrics", "", kMeasuring | kBaseline},
+    {"dump", "", kRun},
+    {"dump-folder", "", kRun},
     {"jobs", "j", kTiming | kDoctor | kSelftest},
     {"timeout", "", kTiming},
     {"retries", "", kMeasuring},

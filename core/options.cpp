@@ -228,6 +228,20 @@ void read_metrics(Reader& reader, std::vector<std::string>& metrics) {
   for (Names names : given) metrics.insert(metrics.end(), names.begin(), names.end());
 }
 
+// graph, profile, trace.
+void read_dump(Reader& reader, Options& options) {
+  const std::vector<std::pair<std::string, bool DumpParts::*>> parts{
+      {"graph", &DumpParts::graph}, {"profile", &DumpParts::profile}, {"trace", &DumpParts::trace}};
+  std::vector<bool DumpParts::*> wanted;
+  reader.each<bool DumpParts::*>("dump", wanted, [&parts](const std::string& item) {
+    return choice("dump", item, parts);
+  });
+  for (auto part : wanted) {
+    if (part != nullptr) options.dump.*part = true;
+  }
+  if (auto value = reader.last("dump-folder")) options.dump_folder = *value;
+}
+
 // What is to be counted, simulated and timed for the metrics that are shown and those that are held
 // to a limit.
 void read_needs(Reader& reader, Options& options) {
@@ -412,6 +426,7 @@ Expected<Options> interpret(const OptionWords& words) {
   for (const std::string& path : reader.all("definitions")) options.definitions.emplace_back(path);
   read_measuring(reader, options);
   read_switches(reader, words, options);
+  read_dump(reader, options);
   read_experiment(reader, options);
   read_gate(reader, words, options.gate);
   read_key(reader, options);

@@ -9,6 +9,7 @@
 #include "core/compare.h"
 #include "core/error.h"
 #include "core/experiment.h"
+#include "core/inspection.h"
 #include "core/report.h"
 #include "core/select.h"
 #include "core/simulation.h"
@@ -59,6 +60,8 @@ struct Options {
   bool wants_times = false;
   bool wants_start = false;
   bool verify = false;  // what is not eager, against eager
+  DumpParts dump;        // kept of each, in a folder of its own
+  std::filesystem::path dump_folder = "instr_bench_dump";  // that these are in
   Simulation simulation;
   int repetitions = 10;              // of a variant that is timed
   // Of experiments, as their file or the command line says.

@@ -7,6 +7,7 @@
 
 #include "core/experimenter.h"
 #include "core/installation.h"
+#include "core/measure.h"
 #include "core/process.h"
 #include "core/requirement.h"
 #include "core/schedule_plan.h"
@@ -44,6 +45,7 @@ struct Session::State {
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
   bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
+  Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
   TimerOptions timer_options() const;
   std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
 
@@ -185,7 +187,7 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
 }
 
 Expected<void> Session::State::open_native(std::stop_token stop) {
-  if (!options.wants_times && !options.verify) return {};
+  if (!options.wants_times && !options.verify && !options.dump.any()) return {};
   auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
   if (!worker) return tl::unexpected(worker.error());
   return NativeWorker::start(*worker).map(
@@ -237,6 +239,31 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
 }
 
+// Looks into each, once more in a process of its own. One that cannot be looked into has said why when
+// it was measured.
+Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants,
+                                    std::stop_token stop) {
+  if (variants.empty()) return true;
+  phase("looking inside");
+  std::stop_callback end(stop, [this] { native->kill(); });
+  for (const CompiledVariant& one : variants) {
+    if (stop.stop_requested()) return false;
+    if (failed.contains(one.variant.key)) continue;
+    auto inspected = ask_worker("inspect", *native, {one}, timer_options());
+    if (stop.stop_requested()) return false;
+    if (!inspected || inspected->verb != "inspected") {
+      note(one.variant.key + ": nothing to look into: " +
+           (inspected ? inspected->get("message") : inspected.error()));
+      continue;
+    }
+    auto written = write_dump(options.dump_folder / file_name_of(one.variant.key), options.dump,
+                              one.variant, *inspected);
+    if (!written) return tl::unexpected(written.error());
+  }
+  note("what was looked into is in " + options.dump_folder.string());
+  return true;
+}
+
 // Ends those that cannot be measured here, and gives the others.
 std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>& variants) {
   std::vector<Variant> runnable;
@@ -265,6 +292,7 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
                                 const std::function<bool(const CompiledVariant&)>& wanted) {
   std::vector<Variant> runnable = state_->skip_unsupported(variants);
   std::vector<CompiledVariant> to_time;
+  std::vector<CompiledVariant> to_dump;
   std::vector<Variant> to_verify;
   auto on_unit = [&](UnitResult unit) {
     for (const auto& failed : unit.failed) state_->done(failed);
@@ -275,6 +303,9 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
     if (state_->options.wants_times) {
       to_time.insert(to_time.end(), unit.compiled.begin(), unit.compiled.end());
     }
+    if (state_->options.dump.any()) {
+      to_dump.insert(to_dump.end(), unit.compiled.begin(), unit.compiled.end());
+    }
     if (!state_->scheduler) return;
     std::erase_if(unit.compiled, [](const auto& one) { return !is_countable(one.variant); });
     state_->scheduler->add(std::move(unit.compiled));
@@ -283,6 +314,7 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
   Expected<bool> finished = state_->count_and_time(std::move(to_time), stop);
   if (*finished) finished = state_->verify(to_verify, stop);
+  if (finished && *finished) finished = state_->dump(to_dump, stop);
   state_->cache->trim(kCacheLimit);
   return finished;
 }

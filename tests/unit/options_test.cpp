@@ -304,7 +304,7 @@ TEST(Options, HelpAndVersionComeFirst) {
 
 const Command kCommandsWithHelp[] = {Command::kRun,     Command::kCompare, Command::kBaseline,
                                      Command::kExplain, Command::kAb,      Command::kMerge,
-                                     Command::kBisect,  Command::kSelftest};
+                                     Command::kBisect,  Command::kSelftest, Command::kExperiment};
 
 // The options that a help text describes at the beginning of a line.
 Words options_in_help(Command command) {

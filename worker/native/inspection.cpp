@@ -64,12 +64,23 @@ void count_nodes(const jit::Block* block, ScriptState& state) {
   for (const jit::Node* node : block->nodes()) {
     const std::string kind = node->kind().toQualString();
     if (kind == "prim::TensorExprGroup" || kind == "prim::FusionGroup") ++state.fused;
-    if (kind == "prim::FallbackGraph") ++state.fallbacks;
+    bool is_fallback = kind == "prim::Constant" && node->hasAttribute(c10::Symbol::attr("fallback"));
+    if (is_fallback || kind == "prim::FallbackGraph") ++state.fallbacks;
     if (kind == "prim::BailOut") ++state.bailouts;
     for (const jit::Block* inner : node->blocks()) count_nodes(inner, state);
     if (node->hasAttribute(c10::attr::Subgraph)) {
       count_nodes(node->g(c10::attr::Subgraph)->block(), state);
     }
+  }
+}
+
+// Differentiable parts of a graph have executors of their own, with plans of their own.
+void add_plans(jit::GraphExecutor& executor, ScriptState& state) {
+  for (auto [inputs, plan] : executor.getDebugState().execution_plans) {
+    ++state.graphs;
+    state.optimized += plan.graph->toString();
+    count_nodes(plan.graph->block(), state);
+    for (jit::GraphExecutor* part : plan.code.diff_graph_op_executors()) add_plans(*part, state);
   }
 }
 
@@ -118,13 +129,7 @@ std::string graph_of(const void* module) {
 
 ScriptState script_state(const void* module) {
   ScriptState state;
-  auto* forward = forward_of(module);
-  if (forward == nullptr) return state;
-  for (const auto& [inputs, plan] : forward->get_executor().getDebugState().execution_plans) {
-    ++state.graphs;
-    state.optimized += plan.graph->toString();
-    count_nodes(plan.graph->block(), state);
-  }
+  if (auto* forward = forward_of(module)) add_plans(forward->get_executor(), state);
   return state;
 }
 

@@ -1,0 +1,142 @@
+// The experiment runner and --dump, on the real native worker.
+
+#include <algorithm>
+
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+const char* const kDefinitions = R"toml(schema = 1
+[[benchmark]]
+label = "relu"
+setup = "auto x = torch::rand({{batch_size}, 64}).requires_grad_();"
+signature = "f(x) -> y"
+stmt = "auto y = torch::relu(x * 2 + 1);"
+torchscript = "y = torch.relu(x * 2 + 1)"
+autograd = true
+reduce = "sum"
+matrix = { batch_size = [4] }
+[[benchmark]]
+label = "wrong"
+setup = "auto x = torch::rand({16, 16});"
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+torchscript = "y = x + 2"
+[[benchmark]]
+label = "crashing"
+stmt = "raise(SIGSEGV);"
+global_setup = "#include <csignal>"
+)toml";
+
+class Experiment : public ::testing::Test {
+ protected:
+  Experiment() { write(file("d.toml"), kDefinitions); }
+
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  std::vector<std::string> with(std::vector<std::string> more) const {
+    std::vector<std::string> words{"experiment", "--definitions=" + file("d.toml"),
+                                   "--output=" + file("r.jsonl"), "--min-time=0.001", "--repeat=3",
+                                   "--backend=eager,torchscript,frozen"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  Records records() const {
+    std::ifstream stream(file("r.jsonl"));
+    Records records;
+    for (std::string line; std::getline(stream, line);) {
+      auto json = nlohmann::json::parse(line);
+      EXPECT_TRUE(records.emplace(json.at("key").get<std::string>(), json).second) << line;
+    }
+    return records;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Experiment, MeasuresTheProductAndSumsItUp) {
+  auto ended = run(with({"--dtype=float32,float64", "--batch-size=2,8"}));
+  EXPECT_EQ(ended.exit_code, 1) << ended.errors;  // one computes something else, one crashes
+  auto lines = records();
+  // relu: 2 sizes, 2 types, eager and TorchScript forward and train, frozen forward alone; wrong: 2
+  // types, 3 backends; crashing: 2 types, eager.
+  EXPECT_EQ(lines.size(), 2u * 2 * 5 + 2 * 3 + 2);
+  const auto& one = lines.at("relu/batch_size=8/dtype=float64/torchscript/forward_backward/t1/cpu");
+  EXPECT_EQ(one.at("experiment").at("batch_size"), 8);
+  EXPECT_EQ(one.at("experiment").at("dtype"), "float64");
+  EXPECT_EQ(one.at("experiment").at("test"), "train");
+  EXPECT_EQ(one.at("verification_code"), "PASS");
+  EXPECT_EQ(one.at("metrics").at("total_time").size(), 3u);
+  EXPECT_GT(one.at("metrics").at("compile_time").get<double>(), 0);
+  EXPECT_GE(one.at("metrics").at("graphs").get<int>(), 1);
+  EXPECT_GT(one.at("metrics").at("total_cpu_time").get<double>(), 0);
+  // x * 2 is there while + 1 is computed: two tensors, each of 8 x 64 doubles, and little more.
+  const auto& eager = lines.at("relu/batch_size=8/dtype=float64/eager/forward/t1/cpu");
+  EXPECT_GE(eager.at("metrics").at("peak_memory_bytes").get<int>(), 2 * 8 * 64 * 8);
+  EXPECT_LT(eager.at("metrics").at("peak_memory_bytes").get<int>(), 4 * 8 * 64 * 8);
+  const auto& narrow = lines.at("relu/batch_size=8/dtype=float32/eager/forward/t1/cpu");
+  EXPECT_LT(narrow.at("metrics").at("peak_memory_bytes").get<int>(), 3 * 8 * 64 * 4 + 1024);
+  EXPECT_EQ(lines.at("wrong/dtype=float32/frozen/forward/t1/cpu").at("verification_code"), "FAIL");
+  const auto& crashed = lines.at("crashing/dtype=float32/eager/forward/t1/cpu");
+  EXPECT_EQ(crashed.at("state"), "failed");
+  EXPECT_NE(crashed.at("reason").get<std::string>().find("SIGSEGV"), std::string::npos);
+  EXPECT_NE(ended.output.find("8 of 10 (80%)"), std::string::npos) << ended.output;
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(Experiment, GoesOnWhereItWasKilled) {
+  auto partial = run(with({"--filter=relu", "--test=eval"}));
+  EXPECT_EQ(partial.exit_code, 0) << partial.errors;
+  std::string before = text_of(file("r.jsonl"));
+  std::size_t lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
+  std::string torn = before.substr(0, before.rfind('\n', before.size() - 2) + 20);
+  write(file("r.jsonl"), torn);
+  auto again = run(with({"--filter=relu", "--test=eval", "--verbose"}));
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_EQ(records().size(), lines);
+  EXPECT_NE(again.errors.find(std::to_string(lines - 1) + " of " + std::to_string(lines)),
+            std::string::npos)
+      << again.errors;
+  EXPECT_NE(again.errors.find("[1/1]"), std::string::npos) << again.errors;
+  // Another matrix has another file.
+  auto other = run(with({"--filter=wrong"}));
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_NE(other.errors.find("r.jsonl:1: "), std::string::npos) << other.errors;
+}
+
+TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
+  write(file("e.toml"), "filter = \"relu\"\nbackend = \"frozen\"\ntest = \"eval\"\n");
+  auto listed = run({"experiment", file("e.toml"), "--dry-run", "--definitions=" + file("d.toml")});
+  EXPECT_EQ(listed.exit_code, 0) << listed.errors;
+  EXPECT_NE(listed.output.find("relu/batch_size=4/frozen/forward/t1/cpu"), std::string::npos) << listed.output;
+  EXPECT_NE(listed.output.find("relu/batch_size=4/eager/forward/t1/cpu"), std::string::npos);
+  EXPECT_EQ(listed.output.find("forward_backward"), std::string::npos);
+  EXPECT_FALSE(fs::exists("results.jsonl"));
+  write(file("e.toml"), "bakend = \"frozen\"\n");
+  auto refused = run({"experiment", file("e.toml")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("e.toml:1:1: "), std::string::npos) << refused.errors;
+}
+
+TEST_F(Experiment, LooksInside) {
+  auto ended = run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/", "--metrics=wall",
+                    "--min-time=0.001", "--dump=graph,profile,trace", "--runtime=eager,fused",
+                    "--dump-folder=" + file("dump")});
+  EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+  fs::path fused = folder_.path() / "dump" / "relu.batch_size=4.fused.forward.t1.cpu";
+  EXPECT_NE(text_of(fused / "graph.before.txt").find("aten::relu"), std::string::npos);
+  EXPECT_NE(text_of(fused / "graph.after.txt").find("prim::TensorExprGroup"), std::string::npos);
+  EXPECT_NE(text_of(fused / "counters.txt").find("\nfused 1\n"), std::string::npos);
+  fs::path eager = folder_.path() / "dump" / "relu.batch_size=4.eager.forward.t1.cpu";
+  EXPECT_FALSE(fs::exists(eager / "graph.before.txt"));
+  EXPECT_NE(text_of(eager / "profile.txt").find("aten::relu"), std::string::npos);
+  auto trace = nlohmann::json::parse(text_of(eager / "trace.json"));
+  bool has_relu = false;
+  for (const auto& event : trace.at("traceEvents")) has_relu |= event.at("name") == "aten::relu";
+  EXPECT_TRUE(has_relu);
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,275 @@
+// Experiments as values: the axes over definitions, the lines of a results file, what they sum up to.
+#include "core/experiment.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/experiment_file.h"
+#include "core/experiment_log.h"
+#include "core/experiment_summary.h"
+#include "core/expand.h"
+#include "tests/unit/definition_testing.h"
+
+namespace instr {
+namespace {
+
+const ExperimentSetting kSetting{3, std::nullopt, "2.13.0", "a CPU"};
+
+Definition definition(const std::string& label) {
+  Definition made;
+  made.label = label;
+  made.where.file = "some/suite.toml";
+  made.stmt = Text{"f({batch_size});", {}};
+  return made;
+}
+
+Measurement measured(const std::string& key, std::vector<double> wall, double peak,
+                     std::optional<VerificationCode> code = {}) {
+  Counted counted;
+  counted.timing = Timing{std::move(wall), {}, 100, {}, {}, {}};
+  counted.metrics = {{"ready", 5e6}, {"first_result", 4e6}, {"peak_bytes", peak}};
+  Measurement made{variant_of_key(key), counted, 0};
+  if (code) made.verification = Verification{*code, "why"};
+  return made;
+}
+
+ExperimentRecord record(const Measurement& measurement) { return record_of(measurement, kSetting); }
+
+TEST(ExperimentAxes, TakeThePlaceOfTheDefinitionsOwn) {
+  Definition one = definition("one");
+  one.matrix = {{"batch_size", {"1", "2"}}};
+  Definition other = definition("other");
+  other.matrix = {{"dtype", {"Int64"}}};
+  auto variants = expand(with_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}}));
+  ASSERT_TRUE(variants);
+  std::vector<std::string> keys;
+  for (const Variant& variant : *variants) keys.push_back(variant.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{
+                      "one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
+                      "one/batch_size=8/dtype=float32/eager/forward/t2/cpu",
+                      "one/batch_size=8/dtype=float64/eager/forward/t1/cpu",
+                      "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
+                      "other/dtype=Int64/eager/forward/t1/cpu",
+                      "other/dtype=Int64/eager/forward/t2/cpu"}));
+  EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
+  EXPECT_EQ(data_type_of((*variants)[2]), "float64");
+  EXPECT_EQ(data_type_of((*variants)[4]), "float32");  // its own parameter is no type of LibTorch's
+}
+
+TEST(ExperimentAxes, LeaveAloneWhatIsNotAskedFor) {
+  Definition one = definition("one");
+  one.matrix = {{"batch_size", {"1", "2"}}};
+  auto variants = expand(with_axes({one}, {}));
+  ASSERT_TRUE(variants);
+  EXPECT_EQ(variants->size(), 2u);
+  EXPECT_EQ(data_type_of(variants->front()), "float32");
+}
+
+TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {
+  Definition fixed = definition("fixed");
+  Definition any = definition("any");
+  any.names_devices = true;
+  auto made = with_axes({fixed, any}, {{}, {}, {}, {"cpu", "cuda"}});
+  EXPECT_EQ(made[0].devices, std::vector<std::string>{"cpu"});
+  EXPECT_EQ(made[1].devices, (std::vector<std::string>{"cpu", "cuda"}));
+}
+
+TEST(ExperimentRecord, IsALineOfJson) {
+  Measurement one = measured("m/n=4/torchscript/forward_backward/t2/cpu", {2000, 1000, 3000}, 64,
+                             VerificationCode::kPass);
+  one.variant.label = "m";
+  one.variant.params = {{"batch_size", "16"}, {"n", "4"}};
+  one.variant.where.file = "some/suite.toml";
+  ExperimentRecord made = record(one);
+  made.timestamp = "2026-01-02T03:04:05Z";
+  auto json = to_json(made);
+  EXPECT_EQ(json["model"]["suite_name"], "suite");
+  EXPECT_EQ(json["model"]["model_name"], "m/n=4");
+  EXPECT_EQ(json["experiment"], (nlohmann::ordered_json{{"accelerator", "cpu"},
+                                                        {"accelerator_model", "a CPU"},
+                                                        {"backend", "torchscript"},
+                                                        {"test", "train"},
+                                                        {"batch_size", 16},
+                                                        {"dtype", "float32"},
+                                                        {"threads", 2}}));
+  EXPECT_EQ(json["repeat"], 3);
+  EXPECT_EQ(json["iterations_per_run"], 100);
+  EXPECT_NEAR(json["metrics"]["total_time"][0].get<double>(), 2e-4, 1e-12);
+  EXPECT_NEAR(json["metrics"]["per_iter_time"][2].get<double>(), 3e-6, 1e-14);
+  EXPECT_NEAR(json["metrics"]["compile_time"].get<double>(), 0.005 - 2e-6, 1e-12);
+  EXPECT_EQ(json["metrics"]["peak_memory_bytes"], 64);
+  EXPECT_EQ(json["timestamp"], "2026-01-02T03:04:05Z");
+  EXPECT_EQ(json["verification_code"], "PASS");
+
+  auto read = parse_experiment(json.dump());
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(read->variant.key, made.variant.key);
+  EXPECT_EQ(read->setting, kSetting);
+  EXPECT_EQ(read->per_iter_times, made.per_iter_times);
+  EXPECT_EQ(read->metrics, made.metrics);
+  EXPECT_EQ(read->code, VerificationCode::kPass);
+}
+
+TEST(ExperimentRecord, WhatWasNotMeasuredSaysWhy) {
+  Measurement lost{variant_of_key("a/eager/forward/t1/cpu"), Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
+  auto json = to_json(record(lost));
+  EXPECT_EQ(json["state"], "failed");
+  EXPECT_EQ(json["reason"], "crashed: SIGSEGV");
+  EXPECT_EQ(json["metrics"], nlohmann::ordered_json::object());
+  Measurement none{lost.variant, Failure{FailureKind::kUnsupported, "no device"}, 0};
+  EXPECT_EQ(to_json(record(none))["state"], "skipped");
+}
+
+TEST(ExperimentRecord, OtherLinesAreRefused) {
+  for (const char* line : {"", "{}", "[1]", "null", R"({"key":"a","state":"measured"})",
+                           R"({"key":1,"state":"measured","repeat":3,"verification_code":"PASS"})",
+                           R"({"key":"a","state":"odd","repeat":3,"verification_code":"PASS"})",
+                           R"({"key":"a","state":"measured","repeat":-3,"verification_code":"PASS"})"}) {
+    EXPECT_FALSE(parse_experiment(line)) << line;
+  }
+}
+
+TEST(ExperimentSummary, OnlyWhatPassedIsFaster) {
+  const std::string end = "/forward/t1/cpu";
+  std::vector<ExperimentRecord> records;
+  auto add = [&](Measurement one) { records.push_back(record(one)); };
+  for (const char* label : {"a", "b", "c"}) {
+    add(measured(std::string(label) + "/eager" + end, {8, 8, 8}, 400));
+  }
+  add(measured("a/frozen" + end, {2, 2, 2}, 100, VerificationCode::kPass));
+  add(measured("b/frozen" + end, {8, 8, 8}, 400, VerificationCode::kPass));
+  add(measured("c/frozen" + end, {0.1, 0.1, 0.1}, 1, VerificationCode::kFail));
+  add({variant_of_key("a/aoti" + end), Skipped{"no package"}, 0});
+  auto summaries = summarize_experiments(records);
+  ASSERT_EQ(summaries.size(), 2u);
+  EXPECT_EQ(summaries[0].backend, Runtime::kEager);
+  EXPECT_EQ(summaries[0].measured, 3u);
+  const ExperimentSummary& frozen = summaries[1];
+  EXPECT_EQ(frozen.asked, 3u);
+  EXPECT_EQ(frozen.measured, 3u);
+  EXPECT_EQ(frozen.passed, 2u);
+  EXPECT_NEAR(*frozen.speedup, 2, 1e-9);       // of 4 and 1
+  EXPECT_NEAR(*frozen.memory_ratio, 2, 1e-9);  // of 4 and 1
+  EXPECT_NEAR(*frozen.compile_time, 0.005, 1e-6);
+  EXPECT_EQ(frozen.codes, (std::map<VerificationCode, std::size_t>{{VerificationCode::kFail, 1}}));
+  EXPECT_EQ(experiment_line(records), "7 experiments: 6 measured, 1 skipped");
+  std::string table = table_of(experiment_grid(summaries), "", 0, false);
+  EXPECT_NE(table.find("2 of 3 (67%)"), std::string::npos) << table;
+  EXPECT_NE(table.find("1 FAIL"), std::string::npos) << table;
+}
+
+tl::expected<void, Errors> apply(const std::string& text, Options& options) {
+  return apply_experiment_file(SourceText("e.toml", text), options);
+}
+
+TEST(ExperimentFile, FillsWhatTheCommandLineLeftOpen) {
+  Options options;
+  options.axes.threads = {4};
+  options.repeat = 7;
+  auto applied = apply(R"(filter = "matmul"
+backend = ["frozen"]
+test = "eval"
+accelerator = "cpu"
+dtype = ["float64"]
+threads = [1, 2]
+batch_size = 16
+repeat = 3
+iterations_per_run = 50
+timeout = 2.5
+)", options);
+  ASSERT_TRUE(applied) << applied.error()[0].what;
+  EXPECT_EQ(options.selection.filters, std::vector<std::string>{"matmul"});
+  EXPECT_EQ(options.selection.runtimes, std::vector<Runtime>{Runtime::kFrozen});
+  EXPECT_EQ(options.selection.autograds, std::vector<Autograd>{Autograd::kForward});
+  EXPECT_EQ(options.axes.data_types, std::vector<std::string>{"float64"});
+  EXPECT_EQ(options.axes.threads, std::vector<int>{4});
+  EXPECT_EQ(options.axes.batch_sizes, std::vector<int>{16});
+  EXPECT_EQ(options.repeat, 7);
+  EXPECT_EQ(options.iterations_per_run, 50);
+  EXPECT_EQ(options.timeout, 2.5);
+  EXPECT_EQ(with_eager(options.selection).runtimes,
+            (std::vector<Runtime>{Runtime::kEager, Runtime::kFrozen}));
+}
+
+TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
+  Options options;
+  auto applied = apply("backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n",
+                       options);
+  ASSERT_FALSE(applied);
+  std::string text;
+  for (const Error& error : applied.error()) text += to_string(error) + "\n";
+  EXPECT_NE(text.find("e.toml:1:22: `frosen` is no backend: did you mean `frozen`?"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:2:1:"), std::string::npos) << text;
+  EXPECT_NE(text.find("batch_size"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:3:9: `evel` is no test"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
+}
+
+class ExperimentLogTest : public ::testing::Test {
+ protected:
+  Expected<ExperimentLog> open(const ExperimentSetting& setting = kSetting) {
+    return ExperimentLog::open(file_, variants_, setting);
+  }
+  std::string text() const {
+    std::ifstream stream(file_);
+    std::ostringstream all;
+    all << stream.rdbuf();
+    return all.str();
+  }
+
+  TempFolder scratch_;
+  std::filesystem::path file_ = scratch_.path() / "r.jsonl";
+  std::vector<Variant> variants_{variant_of_key("a/eager/forward/t1/cpu"),
+                                 variant_of_key("b/eager/forward/t1/cpu")};
+};
+
+TEST_F(ExperimentLogTest, GoesOnAfterTheLastWholeLine) {
+  auto log = open();
+  ASSERT_TRUE(log) << log.error().what;
+  EXPECT_EQ(log->missing(variants_).size(), 2u);
+  ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
+  const std::string whole = text();
+  std::ofstream(file_, std::ios::app) << "{\"key\":\"b/ea";
+  auto again = open();
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(text(), whole);
+  ASSERT_EQ(again->missing(variants_).size(), 1u);
+  EXPECT_EQ(again->missing(variants_)[0].key, variants_[1].key);
+  EXPECT_EQ(again->records().size(), 1u);
+}
+
+TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
+  {
+    auto log = open();
+    ASSERT_TRUE(log->append(record(measured("b/eager/forward/t1/cpu", {1, 2, 3}, 0))));
+  }
+  std::ofstream(file_, std::ios::app) << "torn";
+  const std::string before = text();
+  variants_.pop_back();
+  auto other = open();
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().what.find(":1: "), std::string::npos) << other.error().what;
+  EXPECT_NE(other.error().what.find("`b/eager/forward/t1/cpu`"), std::string::npos);
+  variants_ = {variant_of_key("b/eager/forward/t1/cpu")};
+  for (ExperimentSetting setting :
+       {ExperimentSetting{4, {}, "2.13.0", "a CPU"}, ExperimentSetting{3, 10, "2.13.0", "a CPU"},
+        ExperimentSetting{3, {}, "1.13.0", "a CPU"}, ExperimentSetting{3, {}, "2.13.0", "other"}}) {
+    EXPECT_FALSE(open(setting));
+  }
+  EXPECT_EQ(text(), before);
+}
+
+TEST_F(ExperimentLogTest, WhatIsNoLogIsRefused) {
+  std::ofstream(file_) << "{\"schema\":1}\n";
+  EXPECT_FALSE(open());
+  std::filesystem::remove(file_);
+  std::filesystem::create_directory(file_);
+  EXPECT_FALSE(open());
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,94 @@
+// What is made of the profiler's events.
+#include "core/inspection.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/unit/definition_testing.h"
+#include "worker/wire.h"
+
+namespace instr {
+namespace {
+
+// outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel runs
+// beside them, and another thread has its own.
+constexpr const char* kEvents =
+    "10 30 1 0 inner\n"
+    "0 100 1 0 outer\n"
+    "50 40 1 0 outer\n"
+    "60 10 1 0 inner\n"
+    "20 500 1 1 kernel <a, b>\n"
+    "0 7 2 0 inner\n"
+    "no event\n"
+    "1 2\n";
+
+const OperatorTime& named(const std::vector<OperatorTime>& times, const std::string& name) {
+  for (const OperatorTime& time : times) {
+    if (time.name == name) return time;
+  }
+  throw std::runtime_error(name);
+}
+
+TEST(Inspection, SelfTimesAreWithoutWhatIsCalled) {
+  auto calls = parse_calls(kEvents);
+  ASSERT_EQ(calls.size(), 6u);
+  auto times = times_by_operator(calls);
+  ASSERT_EQ(times.size(), 3u);
+  EXPECT_EQ(times[0].name, "kernel <a, b>");
+  EXPECT_TRUE(times[0].is_on_device);
+  const OperatorTime& outer = named(times, "outer");
+  EXPECT_EQ(outer.calls, 2u);
+  EXPECT_EQ(outer.self, 100u - 30 - 40 + 40 - 10);
+  EXPECT_EQ(outer.total, 100u);  // the outermost one has the others in it
+  const OperatorTime& inner = named(times, "inner");
+  EXPECT_EQ(inner.calls, 3u);
+  EXPECT_EQ(inner.self, 47u);
+  EXPECT_EQ(inner.total, 47u);
+}
+
+TEST(Inspection, TheTableIsAligned) {
+  EXPECT_EQ(operator_table(times_by_operator(parse_calls(kEvents))),
+            "operator        calls        self   share       total\n"
+            "kernel <a, b>       1      500 ns   82.4%      500 ns  on the device\n"
+            "outer               2     60.0 ns    9.9%      100 ns\n"
+            "inner               3     47.0 ns    7.7%     47.0 ns\n");
+  EXPECT_NE(operator_table({}), "");
+}
+
+TEST(Inspection, TheTraceHasWhatPerfettoAsksFor) {
+  auto trace = nlohmann::json::parse(chrome_trace(parse_calls(kEvents), "a \"key\"/\xff"));
+  ASSERT_EQ(trace["traceEvents"].size(), 8u);  // two names of processes
+  const auto& kernel = trace["traceEvents"].back()["name"] == "kernel <a, b>"
+                           ? trace["traceEvents"].back()
+                           : trace["traceEvents"][5];
+  for (const char* field : {"ph", "name", "pid", "tid", "ts", "dur"}) {
+    EXPECT_TRUE(kernel.contains(field)) << field;
+  }
+  EXPECT_EQ(kernel["ph"], "X");
+}
+
+TEST(Inspection, WritesWhatIsAskedFor) {
+  TempFolder scratch;
+  wire::Message inspected{"inspected",
+                          {{"graph", "before"}, {"optimized_graph", "after"}, {"events", kEvents},
+                           {"graphs", "1"}, {"fused", "2"}}};
+  auto folder = scratch.path() / "one";
+  ASSERT_TRUE(write_dump(folder, {true, false, true}, variant_of_key("k"), inspected));
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(names, (std::vector<std::string>{"counters.txt", "graph.after.txt", "graph.before.txt",
+                                             "trace.json"}));
+  std::ifstream counters(folder / "counters.txt");
+  std::ostringstream text;
+  text << counters.rdbuf();
+  EXPECT_EQ(text.str(), "graphs 1\nfused 2\nfallbacks 0\nbailouts 0\n");
+}
+
+}  // namespace
+}  // namespace instr
