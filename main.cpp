@@ -18,7 +18,7 @@
 #include "core/recorder.h"
 #include "core/report.h"
 #include "core/select.h"
-#include "core/verifier.h"
+#include "core/verification.h"
 
 namespace instr {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/format.h"
-#include "core/verifier.h"
+#include "core/verification.h"
 
 namespace instr {
 
@@ -139,6 +139,14 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
     grid.groups.push_back({name, {row}});
   }
   return grid;
+}
+
+double timed_seconds(std::span<const ExperimentRecord> records) {
+  double sum = 0;
+  for (const ExperimentRecord& record : records) {
+    for (double seconds : record.total_times) sum += seconds;
+  }
+  return sum;
 }
 
 std::string experiment_line(const std::vector<ExperimentRecord>& records) {

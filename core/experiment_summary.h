@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,5 +35,8 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries);
 
 // "12 experiments: 10 measured, 1 failed, 1 skipped"
 std::string experiment_line(const std::vector<ExperimentRecord>& records);
+
+// Seconds in the runs that were timed.
+double timed_seconds(std::span<const ExperimentRecord> records);
 
 }  // namespace instr

@@ -169,6 +169,21 @@ std::optional<VerificationCode> verification_code_from(const std::string& name) 
   return std::nullopt;
 }
 
+bool is_candidate(const Variant& variant) { return variant.runtime != Runtime::kEager; }
+
+Variant eager_of(const Variant& candidate) {
+  Variant eager = candidate;
+  eager.runtime = Runtime::kEager;
+  std::string end = fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads,
+                                candidate.device);
+  std::string runtime = std::string("/") + to_string(candidate.runtime) + end;
+  if (eager.key.ends_with(runtime)) {
+    eager.key.resize(eager.key.size() - runtime.size());
+    eager.key += std::string("/") + to_string(Runtime::kEager) + end;
+  }
+  return eager;
+}
+
 std::string allowed_differences(const Tolerance& tolerance) {
   std::string text;
   for (const TypeTolerance& known : kTolerances) {

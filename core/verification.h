@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/definition.h"
+#include "core/variant.h"
 
 namespace instr {
 
@@ -39,6 +39,12 @@ struct Verification {
            code == VerificationCode::kEagerFailed;
   }
 };
+
+// Whether there is an eager variant to hold this one against.
+bool is_candidate(const Variant& variant);
+
+// The eager variant of the same benchmark.
+Variant eager_of(const Variant& candidate);
 
 // "Float 1.3e-06 1e-05 Double ...": relative and absolute, by LibTorch's names of the data types;
 // what is not among them must be equal. As torch.testing has them, but for what the definition says.

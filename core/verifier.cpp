@@ -1,7 +1,5 @@
 #include "core/verifier.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <map>
 #include <set>
@@ -79,21 +77,6 @@ Verification verify(const Variant& candidate, const CompiledForVerification& com
                           request_for(one->second, eager->second, options, limit), limit);
   if (!reply) return {Code::kVerifierDidntRun, reply.error()};
   return verification_of(*reply, candidate.tolerance);
-}
-
-bool is_candidate(const Variant& variant) { return variant.runtime != Runtime::kEager; }
-
-Variant eager_of(const Variant& candidate) {
-  Variant eager = candidate;
-  eager.runtime = Runtime::kEager;
-  std::string end = fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads,
-                                candidate.device);
-  std::string runtime = std::string("/") + to_string(candidate.runtime) + end;
-  if (eager.key.ends_with(runtime)) {
-    eager.key.resize(eager.key.size() - runtime.size());
-    eager.key += std::string("/") + to_string(Runtime::kEager) + end;
-  }
-  return eager;
 }
 
 Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,

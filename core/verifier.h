@@ -19,12 +19,6 @@ struct VerifierOptions {
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
 };
 
-// Whether there is an eager variant to hold this one against.
-bool is_candidate(const Variant& variant);
-
-// The eager variant of the same benchmark.
-Variant eager_of(const Variant& candidate);
-
 // What compiling for verification gave, by key.
 struct CompiledForVerification {
   std::map<std::string, CompiledVariant> units;

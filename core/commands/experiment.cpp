@@ -2,8 +2,10 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
 
 #include "core/commands/commands.h"
 #include "core/experiment_file.h"
@@ -57,14 +59,28 @@ Expected<ExperimentSetting> setting_of(const Options& options, Session& session,
   });
 }
 
-ExitStatus show(const Options& options, const std::vector<ExperimentRecord>& records,
-                bool is_interrupted) {
+// What is in the file, and what this run added.
+struct Ran {
+  std::vector<ExperimentRecord> records;
+  std::size_t were_there = 0;  // the first ones
+  double seconds = 0;          // that the others took, with compiling
+};
+
+// "; 541 s, of which 216 s were timed": nothing where nothing was left to run.
+std::string cost_of(const Ran& ran) {
+  auto added = std::span(ran.records).subspan(ran.were_there);
+  if (added.empty()) return "";
+  return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
+}
+
+ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
+  const std::vector<ExperimentRecord>& records = ran.records;
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
   Grid grid = experiment_grid(summarize_experiments(records));
   std::string table = options.format == ReportFormat::kMarkdown
                           ? markdown_of(grid, "backend")
                           : table_of(grid, "by backend:", terminal.width, terminal.color);
-  fmt::print("{}\n{}\n", table, experiment_line(records));
+  fmt::print("{}\n{}{}\n", table, experiment_line(records), cost_of(ran));
   if (is_interrupted) {
     fmt::print(stderr, "interrupted; the same command goes on\n");
     return kInterrupted;
@@ -76,9 +92,9 @@ ExitStatus show(const Options& options, const std::vector<ExperimentRecord>& rec
 }
 
 // Runs what the file lacks.
-Expected<std::vector<ExperimentRecord>> run(const Options& options,
-                                            const std::vector<Variant>& variants,
-                                            std::stop_token stop) {
+Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
+                  std::stop_token stop) {
+  auto begin = std::chrono::steady_clock::now();
   Progress progress(progress_options(options));
   std::optional<ExperimentLog> log;
   std::optional<ExperimentSetting> setting;
@@ -98,6 +114,7 @@ Expected<std::vector<ExperimentRecord>> run(const Options& options,
   auto opened = ExperimentLog::open(options.output.value_or(kUsualFile), variants, *setting);
   if (!opened) return tl::unexpected(opened.error());
   log = std::move(*opened);
+  const std::size_t were_there = log->records().size();
   auto rest = log->missing(variants);
   if (rest.size() != variants.size()) {
     progress.note(fmt::format("{} of {} are there already", variants.size() - rest.size(),
@@ -106,7 +123,8 @@ Expected<std::vector<ExperimentRecord>> run(const Options& options,
   progress.expect(rest.size());
   auto finished = session->experiment(rest, stop);
   if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
-  return log->records();
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return Ran{log->records(), were_there, took.count()};
 }
 
 }  // namespace
@@ -117,9 +135,9 @@ ExitStatus experiment_command(const Options& given, std::stop_token stop) {
   auto variants = plan(*options);
   if (!variants) return refuse(variants.error());
   if (options->dry_run) return dry_run_command(*options);
-  auto records = run(*options, *variants, stop);
-  if (!records) return stop.stop_requested() ? kInterrupted : refuse(records.error());
-  return show(*options, *records, stop.stop_requested());
+  auto ran = run(*options, *variants, stop);
+  if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
+  return show(*options, *ran, stop.stop_requested());
 }
 
 }  // namespace instr

@@ -12,7 +12,6 @@
 #include "core/generate.h"
 #include "core/report.h"
 #include "core/results.h"
-#include "core/verifier.h"
 #include "tests/unit/compare_testing.h"
 #include "worker/wire.h"
 
