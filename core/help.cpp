@@ -239,9 +239,9 @@ constexpr const char* kPlot = R"(Usage: instr_bench plot NAME|FILE [--kind=KIND]
 Draws results (a file that --output wrote, or a baseline's name) as SVG, with
 gnuplot. Without --kind the first of these that there is something to draw for.
 
-  --kind=speedup          how many times as fast as eager the other runtimes are,
-                          a bar each; what failed its verification is left out
-  --kind=growth           a metric against a parameter of the definitions' matrix,
+  --kind=speedup          how many times as fast as eager the other runtimes
+                          are, a bar each, but for what failed verification
+  --kind=growth           a metric against a parameter of a definition's matrix,
                           a line for each benchmark and runtime
   --kind=memory           wall time against peak memory, a point for each
   --metrics=METRIC        of growth: the metric (ir)

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <tuple>
 
 #include "core/format.h"
 #include "core/plot.h"
@@ -28,11 +30,26 @@ constexpr double kBottom = 64;
 constexpr double kPlotWidth = 560;
 constexpr double kPlotHeight = 380;
 
-// Between single quotes gnuplot expands nothing, and only the quote itself has a meaning.
+// Characters that mean nothing to gnuplot wherever they stand in a text.
+bool is_harmless(char c) {
+  bool is_letter = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+  return is_letter || std::string_view(" /=_.,:+-()").find(c) != std::string_view::npos;
+}
+
+// Other characters by their number, so that gnuplot has nothing to expand and the text no end of its own.
+// (Between single quotes only the quote would have a meaning; but a text that begins with one gnuplot
+// takes for an empty text and a command.)
 std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (char c : shorten_middle(printable_xml(text), kLongestName)) out += c == '\'' ? "''" : std::string(1, c);
-  return out + "'";
+  std::string out = "\"";
+  bool after_number = false;
+  for (char c : shorten_middle(printable_xml(text), kLongestName)) {
+    // A digit behind a number would be taken for one of its digits.
+    bool is_digit = '0' <= c && c <= '9';
+    bool is_plain = is_harmless(c) || (is_digit && !after_number);
+    out += is_plain ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    after_number = !is_plain;
+  }
+  return out + "\"";
 }
 
 double width_of(const std::string& name) {
