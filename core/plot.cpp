@@ -36,7 +36,8 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
     if (one.variant.runtime == Runtime::kEager) cluster.eager = &one;
     cluster.walls[one.variant.runtime] = *wall;
   }
-  std::erase_if(all, [](const Cluster& one) { return one.eager == nullptr || one.walls.size() < 2; });
+  std::erase_if(all,
+                [](const Cluster& one) { return one.eager == nullptr || one.walls.size() < 2; });
   std::sort(all.begin(), all.end(), [](const Cluster& left, const Cluster& right) {
     return stands_before(left.eager->variant, right.eager->variant);
   });
@@ -107,9 +108,12 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
 Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measurements,
                          const PlotOptions& options) {
   switch (kind) {
-    case ChartKind::kGrowth: return growth_chart(measurements, options);
-    case ChartKind::kMemory: return memory_chart(measurements);
-    default: return speedup_chart(measurements);
+    case ChartKind::kGrowth:
+      return growth_chart(measurements, options);
+    case ChartKind::kMemory:
+      return memory_chart(measurements);
+    default:
+      return speedup_chart(measurements);
   }
 }
 
@@ -120,7 +124,8 @@ Error nothing_for(ChartKind kind, const std::string& metric) {
       return {{},
               "nothing has `" + metric + "` for several values of a parameter that is a number",
               "measure a definition with a matrix, such as { n = [4, 64, 256] }: instr_bench "
-              "--metrics=" + metric + " --output=FILE"};
+              "--metrics=" +
+                  metric + " --output=FILE"};
     case ChartKind::kMemory:
       return {{},
               "nothing has both a wall time and a peak of memory",
@@ -145,7 +150,8 @@ Expected<Chart> readable(Chart chart) {
   std::size_t lines = chart.kind == ChartKind::kGrowth ? chart.series.size() : 0;
   std::size_t benchmarks = chart.kind == ChartKind::kSpeedup ? chart.y.ticks.size() : 0;
   if (lines <= kMostLines && benchmarks <= kMostBenchmarks) return chart;
-  std::string what = lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");
+  std::string what =
+      lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");
   return fail("a picture of " + what + " cannot be read",
               "choose some with --filter=REGEX or --runtime=LIST");
 }

@@ -1,6 +1,6 @@
-// Pictures of results: how much faster than eager each runtime is, how a metric grows with a parameter,
-// what latency goes with how much memory. Results to a value, and that to a script for gnuplot, which
-// draws it. Pure.
+// Pictures of results: how much faster than eager each runtime is, how a metric grows with a
+// parameter, what latency goes with how much memory. Results to a value, and that to a script for
+// gnuplot, which draws it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -40,19 +40,20 @@ struct Chart {
   std::string title;
   std::string subtitle;  // what all that is drawn has in common
   Axis x;
-  // Of speed-ups: bars lie on it one by one from the top, and its ticks are the benchmarks' names in
-  // the middle of their bars.
+  // Of speed-ups: bars lie on it one by one from the top, and its ticks are the benchmarks' names
+  // in the middle of their bars.
   Axis y;
   std::vector<Series> series;
   std::size_t left_out = 0;  // measurements that were verified, and did not pass
 };
 
-// Names are as the results have them: they may hold anything. Errors have no place: nothing to draw,
-// with what to measure; a parameter to choose; more than can be read in one picture.
-Expected<Chart> make_chart(const std::vector<Measurement>& measurements, const PlotOptions& options);
+// Names are as the results have them: they may hold anything. Errors have no place: nothing to
+// draw, with what to measure; a parameter to choose; more than can be read in one picture.
+Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
+                           const PlotOptions& options);
 
-// What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs nor
-// expands.
+// What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
+// nor expands.
 std::string plot_script(const Chart& chart);
 
 }  // namespace instr

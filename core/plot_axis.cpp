@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kLeast = 1e-30;
 constexpr double kMost = 1e30;
-constexpr double kLinearSpan = 8;     // beyond it the small ones lie all at the bottom
+constexpr double kLinearSpan = 8;  // beyond it the small ones lie all at the bottom
 constexpr double kMostTicks = 9;
 constexpr double kLabelShare = 0.08;  // of the axis that a label takes
 
@@ -45,11 +45,15 @@ std::string label_of(double value, AxisUnit unit) {
   switch (unit) {
     case AxisUnit::kNanoseconds:
       return value < 1 ? fmt::format("{:g} ns", value) : without_zeros(format_time(value));
-    case AxisUnit::kBytes: return format_bytes(value);
-    case AxisUnit::kRatio: return fmt::format("{:g}x", value);
-    default: break;
+    case AxisUnit::kBytes:
+      return format_bytes(value);
+    case AxisUnit::kRatio:
+      return fmt::format("{:g}x", value);
+    default:
+      break;
   }
-  return value < 1000 || value >= 1e15 ? fmt::format("{:g}", value) : without_zeros(format_si(value));
+  return value < 1000 || value >= 1e15 ? fmt::format("{:g}", value)
+                                       : without_zeros(format_si(value));
 }
 
 // 1, 2 or 5 times a power of ten, or a power of two, so that there are few enough ticks.
@@ -83,7 +87,8 @@ void add_logarithmic_ticks(Axis& axis, AxisUnit unit) {
   double count = std::log(axis.to / axis.from) / std::log(base);
   double stride = std::max(1.0, std::ceil(count / kMostTicks));
   bool has_room = base == 10 && count < 3;
-  for (double power = stride * std::floor(first / stride); power <= first + count + 1; power += stride) {
+  for (double power = stride * std::floor(first / stride); power <= first + count + 1;
+       power += stride) {
     double position = std::pow(base, power);
     add_tick_within(axis, position, unit);
     if (!has_room) continue;
@@ -100,7 +105,9 @@ double share_at(const Axis& axis, double position) {
 
 }  // namespace
 
-bool is_drawable(double value) { return value == 0 || (value >= kLeast && value <= kMost); }
+bool is_drawable(double value) {
+  return value == 0 || (value >= kLeast && value <= kMost);
+}
 
 Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
   Extremes extremes = extremes_of(values);
@@ -126,8 +133,9 @@ Axis parameter_axis(std::string title, std::vector<double> values) {
   axis.from = axis.is_logarithmic ? extremes.least / 1.3 : extremes.least - around;
   axis.to = axis.is_logarithmic ? extremes.most * 1.3 : extremes.most + around;
   for (double value : values) {
-    bool has_room = axis.ticks.empty() ||
-                    share_at(axis, value) - share_at(axis, axis.ticks.back().position) >= kLabelShare;
+    bool has_room =
+        axis.ticks.empty() ||
+        share_at(axis, value) - share_at(axis, axis.ticks.back().position) >= kLabelShare;
     if (has_room) axis.ticks.push_back({value, fmt::format("{}", value)});
   }
   return axis;

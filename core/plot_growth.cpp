@@ -63,8 +63,10 @@ std::vector<Line> lines_by(const std::string& by, const Measured& measured,
     auto number = parameter_of(one->variant, by);
     if (!number) continue;
     Benchmark rest = benchmark_of(one->variant);
-    std::erase_if(std::get<1>(rest), [&by](const auto& parameter) { return parameter.first == by; });
-    auto [place, is_new] = places.try_emplace({std::move(rest), one->variant.runtime}, lines.size());
+    std::erase_if(std::get<1>(rest),
+                  [&by](const auto& parameter) { return parameter.first == by; });
+    auto [place, is_new] =
+        places.try_emplace({std::move(rest), one->variant.runtime}, lines.size());
     if (is_new) lines.push_back({one, {}});
     lines[place->second].points[*number] = *metric_of(*one, metric);
   }
@@ -98,9 +100,10 @@ Expected<std::string> choose(const std::vector<std::string>& known, const PlotOp
                 "choose one, such as --by=" + printable(known[0]));
   }
   if (std::find(known.begin(), known.end(), *options.by) != known.end()) return *options.by;
-  return fail(fmt::format("--by: there is no parameter `{}` that takes several numbers, all else equal",
-                          printable(*options.by)),
-              printable(did_you_mean(*options.by, known)));
+  return fail(
+      fmt::format("--by: there is no parameter `{}` that takes several numbers, all else equal",
+                  printable(*options.by)),
+      printable(did_you_mean(*options.by, known)));
 }
 
 Chart draw(const std::vector<Line>& lines, const std::string& by, const std::string& metric) {

@@ -13,8 +13,8 @@ namespace instr {
 
 namespace {
 
-// The colours of Okabe and Ito, that the colour-blind can tell apart, without the yellow that is too
-// light for lines.
+// The colours of Okabe and Ito, that the colour-blind can tell apart, without the yellow that is
+// too light for lines.
 constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
                                     "#E69F00", "#CC79A7", "#D55E00"};
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
@@ -36,9 +36,9 @@ bool is_harmless(char c) {
   return is_letter || std::string_view(" /=_.,:+-()").find(c) != std::string_view::npos;
 }
 
-// Other characters by their number, so that gnuplot has nothing to expand and the text no end of its own.
-// (Between single quotes only the quote would have a meaning; but a text that begins with one gnuplot
-// takes for an empty text and a command.)
+// Other characters by their number, so that gnuplot has nothing to expand and the text no end of
+// its own. (Between single quotes only the quote would have a meaning; but a text that begins with
+// one gnuplot takes for an empty text and a command.)
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   bool after_number = false;
@@ -57,8 +57,8 @@ double width_of(const std::string& name) {
 }
 
 struct Layout {
-  double left = 90;  // of the plot
-  double right = 0;  // its right side
+  double left = 112;  // of the plot: its title, and what stands at the ticks
+  double right = 0;   // its right side
   double width = 0;
   double height = 0;
 };
@@ -69,7 +69,9 @@ Layout layout_of(const Chart& chart) {
   for (const Series& series : chart.series) legend = std::max(legend, width_of(series.name));
   double inner = kPlotHeight;
   if (chart.kind == ChartKind::kSpeedup) {
-    for (const Tick& tick : chart.y.ticks) layout.left = std::max(layout.left, width_of(tick.label) + 24);
+    for (const Tick& tick : chart.y.ticks) {
+      layout.left = std::max(layout.left, width_of(tick.label) + 24);
+    }
     inner = kBar * chart.y.to;
   }
   inner = std::max(inner, kEntry * static_cast<double>(chart.series.size() + 2));
@@ -97,7 +99,8 @@ std::string axis_lines(char axis, const Axis& of) {
 std::string frame(const Chart& chart, const Layout& layout) {
   std::string text = fmt::format(
       "set encoding utf8\n"
-      "set terminal svg size {:.0f},{:.0f} noenhanced font 'sans-serif,13' background rgb '#FFFFFF'\n",
+      "set terminal svg size {:.0f},{:.0f} noenhanced font 'sans-serif,13' background rgb "
+      "'#FFFFFF'\n",
       layout.width, layout.height);
   text += fmt::format("set lmargin at screen {:.6f}\nset rmargin at screen {:.6f}\n",
                       layout.left / layout.width, layout.right / layout.width);
@@ -127,7 +130,9 @@ std::string data_blocks(const Chart& chart) {
   return text;
 }
 
-const char* colour_of(const Series& series) { return kColours[series.look % std::size(kColours)]; }
+const char* colour_of(const Series& series) {
+  return kColours[series.look % std::size(kColours)];
+}
 
 // At the bar's end; but not across the line at 1.
 double place_of_value(const Chart& chart, double value) {
@@ -139,21 +144,23 @@ std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
   // Labels of ticks would be taken for formats.
   for (const Tick& tick : chart.y.ticks) {
-    text += fmt::format("set label {} at graph 0, first {} right offset character -1, 0 noenhanced\n",
-                        quoted(tick.label), tick.position);
+    text +=
+        fmt::format("set label {} at graph 0, first {} right offset character -1, 0 noenhanced\n",
+                    quoted(tick.label), tick.position);
   }
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
       text += fmt::format(
-          "set label '{:.2f}x' at first {}, first {} left offset character 0.4, 0 font ',9'\n", point.x,
-          place_of_value(chart, point.x), point.y);
+          "set label '{:.2f}x' at first {}, first {} left offset character 0.4, 0 font ',9'\n",
+          point.x, place_of_value(chart, point.x), point.y);
     }
   }
   text += "set style fill solid 1.0 noborder\n" + data_blocks(chart);
   text += fmt::format("$eager << EOD\n1 0\n1 {}\nEOD\nplot \\\n", chart.y.to);
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     text += fmt::format(
-        "  $series{} using 1:2:(0):1:($2-0.42):($2+0.42) with boxxyerror lc rgb '{}' title {} noenhanced, "
+        "  $series{} using 1:2:(0):1:($2-0.42):($2+0.42) with boxxyerror lc rgb '{}' title {} "
+        "noenhanced, "
         "\\\n",
         i, colour_of(chart.series[i]), quoted(chart.series[i].name));
   }
@@ -166,11 +173,13 @@ std::string marks(const Chart& chart) {
     const Series& series = chart.series[i];
     std::string style = "points";
     if (chart.kind == ChartKind::kGrowth) {
-      style = fmt::format("linespoints lw 1.5 dt {}", series.look / std::size(kColours) % kDashes + 1);
+      style =
+          fmt::format("linespoints lw 1.5 dt {}", series.look / std::size(kColours) % kDashes + 1);
     }
-    text += fmt::format("{} \\\n  $series{} using 1:2 with {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
-                        i == 0 ? "" : ",", i, style, colour_of(series),
-                        kMarks[series.look % std::size(kMarks)], quoted(series.name));
+    text += fmt::format(
+        "{} \\\n  $series{} using 1:2 with {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
+        i == 0 ? "" : ",", i, style, colour_of(series), kMarks[series.look % std::size(kMarks)],
+        quoted(series.name));
   }
   return text + "\n";
 }
@@ -180,9 +189,11 @@ std::string marks(const Chart& chart) {
 std::string plot_script(const Chart& chart) {
   bool has_bars = chart.kind == ChartKind::kSpeedup;
   std::string text = frame(chart, layout_of(chart));
-  text += "set border 3 lc rgb '#808080'\nset xtics textcolor rgb '#000000'\n"
-          "set ytics textcolor rgb '#000000'\n";
-  text += fmt::format("set grid {} back lt 1 lw 1 lc rgb '#DDDDDD'\n", has_bars ? "xtics" : "xtics ytics");
+  text +=
+      "set border 3 lc rgb '#808080'\nset xtics textcolor rgb '#000000'\n"
+      "set ytics textcolor rgb '#000000'\n";
+  text += fmt::format("set grid {} back lt 1 lw 1 lc rgb '#DDDDDD'\n",
+                      has_bars ? "xtics" : "xtics ytics");
   text += axis_lines('x', chart.x);
   return text + (has_bars ? bars(chart) : marks(chart));
 }

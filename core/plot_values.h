@@ -1,4 +1,5 @@
-// What pictures take from measurements: values that can be drawn, and names that tell them apart. Pure.
+// What pictures take from measurements: values that can be drawn, and names that tell them apart.
+// Pure.
 #pragma once
 
 #include <array>
@@ -23,8 +24,8 @@ std::optional<double> wall_of(const Measurement& one);
 // What a parameter's text is where it is a number that can be drawn.
 std::optional<double> number_from(const std::string& text);
 
-// The order of names in a picture, whichever was measured first: parameters that are numbers as these,
-// without the one that a line goes through.
+// The order of names in a picture, whichever was measured first: parameters that are numbers as
+// these, without the one that a line goes through.
 bool stands_before(const Variant& left, const Variant& right, const std::string& but = "");
 
 // A series of the runtime, without points.
@@ -54,8 +55,8 @@ class VariantNames {
   std::array<bool, 4> is_common_{true, true, true, true};
 };
 
-// Of one metric against a parameter. Without series where nothing has it for two values of a number; an
-// error where there is a parameter to choose, or the one chosen is none.
+// Of one metric against a parameter. Without series where nothing has it for two values of a
+// number; an error where there is a parameter to choose, or the one chosen is none.
 Expected<Chart> growth_chart(const std::vector<Measurement>& measurements,
                              const PlotOptions& options);
 

@@ -22,11 +22,18 @@ namespace {
 
 constexpr const char* kGnuplot = "gnuplot";
 
+// Where gnuplot says what it does not understand, behind the lines that it stands in.
+std::string last_line(std::string text) {
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return printable(text.substr(text.rfind('\n') + 1));
+}
+
 // As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
 Expected<std::string> draw(const std::string& script, std::stop_token stop) {
   auto program = find_program(kGnuplot);
   if (!program) {
-    return fail("plot needs gnuplot, which is not on PATH", "install it: apt-get install gnuplot-nox");
+    return fail("plot needs gnuplot, which is not on PATH",
+                "install it: apt-get install gnuplot-nox");
   }
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(folder.error());
@@ -39,7 +46,7 @@ Expected<std::string> draw(const std::string& script, std::stop_token stop) {
   auto ran = run_command(std::move(spawn), stop);
   if (!ran) return tl::unexpected(ran.error());
   if (ran->exit_code != 0 || ran->output.find("</svg>") == std::string::npos) {
-    return fail("gnuplot could not draw the picture: " + printable(ran->errors),
+    return fail("gnuplot could not draw the picture: " + last_line(ran->errors),
                 "version 5.4 or newer is needed: gnuplot --version");
   }
   return std::move(ran->output);
@@ -67,6 +74,10 @@ Expected<Chart> chart_of(const Options& options) {
   if (!results) return tl::unexpected(results.error());
   std::erase_if(results->measurements,
                 [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
+  if (results->measurements.empty()) {
+    return fail(fmt::format("nothing in {} is chosen", options.operands[0]),
+                "see what it has: instr_bench baseline show " + options.operands[0]);
+  }
   return make_chart(results->measurements, options.plot);
 }
 
@@ -82,8 +93,11 @@ ExitStatus plot_command(const Options& options, std::stop_token stop) {
     fmt::print(stderr, "left out: {} that did not pass verification\n",
                format_plural(chart->left_out, "measurement"));
   }
-  auto written = options.output ? write_picture(*options.output, *svg)
-                                : write_picture("/dev/stdout", *svg);
+  if (!options.output) {
+    fmt::print("{}", *svg);
+    return kGood;
+  }
+  auto written = write_picture(*options.output, *svg);
   return written ? kGood : refuse(written.error());
 }
 

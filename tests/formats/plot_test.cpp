@@ -94,7 +94,9 @@ Measurement measurement(const std::string& label, const std::string& parameter,
 }
 
 // As the picture has them; XML's readers make what is no text the same.
-std::string shown(const std::string& text) { return shorten_middle(printable_xml(text), 60); }
+std::string shown(const std::string& text) {
+  return shorten_middle(printable_xml(text), 60);
+}
 
 // The results file already says where a text was not UTF-8.
 std::string stored(const std::string& text) {
@@ -162,10 +164,14 @@ TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   auto result = run_command(std::move(options));
   ASSERT_TRUE(result) << to_string(result.error());
   EXPECT_EQ(result->exit_code, 2);
-  EXPECT_NE(result->errors.find("apt-get install gnuplot-nox"), std::string::npos) << result->errors;
+  EXPECT_NE(result->errors.find("apt-get install gnuplot-nox"), std::string::npos)
+      << result->errors;
   CommandResult nothing = plot({file, "--kind=speedup", "--output=" + picture});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_NE(nothing.errors.find("--runtime=all"), std::string::npos) << nothing.errors;
+  CommandResult none = plot({file, "--filter=elsewhere", "--output=" + picture});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.errors.find("is chosen"), std::string::npos) << none.errors;
   EXPECT_EQ(fs::file_size(picture), 3u);
 }
 

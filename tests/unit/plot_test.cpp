@@ -46,7 +46,8 @@ Chart good(const std::vector<Measurement>& measurements, const PlotOptions& opti
   return chart.value_or(Chart{});
 }
 
-std::string error_of(const std::vector<Measurement>& measurements, const PlotOptions& options = {}) {
+std::string error_of(const std::vector<Measurement>& measurements,
+                     const PlotOptions& options = {}) {
   auto chart = make_chart(measurements, options);
   EXPECT_FALSE(chart);
   return chart ? "" : to_string(chart.error());
@@ -91,11 +92,13 @@ TEST(PlotAxis, HasRoundTicks) {
             (Labels{"1 k", "2 k", "5 k", "10 k", "20 k"}));
   EXPECT_EQ(labels_of(value_axis("", AxisUnit::kBytes, {256, 262144})),
             (Labels{"256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB"}));
-  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kBytes, {0, 4096})),
-            (Labels{"0", "512 B", "1 KiB", "1.5 KiB", "2 KiB", "2.5 KiB", "3 KiB", "3.5 KiB", "4 KiB"}));
+  EXPECT_EQ(
+      labels_of(value_axis("", AxisUnit::kBytes, {0, 4096})),
+      (Labels{"0", "512 B", "1 KiB", "1.5 KiB", "2 KiB", "2.5 KiB", "3 KiB", "3.5 KiB", "4 KiB"}));
   for (double most : {1e-30, 0.7, 1e15, 1e30}) {
     for (double least : {1e-30, 0.3, 1e30}) {
-      std::size_t count = value_axis("", AxisUnit::kNumber, {std::min(least, most), most}).ticks.size();
+      std::size_t count =
+          value_axis("", AxisUnit::kNumber, {std::min(least, most), most}).ticks.size();
       EXPECT_TRUE(count >= 1 && count <= 12) << least << " " << most << " " << count;
     }
   }
@@ -128,7 +131,8 @@ TEST(PlotSpeedup, IsOfMediansOfWallTimes) {
 
 TEST(PlotSpeedup, LeavesOutWhatIsWrong) {
   std::vector<Measurement> all{
-      timed("a", Runtime::kEager, 8), judged(timed("a", Runtime::kFrozen, 1), VerificationCode::kPass),
+      timed("a", Runtime::kEager, 8),
+      judged(timed("a", Runtime::kFrozen, 1), VerificationCode::kPass),
       judged(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
   Chart chart = good(all);
   ASSERT_EQ(chart.series.size(), 1u);
@@ -153,19 +157,20 @@ TEST(PlotSpeedup, NamesWhatDiffers) {
     }
   }
   Chart chart = good(all);
-  EXPECT_EQ(labels_of(chart.y),
-            (Labels{"mm n=4, 1 thread", "mm n=4, 2 threads", "mm n=16, 1 thread", "mm n=16, 2 threads"}));
+  EXPECT_EQ(labels_of(chart.y), (Labels{"mm n=4, 1 thread", "mm n=4, 2 threads",
+                                        "mm n=16, 1 thread", "mm n=16, 2 threads"}));
   EXPECT_EQ(chart.subtitle, "forward, cpu");
 }
 
 TEST(PlotGrowth, IsALineForAllElse) {
   Measurement script = counted("mm", {{"n", "4"}, {"type", "half"}}, 7);
   script.variant.runtime = Runtime::kTorchScript;
-  Chart chart = good({counted("mm", {{"n", "256"}, {"type", "half"}}, 900),
-                      counted("mm", {{"n", "4"}, {"type", "half"}}, 10),
-                      counted("mm", {{"n", "4"}, {"type", "float"}}, 20),
-                      counted("mm", {{"n", "64"}, {"type", "float"}}, 30), counted("add", {}, 1), script,
-                      judged(counted("mm", {{"n", "8"}, {"type", "half"}}, 1), VerificationCode::kFail)});
+  Chart chart =
+      good({counted("mm", {{"n", "256"}, {"type", "half"}}, 900),
+            counted("mm", {{"n", "4"}, {"type", "half"}}, 10),
+            counted("mm", {{"n", "4"}, {"type", "float"}}, 20),
+            counted("mm", {{"n", "64"}, {"type", "float"}}, 30), counted("add", {}, 1), script,
+            judged(counted("mm", {{"n", "8"}, {"type", "half"}}, 1), VerificationCode::kFail)});
   EXPECT_EQ(chart.kind, ChartKind::kGrowth);
   EXPECT_EQ(chart.title, "Instructions per iteration by n");
   EXPECT_EQ(chart.subtitle, "eager, forward, 1 thread, cpu");
@@ -184,8 +189,9 @@ TEST(PlotGrowth, IsOfTheMetricAndByTheParameterAskedFor) {
   std::vector<Measurement> all{counted("mm", {{"m", "1"}, {"size", "2"}}, 10),
                                counted("mm", {{"m", "2"}, {"size", "2"}}, 20),
                                counted("mm", {{"m", "2"}, {"size", "4"}}, 40)};
-  EXPECT_EQ(error_of(all), "more than one parameter takes several values: `m`, `size`: choose one, "
-                           "such as --by=m");
+  EXPECT_EQ(error_of(all),
+            "more than one parameter takes several values: `m`, `size`: choose one, "
+            "such as --by=m");
   PlotOptions options;
   options.metric = "allocs";
   options.by = "size";
@@ -195,28 +201,30 @@ TEST(PlotGrowth, IsOfTheMetricAndByTheParameterAskedFor) {
   EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{2, 10}, {4, 20}}));
   EXPECT_EQ(chart.y.title, "Allocations per iteration");
   options.by = "sise";
-  EXPECT_EQ(error_of(all, options),
-            "--by: there is no parameter `sise` that takes several numbers, all else equal: did you "
-            "mean `size`?");
+  EXPECT_EQ(
+      error_of(all, options),
+      "--by: there is no parameter `sise` that takes several numbers, all else equal: did you "
+      "mean `size`?");
 }
 
 TEST(PlotGrowth, NeedsTwoNumbers) {
   PlotOptions options;
   options.kind = ChartKind::kGrowth;
-  std::string nothing = error_of({counted("mm", {{"n", "4"}, {"type", "a"}}, 10),
-                                  counted("mm", {{"n", "x"}, {"type", "b"}}, 10),
-                                  counted("add", {{"n", "64"}}, 10)},
-                                 options);
+  std::string nothing =
+      error_of({counted("mm", {{"n", "4"}, {"type", "a"}}, 10),
+                counted("mm", {{"n", "x"}, {"type", "b"}}, 10), counted("add", {{"n", "64"}}, 10)},
+               options);
   EXPECT_TRUE(nothing.starts_with("nothing has `ir` for several values of a parameter")) << nothing;
   EXPECT_TRUE(nothing.ends_with("instr_bench --metrics=ir --output=FILE")) << nothing;
 }
 
 TEST(PlotMemory, IsAPointForEachOfARuntime) {
-  Chart chart = good(
-      {made("a", {}, Runtime::kEager, {{"wall", 100}, {"peak_bytes", 64}}),
-       made("a", {{"n", "x"}}, Runtime::kEager, {{"wall", 300}, {"peak_bytes", 32}}),
-       made("b", {}, Runtime::kAoti, {{"wall", 5}, {"peak_bytes", 16}, {"device_peak_bytes", 4096}}),
-       made("timed alone", {}, Runtime::kEager, {{"wall", 5}}), counted("counted alone", {}, 1)});
+  Chart chart = good({made("a", {}, Runtime::kEager, {{"wall", 100}, {"peak_bytes", 64}}),
+                      made("a", {{"n", "x"}}, Runtime::kEager, {{"wall", 300}, {"peak_bytes", 32}}),
+                      made("b", {}, Runtime::kAoti,
+                           {{"wall", 5}, {"peak_bytes", 16}, {"device_peak_bytes", 4096}}),
+                      made("timed alone", {}, Runtime::kEager, {{"wall", 5}}),
+                      counted("counted alone", {}, 1)});
   EXPECT_EQ(chart.kind, ChartKind::kMemory);
   ASSERT_EQ(chart.series.size(), 2u);
   EXPECT_EQ(chart.series[0].name, "eager");
@@ -240,11 +248,12 @@ TEST(Plot, DrawsTheFirstKindThatThereIsDataFor) {
 }
 
 TEST(Plot, SaysWhatIsMissing) {
-  EXPECT_EQ(error_of({}),
-            "there is nothing to draw: nothing was timed with both eager and another runtime; nothing "
-            "has `ir` for several values of a parameter that is a number; nothing has both a wall time "
-            "and a peak of memory: measure it: instr_bench --metrics=ir,wall --runtime=all "
-            "--output=FILE");
+  EXPECT_EQ(
+      error_of({}),
+      "there is nothing to draw: nothing was timed with both eager and another runtime; nothing "
+      "has `ir` for several values of a parameter that is a number; nothing has both a wall time "
+      "and a peak of memory: measure it: instr_bench --metrics=ir,wall --runtime=all "
+      "--output=FILE");
 }
 
 TEST(Plot, RefusesWhatNobodyCanRead) {
@@ -252,17 +261,17 @@ TEST(Plot, RefusesWhatNobodyCanRead) {
   for (int i = 0; i < 41; ++i) {
     for (const char* n : {"1", "2"}) all.push_back(counted("a" + std::to_string(i), {{"n", n}}, 1));
   }
-  EXPECT_EQ(error_of(all), "a picture of 41 lines cannot be read: choose some with --filter=REGEX or "
-                           "--runtime=LIST");
+  EXPECT_EQ(error_of(all),
+            "a picture of 41 lines cannot be read: choose some with --filter=REGEX or "
+            "--runtime=LIST");
   all.resize(80);
   EXPECT_EQ(good(all).series.size(), 40u);
 }
 
 TEST(PlotScript, DoesNotDependOnTheOrderOfMeasuring) {
-  std::vector<Measurement> all{counted("mm", {{"m", "1"}, {"n", "4"}}, 1),
-                               counted("mm", {{"m", "1"}, {"n", "64"}}, 2),
-                               counted("mm", {{"m", "x"}, {"n", "4"}}, 3),
-                               counted("mm", {{"m", "x"}, {"n", "64"}}, 4)};
+  std::vector<Measurement> all{
+      counted("mm", {{"m", "1"}, {"n", "4"}}, 1), counted("mm", {{"m", "1"}, {"n", "64"}}, 2),
+      counted("mm", {{"m", "x"}, {"n", "4"}}, 3), counted("mm", {{"m", "x"}, {"n", "64"}}, 4)};
   std::string script = plot_script(good(all));
   std::swap(all[0], all[3]);
   EXPECT_EQ(plot_script(good(all)), script);
