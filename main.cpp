@@ -183,6 +183,7 @@ int dispatch(const Options& options, const std::vector<std::string>& command) {
     case Command::kBisect: return bisect_command(options, command, interrupt.token());
     case Command::kSelftest: return selftest_command(options, interrupt.token());
     case Command::kExperiment: return experiment_command(options, interrupt.token());
+    case Command::kPlot: return plot_command(options, interrupt.token());
     default: return run(options, command, interrupt.token());
   }
 }

@@ -3,20 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <string>
-#include <tuple>
 
 namespace instr {
 
 namespace {
-
-// What is run by one runtime or another.
-using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Autograd,
-                             int, std::string>;
-
-Benchmark benchmark_of(const Variant& variant) {
-  return {variant.label, variant.params, variant.autograd, variant.threads, variant.device};
-}
 
 double wall_of(const Measurement& measurement) {
   return median(timing_of_working(measurement)->wall);
@@ -67,6 +57,10 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
 }
 
 }  // namespace
+
+Benchmark benchmark_of(const Variant& variant) {
+  return {variant.label, variant.params, variant.autograd, variant.threads, variant.device};
+}
 
 const Timing* timing_of_working(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);

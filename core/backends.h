@@ -4,11 +4,20 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/measurement.h"
 
 namespace instr {
+
+// What is run by one runtime or another: label, parameters, autograd, threads, device.
+using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Autograd,
+                             int, std::string>;
+
+Benchmark benchmark_of(const Variant& variant);
 
 struct BackendSummary {
   Runtime runtime = Runtime::kEager;

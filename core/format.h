@@ -34,6 +34,9 @@ std::size_t display_width(std::string_view text);
 // become U+FFFD; a tab becomes spaces; a newline stays where `lines` is true, else becomes a space.
 std::string printable(std::string_view text, bool lines = false);
 
+// The same without what XML 1.0 forbids; not escaped.
+std::string printable_xml(std::string_view text, bool lines = false);
+
 // `text` cut to at most `width` columns, the cut marked by "…" at its end, or in its middle (so that
 // both ends of a label stay).
 std::string shorten_end(std::string_view text, std::size_t width);

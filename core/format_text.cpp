@@ -206,6 +206,17 @@ std::string printable(std::string_view text, bool lines) {
   return out;
 }
 
+std::string printable_xml(std::string_view text, bool lines) {
+  std::string out = printable(text, lines);
+  // U+FFFE and U+FFFF can be shown, and XML 1.0 forbids them.
+  for (std::string_view forbidden : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (auto at = out.find(forbidden); at != std::string::npos; at = out.find(forbidden, at)) {
+      out.replace(at, forbidden.size(), kReplacement);
+    }
+  }
+  return out;
+}
+
 std::string shorten_end(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";

@@ -22,6 +22,7 @@ Commands (instr_bench COMMAND --help tells more of those marked *)
   bisect *                for git bisect run: the commit that made it slower
   experiment [FILE] *     backends, tests, data types ... over the definitions
   selftest *              plant slow-downs and show that the check finds them
+  plot NAME|FILE *        a picture of results, as SVG
   doctor                  say what is here, what is missing, how to fix it
 
 What to measure
@@ -233,6 +234,26 @@ Exit status
   0 all found and no false alarm; 1 not so; 2 set-up
 )";
 
+constexpr const char* kPlot = R"(Usage: instr_bench plot NAME|FILE [--kind=KIND] [options]
+
+Draws results (a file that --output wrote, or a baseline's name) as SVG, with
+gnuplot. Without --kind the first of these that there is something to draw for.
+
+  --kind=speedup          how many times as fast as eager the other runtimes
+                          are, a bar each, but for what failed verification
+  --kind=growth           a metric against a parameter of a definition's matrix,
+                          a line for each benchmark and runtime
+  --kind=memory           wall time against peak memory, a point for each
+  --metrics=METRIC        of growth: the metric (ir)
+  --by=PARAM              of growth: the parameter, where there is more than one
+  -o, --output=FILE       write the picture there (without it: standard output)
+  --filter, --exclude, --runtime, --autograd, --threads, --device, --tag
+                          draw these alone
+
+Exit status
+  0 drawn; 2 nothing to draw, or no gnuplot; 130 interrupted
+)";
+
 }  // namespace
 
 std::string help_text(Command command) {
@@ -245,6 +266,7 @@ std::string help_text(Command command) {
     case Command::kBisect: return kBisect;
     case Command::kSelftest: return kSelftest;
     case Command::kExperiment: return kExperiment;
+    case Command::kPlot: return kPlot;
     default: return kGeneral;
   }
 }

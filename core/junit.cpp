@@ -12,19 +12,9 @@ namespace instr {
 
 namespace {
 
-// U+FFFE and U+FFFF can be shown, and XML 1.0 forbids them.
-std::string without_noncharacters(std::string text) {
-  for (std::string_view forbidden : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
-    for (auto at = text.find(forbidden); at != std::string::npos; at = text.find(forbidden, at)) {
-      text.replace(at, forbidden.size(), "\xEF\xBF\xBD");
-    }
-  }
-  return text;
-}
-
 std::string escaped(std::string_view text, bool lines) {
   std::string out;
-  for (char c : without_noncharacters(printable(text, lines))) {
+  for (char c : printable_xml(text, lines)) {
     switch (c) {
       case '&': out += "&amp;"; break;
       case '<': out += "&lt;"; break;

@@ -30,10 +30,11 @@ constexpr Commands kMerge = bit(Command::kMerge);
 constexpr Commands kBisect = bit(Command::kBisect);
 constexpr Commands kSelftest = bit(Command::kSelftest);
 constexpr Commands kExperiment = bit(Command::kExperiment);
+constexpr Commands kPlot = bit(Command::kPlot);
 constexpr Commands kAll = ~0u;
 constexpr Commands kMeasuring = kRun | kWatch | kExplain | kAb | kBisect;
 constexpr Commands kTiming = kMeasuring | kExperiment;
-constexpr Commands kChoosing = kRun | kWatch | kCompare | kBaseline | kAb;
+constexpr Commands kChoosing = kRun | kWatch | kCompare | kBaseline | kAb | kPlot;
 constexpr Commands kComparing = kRun | kCompare | kAb | kBisect;
 
 // An option by its name without dashes, and the commands that it belongs to.
@@ -80,7 +81,7 @@ constexpr Flag kSettings[] = {
     {"key", "", kBisect},
     {"definitions", "", kTiming},
     {"build", "", kTiming},
-    {"metrics", "", kMeasuring | kBaseline},
+    {"metrics", "", kMeasuring | kBaseline | kPlot},
     {"dump", "", kRun},
     {"dump-folder", "", kRun},
     {"jobs", "j", kTiming | kDoctor | kSelftest},
@@ -92,7 +93,7 @@ constexpr Flag kSettings[] = {
     {"churn", "", kMeasuring},
     {"libtorch", "", kTiming | kDoctor | kSelftest},
     {"compiler", "", kTiming | kDoctor | kSelftest},
-    {"output", "o", kRun | kAb | kMerge | kExperiment},
+    {"output", "o", kRun | kAb | kMerge | kExperiment | kPlot},
     {"format", "", kRun | kCompare | kAb | kBaseline | kExperiment},
     {"keep-profiles", "", kRun | kExplain},
     {"save", "", kRun},
@@ -104,6 +105,8 @@ constexpr Flag kSettings[] = {
     {"vary", "", kComparing | kMerge},
     {"top", "", kExplain},
     {"repeats", "", kSelftest},
+    {"kind", "", kPlot},
+    {"by", "", kPlot},
     {"color", "", kAll}};
 
 struct CommandWord {
@@ -128,7 +131,8 @@ constexpr CommandWord kCommands[] = {
     {"merge", Command::kMerge, 1, kMany, "FILE... --output=FILE"},
     {"bisect", Command::kBisect, 0, 0, ""},
     {"selftest", Command::kSelftest, 0, 0, ""},
-    {"experiment", Command::kExperiment, 0, 1, "one FILE.toml at most"}};
+    {"experiment", Command::kExperiment, 0, 1, "one FILE.toml at most"},
+    {"plot", Command::kPlot, 1, 1, "NAME|FILE"}};
 
 constexpr const char* kSeeHelp = "see instr_bench --help";
 

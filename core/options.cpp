@@ -31,6 +31,9 @@ const std::vector<std::pair<std::string, ColorMode>> kColors{{"auto", ColorMode:
                                                              {"always", ColorMode::kAlways},
                                                              {"never", ColorMode::kNever}};
 
+const std::vector<std::pair<std::string, ChartKind>> kChartKinds{
+    {"speedup", ChartKind::kSpeedup}, {"growth", ChartKind::kGrowth}, {"memory", ChartKind::kMemory}};
+
 // Comma lists of all uses of a setting, in one.
 std::vector<std::string> items_of(const std::vector<std::string>& values) {
   std::vector<std::string> items;
@@ -408,6 +411,24 @@ void read_key(Reader& reader, Options& options) {
   options.selection.filters = {"^\\Q" + *key + "\\E$"};
 }
 
+// A metric and a parameter are of growth alone.
+void read_plot(Reader& reader, const std::vector<std::string>& metrics, PlotOptions& plot) {
+  if (reader.last("kind")) {
+    plot.kind.emplace();
+    reader.one_of("kind", kChartKinds, *plot.kind);
+  }
+  plot.by = reader.last("by");
+  if (metrics.size() > 1) {
+    reader.fail_with({{}, "plot draws one metric", "name one, such as --metrics=allocs"});
+  }
+  if (metrics.empty() && !plot.by) return;
+  if (!metrics.empty()) plot.metric = metrics[0];
+  if (plot.kind.value_or(ChartKind::kGrowth) != ChartKind::kGrowth) {
+    reader.fail_with({{}, "--metrics and --by go with --kind=growth", "leave them out, or draw that"});
+  }
+  plot.kind = ChartKind::kGrowth;
+}
+
 Expected<Options> interpret(const OptionWords& words) {
   Options options;
   options.command = words.command;
@@ -431,6 +452,7 @@ Expected<Options> interpret(const OptionWords& words) {
   read_gate(reader, words, options.gate);
   read_key(reader, options);
   check_format(reader, options);
+  if (options.command == Command::kPlot) read_plot(reader, options.metrics, options.plot);
   read_needs(reader, options);
   options.save = reader.last("save");
   if (auto value = reader.last("output")) options.output = *value;

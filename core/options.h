@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/experiment.h"
 #include "core/inspection.h"
+#include "core/plot.h"
 #include "core/report.h"
 #include "core/select.h"
 #include "core/simulation.h"
@@ -29,7 +30,8 @@ enum class Command {
   kMerge,
   kBisect,
   kSelftest,
-  kExperiment
+  kExperiment,
+  kPlot
 };
 enum class Isolation { kFork, kProcess };
 enum class Verbosity { kQuiet, kNormal, kVerbose };
@@ -92,6 +94,7 @@ struct Options {
   // Of ab: these options twice, but for the one that was given twice; and what that was.
   std::vector<Options> sides;
   std::string side_name;
+  PlotOptions plot;
   int top = 25;      // functions that explain shows
   int repeats = 20;  // of the selftest's unchanged runs
   bool use_cache = true;

@@ -51,6 +51,9 @@ ExitStatus selftest_command(const Options& options, std::stop_token stop);
 // `experiment [FILE]`: the product of the file's axes over the definitions.
 ExitStatus experiment_command(const Options& options, std::stop_token stop);
 
+// `plot NAME|FILE`: a picture of results, as SVG.
+ExitStatus plot_command(const Options& options, std::stop_token stop);
+
 // Prints a comparison as --format says, and on standard error the differences of what the two were
 // measured with.
 ExitStatus show_comparison(const Options& options, const Comparison& comparison,

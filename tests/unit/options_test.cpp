@@ -296,6 +296,28 @@ TEST(Options, WhatIsTimedAndCounted) {
   EXPECT_NE(error_of({"watch", "--metrics=wall"}).find("times nothing"), std::string::npos);
 }
 
+TEST(Options, Plot) {
+  Options usual = good({"plot", "main"});
+  EXPECT_EQ(usual.command, Command::kPlot);
+  EXPECT_FALSE(usual.plot.kind || usual.plot.by);
+  EXPECT_EQ(usual.plot.metric, "ir");
+  EXPECT_EQ(good({"plot", "main", "--kind=memory"}).plot.kind, ChartKind::kMemory);
+  Options growth = good({"plot", "main", "--metrics=allocs", "--by=n"});
+  EXPECT_EQ(growth.plot.kind, ChartKind::kGrowth);
+  EXPECT_EQ(growth.plot.metric, "allocs");
+  EXPECT_EQ(growth.plot.by, "n");
+  EXPECT_EQ(error_of({"plot", "main", "--kind=growht"}),
+            "--kind: `growht` is not one of its values: did you mean `growth`? it takes speedup, "
+            "growth, memory");
+  EXPECT_EQ(error_of({"plot", "main", "--kind=memory", "--by=n"}),
+            "--metrics and --by go with --kind=growth: leave them out, or draw that");
+  EXPECT_EQ(error_of({"plot", "main", "--metrics=ir,allocs"}),
+            "plot draws one metric: name one, such as --metrics=allocs");
+  EXPECT_EQ(error_of({"plot"}), "`plot` takes NAME|FILE: see instr_bench plot --help");
+  EXPECT_EQ(error_of({"--by=n"}),
+            "--by does not go with the command `run`: leave it out, or see instr_bench run --help");
+}
+
 TEST(Options, HelpAndVersionComeFirst) {
   EXPECT_EQ(good({"--help"}).show, help_text());
   EXPECT_EQ(good({"list", "-h", "--jobs=x", "--nonsense"}).show, help_text());
@@ -304,7 +326,8 @@ TEST(Options, HelpAndVersionComeFirst) {
 
 const Command kCommandsWithHelp[] = {Command::kRun,     Command::kCompare, Command::kBaseline,
                                      Command::kExplain, Command::kAb,      Command::kMerge,
-                                     Command::kBisect,  Command::kSelftest, Command::kExperiment};
+                                     Command::kBisect,  Command::kSelftest, Command::kExperiment,
+                                     Command::kPlot};
 
 // The options that a help text describes at the beginning of a line.
 Words options_in_help(Command command) {

@@ -1,0 +1,179 @@
+// Pictures, drawn by the real gnuplot and read by a parser of XML.
+#include <algorithm>
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
+#include <set>
+#include <sstream>
+
+#include "core/format.h"
+#include "core/results.h"
+#include "tests/formats/consumers.h"
+#include "tests/formats/hostile.h"
+
+namespace instr::formats {
+namespace {
+
+using boost::property_tree::ptree;
+
+void collect_texts(const ptree& tree, std::set<std::string>& texts) {
+  for (const auto& [name, child] : tree) {
+    if (name == "text") texts.insert(child.data());
+    collect_texts(child, texts);
+  }
+}
+
+// What gnuplot might run, expand or end a text at.
+std::vector<std::string> texts_for_gnuplot() {
+  std::vector<std::string> texts{"$(touch ran)",
+                                 "`touch ran`",
+                                 "'7\"7",
+                                 "'; system 'touch ran'; '",
+                                 "'.system(\"touch ran\").'",
+                                 "\"; !touch ran",
+                                 "x\n!touch ran\n",
+                                 "@macro a_b^c {/Bold d} &{x} ~a{b}",
+                                 "%s %g %% %d %n and a text that is longer than others",
+                                 "ends in a backslash \\",
+                                 "''",
+                                 "EOD",
+                                 "# { [ (",
+                                 "\\n \\x41 \\101"};
+  for (const std::string& text : hostile_texts()) texts.push_back(text);
+  return texts;
+}
+
+class PlotFormats : public ConsumerTest {
+ protected:
+  std::string results_file(const std::vector<Measurement>& measurements) const {
+    std::string text = to_line(to_json(make_results_header({}, {}))) + "\n";
+    for (const Measurement& one : measurements) text += to_line(to_json(one)) + "\n";
+    return write("results.jsonl", text);
+  }
+
+  // In a folder of its own, where what ran may be seen.
+  CommandResult plot(std::vector<std::string> arguments) const {
+    SpawnOptions options;
+    options.argv = {INSTR_BENCH_PROGRAM, "plot"};
+    options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
+    options.working_directory = folder();
+    auto result = run_command(std::move(options));
+    EXPECT_TRUE(result) << to_string(result.error());
+    return result.value_or(CommandResult{});
+  }
+
+  // The texts in the picture.
+  std::set<std::string> drawn(const std::vector<std::string>& arguments) const {
+    CommandResult result = plot(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    EXPECT_EQ(result.errors, "");
+    EXPECT_FALSE(fs::exists(folder() / "ran"));
+    std::istringstream stream(result.output);
+    ptree tree;
+    std::set<std::string> texts;
+    EXPECT_NO_THROW(boost::property_tree::read_xml(stream, tree)) << result.output;
+    EXPECT_EQ(tree.size(), 1u);
+    collect_texts(tree, texts);
+    return texts;
+  }
+};
+
+Measurement measurement(const std::string& label, const std::string& parameter,
+                        const std::string& value, Runtime runtime, double ir) {
+  Measurement one;
+  one.variant.label = label;
+  one.variant.params = {{parameter, value}};
+  one.variant.runtime = runtime;
+  one.variant.key = label + "/" + parameter + "=" + value + "/" + to_string(runtime);
+  Counted counted;
+  counted.metrics = {{"ir", ir}, {"peak_bytes", ir * 7}};
+  counted.timing.emplace();
+  counted.timing->wall = {ir / 10, ir / 10, ir / 9};
+  add_times(counted.metrics, *counted.timing);
+  one.outcome = counted;
+  return one;
+}
+
+// As the picture has them; XML's readers make what is no text the same.
+std::string shown(const std::string& text) {
+  return shorten_middle(printable_xml(text), 60);
+}
+
+// The results file already says where a text was not UTF-8.
+std::string stored(const std::string& text) {
+  return nlohmann::json::parse(
+      nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+TEST_F(PlotFormats, NamesAreDrawnAsTheyAre) {
+  for (const std::string& text : texts_for_gnuplot()) {
+    std::string file = results_file({measurement(text, "n", "4", Runtime::kEager, 100),
+                                     measurement(text, "n", "64", Runtime::kEager, 9000),
+                                     measurement(text, "n", "4", Runtime::kFused, 50)});
+    auto bars = drawn({file, "--kind=speedup"});
+    EXPECT_TRUE(bars.contains(shown(stored(text) + " n=4"))) << text;
+    EXPECT_TRUE(bars.contains("2.00x") && bars.contains("fused") && bars.contains("eager")) << text;
+    auto lines = drawn({file, "--kind=growth"});
+    EXPECT_TRUE(lines.contains(shown(stored(text)))) << text;
+    EXPECT_TRUE(lines.contains("4") && lines.contains("64")) << text;
+    auto points = drawn({file, "--kind=memory"});
+    EXPECT_TRUE(points.contains("Latency and memory") && points.contains("eager")) << text;
+  }
+}
+
+TEST_F(PlotFormats, NamesOfParametersAndDevicesAreDrawnAsTheyAre) {
+  for (const std::string& text : texts_for_gnuplot()) {
+    std::vector<Measurement> all{measurement("a", text, "4", Runtime::kEager, 100),
+                                 measurement("a", text, "6", Runtime::kEager, 200)};
+    for (Measurement& one : all) one.variant.device = text;
+    auto texts = drawn({results_file(all), "--kind=growth"});
+    EXPECT_TRUE(texts.contains(shown(stored(text)))) << text;
+    EXPECT_TRUE(texts.contains(shown("eager, forward, 1 thread, " + stored(text)))) << text;
+  }
+}
+
+TEST_F(PlotFormats, TheLegendIsWhole) {
+  std::vector<Measurement> all;
+  for (int i = 0; i < 40; ++i) {
+    for (const char* n : {"4", "64"}) {
+      all.push_back(measurement("line " + std::to_string(i), "n", n, Runtime::kEager, 100.0 + i));
+    }
+  }
+  auto texts = drawn({results_file(all)});
+  for (int i = 0; i < 40; ++i) EXPECT_TRUE(texts.contains("line " + std::to_string(i))) << i;
+}
+
+TEST_F(PlotFormats, TheSameResultsAreTheSameBytes) {
+  std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100),
+                                   measurement("a", "n", "64", Runtime::kEager, 9000)});
+  std::string picture = (folder() / "picture.svg").string();
+  CommandResult written = plot({file, "--output=" + picture});
+  EXPECT_EQ(written.exit_code, 0) << written.errors;
+  EXPECT_EQ(written.output, "");
+  std::ifstream stream(picture, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_EQ(bytes, plot({file}).output);
+  EXPECT_NE(bytes.find("</svg>"), std::string::npos);
+}
+
+TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
+  std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100)});
+  std::string picture = write("picture.svg", "old");
+  SpawnOptions options;
+  options.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture};
+  options.environment = {{"PATH=/nonexistent"}};
+  auto result = run_command(std::move(options));
+  ASSERT_TRUE(result) << to_string(result.error());
+  EXPECT_EQ(result->exit_code, 2);
+  EXPECT_NE(result->errors.find("apt-get install gnuplot-nox"), std::string::npos)
+      << result->errors;
+  CommandResult nothing = plot({file, "--kind=speedup", "--output=" + picture});
+  EXPECT_EQ(nothing.exit_code, 2);
+  EXPECT_NE(nothing.errors.find("--runtime=all"), std::string::npos) << nothing.errors;
+  CommandResult none = plot({file, "--filter=elsewhere", "--output=" + picture});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.errors.find("is chosen"), std::string::npos) << none.errors;
+  EXPECT_EQ(fs::file_size(picture), 3u);
+}
+
+}  // namespace
+}  // namespace instr::formats

@@ -1,0 +1,308 @@
+#include "core/plot.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace instr {
+namespace {
+
+using Params = std::vector<std::pair<std::string, std::string>>;
+
+Measurement made(const std::string& label, Params params, Runtime runtime,
+                 std::map<std::string, double> metrics) {
+  Measurement one;
+  one.variant.label = label;
+  one.variant.params = std::move(params);
+  one.variant.runtime = runtime;
+  Counted counted;
+  if (metrics.contains("wall")) {
+    counted.timing.emplace();
+    // The median is the middle one, whatever the others.
+    counted.timing->wall = {metrics["wall"] * 9, metrics["wall"], 0};
+  }
+  counted.metrics = std::move(metrics);
+  one.outcome = std::move(counted);
+  return one;
+}
+
+Measurement timed(const std::string& label, Runtime runtime, double wall) {
+  return made(label, {}, runtime, {{"wall", wall}});
+}
+
+Measurement counted(const std::string& label, Params params, double ir) {
+  return made(label, std::move(params), Runtime::kEager, {{"ir", ir}, {"allocs", ir / 2}});
+}
+
+Measurement judged(Measurement one, VerificationCode code) {
+  one.verification = Verification{code, ""};
+  return one;
+}
+
+Chart good(const std::vector<Measurement>& measurements, const PlotOptions& options = {}) {
+  auto chart = make_chart(measurements, options);
+  EXPECT_TRUE(chart) << to_string(chart.error());
+  return chart.value_or(Chart{});
+}
+
+std::string error_of(const std::vector<Measurement>& measurements,
+                     const PlotOptions& options = {}) {
+  auto chart = make_chart(measurements, options);
+  EXPECT_FALSE(chart);
+  return chart ? "" : to_string(chart.error());
+}
+
+std::vector<std::string> labels_of(const Axis& axis) {
+  std::vector<std::string> labels;
+  for (const Tick& tick : axis.ticks) labels.push_back(tick.label);
+  return labels;
+}
+
+using Labels = std::vector<std::string>;
+
+TEST(PlotAxis, DrawsWhatCanBeMeasured) {
+  EXPECT_TRUE(is_drawable(0) && is_drawable(1e-9) && is_drawable(1e18));
+  for (double no : {-1.0, 1e300, 1e-300, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    EXPECT_FALSE(is_drawable(no)) << no;
+  }
+}
+
+TEST(PlotAxis, IsLogarithmicBeyondAFactorOf8) {
+  EXPECT_FALSE(value_axis("", AxisUnit::kNumber, {1, 8}).is_logarithmic);
+  EXPECT_TRUE(value_axis("", AxisUnit::kNumber, {1, 8.01}).is_logarithmic);
+  EXPECT_FALSE(value_axis("", AxisUnit::kNumber, {0, 1, 100}).is_logarithmic);
+  EXPECT_FALSE(bar_axis("", AxisUnit::kRatio, {1, 100}).is_logarithmic);
+  EXPECT_TRUE(parameter_axis("n", {4, 64}).is_logarithmic);
+  EXPECT_FALSE(parameter_axis("n", {-4, 64}).is_logarithmic);
+}
+
+TEST(PlotAxis, OfBarsBeginsAt0) {
+  Axis axis = bar_axis("", AxisUnit::kRatio, {0.9, 1.2});
+  EXPECT_EQ(axis.from, 0);
+  EXPECT_GT(axis.to, 1.2);
+  EXPECT_EQ(labels_of(axis), (Labels{"0", "0.2x", "0.4x", "0.6x", "0.8x", "1x", "1.2x"}));
+  EXPECT_EQ(labels_of(bar_axis("", AxisUnit::kNumber, {0})).front(), "0");
+}
+
+TEST(PlotAxis, HasRoundTicks) {
+  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kNanoseconds, {1000, 1e6})),
+            (Labels{"1 µs", "10 µs", "100 µs", "1 ms"}));
+  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kNumber, {1500, 30000})),
+            (Labels{"1 k", "2 k", "5 k", "10 k", "20 k"}));
+  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kBytes, {256, 262144})),
+            (Labels{"256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB"}));
+  EXPECT_EQ(
+      labels_of(value_axis("", AxisUnit::kBytes, {0, 4096})),
+      (Labels{"0", "512 B", "1 KiB", "1.5 KiB", "2 KiB", "2.5 KiB", "3 KiB", "3.5 KiB", "4 KiB"}));
+  for (double most : {1e-30, 0.7, 1e15, 1e30}) {
+    for (double least : {1e-30, 0.3, 1e30}) {
+      std::size_t count =
+          value_axis("", AxisUnit::kNumber, {std::min(least, most), most}).ticks.size();
+      EXPECT_TRUE(count >= 1 && count <= 12) << least << " " << most << " " << count;
+    }
+  }
+}
+
+TEST(PlotAxis, NamesTheValuesOfAParameter) {
+  EXPECT_EQ(labels_of(parameter_axis("n", {256, 4, 64, 4})), (Labels{"4", "64", "256"}));
+  EXPECT_EQ(labels_of(parameter_axis("n", {100, 101, 102, 800})), (Labels{"100", "800"}));
+  EXPECT_EQ(labels_of(parameter_axis("n", {0.5, 1048576})), (Labels{"0.5", "1048576"}));
+}
+
+TEST(PlotSpeedup, IsOfMediansOfWallTimes) {
+  Chart chart = good({timed("b", Runtime::kEager, 8), timed("b", Runtime::kFrozen, 16),
+                      timed("b", Runtime::kTorchScript, 4), timed("a", Runtime::kTorchScript, 30),
+                      timed("a", Runtime::kEager, 3), timed("alone", Runtime::kEager, 1),
+                      timed("no eager", Runtime::kFrozen, 1)});
+  EXPECT_EQ(chart.kind, ChartKind::kSpeedup);
+  EXPECT_EQ(chart.subtitle, "forward, 1 thread, cpu");
+  EXPECT_EQ(labels_of(chart.y), (Labels{"a", "b"}));
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].name, "TorchScript");
+  EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{0.1, 1}, {2, 3}}));
+  EXPECT_EQ(chart.series[1].name, "frozen");
+  EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{0.5, 4}}));
+  EXPECT_EQ(chart.y.ticks[0].position, 1);
+  EXPECT_EQ(chart.y.ticks[1].position, 3.5);
+  EXPECT_EQ(chart.y.to, 5);
+  EXPECT_EQ(chart.x.from, 0);
+}
+
+TEST(PlotSpeedup, LeavesOutWhatIsWrong) {
+  std::vector<Measurement> all{
+      timed("a", Runtime::kEager, 8),
+      judged(timed("a", Runtime::kFrozen, 1), VerificationCode::kPass),
+      judged(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
+  Chart chart = good(all);
+  ASSERT_EQ(chart.series.size(), 1u);
+  EXPECT_EQ(chart.series[0].name, "frozen");
+  EXPECT_EQ(chart.left_out, 1u);
+  all.erase(all.begin() + 1);
+  PlotOptions options;
+  options.kind = ChartKind::kSpeedup;
+  EXPECT_EQ(error_of(all, options),
+            "nothing was timed with both eager and another runtime: measure it: instr_bench "
+            "--metrics=ir,wall --runtime=all --output=FILE");
+}
+
+TEST(PlotSpeedup, NamesWhatDiffers) {
+  std::vector<Measurement> all;
+  for (const char* n : {"16", "4"}) {
+    for (int threads : {1, 2}) {
+      for (Runtime runtime : {Runtime::kEager, Runtime::kFused}) {
+        all.push_back(made("mm", {{"n", n}}, runtime, {{"wall", 5}}));
+        all.back().variant.threads = threads;
+      }
+    }
+  }
+  Chart chart = good(all);
+  EXPECT_EQ(labels_of(chart.y), (Labels{"mm n=4, 1 thread", "mm n=4, 2 threads",
+                                        "mm n=16, 1 thread", "mm n=16, 2 threads"}));
+  EXPECT_EQ(chart.subtitle, "forward, cpu");
+}
+
+TEST(PlotGrowth, IsALineForAllElse) {
+  Measurement script = counted("mm", {{"n", "4"}, {"type", "half"}}, 7);
+  script.variant.runtime = Runtime::kTorchScript;
+  Chart chart =
+      good({counted("mm", {{"n", "256"}, {"type", "half"}}, 900),
+            counted("mm", {{"n", "4"}, {"type", "half"}}, 10),
+            counted("mm", {{"n", "4"}, {"type", "float"}}, 20),
+            counted("mm", {{"n", "64"}, {"type", "float"}}, 30), counted("add", {}, 1), script,
+            judged(counted("mm", {{"n", "8"}, {"type", "half"}}, 1), VerificationCode::kFail)});
+  EXPECT_EQ(chart.kind, ChartKind::kGrowth);
+  EXPECT_EQ(chart.title, "Instructions per iteration by n");
+  EXPECT_EQ(chart.subtitle, "eager, forward, 1 thread, cpu");
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].name, "mm type=float");
+  EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{4, 20}, {64, 30}}));
+  EXPECT_EQ(chart.series[1].name, "mm type=half");
+  EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{4, 10}, {256, 900}}));
+  EXPECT_NE(chart.series[0].look, chart.series[1].look);
+  EXPECT_TRUE(chart.x.is_logarithmic && chart.y.is_logarithmic);
+  EXPECT_EQ(chart.x.title, "n");
+  EXPECT_EQ(chart.left_out, 1u);
+}
+
+TEST(PlotGrowth, IsOfTheMetricAndByTheParameterAskedFor) {
+  std::vector<Measurement> all{counted("mm", {{"m", "1"}, {"size", "2"}}, 10),
+                               counted("mm", {{"m", "2"}, {"size", "2"}}, 20),
+                               counted("mm", {{"m", "2"}, {"size", "4"}}, 40)};
+  EXPECT_EQ(error_of(all),
+            "more than one parameter takes several values: `m`, `size`: choose one, "
+            "such as --by=m");
+  PlotOptions options;
+  options.metric = "allocs";
+  options.by = "size";
+  Chart chart = good(all, options);
+  ASSERT_EQ(chart.series.size(), 1u);
+  EXPECT_EQ(chart.series[0].name, "mm m=2");
+  EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{2, 10}, {4, 20}}));
+  EXPECT_EQ(chart.y.title, "Allocations per iteration");
+  options.by = "sise";
+  EXPECT_EQ(
+      error_of(all, options),
+      "--by: there is no parameter `sise` that takes several numbers, all else equal: did you "
+      "mean `size`?");
+}
+
+TEST(PlotGrowth, NeedsTwoNumbers) {
+  PlotOptions options;
+  options.kind = ChartKind::kGrowth;
+  std::string nothing =
+      error_of({counted("mm", {{"n", "4"}, {"type", "a"}}, 10),
+                counted("mm", {{"n", "x"}, {"type", "b"}}, 10), counted("add", {{"n", "64"}}, 10)},
+               options);
+  EXPECT_TRUE(nothing.starts_with("nothing has `ir` for several values of a parameter")) << nothing;
+  EXPECT_TRUE(nothing.ends_with("instr_bench --metrics=ir --output=FILE")) << nothing;
+}
+
+TEST(PlotMemory, IsAPointForEachOfARuntime) {
+  Chart chart = good({made("a", {}, Runtime::kEager, {{"wall", 100}, {"peak_bytes", 64}}),
+                      made("a", {{"n", "x"}}, Runtime::kEager, {{"wall", 300}, {"peak_bytes", 32}}),
+                      made("b", {}, Runtime::kAoti,
+                           {{"wall", 5}, {"peak_bytes", 16}, {"device_peak_bytes", 4096}}),
+                      made("timed alone", {}, Runtime::kEager, {{"wall", 5}}),
+                      counted("counted alone", {}, 1)});
+  EXPECT_EQ(chart.kind, ChartKind::kMemory);
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].name, "eager");
+  EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{64, 100}, {32, 300}}));
+  EXPECT_EQ(chart.series[1].name, "AOTInductor");
+  EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{4096, 5}}));
+  EXPECT_TRUE(chart.x.is_logarithmic && chart.y.is_logarithmic);
+}
+
+TEST(Plot, DrawsTheFirstKindThatThereIsDataFor) {
+  std::vector<Measurement> all{made("a", {}, Runtime::kEager, {{"wall", 1}, {"peak_bytes", 1}})};
+  EXPECT_EQ(good(all).kind, ChartKind::kMemory);
+  all.push_back(counted("mm", {{"n", "1"}}, 1));
+  all.push_back(counted("mm", {{"n", "2"}}, 2));
+  EXPECT_EQ(good(all).kind, ChartKind::kGrowth);
+  all.push_back(made("a", {}, Runtime::kFused, {{"wall", 1}, {"peak_bytes", 1}}));
+  EXPECT_EQ(good(all).kind, ChartKind::kSpeedup);
+  PlotOptions options;
+  options.kind = ChartKind::kMemory;
+  EXPECT_EQ(good(all, options).kind, ChartKind::kMemory);
+}
+
+TEST(Plot, SaysWhatIsMissing) {
+  EXPECT_EQ(
+      error_of({}),
+      "there is nothing to draw: nothing was timed with both eager and another runtime; nothing "
+      "has `ir` for several values of a parameter that is a number; nothing has both a wall time "
+      "and a peak of memory: measure it: instr_bench --metrics=ir,wall --runtime=all "
+      "--output=FILE");
+}
+
+TEST(Plot, RefusesWhatNobodyCanRead) {
+  std::vector<Measurement> all;
+  for (int i = 0; i < 41; ++i) {
+    for (const char* n : {"1", "2"}) all.push_back(counted("a" + std::to_string(i), {{"n", n}}, 1));
+  }
+  EXPECT_EQ(error_of(all),
+            "a picture of 41 lines cannot be read: choose some with --filter=REGEX or "
+            "--runtime=LIST");
+  all.resize(80);
+  EXPECT_EQ(good(all).series.size(), 40u);
+}
+
+TEST(PlotScript, DoesNotDependOnTheOrderOfMeasuring) {
+  std::vector<Measurement> all{
+      counted("mm", {{"m", "1"}, {"n", "4"}}, 1), counted("mm", {{"m", "1"}, {"n", "64"}}, 2),
+      counted("mm", {{"m", "x"}, {"n", "4"}}, 3), counted("mm", {{"m", "x"}, {"n", "64"}}, 4)};
+  std::string script = plot_script(good(all));
+  std::swap(all[0], all[3]);
+  EXPECT_EQ(plot_script(good(all)), script);
+}
+
+// What gnuplot makes of it, the format tests see.
+TEST(PlotScript, QuotesWhatItIsGiven) {
+  Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Runtime::kEager, 2),
+                      timed("it's `date` \"$(x)\" @y\n\\", Runtime::kFused, 1)});
+  std::string script = plot_script(chart);
+  EXPECT_NE(script.find("set label \"it\\047s \\140date\\140 \\042\\044(x)\\042 \\100y \\134\" at "
+                        "graph 0, first 1 "),
+            std::string::npos)
+      << script;
+  EXPECT_NE(script.find("$series0 << EOD\n2 1\nEOD\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("set label '2.00x' at first 2, first 1 left"), std::string::npos) << script;
+}
+
+TEST(PlotScript, GrowsWithWhatItShows) {
+  auto height_of = [](int benchmarks) {
+    std::vector<Measurement> all;
+    for (int i = 0; i < benchmarks; ++i) {
+      all.push_back(timed("a" + std::to_string(i), Runtime::kEager, 1));
+      all.push_back(timed("a" + std::to_string(i), Runtime::kFused, 1));
+    }
+    std::string script = plot_script(good(all));
+    std::size_t size = script.find(',', script.find(" size ")) + 1;
+    return std::stoi(script.substr(size));
+  };
+  EXPECT_GE(height_of(30) - height_of(20), 200);
+}
+
+}  // namespace
+}  // namespace instr
