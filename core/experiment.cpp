@@ -226,6 +226,27 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
   return record;
 }
 
+Measurement measurement_of(const ExperimentRecord& record) {
+  Measurement measurement{record.variant, Skipped{record.reason}, 0, Verification{record.code, record.code_reason}};
+  if (record.state == ExperimentState::kFailed) {
+    measurement.outcome = Failure{FailureKind::kWorkerLost, record.reason};
+  }
+  if (record.state != ExperimentState::kMeasured) return measurement;
+  Counted counted;
+  Timing timing;
+  timing.iterations = record.iterations;
+  for (double time : record.per_iter_times) timing.wall.push_back(time / kNanosecond);
+  add_times(counted.metrics, timing);
+  for (const auto& [metric, name, factor] : kMetricNames) {
+    auto found = record.metrics.find(name);
+    if (found != record.metrics.end()) counted.metrics[metric] = found->second / factor;
+  }
+  counted.timing = std::move(timing);
+  measurement.outcome = std::move(counted);
+  if (record.variant.runtime == Runtime::kEager) measurement.verification.reset();
+  return measurement;
+}
+
 Json to_json(const ExperimentRecord& record) {
   const auto* state = std::find_if(std::begin(kStates), std::end(kStates),
                                    [&](const auto& one) { return one.first == record.state; });

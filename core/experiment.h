@@ -69,6 +69,9 @@ struct ExperimentRecord {
 
 ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting);
 
+// What record_of takes, with all that the record keeps of it: times, memory, verification.
+Measurement measurement_of(const ExperimentRecord& record);
+
 nlohmann::ordered_json to_json(const ExperimentRecord& record);
 
 // The other way. An error, without a place, where the line is none of to_json's.

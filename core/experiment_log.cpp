@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -31,26 +32,50 @@ std::string whole_lines(const fs::path& file) {
   return all;
 }
 
+using OnRecord = std::function<std::string(const ExperimentRecord&)>;
+
+// Each line's record; `refuse` says why it cannot stand here (empty: it can).
+Expected<std::vector<ExperimentRecord>> parse_lines(const std::string& text, const fs::path& file,
+                                                    const OnRecord& refuse) {
+  std::vector<ExperimentRecord> records;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    auto record = parse_experiment(line);
+    std::string wrong = record ? refuse(*record) : record.error().what;
+    if (!wrong.empty()) {
+      return fail(fmt::format("{}:{}: {}", file.string(), number, wrong), kAdvice);
+    }
+    records.push_back(*std::move(record));
+  }
+  return records;
+}
+
 // Why a record cannot stand in the same file as those of now; empty: it can.
 std::string mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
                      const ExperimentSetting& setting) {
   const ExperimentSetting& its = record.setting;
   if (!keys.contains(record.variant.key)) {
-    return fmt::format("`{}` is none of these experiments", record.variant.key);
+    return fmt::format("the file is of other experiments: `{}` is none of these", record.variant.key);
   }
   if (its.libtorch != setting.libtorch) {
-    return fmt::format("it is of LibTorch {}, this is {}", its.libtorch, setting.libtorch);
+    return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch, setting.libtorch);
   }
   if (its.repeat != setting.repeat || its.iterations_per_run != setting.iterations_per_run) {
-    return "it has another number of runs or of iterations";
+    return "this was measured with another number of runs or of iterations";
   }
   if (its.accelerator_model != setting.accelerator_model) {
-    return fmt::format("it is of another machine ({})", its.accelerator_model);
+    return fmt::format("this was measured on another machine ({})", its.accelerator_model);
   }
   return "";
 }
 
 }  // namespace
+
+Expected<std::vector<ExperimentRecord>> read_experiments(const fs::path& file) {
+  return parse_lines(whole_lines(file), file, [](const ExperimentRecord&) { return ""; });
+}
 
 Expected<ExperimentLog> ExperimentLog::open(const fs::path& file,
                                             const std::vector<Variant>& variants,
@@ -66,19 +91,11 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& file,
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   const std::string text = whole_lines(file);
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    auto record = parse_experiment(line);
-    std::string wrong = record ? mismatch(*record, keys, setting) : record.error().what;
-    if (!wrong.empty()) {
-      return fail(fmt::format("{}:{}: the file is of other experiments: {}", file.string(), number,
-                              wrong),
-                  kAdvice);
-    }
-    log.records_.push_back(*std::move(record));
-  }
+  auto records = parse_lines(text, file, [&](const ExperimentRecord& record) {
+    return mismatch(record, keys, setting);
+  });
+  if (!records) return tl::unexpected(records.error());
+  log.records_ = *std::move(records);
   if (ftruncate(log.fd_.get(), static_cast<off_t>(text.size())) != 0) {
     return tl::unexpected(write_error(file, errno));
   }

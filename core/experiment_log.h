@@ -11,6 +11,9 @@
 
 namespace instr {
 
+// All whole lines of such a file. An error names the line that is no experiment's.
+Expected<std::vector<ExperimentRecord>> read_experiments(const std::filesystem::path& file);
+
 class ExperimentLog {
  public:
   // Opens the file, which may be there already: a last line that is not whole goes. Errors: a line

@@ -8,6 +8,7 @@
 
 #include "core/baselines.h"
 #include "core/commands/commands.h"
+#include "core/experiment_log.h"
 #include "core/format.h"
 #include "core/private_folder.h"
 #include "core/replace_file.h"
@@ -67,18 +68,29 @@ Expected<void> write_picture(const fs::path& to, const std::string& svg) {
   return {};
 }
 
+// Of a run's results file, or of one of experiments.
+Expected<std::vector<Measurement>> measurements_in(const fs::path& file) {
+  auto results = read_results(file);
+  if (results) return std::move(results->measurements);
+  auto records = read_experiments(file);
+  if (!records || records->empty()) return tl::unexpected(results.error());
+  std::vector<Measurement> measurements;
+  for (const ExperimentRecord& record : *records) measurements.push_back(measurement_of(record));
+  return measurements;
+}
+
 Expected<Chart> chart_of(const Options& options) {
   auto wanted = selector(options.selection);
   if (!wanted) return tl::unexpected(wanted.error());
-  auto results = find_baseline(options.operands[0]).and_then(read_results);
-  if (!results) return tl::unexpected(results.error());
-  std::erase_if(results->measurements,
+  auto measurements = find_baseline(options.operands[0]).and_then(measurements_in);
+  if (!measurements) return tl::unexpected(measurements.error());
+  std::erase_if(*measurements,
                 [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
-  if (results->measurements.empty()) {
+  if (measurements->empty()) {
     return fail(fmt::format("nothing in {} is chosen", options.operands[0]),
                 "see what it has: instr_bench baseline show " + options.operands[0]);
   }
-  return make_chart(results->measurements, options.plot);
+  return make_chart(*measurements, options.plot);
 }
 
 }  // namespace

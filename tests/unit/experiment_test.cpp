@@ -124,6 +124,18 @@ TEST(ExperimentRecord, WhatWasNotMeasuredSaysWhy) {
   EXPECT_EQ(to_json(record(none))["state"], "skipped");
 }
 
+TEST(ExperimentRecord, GivesItsMeasurementBack) {
+  Measurement one = measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
+  Measurement back = measurement_of(record(one));
+  const auto& counted = std::get<Counted>(back.outcome);
+  ASSERT_EQ(counted.timing->wall.size(), 3u);
+  EXPECT_NEAR(counted.metrics.at("wall"), 2000, 1e-6);
+  EXPECT_EQ(counted.metrics.at("peak_bytes"), 64);
+  EXPECT_NEAR(counted.metrics.at("ready"), 5e6, 1e-3);
+  EXPECT_EQ(back.verification->code, VerificationCode::kFail);
+  EXPECT_FALSE(measurement_of(record(measured("m/eager/forward/t1/cpu", {1, 1, 1}, 0))).verification);
+}
+
 TEST(ExperimentRecord, OtherLinesAreRefused) {
   for (const char* line : {"", "{}", "[1]", "null", R"({"key":"a","state":"measured"})",
                            R"({"key":1,"state":"measured","repeat":3,"verification_code":"PASS"})",
