@@ -193,8 +193,8 @@ Expected<std::string> data_type_from(const std::string& name) {
 
 std::string data_type_of(const Variant& variant) {
   std::string type = param(variant, "dtype");
-  bool is_known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type) != std::end(kDataTypes);
-  return is_known ? type : kDataTypes[0];
+  const auto* known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type);
+  return known != std::end(kDataTypes) ? type : kDataTypes[0];
 }
 
 Selection with_eager(Selection selection) {
@@ -227,7 +227,8 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
 }
 
 Measurement measurement_of(const ExperimentRecord& record) {
-  Measurement measurement{record.variant, Skipped{record.reason}, 0, Verification{record.code, record.code_reason}};
+  Measurement measurement{record.variant, Skipped{record.reason}, 0,
+                          Verification{record.code, record.code_reason}};
   if (record.state == ExperimentState::kFailed) {
     measurement.outcome = Failure{FailureKind::kWorkerLost, record.reason};
   }
@@ -295,9 +296,9 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   record.timestamp = value_at<std::string>(json, "/timestamp").value_or("");
   record.code = *code;
   record.code_reason = value_at<std::string>(json, "/verification_reason").value_or("");
-  record.total_times = value_at<std::vector<double>>(json, "/metrics/total_time").value_or(std::vector<double>{});
-  record.per_iter_times =
-      value_at<std::vector<double>>(json, "/metrics/per_iter_time").value_or(std::vector<double>{});
+  using Numbers = std::vector<double>;
+  record.total_times = value_at<Numbers>(json, "/metrics/total_time").value_or(Numbers{});
+  record.per_iter_times = value_at<Numbers>(json, "/metrics/per_iter_time").value_or(Numbers{});
   if (auto metrics = json.find("metrics"); metrics != json.end() && metrics->is_object()) {
     for (const auto& [name, value] : metrics->items()) {
       if (value.is_number()) record.metrics[name] = value.get<double>();

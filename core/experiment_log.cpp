@@ -60,7 +60,8 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
     return fmt::format("the file is of other experiments: `{}` is none of these", record.variant.key);
   }
   if (its.libtorch != setting.libtorch) {
-    return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch, setting.libtorch);
+    return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch,
+                       setting.libtorch);
   }
   if (its.repeat != setting.repeat || its.iterations_per_run != setting.iterations_per_run) {
     return "this was measured with another number of runs or of iterations";

@@ -117,7 +117,8 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
 
 Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
   Grid grid;
-  grid.columns = {{"measured"}, {"passed"}, {"speed-up"}, {"compile time"}, {"memory saved"}, {"not passed"}};
+  grid.columns = {{"measured"},     {"passed"},       {"speed-up"},
+                  {"compile time"}, {"memory saved"}, {"not passed"}};
   bool is_one = std::all_of(summaries.begin(), summaries.end(), [&](const auto& one) {
     return one.accelerator == summaries.front().accelerator;
   });

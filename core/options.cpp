@@ -198,7 +198,8 @@ void read_experiment(Reader& reader, Options& options) {
       });
     };
   };
-  reader.each<std::string>("accelerator", selection.devices, in_option("accelerator", accelerator_from));
+  reader.each<std::string>("accelerator", selection.devices,
+                           in_option("accelerator", accelerator_from));
   reader.each<Runtime>("backend", selection.runtimes, in_option("backend", backend_from));
   reader.each<Autograd>("test", selection.autograds, in_option("test", test_from));
   reader.each<std::string>("dtype", options.axes.data_types, in_option("dtype", data_type_from));
@@ -206,7 +207,9 @@ void read_experiment(Reader& reader, Options& options) {
     return whole_number("batch-size", item, 1);
   });
   auto take = [&reader](const char* name, int least, std::optional<int>& target) {
-    if (auto value = reader.last(name)) reader.set(whole_number(name, *value, least), target.emplace());
+    if (auto value = reader.last(name)) {
+      reader.set(whole_number(name, *value, least), target.emplace());
+    }
   };
   take("repeat", 2, options.repeat);
   take("iterations-per-run", 1, options.iterations_per_run);

@@ -36,7 +36,8 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
   if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
   for (const BackendSummary& one : summaries) {
     std::string name = kRuntimes[static_cast<std::size_t>(one.runtime)].title;
-    GridRow row{name, name, {works_cell(one), {format_count(static_cast<double>(one.fastest))}, speedup_cell(one)}};
+    GridCell fastest{format_count(static_cast<double>(one.fastest))};
+    GridRow row{name, name, {works_cell(one), fastest, speedup_cell(one)}};
     if (has_starts) {
       row.cells.push_back(time_cell(one.first_result));
       row.cells.push_back(time_cell(one.ready));

@@ -19,7 +19,8 @@ struct TimerOptions {
   double timeout_s = 60;     // of one variant that names none itself
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
   bool wants_start = false;        // what it takes each to begin, too
-  std::optional<int> iterations = {};  // of a repetition; absent: what the variant says, or min_time_s takes
+  // Of a repetition; absent: what the variant says, or as many as min_time_s takes.
+  std::optional<int> iterations = {};
 };
 
 // The native worker's answer to a request that runs these as they are measured (worker/wire.h); or

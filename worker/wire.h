@@ -35,11 +35,12 @@ inline constexpr const char* kProfilePrefix = "profile.";
 //                             timeout_ms; of the native worker: times them in turns, in a child
 //                             -> all 0 1 ... (timed or failed, each) | failed kind message
 //   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
-//   experiment, inspect  the same as start: all that an experiment asks of one in a fresh process; what
-//                             LibTorch makes of it -> experimented (the fields of timed and started, peak_bytes
-//                             operators_cpu operators_device (ns), counters) | inspected graph
-//                             optimized_graph events ("start duration thread device name", ns) counters;
-//                             counters: graphs fused fallbacks bailouts
+//   experiment, inspect       the same as start: all that an experiment asks of one in a fresh process;
+//                             what LibTorch makes of it -> experimented (the fields of timed and
+//                             started, peak_bytes operators_cpu operators_device (ns), counters) |
+//                             inspected graph optimized_graph events counters; an event is a line
+//                             "start duration thread device name", in ns; counters are graphs fused
+//                             fallbacks bailouts
 //   verify  eager candidate (symbols) device threads dtype allowed memory_limit timeout_ms
 //                             of the native worker: runs both and compares what they compute
 //                             -> compared 0 1 ... | raised by message | nondeterministic name
