@@ -1,7 +1,6 @@
 #include "core/backends.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace instr {
@@ -20,13 +19,6 @@ struct Figures {
 
 std::optional<double> median_of(const std::vector<double>& values) {
   return values.empty() ? std::nullopt : std::optional(median(values));
-}
-
-std::optional<double> geometric_mean(const std::vector<double>& values) {
-  if (values.empty()) return std::nullopt;
-  double sum = 0;
-  for (double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
 }
 
 const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
@@ -62,11 +54,15 @@ Benchmark benchmark_of(const Variant& variant) {
   return {variant.label, variant.params, variant.autograd, variant.threads, variant.device};
 }
 
+bool has_passed(const Measurement& measurement) {
+  const auto& verification = measurement.verification;
+  return !verification || verification->code == VerificationCode::kPass;
+}
+
 const Timing* timing_of_working(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  const auto& verification = measurement.verification;
-  bool is_right = !verification || verification->code == VerificationCode::kPass;
-  return counted != nullptr && counted->timing && is_right ? &*counted->timing : nullptr;
+  bool is_timed = counted != nullptr && counted->timing.has_value();
+  return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
 }
 
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {

@@ -35,6 +35,9 @@ struct BackendSummary {
 // fewer than two runtimes were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
+// Not verified, or found right.
+bool has_passed(const Measurement& measurement);
+
 // The wall times of a variant that works; null for others.
 const Timing* timing_of_working(const Measurement& measurement);
 

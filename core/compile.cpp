@@ -277,6 +277,19 @@ class Compilation {
 
 }  // namespace
 
+Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
+                                       const CompileOptions& options, Cache& cache,
+                                       std::stop_token stop) {
+  CompiledVariants compiled;
+  auto on_unit = [&compiled](const UnitResult& unit) {
+    for (const auto& one : unit.compiled) compiled.units.emplace(one.variant.key, one);
+    for (const auto& one : unit.failed) {
+      compiled.failures.emplace(one.variant.key, std::get<Failure>(one.outcome));
+    }
+  };
+  return compile(variants, options, cache, on_unit, stop).map([&] { return std::move(compiled); });
+}
+
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache) {
   auto compiler = UnitCompiler::make(options, cache, {});

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <stop_token>
@@ -47,6 +48,17 @@ struct CompileOptions {
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop);
+
+// What compiling gave, by key.
+struct CompiledVariants {
+  std::map<std::string, CompiledVariant> units;
+  std::map<std::string, Failure> failures;  // with the compiler's words
+};
+
+// The same for those who can do nothing before all are there.
+Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
+                                       const CompileOptions& options, Cache& cache,
+                                       std::stop_token stop);
 
 // Keys of the variants whose unit the cache has; compiles nothing, so that nothing is said of those
 // with [build].sources.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -78,17 +77,11 @@ Json experiment_json(const ExperimentRecord& record) {
   return json;
 }
 
-Json numbers_json(const std::vector<double>& values) {
-  Json json = Json::array();
-  for (double value : values) json.push_back(json_number(value));
-  return json;
-}
-
 Json metrics_json(const ExperimentRecord& record) {
   Json json = Json::object();
   if (record.state != ExperimentState::kMeasured) return json;
-  json["total_time"] = numbers_json(record.total_times);
-  json["per_iter_time"] = numbers_json(record.per_iter_times);
+  json["total_time"] = json_numbers(record.total_times);
+  json["per_iter_time"] = json_numbers(record.per_iter_times);
   for (const auto& [name, value] : record.metrics) json[name] = json_number(value);
   return json;
 }
@@ -117,15 +110,9 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
 template <class T>
 Expected<T> meaning(const char* axis, const std::string& word,
                     const std::vector<std::pair<std::string, T>>& known) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : known) {
-    if (name == word) return value;
-    words.push_back(name);
-  }
-  auto near = nearest(word, words);
-  return fail(fmt::format("`{}` is no {}", word, axis),
-              (near ? fmt::format("did you mean `{}`? ", *near) : "") +
-                  fmt::format("it takes {}", fmt::join(words, ", ")));
+  return meaning_of(word, known).map_error([&](const std::string& advice) {
+    return Error{{}, fmt::format("`{}` is no {}", word, axis), advice};
+  });
 }
 
 template <class T>

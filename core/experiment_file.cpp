@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "core/near_match.h"
 #include "core/toml_reader.h"
 
 namespace instr {

@@ -1,8 +1,6 @@
 // Reads the TOML file of `instr_bench experiment`.
 #pragma once
 
-#include <filesystem>
-
 #include "core/options.h"
 #include "core/source_text.h"
 

@@ -88,7 +88,6 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& file,
   }
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!fd) return tl::unexpected(write_error(file, errno));
-  ExperimentLog log(file, std::move(fd));
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   const std::string text = whole_lines(file);
@@ -96,10 +95,11 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& file,
     return mismatch(record, keys, setting);
   });
   if (!records) return tl::unexpected(records.error());
-  log.records_ = *std::move(records);
-  if (ftruncate(log.fd_.get(), static_cast<off_t>(text.size())) != 0) {
+  if (ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0) {
     return tl::unexpected(write_error(file, errno));
   }
+  ExperimentLog log(AppendFile(std::move(fd), file));
+  log.records_ = *std::move(records);
   return log;
 }
 
@@ -114,13 +114,9 @@ std::vector<Variant> ExperimentLog::missing(const std::vector<Variant>& variants
 }
 
 Expected<void> ExperimentLog::append(ExperimentRecord record) {
-  const off_t start = lseek(fd_.get(), 0, SEEK_END);
-  const Written written = write_all(fd_.get(), to_line(to_json(record)) + "\n");
+  const std::string line = to_line(to_json(record)) + "\n";
   records_.push_back(std::move(record));
-  if (written.error == 0) return {};
-  const bool is_taken_back = start >= 0 && ftruncate(fd_.get(), start) == 0;
-  (void)is_taken_back;  // a line in part goes when the file is opened again
-  return tl::unexpected(write_error(file_, written.error));
+  return file_.append(line);
 }
 
 }  // namespace instr

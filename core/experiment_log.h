@@ -3,11 +3,12 @@
 #pragma once
 
 #include <filesystem>
+#include <utility>
 #include <vector>
 
+#include "core/append_file.h"
 #include "core/error.h"
 #include "core/experiment.h"
-#include "core/process.h"
 
 namespace instr {
 
@@ -28,14 +29,13 @@ class ExperimentLog {
   // The variants that the file lacks, in their order.
   std::vector<Variant> missing(const std::vector<Variant>& variants) const;
 
-  // Writes a line, whole or not at all.
+  // Writes a line, whole or not at all; what could not be written is written by the next call.
   Expected<void> append(ExperimentRecord record);
 
  private:
-  ExperimentLog(std::filesystem::path file, Fd fd) : file_(std::move(file)), fd_(std::move(fd)) {}
+  explicit ExperimentLog(AppendFile file) : file_(std::move(file)) {}
 
-  std::filesystem::path file_;
-  Fd fd_;
+  AppendFile file_;
   std::vector<ExperimentRecord> records_;
 };
 

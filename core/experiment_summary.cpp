@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "core/format.h"
 #include "core/verification.h"
@@ -12,33 +12,16 @@ namespace instr {
 
 namespace {
 
-// Numbers of which a mean is wanted.
-class Numbers {
- public:
-  void add(double value) { values_.push_back(value); }
-  std::optional<double> mean() const {
-    if (values_.empty()) return std::nullopt;
-    double sum = 0;
-    for (double value : values_) sum += value;
-    return sum / static_cast<double>(values_.size());
-  }
-  // Of numbers above 0.
-  std::optional<double> geometric_mean() const {
-    Numbers logarithms;
-    for (double value : values_) logarithms.add(std::log(value));
-    auto mean = logarithms.mean();
-    return mean ? std::optional(std::exp(*mean)) : std::nullopt;
-  }
-
- private:
-  std::vector<double> values_;
-};
+std::optional<double> mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 struct Collected {
   ExperimentSummary summary;
-  Numbers speedups;
-  Numbers memory_ratios;
-  Numbers compile_times;
+  std::vector<double> speedups;
+  std::vector<double> memory_ratios;
+  std::vector<double> compile_times;
 };
 
 std::optional<double> ratio(double of_eager, double of_this) {
@@ -64,13 +47,15 @@ void add(const ExperimentRecord& record, const ExperimentRecord* eager, Collecte
   }
   ++summary.passed;
   auto compile_time = record.metrics.find("compile_time");
-  if (compile_time != record.metrics.end()) to.compile_times.add(compile_time->second);
+  if (compile_time != record.metrics.end()) to.compile_times.push_back(compile_time->second);
   if (eager == nullptr || eager->state != ExperimentState::kMeasured) return;
   if (auto faster = ratio(median(eager->per_iter_times), median(record.per_iter_times))) {
-    to.speedups.add(*faster);
+    to.speedups.push_back(*faster);
   }
   const char* memory = record.variant.device == "cuda" ? "cuda_peak_memory_bytes" : "peak_memory_bytes";
-  if (auto less = ratio(metric(*eager, memory), metric(record, memory))) to.memory_ratios.add(*less);
+  if (auto less = ratio(metric(*eager, memory), metric(record, memory))) {
+    to.memory_ratios.push_back(*less);
+  }
 }
 
 GridCell times_cell(const std::optional<double>& value) {
@@ -107,9 +92,9 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
   }
   std::vector<ExperimentSummary> summaries;
   for (auto& [where, one] : collected) {
-    one.summary.speedup = one.speedups.geometric_mean();
-    one.summary.memory_ratio = one.memory_ratios.geometric_mean();
-    one.summary.compile_time = one.compile_times.mean();
+    one.summary.speedup = geometric_mean(one.speedups);
+    one.summary.memory_ratio = geometric_mean(one.memory_ratios);
+    one.summary.compile_time = mean(one.compile_times);
     if (one.summary.asked != 0) summaries.push_back(std::move(one.summary));
   }
   return summaries;

@@ -157,6 +157,12 @@ Failure senseless(const wire::Message& reply) {
   return {FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
 }
 
+// What an experiment tells beside the times, under the metrics' names.
+constexpr const char* kExperimentMetrics[] = {"first_result",     "ready",     "peak_bytes",
+                                              "operators_cpu",    "operators_device",
+                                              "graphs", "fused", "fallbacks", "bailouts"};
+
+// `timed`, and `experimented`, which is that and more.
 Outcome timed_of(const wire::Message& reply) {
   Timing timing;
   timing.wall = numbers_of(reply.get("wall"));
@@ -168,6 +174,10 @@ Outcome timed_of(const wire::Message& reply) {
   timed.iterations = timing.iterations;
   timed.steady = true;  // times are held to significance instead
   add_times(timed.metrics, timing);
+  for (const char* name : kExperimentMetrics) {
+    bool is_there = reply.fields.contains(name);
+    if (is_there) timed.metrics[name] = std::strtod(reply.get(name).c_str(), nullptr);
+  }
   timed.timing = std::move(timing);
   return timed;
 }
@@ -217,7 +227,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
 
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
   if (reply.verb == "failed") return failure_of(reply);
-  if (reply.verb == "timed") return timed_of(reply);
+  if (reply.verb == "timed" || reply.verb == "experimented") return timed_of(reply);
   auto iterations = number(reply, "iterations");
   auto first = number(reply, "ir_1");
   auto second = number(reply, "ir_2");

@@ -104,4 +104,11 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return text;
 }
 
+std::string what_it_takes(std::string_view word, const std::vector<std::string>& known) {
+  auto near = nearest(word, known);
+  std::string advice = near ? "did you mean `" + *near + "`? it takes" : "it takes";
+  for (const std::string& one : known) advice += (&one == &known.front() ? " " : ", ") + one;
+  return advice;
+}
+
 }  // namespace instr

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 namespace instr {
@@ -23,5 +25,20 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 
 // Advice: "did you mean `label`?", or "known: `a`, `b`" where no word is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
+
+// Advice: "did you mean `eval`? it takes eval, train", or its second half where none is near.
+std::string what_it_takes(std::string_view word, const std::vector<std::string>& known);
+
+// What a word stands for, or that advice.
+template <class T>
+tl::expected<T, std::string> meaning_of(const std::string& word,
+                                        const std::vector<std::pair<std::string, T>>& known) {
+  std::vector<std::string> words;
+  for (const auto& [name, meaning] : known) {
+    if (name == word) return meaning;
+    words.push_back(name);
+  }
+  return tl::unexpected(what_it_takes(word, words));
+}
 
 }  // namespace instr

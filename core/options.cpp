@@ -55,17 +55,9 @@ tl::unexpected<Error> bad_value(const std::string& name, const std::string& valu
 template <class T>
 Expected<T> choice(const std::string& name, const std::string& value,
                    const std::vector<std::pair<std::string, T>>& known) {
-  std::vector<std::string> words;
-  std::string list;
-  for (const auto& [word, meaning] : known) {
-    if (word == value) return meaning;
-    words.push_back(word);
-    list += (list.empty() ? "" : ", ") + word;
-  }
-  auto near = nearest(value, words);
-  return bad_value(name, value,
-                   near ? fmt::format("did you mean `{}`? it takes {}", *near, list)
-                        : fmt::format("it takes {}", list));
+  return meaning_of(value, known).map_error([&](const std::string& advice) {
+    return bad_value(name, value, advice).value();
+  });
 }
 
 Expected<int> whole_number(const std::string& name, const std::string& value, int least) {

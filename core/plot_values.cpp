@@ -11,10 +11,6 @@
 
 namespace instr {
 
-bool has_passed(const Measurement& one) {
-  return !one.verification || one.verification->code == VerificationCode::kPass;
-}
-
 std::optional<double> metric_of(const Measurement& one, const std::string& metric) {
   const auto* counted = std::get_if<Counted>(&one.outcome);
   if (counted == nullptr || !has_passed(one)) return std::nullopt;

@@ -12,9 +12,6 @@
 
 namespace instr {
 
-// False where it was verified and did not pass: what a wrong result costs is of no use.
-bool has_passed(const Measurement& one);
-
 // Nothing where there is no such metric, it cannot be drawn, or the measurement has not passed.
 std::optional<double> metric_of(const Measurement& one, const std::string& metric);
 

@@ -38,8 +38,7 @@ struct OutcomeWriter {
     Json times = Json::object();
     for (const auto& [name, values] : kRepeatedTimes) {
       if ((timing.*values).empty()) continue;
-      times[name] = Json::array();
-      for (double value : timing.*values) times[name].push_back(json_number(value));
+      times[name] = json_numbers(timing.*values);
     }
     times["iterations"] = timing.iterations;
     json["times"] = std::move(times);
@@ -61,13 +60,17 @@ struct OutcomeWriter {
 
 }  // namespace
 
+std::string utc_now() {
+  auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
 ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::string> command) {
   ResultsHeader header;
   header.version = kProgramVersion;
   header.fingerprint = std::move(fingerprint);
   header.command = std::move(command);
-  auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  header.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+  header.started = utc_now();
   return header;
 }
 
@@ -113,6 +116,12 @@ Json json_number(double value) {
     return static_cast<std::int64_t>(value);
   }
   return value;
+}
+
+Json json_numbers(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (double value : values) json.push_back(json_number(value));
+  return json;
 }
 
 std::string to_line(const Json& json) {

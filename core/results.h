@@ -40,6 +40,10 @@ nlohmann::ordered_json to_json(const Measurement& measurement);
 // A whole number without a decimal point, up to 2^53; null where not finite, as JSON has nothing
 // else.
 nlohmann::ordered_json json_number(double value);
+nlohmann::ordered_json json_numbers(const std::vector<double>& values);
+
+// "2026-01-02T03:04:05Z"
+std::string utc_now();
 
 // One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);

@@ -1,5 +1,4 @@
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -7,57 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/append_file.h"
 #include "core/gzip.h"
-#include "core/process.h"
 #include "core/replace_file.h"
 #include "core/results.h"
 
 namespace instr {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-// An append-only file of whole pieces.
-class AppendFile {
- public:
-  AppendFile() = default;
-  AppendFile(Fd fd, fs::path path) : fd_(std::move(fd)), path_(std::move(path)) {
-    struct stat status {};
-    is_regular_ = fstat(fd_.get(), &status) == 0 && S_ISREG(status.st_mode);
-  }
-
-  bool is_regular() const { return is_regular_; }
-  std::size_t kept() const { return kept_count_; }
-
-  // Writes what was kept and then `piece`; what is not written is kept for the next call.
-  Expected<void> append(const std::string& piece) {
-    kept_ += piece;
-    if (!piece.empty()) ++kept_count_;
-    off_t start = is_regular_ ? lseek(fd_.get(), 0, SEEK_END) : -1;
-    const Written written = write_all(fd_.get(), kept_);
-    if (written.error != 0) return withdraw(start, written.bytes, written.error);
-    kept_.clear();
-    kept_count_ = 0;
-    return {};
-  }
-
- private:
-  // Takes a piece written in part back out, so that what the file holds stays whole lines.
-  Expected<void> withdraw(off_t start, std::size_t written, int number) {
-    bool taken_back = start >= 0 && ftruncate(fd_.get(), start) == 0;
-    if (!taken_back) kept_.erase(0, written);
-    return tl::unexpected(write_error(path_, number));
-  }
-
-  Fd fd_;
-  fs::path path_;
-  bool is_regular_ = false;
-  std::string kept_;
-  std::size_t kept_count_ = 0;
-};
-
-}  // namespace
 
 struct ResultsWriter::State {
   std::mutex mutex;

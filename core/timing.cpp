@@ -29,6 +29,13 @@ double median(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
+std::optional<double> geometric_mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
 double relative_spread(std::vector<double> values) {
   if (values.size() < 4) return 0;
   std::sort(values.begin(), values.end());

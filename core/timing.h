@@ -41,6 +41,9 @@ const RepeatedTime* repeated_time(const std::string& metric);
 // 0 of none; the mean of the middle two of an even number.
 double median(std::vector<double> values);
 
+// Of numbers above 0; nothing of none.
+std::optional<double> geometric_mean(const std::vector<double>& values);
+
 // Half the distance between the quartiles, as a share of the median: 0.02 is "± 2%". 0 of less than
 // four values.
 double relative_spread(std::vector<double> values);

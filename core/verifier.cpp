@@ -17,9 +17,9 @@ using Code = VerificationCode;
 
 }  // namespace
 
-Expected<CompiledForVerification> compile_for_verification(const std::vector<Variant>& candidates,
-                                            CompileOptions options, Cache& cache,
-                                            std::stop_token stop) {
+Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
+                                                    CompileOptions options, Cache& cache,
+                                                    std::stop_token stop) {
   options.purpose = Purpose::kVerify;
   options.each_alone = false;
   std::vector<Variant> all;
@@ -29,14 +29,7 @@ Expected<CompiledForVerification> compile_for_verification(const std::vector<Var
       if (keys.insert(one.key).second) all.push_back(one);
     }
   }
-  CompiledForVerification compiled;
-  auto on_unit = [&compiled](const UnitResult& unit) {
-    for (const auto& one : unit.compiled) compiled.units.emplace(one.variant.key, one);
-    for (const auto& one : unit.failed) {
-      compiled.failures[one.variant.key] = std::get<Failure>(one.outcome).message;
-    }
-  };
-  return compile(all, options, cache, on_unit, stop).map([&] { return std::move(compiled); });
+  return compile_all(all, options, cache, stop);
 }
 
 namespace {
@@ -57,14 +50,14 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
 
 }  // namespace
 
-Verification verify(const Variant& candidate, const CompiledForVerification& compiled,
+Verification verify(const Variant& candidate, const CompiledVariants& compiled,
                     NativeWorker& worker, const VerifierOptions& options) {
   std::string eager_key = eager_of(candidate).key;
   if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
-    return {Code::kEagerFailed, failed->second};
+    return {Code::kEagerFailed, failed->second.message};
   }
   if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
-    return {Code::kVerifierDidntRun, failed->second};
+    return {Code::kVerifierDidntRun, failed->second.message};
   }
   auto one = compiled.units.find(candidate.key);
   auto eager = compiled.units.find(eager_key);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -19,24 +18,18 @@ struct VerifierOptions {
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
 };
 
-// What compiling for verification gave, by key.
-struct CompiledForVerification {
-  std::map<std::string, CompiledVariant> units;
-  std::map<std::string, std::string> failures;  // the compiler's words
-};
-
 // The candidates and their eager variants; `options` says how, its purpose aside.
-Expected<CompiledForVerification> compile_for_verification(const std::vector<Variant>& candidates,
-                                                           CompileOptions options, Cache& cache,
-                                                           std::stop_token stop);
+Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
+                                                    CompileOptions options, Cache& cache,
+                                                    std::stop_token stop);
 
-Verification verify(const Variant& candidate, const CompiledForVerification& compiled,
+Verification verify(const Variant& candidate, const CompiledVariants& compiled,
                     NativeWorker& worker, const VerifierOptions& options);
 
 // Compiles the candidates and their eager variants for this (`compile` says how, its purpose aside),
-// and verifies one after the other: each ends in one call of on_done, with
-// a measurement that has a verification alone. False where `stop` was
-// requested first: then the worker is killed; an Error where none can be verified at all.
+// and verifies one after the other: each ends in one call of on_done, with a measurement
+// that has a verification alone. False where `stop` was requested first: then the worker is killed; an
+// Error where none can be verified at all.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
                           Cache& cache, NativeWorker& worker, const VerifierOptions& options,
                           const NativeEvents& events, std::stop_token stop);

@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "core/experiment_log.h"
 #include "core/experiment_summary.h"
 #include "core/pipeline.h"
+#include "core/results.h"
 #include "core/terminal.h"
 
 namespace instr {
@@ -19,11 +19,6 @@ namespace instr {
 namespace {
 
 constexpr const char* kUsualFile = "results.jsonl";
-
-std::string now() {
-  auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(time));
-}
 
 // The options with what the file says.
 tl::expected<Options, Errors> with_file(Options options) {
@@ -101,7 +96,7 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& measurement) {
     ExperimentRecord record = record_of(measurement, *setting);
-    record.timestamp = now();
+    record.timestamp = utc_now();
     auto written = log->append(std::move(record));
     if (!written) progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
     progress.finished(measurement);
