@@ -241,6 +241,7 @@ std::string Zygote::written_since(std::uintmax_t begin) const {
 // Through the folder that the worker runs in, so that the cache's path shows nowhere in its memory;
 // absolute, since the loader completes a relative name to the whole path.
 wire::Message load_request(const fs::path& worker, const fs::path& unit) {
+  if (unit.empty()) return {"load", {{"path", ""}}};
   fs::path seen = "/proc/self/cwd" / unit.lexically_relative(worker.parent_path());
   return {"load", {{"path", seen.string()}}};
 }

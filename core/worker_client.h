@@ -72,7 +72,7 @@ class Requestable {
   virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
 };
 
-// The request to load a unit that is kept beside the worker.
+// The request to load a unit that is kept beside the worker; empty: what the worker itself holds.
 wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
 
 // A worker under Callgrind that forks hosts on request. Calls from several threads take turns.

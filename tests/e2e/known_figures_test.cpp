@@ -76,6 +76,14 @@ TEST_F(KnownFigures, BackwardCostsMoreThanForwardAndScriptIsThere) {
   }
 }
 
+TEST(Doctor, FindsAllInOrderAndCountsTheCanary) {
+  auto result = run({"doctor", "--color=never"});
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  for (const char* name : {"Valgrind", "LibTorch", "compiler", "worker", "zygote", "canary"}) {
+    EXPECT_NE(result.output.find(std::string("ok    ") + name + ' '), std::string::npos) << result.output;
+  }
+}
+
 TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
   auto again = run({"--definitions=" + fixture("known.toml").string(), "--jobs=1",
                     "--output=" + (folder_->path() / "second.jsonl").string()});
