@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/significance.h"
+
 namespace instr {
 
 namespace {
@@ -13,6 +15,7 @@ double wall_of(const Measurement& measurement) {
 
 struct Figures {
   std::vector<double> speedups;
+  std::vector<double> memory_ratios;
   std::vector<double> first_results;
   std::vector<double> ready;
 };
@@ -42,6 +45,11 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     const Timing* timing = timing_of_working(*one);
     if (timing == nullptr) continue;
     ++summary.works;
+    auto peak = peak_of_working(*one);
+    auto peak_of_eager = eager != nullptr ? peak_of_working(*eager) : std::nullopt;
+    if (peak && peak_of_eager && *peak > 0 && *peak_of_eager > 0) {
+      known.memory_ratios.push_back(*peak_of_eager / *peak);
+    }
     if (eager != nullptr && wall_of(*one) > 0) known.speedups.push_back(wall_of(*eager) / wall_of(*one));
     if (!timing->first_result.empty()) known.first_results.push_back(median(timing->first_result));
     if (!timing->ready.empty()) known.ready.push_back(median(timing->ready));
@@ -65,15 +73,32 @@ const Timing* timing_of_working(const Measurement& measurement) {
   return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
 }
 
+std::optional<double> peak_of_working(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
+  for (const char* metric : {"device_peak_bytes", "peak_bytes"}) {
+    if (auto peak = counted->metrics.find(metric); peak != counted->metrics.end()) return peak->second;
+  }
+  return std::nullopt;
+}
+
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {
   std::vector<const Measurement*> working;
   for (const Measurement* one : alternatives) {
     if (one != nullptr && timing_of_working(*one) != nullptr) working.push_back(one);
   }
   if (working.size() < 2) return nullptr;
-  return *std::min_element(working.begin(), working.end(), [](const auto* left, const auto* right) {
-    return wall_of(*left) < wall_of(*right);
+  const Measurement* least = *std::min_element(
+      working.begin(), working.end(),
+      [](const auto* left, const auto* right) { return wall_of(*left) < wall_of(*right); });
+  auto is_as_fast = [&](const Measurement* one) {
+    auto ratio = speedup(timing_of_working(*one)->wall, timing_of_working(*least)->wall);
+    return one == least || (ratio && ratio->is_same());
+  };
+  std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
+    return left->variant.runtime < right->variant.runtime;
   });
+  return *std::find_if(working.begin(), working.end(), is_as_fast);
 }
 
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {
@@ -91,6 +116,7 @@ std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& m
   for (auto& [runtime, summary] : summaries) {
     summary.runtime = runtime;
     summary.speedup = geometric_mean(figures[runtime].speedups);
+    summary.memory_saved = geometric_mean(figures[runtime].memory_ratios);
     summary.first_result = median_of(figures[runtime].first_results);
     summary.ready = median_of(figures[runtime].ready);
     if (summary.works > 0) ++timed;

@@ -87,9 +87,8 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
   std::vector<double> walls;
   for (const Measurement& one : measurements) {
     auto wall = wall_of(one);
-    auto memory = metric_of(one, "device_peak_bytes");
-    if (!memory) memory = metric_of(one, "peak_bytes");
-    if (!wall || !memory) continue;
+    auto memory = peak_of_working(one);
+    if (!wall || !memory || !is_drawable(*memory)) continue;
     drawn.push_back(&one);
     memories.push_back(*memory);
     walls.push_back(*wall);

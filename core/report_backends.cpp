@@ -18,10 +18,10 @@ GridCell works_cell(const BackendSummary& summary) {
           summary.works == summary.asked ? Tone::kPlain : Tone::kWarning};
 }
 
-GridCell speedup_cell(const BackendSummary& summary) {
-  if (!summary.speedup) return {"-", Tone::kDim};
+GridCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {
+  if (!to_eager) return {"-", Tone::kDim};
   bool is_eager = summary.runtime == Runtime::kEager;
-  return {fmt::format("{:.2f}x", *summary.speedup), is_eager ? Tone::kDim : Tone::kPlain};
+  return {fmt::format("{:.2f}x", *to_eager), is_eager ? Tone::kDim : Tone::kPlain};
 }
 
 }  // namespace
@@ -31,13 +31,19 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
   Grid grid;
   if (summaries.empty()) return grid;
   bool has_starts = false;
-  for (const BackendSummary& one : summaries) has_starts = has_starts || one.first_result;
+  bool has_memory = false;
+  for (const BackendSummary& one : summaries) {
+    has_starts = has_starts || one.first_result;
+    has_memory = has_memory || one.memory_saved;
+  }
   grid.columns = {{"works"}, {"fastest"}, {"speed-up"}};
+  if (has_memory) grid.columns.push_back({"memory saved"});
   if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
   for (const BackendSummary& one : summaries) {
     std::string name = kRuntimes[static_cast<std::size_t>(one.runtime)].title;
     GridCell fastest{format_count(static_cast<double>(one.fastest))};
-    GridRow row{name, name, {works_cell(one), fastest, speedup_cell(one)}};
+    GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
+    if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));
     if (has_starts) {
       row.cells.push_back(time_cell(one.first_result));
       row.cells.push_back(time_cell(one.ready));

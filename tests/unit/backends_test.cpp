@@ -71,6 +71,45 @@ TEST(Backends, AWrongResultIsNoSpeedup) {
   EXPECT_EQ(fastest_of({&eager, &script}), &script);
 }
 
+// A median a little lower that is so by chance is not worth what it takes to prepare it.
+TEST(Backends, ThePlainestIsFastestAmongThoseThatDifferByChance) {
+  auto of = [](const std::string& runtime, std::vector<double> wall) {
+    Measurement one = timed("a/" + runtime + "/forward/t1/cpu", 1);
+    std::get<Counted>(one.outcome).timing->wall = std::move(wall);
+    return one;
+  };
+  Measurement eager = of("eager", {8, 9, 10, 11, 12});
+  Measurement script = of("torchscript", {4, 5, 6, 7, 8});
+  Measurement frozen = of("frozen", {4, 5, 5.9, 7, 8});
+  EXPECT_EQ(fastest_of({&frozen, &eager, &script}), &script);
+  EXPECT_EQ(fastest_of({&eager, &frozen}), &frozen);
+  Measurement much_the_same = of("frozen", {7, 9, 9.9, 11, 12});
+  EXPECT_EQ(fastest_of({&much_the_same, &eager}), &eager);
+}
+
+TEST(Backends, MemoryIsHeldAgainstEager) {
+  auto with = [](Measurement one, const char* metric, double bytes) {
+    std::get<Counted>(one.outcome).metrics[metric] = bytes;
+    return one;
+  };
+  std::vector<Measurement> some{with(timed("a/eager/forward/t1/cpu", 8), "peak_bytes", 800),
+                                with(timed("a/frozen/forward/t1/cpu", 4), "peak_bytes", 100),
+                                with(timed("b/eager/forward/t1/cuda", 8), "peak_bytes", 1),
+                                timed("b/frozen/forward/t1/cuda", 8),
+                                timed("c/eager/forward/t1/cpu", 8)};
+  some[2] = with(some[2], "device_peak_bytes", 100);
+  some[3] = with(some[3], "device_peak_bytes", 200);
+  auto all = summarize_backends(some);
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].memory_saved, 1);
+  EXPECT_NEAR(*all[1].memory_saved, 2, 1e-12);  // of 8 and 1/2
+  ReportOptions options;
+  options.metrics = {"wall", "peak_bytes"};
+  std::string table = report_markdown(some, options);
+  EXPECT_NE(table.find("| frozen | 2 of 2 | 1 | 1.41x | 2.00x |"), std::string::npos) << table;
+  EXPECT_FALSE(summarize_backends({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_saved);
+}
+
 TEST(Backends, HaveATableWhereThereAreSome) {
   ReportOptions options;
   options.metrics = {"wall", "first_result", "ready"};
