@@ -70,10 +70,10 @@ setup_packages() {
 # What libFuzzer needs beside clang, for setup_packages.
 fuzzer_package=libclang-rt-14-dev=$(echo /usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.fuzzer-"$(uname -m)".a)
 
-# Reads ninja's lines: says what is built once there is something to build and, on a terminal, how far
-# it is.
+# Reads ninja's lines: says what is built once there is something to build, and how far it is: on a
+# terminal each step, elsewhere each quarter.
 show_steps() {
-  local what=$1 line said=
+  local what=$1 line said= step steps quarter last=0
   while IFS= read -r line; do
     case $line in
       *'Re-checking globbed directories'*) continue ;;
@@ -81,7 +81,15 @@ show_steps() {
       *) continue ;;
     esac
     [ -n "$said" ] || { said=1; say "$what"; }
-    [ ! -t 2 ] || printf '\r\033[K%s' "${line%%]*}]" >&2
+    if [ -t 2 ]; then
+      printf '\r\033[K%s' "${line%%]*}]" >&2
+      continue
+    fi
+    step=${line#[} steps=${line#*/}
+    step=${step%%/*} steps=${steps%%]*}
+    quarter=$((4 * step / steps))
+    [ "$quarter" -le "$last" ] || [ "$quarter" -ge 4 ] || say "$what: $((25 * quarter))%"
+    last=$quarter
   done
   [ -z "$said" ] || [ ! -t 2 ] || printf '\r\033[K' >&2
 }
