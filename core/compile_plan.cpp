@@ -22,6 +22,7 @@ bool can_share(const Variant& variant) {
 std::string group_key(const Variant& variant, const std::string& symbol) {
   if (!can_share(variant)) return "alone " + symbol;
   std::string key = "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
+  if (variant.runtime == Runtime::kCudaGraph) key += " with CUDA's headers";
   return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
 }
 

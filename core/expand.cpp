@@ -103,6 +103,7 @@ void add_point(const Definition& definition, const std::vector<Kind>& kinds, con
   for (const auto& [runtime, autograd] : kinds) {
     for (const int threads : definition.threads) {
       for (const Variant& point : points) {
+        if (!runs_on(runtime, point.device)) continue;
         Variant& variant = variants.emplace_back(point);
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
                                   to_string(autograd), threads, point.device);
@@ -194,9 +195,11 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
 }
 
 std::uint64_t count_variants(const Definition& definition, const std::vector<Runtime>& runtimes) {
-  std::uint64_t count = kinds_of(definition, runtimes).size();
+  std::uint64_t count = 0;
+  for (const auto& [runtime, autograd] : kinds_of(definition, runtimes)) {
+    for (const std::string& device : definition.devices) count += runs_on(runtime, device);
+  }
   count = saturating_product(count, definition.threads.size());
-  count = saturating_product(count, definition.devices.size());
   for (const auto& [name, values] : definition.matrix) {
     if (values.empty()) return 0;
     count = saturating_product(count, values.size());

@@ -38,6 +38,29 @@ const char* preparation_of(Runtime runtime) {
   }
 }
 
+// `call` for each argument in turn, whose name takes the place of @.
+std::string for_each_argument(const Signature& signature, std::string_view call) {
+  std::string text;
+  for (const auto& argument : signature.arguments) {
+    for (char c : call) text += c == '@' ? argument : std::string(1, c);
+    text += ' ';
+  }
+  return text;
+}
+
+// What is handed over where the arguments themselves must stay as they are.
+std::string copies_of_arguments(const Signature& signature) {
+  const std::string copies = for_each_argument(signature, "instr_support::copy_of(@),");
+  return copies.substr(0, copies.rfind(','));
+}
+
+// The call that runs what write_script() and write_preparation() made, with these arguments: a graph
+// has been captured with its own.
+std::string script_call(const Variant& variant, const std::string& arguments) {
+  if (variant.runtime == Runtime::kCudaGraph) return "instr_graph_.replay()";
+  return fmt::format("instr_script_.forward({{{}}})", arguments);
+}
+
 void write_package(Writer& out, const Variant& variant) {
   out.glue_at(variant.package->where, "instr_support::Package instr_script_(" +
                                           literal(variant.package->code) + ");");
@@ -64,14 +87,20 @@ void write_script(Writer& out, const Variant& variant) {
 
 void write_preparation(Writer& out, const Variant& variant) {
   if (const char* preparation = preparation_of(variant.runtime)) out.glue(preparation);
+  if (variant.runtime != Runtime::kCudaGraph) return;
+  const Signature& signature = *variant.signature;
+  out.glue_at(signature.where,
+              fmt::format("instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
+                          "{{{}}});",
+                          joined(signature.arguments), copies_of_arguments(signature)));
 }
 
 // What is measured, without backward: the user's statement, or a call that we make for them.
 void write_statement(Writer& out, const Variant& variant) {
   if (is_script(variant.runtime)) {
     out.glue_at(variant.signature->where,
-                fmt::format("auto instr_output_ = instr_script_.forward({{{}}}).toTensor();",
-                            joined(variant.signature->arguments)));
+                fmt::format("auto instr_output_ = {}.toTensor();",
+                            script_call(variant, joined(variant.signature->arguments))));
   } else if (variant.stmt) {
     out.user(*variant.stmt);
     out.glue(";");
@@ -105,8 +134,8 @@ void write_trial(Writer& out, const Variant& variant) {
   std::string name = literal(signature.output);
   if (runs_script) {
     out.glue_at(signature.where,
-                fmt::format("instr_support::check_script_output(instr_script_.forward({{{}}}), {});",
-                            joined(signature.arguments), name));
+                fmt::format("instr_support::check_script_output({}, {});",
+                            script_call(variant, joined(signature.arguments)), name));
     out.glue("instr_context_->mark(instr_context_, INSTR_FIRST_RESULT);");
   }
   // TorchScript profiles its first runs and optimises after them.
@@ -155,25 +184,16 @@ void write_body(Writer& out, const Variant& variant) {
   out.glue("} INSTR_BLOCKS_END");
 }
 
-// `call` for each argument in turn, whose name takes the place of @.
-std::string for_each_argument(const Signature& signature, std::string_view call) {
-  std::string text;
-  for (const auto& argument : signature.arguments) {
-    for (char c : call) text += c == '@' ? argument : std::string(1, c);
-    text += ' ';
-  }
-  return text;
-}
-
 // The first runs of a script, which profile and then optimise it, on arguments of their own: what
 // is verified is the optimised code, on arguments that nothing has changed.
 void write_trials(Writer& out, const Variant& variant) {
+  if (variant.runtime == Runtime::kCudaGraph) return;  // had them before it was captured
   const Signature& signature = *variant.signature;
-  std::string copies = for_each_argument(signature, "instr_support::copy_of(@),");
   out.glue("for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
            "instr_verification_->begin(instr_verification_);");
-  out.glue_at(signature.where, fmt::format("auto instr_value_ = instr_script_.forward({{{}}});",
-                                           copies.substr(0, copies.rfind(','))));
+  out.glue_at(signature.where,
+              fmt::format("auto instr_value_ = {};",
+                          script_call(variant, copies_of_arguments(signature))));
   if (variant.autograd == Autograd::kForwardBackward) {
     out.glue("if (!instr_value_.isTensor()) break; auto instr_output_ = instr_value_.toTensor();");
     write_backward(out, variant);
@@ -184,8 +204,8 @@ void write_trials(Writer& out, const Variant& variant) {
 void write_verified_statement(Writer& out, const Variant& variant) {
   if (is_script(variant.runtime)) {
     out.glue_at(variant.signature->where,
-                fmt::format("auto instr_value_ = instr_script_.forward({{{}}});",
-                            joined(variant.signature->arguments)));
+                fmt::format("auto instr_value_ = {};",
+                            script_call(variant, joined(variant.signature->arguments))));
     out.glue("instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
              "if (!instr_value_.isTensor()) break;\n"
              "auto instr_output_ = instr_value_.toTensor();");
@@ -339,9 +359,11 @@ std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
   std::string functions;
   std::set<std::string> seen_globals;
   std::set<std::string> seen_symbols;
+  bool needs_cuda_graph = false;
   for (const auto& variant : variants) {
     std::string symbol = snippet_symbol(variant, purpose);
     if (!seen_symbols.insert(symbol).second) continue;
+    needs_cuda_graph = needs_cuda_graph || variant.runtime == Runtime::kCudaGraph;
     if (variant.global_setup && seen_globals.insert(variant.global_setup->code).second) {
       auto split = split_global(variant.global_setup->code);
       Writer hoisted("shared", /*with_places=*/true);
@@ -355,6 +377,7 @@ std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
     }
     functions += function_for(purpose, variant, symbol);
   }
+  if (needs_cuda_graph) includes = "#include <ATen/cuda/CUDAGraph.h>\n" + includes;
   if (purpose == Purpose::kVerify) return includes + globals + functions;
   return includes + globals +
          "#line 1 \"@empty:\"\n"

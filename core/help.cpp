@@ -32,7 +32,7 @@ What to measure
                           (without it: the standard set)
   --runtime=LIST          eager, torchscript; when named also frozen, optimized,
                           fused, unfused (other ways to run TorchScript), aoti
-                          (AOTInductor packages); or all
+                          (AOTInductor packages), cuda_graph; or all
   --autograd=LIST         forward, forward_backward
   --threads=LIST          numbers of threads, such as 1,2
   --device=LIST           cpu, cuda
@@ -199,7 +199,8 @@ before it.
 
   --accelerator=LIST      cpu, cuda (without it: what the definitions say)
   --backend=LIST          eager, torchscript, frozen, optimized, fused, unfused,
-                          aoti (without it: all); eager is always among them
+                          aoti, cuda_graph (without it: all); eager is always
+                          among them
   --test=LIST             eval (forward), train (and backward); without it: both
   --dtype=LIST            float32, float64, float16, bfloat16: of what a snippet
                           makes without naming one (float32)

@@ -101,6 +101,22 @@ std::vector<fs::path> include_folders(const fs::path& root) {
   return folders;
 }
 
+std::optional<fs::path> find_cuda_headers(const fs::path& torch_root) {
+  std::vector<fs::path> places;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* toolkit = std::getenv(name);
+    if (toolkit != nullptr && *toolkit != '\0') places.push_back(fs::path(toolkit) / "include");
+  }
+  for (const char* package : {"cu13", "cuda_runtime"}) {
+    places.push_back(torch_root.parent_path() / "nvidia" / package / "include");
+  }
+  places.insert(places.end(), {"/usr/local/cuda/include", "/usr/include"});
+  for (const auto& place : places) {
+    if (is_file(place / "cuda_runtime_api.h") && is_file(place / "crt/host_defines.h")) return place;
+  }
+  return std::nullopt;
+}
+
 // The LibTorch whose folder this is, if it is one.
 std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& found_by) {
   LibTorch torch;
@@ -116,6 +132,7 @@ std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& fou
     }
   }
   torch.has_cuda = is_file(torch.library_dir / "libtorch_cuda.so");
+  if (torch.has_cuda) torch.cuda_headers = find_cuda_headers(root);
   torch.version = read_version(torch);
   fs::path core_library = torch.library_dir / "libtorch_cpu.so";
   torch.build_id = elf_build_id(core_library).value_or("");

@@ -32,6 +32,7 @@ struct Session::State {
   SessionEvents events;
   std::mutex turn;  // one event at a time
   std::set<std::string> failed;  // keys
+  std::set<std::string> skipped;
   LibTorch libtorch;
   Toolchain toolchain;
   std::string valgrind;
@@ -69,6 +70,7 @@ struct Session::State {
   void done(const Measurement& measurement) {
     std::lock_guard lock(turn);
     if (std::holds_alternative<Failure>(measurement.outcome)) failed.insert(measurement.variant.key);
+    if (std::holds_alternative<Skipped>(measurement.outcome)) skipped.insert(measurement.variant.key);
     if (events.on_done) events.on_done(measurement);
   }
 };
@@ -97,6 +99,9 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const LibT
   }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
+  if (variant.runtime == Runtime::kCudaGraph && !libtorch.cuda_headers) {
+    return "a CUDA graph needs the headers of CUDA's toolkit: name its folder by CUDA_HOME";
+  }
   if (!options.wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
   return std::nullopt;
 }
@@ -313,6 +318,9 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
   auto compiled = compile(runnable, state_->compile, *state_->cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
   Expected<bool> finished = state_->count_and_time(std::move(to_time), stop);
+  // A device that is not there has been told by then.
+  std::erase_if(to_verify, [&](const auto& one) { return state_->skipped.contains(one.key); });
+  std::erase_if(to_dump, [&](const auto& one) { return state_->skipped.contains(one.variant.key); });
   if (*finished) finished = state_->verify(to_verify, stop);
   if (finished && *finished) finished = state_->dump(to_dump, stop);
   state_->cache->trim(kCacheLimit);

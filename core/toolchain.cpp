@@ -141,6 +141,7 @@ std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch&
     flags.push_back("-isystem");
     flags.push_back(folder.string());
   }
+  if (torch.cuda_headers) flags.push_back("-I" + torch.cuda_headers->string());  // may be the system's
   // As __FILE__ in messages of LibTorch's own: how long it is would show in where data lie.
   flags.push_back("-fmacro-prefix-map=" + torch.root.string() + "=" + kLibraryLink);
   return flags;

@@ -34,7 +34,17 @@ std::optional<Runtime> runtime_from(const std::string& name) {
 bool is_script(Runtime runtime) { return runtime != Runtime::kEager; }
 
 bool keeps_gradients(Runtime runtime) {
-  return runtime != Runtime::kFrozen && runtime != Runtime::kOptimized && runtime != Runtime::kAoti;
+  switch (runtime) {
+    case Runtime::kFrozen:
+    case Runtime::kOptimized:
+    case Runtime::kAoti:
+    case Runtime::kCudaGraph: return false;
+    default: return true;
+  }
+}
+
+bool runs_on(Runtime runtime, const std::string& device) {
+  return runtime != Runtime::kCudaGraph || device == "cuda";
 }
 
 const char* to_string(Autograd autograd) {

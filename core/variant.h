@@ -23,6 +23,7 @@ enum class Runtime {
   kFused,      // with the tensor-expression fuser, on the CPU too
   kUnfused,    // without it
   kAoti,       // the definition's AOTInductor package
+  kCudaGraph,  // captured once, replayed
 };
 enum class Autograd { kForward, kForwardBackward };
 
@@ -32,14 +33,15 @@ struct RuntimeName {
   const char* name;
   const char* title;
 };
-inline constexpr std::array<RuntimeName, 7> kRuntimes{
+inline constexpr std::array<RuntimeName, 8> kRuntimes{
     {{Runtime::kEager, "eager", "eager"},
      {Runtime::kTorchScript, "torchscript", "TorchScript"},
      {Runtime::kFrozen, "frozen", "frozen"},
      {Runtime::kOptimized, "optimized", "optimized"},
      {Runtime::kFused, "fused", "fused"},
      {Runtime::kUnfused, "unfused", "unfused"},
-     {Runtime::kAoti, "aoti", "AOTInductor"}}};
+     {Runtime::kAoti, "aoti", "AOTInductor"},
+     {Runtime::kCudaGraph, "cuda_graph", "CUDA graph"}}};
 
 const char* to_string(Runtime runtime);    // "eager", "torchscript", ...
 const char* to_string(Autograd autograd);  // "forward", "forward_backward"
@@ -48,8 +50,11 @@ std::optional<Runtime> runtime_from(const std::string& name);
 // What runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
 bool is_script(Runtime runtime);
 
-// Parameters of a frozen module or of a package are constants: there is nothing to differentiate by.
+// Parameters of a frozen module or of a package are constants: there is nothing to differentiate by;
+// and a captured graph replays what it computed forward.
 bool keeps_gradients(Runtime runtime);
+
+bool runs_on(Runtime runtime, const std::string& device);
 
 struct Variant {
   std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": the one join key of the program

@@ -2,6 +2,8 @@
 // calls outside its measured loops. Valid C++17, since some compilers need that for old LibTorches.
 #pragma once
 
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/frontend/sugared_value.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
@@ -161,6 +163,51 @@ inline torch::jit::Module optimized(torch::jit::Module module) {
   module.eval();
   return torch::jit::optimize_for_inference(module);
 }
+
+// A module's work on the current device, captured once; `Graph` is at::cuda::CUDAGraph, whose header a
+// unit includes that needs it. On a stream of its own, as capturing must be, after the first runs on
+// copies of the inputs: those profile and optimise the module and load what it needs.
+template <class Graph>
+class Captured {
+ public:
+  using Inputs = std::vector<c10::IValue>;
+
+  Captured(torch::jit::Module module, const Inputs& inputs, const Inputs& copies) {
+    torch::cuda::synchronize();  // the set-up's work is on another stream
+    c10::impl::VirtualGuardImpl cuda(c10::kCUDA);
+    c10::StreamGuard guard(cuda.getStreamFromGlobalPool(cuda.getDevice()));
+    for (int run = 0; run != kFirstRuns; ++run) module.forward(copies);
+    torch::cuda::synchronize();
+    graph_.capture_begin();
+    try {
+      output_ = module.forward(inputs);
+    } catch (...) {
+      end_quietly();
+      throw;
+    }
+    graph_.capture_end();
+  }
+
+  // The output is the same tensor each time.
+  const c10::IValue& replay() {
+    graph_.replay();
+    return output_;
+  }
+
+ private:
+  static constexpr int kFirstRuns = 3;
+
+  // A capture that failed must be ended, too, and fails again in that.
+  void end_quietly() {
+    try {
+      graph_.capture_end();
+    } catch (const std::exception&) {
+    }
+  }
+
+  Graph graph_;
+  c10::IValue output_;
+};
 
 #ifdef INSTR_HAS_PACKAGES
 // An AOTInductor package, run as a module is.

@@ -59,6 +59,23 @@ TEST(Expand, GivesEveryCombinationInOrder) {
   EXPECT_EQ(got[63], "matmul/mm/n=64/a=x/torchscript/forward_backward/t2/cuda");
 }
 
+TEST(Expand, CapturesGraphsOnCudaAlone) {
+  Definition both = definition("add");
+  both.torchscript = Text{"y = x", {}};
+  both.autograd = true;
+  both.devices = {"cpu", "cuda"};
+  const std::vector<Runtime> runtimes{Runtime::kTorchScript, Runtime::kCudaGraph};
+  const auto variants = expand({both}, runtimes);
+  ASSERT_TRUE(variants);
+  std::vector<std::string> got;
+  for (const Variant& variant : *variants) got.push_back(variant.key);
+  EXPECT_EQ(got, (std::vector<std::string>{
+                     "add/torchscript/forward/t1/cpu", "add/torchscript/forward/t1/cuda",
+                     "add/torchscript/forward_backward/t1/cpu",
+                     "add/torchscript/forward_backward/t1/cuda", "add/cuda_graph/forward/t1/cuda"}));
+  EXPECT_EQ(count_variants(both, runtimes), 5u);
+}
+
 TEST(Expand, PutsParametersIntoEveryText) {
   Definition all = definition("x");
   all.description = "d{n}";

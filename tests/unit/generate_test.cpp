@@ -165,6 +165,21 @@ TEST(UnitSource, WritesTheTextOfForward) {
   EXPECT_TRUE(contains(source({one}), "make_script(instr_text_, &*instr_module)"));
 }
 
+TEST(UnitSource, ReplaysWhatItCaptured) {
+  Variant one = script();
+  one.runtime = Runtime::kCudaGraph;
+  one.signature->arguments = {"x", "n"};
+  EXPECT_EQ(unit_source(std::vector{one}).find("#include <ATen/cuda/CUDAGraph.h>\n"), 0u);
+  const std::string text = source({one});
+  EXPECT_TRUE(contains(text, "instr_graph_(instr_script_, {x, n}, "
+                             "{instr_support::copy_of(x), instr_support::copy_of(n)});"));
+  EXPECT_EQ(count(text, "instr_graph_.replay()"), 3u);  // the first, more trials, the loop
+  EXPECT_EQ(count(text, ".forward("), 0u);
+  const std::string verified = unit_source(std::vector{one}, Purpose::kVerify);
+  EXPECT_EQ(count(verified, "instr_graph_.replay()"), 1u);
+  EXPECT_FALSE(contains(unit_source(std::vector{script()}), "CUDA"));
+}
+
 TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
   Variant one = variant();
   one.autograd = Autograd::kForwardBackward;

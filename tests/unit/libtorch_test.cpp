@@ -50,7 +50,8 @@ class LibTorchTest : public testing::Test {
     auto folder = PrivateFolder::make();
     ASSERT_TRUE(folder);
     folder_.emplace(std::move(*folder));
-    for (const char* name : {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "PATH", "HOME"}) {
+    for (const char* name : {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "PATH", "HOME", "CUDA_HOME",
+                             "CUDA_PATH"}) {
       const char* value = std::getenv(name);
       saved_.emplace_back(name, value != nullptr ? std::optional<std::string>(value) : std::nullopt);
       ::unsetenv(name);
@@ -134,6 +135,27 @@ TEST_F(LibTorchTest, KnowsTheOtherKinds) {
   fs::remove(a / "include/torch/csrc/api/include/torch/version.h");
   put(a / "version.py", "from typing import Optional\n__version__ = '2.4.1+cpu'\ncuda = None\n");
   EXPECT_EQ(find_libtorch(a)->version, "2.4.1");
+}
+
+TEST_F(LibTorchTest, FindsTheHeadersOfCuda) {
+  const fs::path packages = root() / "venv/lib/python3.11/site-packages";
+  const auto headers = [&] { return find_libtorch(packages / "torch")->cuda_headers; };
+  const auto put_headers = [](const fs::path& folder) {
+    put(folder / "cuda_runtime_api.h", "");
+    put(folder / "crt/host_defines.h", "");
+  };
+  put_libtorch(packages / "torch", "2.13.0");
+  put_headers(packages / "nvidia/cuda_runtime/include");
+  EXPECT_EQ(headers(), std::nullopt);  // of no use to a LibTorch without CUDA
+  put(packages / "torch/lib/libtorch_cuda.so", "");
+  EXPECT_EQ(headers(), packages / "nvidia/cuda_runtime/include");
+  put(packages / "nvidia/cu13/include/cuda_runtime_api.h", "");  // a part of them, as pip has it
+  EXPECT_EQ(headers(), packages / "nvidia/cuda_runtime/include");
+  put_headers(packages / "nvidia/cu13/include");
+  EXPECT_EQ(headers(), packages / "nvidia/cu13/include");
+  put_headers(root() / "toolkit/include");
+  ::setenv("CUDA_HOME", (root() / "toolkit").c_str(), 1);
+  EXPECT_EQ(headers(), root() / "toolkit/include");
 }
 
 TEST_F(LibTorchTest, ANameMayBeNear) {
