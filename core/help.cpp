@@ -45,6 +45,8 @@ How to measure
   --retries=N             tries again after a lost worker (2)
   --repetitions=N         how often a benchmark is timed (10)
   --min-time=SECONDS      how long each repetition takes at least (0.05)
+  --time-cores=N          N cores do nothing but time while the others count
+                          (without it times come after the counts)
   --verify                check what other runtimes compute against eager: PASS,
                           FAIL, ... stand in the results and the table
   --isolation=HOW         fork: from a warm process (the usual way);

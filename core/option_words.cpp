@@ -90,6 +90,7 @@ constexpr Flag kSettings[] = {
     {"isolation", "", kMeasuring},
     {"repetitions", "", kMeasuring},
     {"min-time", "", kTiming},
+    {"time-cores", "", kMeasuring},
     {"churn", "", kMeasuring},
     {"libtorch", "", kTiming | kDoctor | kSelftest},
     {"compiler", "", kTiming | kDoctor | kSelftest},

@@ -295,6 +295,9 @@ void read_measuring(Reader& reader, Options& options) {
   if (auto value = reader.last("min-time")) {
     reader.set(seconds("min-time", *value), options.min_time);
   }
+  if (auto value = reader.last("time-cores")) {
+    reader.set(whole_number("time-cores", *value, 1), options.time_cores);
+  }
   reader.one_of("isolation", kIsolations, options.isolation);
   reader.one_of("format", report_formats(), options.format);
   reader.one_of("color", kColors, options.color);

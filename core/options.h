@@ -71,6 +71,7 @@ struct Options {
   std::optional<int> repeat;
   std::optional<int> iterations_per_run;
   double min_time = 0.05;            // seconds that each of them takes at least
+  int time_cores = 0;                // that do nothing but time, while the others count; 0: times come after
   int jobs = 0;                      // 0: not given, one for each core
   std::optional<double> timeout;     // seconds for one variant; absent: the definition's, or the usual
   int retries = 2;                   // of variants whose worker was lost

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/personality.h>
@@ -50,6 +51,7 @@ struct ChildPlan {
   std::vector<int> moved;  // room for the copies made before any is put in its place
   int above = 3;           // first descriptor number that no mapping names
   bool pin_layout = false;
+  std::optional<cpu_set_t> cores;
 };
 
 Expected<ChildPlan> plan_child(const SpawnOptions& options) {
@@ -73,6 +75,8 @@ Expected<ChildPlan> plan_child(const SpawnOptions& options) {
   plan.moved.resize(plan.descriptors.size(), -1);
   for (const auto& [from, to] : plan.descriptors) plan.above = std::max({plan.above, from, to + 1});
   plan.pin_layout = options.pin_layout;
+  if (!options.cores.empty()) CPU_ZERO(&plan.cores.emplace());
+  for (int core : options.cores) CPU_SET(core, &*plan.cores);
   return plan;
 }
 
@@ -145,6 +149,7 @@ void reset_signals() {
   if (!plan.working_directory.empty() && ::chdir(plan.working_directory.c_str()) != 0) {
     report_fault(channel, kDirectory);
   }
+  if (plan.cores) ::sched_setaffinity(0, sizeof *plan.cores, &*plan.cores);  // a wish
   if (plan.pin_layout && !pin_layout()) report_fault(channel, kLayout);
   ::execve(plan.program.c_str(), plan.argv.data(), plan.environment.data());
   report_fault(channel, kExec);

@@ -45,6 +45,7 @@ struct SpawnOptions {
   // The same memory layout whatever the caller's settings: no address space randomisation, an 8 MiB
   // stack, 1024 descriptors, no core files.
   bool pin_layout = false;
+  std::vector<int> cores = {};  // that it may run on; empty: those of the caller
 };
 
 // A running child, leader of its process group. The destructor kills the group and reaps. Once the

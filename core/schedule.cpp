@@ -27,6 +27,15 @@ Measurer::Options measurer_options(const ScheduleOptions& options, const fs::pat
 
 }  // namespace
 
+ZygoteOptions zygote_options(const ScheduleOptions& options, const fs::path& folder) {
+  return {.worker = options.worker,
+          .valgrind = options.valgrind,
+          .work_dir = folder,
+          .churn = options.churn,
+          .simulation = options.simulation,
+          .cores = options.cores};
+}
+
 Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
     : options(std::move(given)),
       folder(std::move(where)),
@@ -34,8 +43,7 @@ Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart star
       on_start(std::move(start)),
       on_done(std::move(done)),
       free_cores(std::max(options.jobs, 1)),
-      zygotes({options.worker, options.valgrind, "", folder.path(), options.churn,
-               options.simulation}, [this] {
+      zygotes(zygote_options(options, folder.path()), [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
       }) {

@@ -25,6 +25,7 @@ struct ScheduleOptions {
   Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                               // cores in all
+  std::vector<int> cores = {};                // SpawnOptions::cores
   double timeout_s = 60;                      // of one variant that names none itself
   int retries = 2;                            // of one variant, after a lost worker
   bool fresh_process = false;                 // --isolation=process: a Valgrind for each variant

@@ -91,9 +91,9 @@ Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
 }
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
-  auto zygote = Zygote::start({options.worker, options.valgrind,
-                               to_string(task.compiled.variant.runtime), folder.path(), 0,
-                               options.simulation});
+  ZygoteOptions its_own = zygote_options(options, folder.path());
+  its_own.kind = zygote_kind(task.compiled.variant.runtime);
+  auto zygote = Zygote::start(its_own);
   if (!zygote) return lost(to_string(zygote.error()));
   {
     std::lock_guard lock(mutex);

@@ -25,6 +25,8 @@
 
 namespace instr {
 
+ZygoteOptions zygote_options(const ScheduleOptions& options, const std::filesystem::path& folder);
+
 struct Task {
   CompiledVariant compiled;
   std::uint64_t order = 0;

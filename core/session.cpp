@@ -1,10 +1,13 @@
 #include "core/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <set>
-#include <thread>
+#include <utility>
 
+#include "core/cores.h"
 #include "core/experimenter.h"
 #include "core/installation.h"
 #include "core/measure.h"
@@ -23,7 +26,17 @@ constexpr std::uint64_t kCacheLimit = 4'000'000'000;
 
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
-int usable_cores() { return std::max(1u, std::thread::hardware_concurrency()); }
+// What counts when `time_cores` of them are left to times; an Error where none is left.
+Expected<std::vector<int>> counting_cores(int time_cores) {
+  std::vector<int> cores = usable_cores();
+  if (time_cores < std::ssize(cores)) {
+    cores.resize(cores.size() - static_cast<std::size_t>(time_cores));
+    return cores;
+  }
+  return fail(fmt::format("`--time-cores={}` leaves no core to count on: there {} {}", time_cores,
+                          cores.size() == 1 ? "is" : "are", cores.size()),
+              "without it times are taken after the counts");
+}
 
 }  // namespace
 
@@ -45,6 +58,7 @@ struct Session::State {
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
+  bool time(std::vector<CompiledVariant> variants, std::stop_token stop);
   bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
   TimerOptions timer_options() const;
@@ -161,7 +175,7 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   if (state->cache->note()) state->note(*state->cache->note());
 
   auto sources = find_installation().sources;
-  int jobs = options.jobs > 0 ? options.jobs : usable_cores();
+  int jobs = options.jobs > 0 ? options.jobs : static_cast<int>(std::ssize(usable_cores()));
   state->compile = {state->toolchain, state->libtorch, jobs, sources,
                     [raw](const std::string& what) { raw->phase(what); },
                     options.simulation.any()};
@@ -178,6 +192,12 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   ScheduleOptions schedule;
   schedule.worker = *worker;
   schedule.jobs = compile.jobs;
+  if (options.wants_times && options.time_cores > 0) {
+    auto cores = counting_cores(options.time_cores);
+    if (!cores) return tl::unexpected(cores.error());
+    schedule.cores = *cores;
+    schedule.jobs = std::min(compile.jobs, static_cast<int>(std::ssize(*cores)));
+  }
   if (options.timeout) schedule.timeout_s = *options.timeout;
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;
@@ -217,13 +237,27 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
-// Waits for the counts; then times, with nothing else running, what did not fail.
-bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop) {
-  if (scheduler && !scheduler->wait(stop)) return false;
-  if (to_time.empty()) return true;
-  std::erase_if(to_time, [this](const auto& one) { return failed.contains(one.variant.key); });
+// Times what has not failed.
+bool Session::State::time(std::vector<CompiledVariant> variants, std::stop_token stop) {
+  {
+    std::lock_guard lock(turn);
+    std::erase_if(variants, [this](const auto& one) { return failed.contains(one.variant.key); });
+  }
+  if (variants.empty()) return true;
   phase("timing");
-  return time_all(std::move(to_time), *native, timer_options(), native_events(), stop);
+  return time_all(std::move(variants), *native, timer_options(), native_events(), stop);
+}
+
+// Waits for the counts, and then times with nothing else running; beside the counts only what the cores
+// that are kept for that are enough for.
+bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop) {
+  if (!scheduler) return time(std::move(to_time), stop);
+  auto beside = std::stable_partition(to_time.begin(), to_time.end(), [this](const auto& one) {
+    return one.variant.threads > options.time_cores;
+  });
+  if (!time({beside, to_time.end()}, stop)) return false;
+  to_time.erase(beside, to_time.end());
+  return scheduler->wait(stop) && time(std::move(to_time), stop);
 }
 
 TimerOptions Session::State::timer_options() const {

@@ -1,7 +1,6 @@
 #include "core/timer.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/cores.h"
 #include "core/experiment.h"
 #include "core/measure.h"
 #include "worker/wire.h"
@@ -41,16 +41,9 @@ std::vector<Group> groups_of(std::vector<CompiledVariant> variants) {
 
 // The last cores that this process may use: the first ones are what others take.
 std::string cores_for(int threads) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return "";
-  std::string cores;
-  for (int core = CPU_SETSIZE - 1; core >= 0 && threads > 0; --core) {
-    if (!CPU_ISSET(core, &set)) continue;
-    cores += fmt::format("{}{}", cores.empty() ? "" : " ", core);
-    --threads;
-  }
-  return cores;
+  const std::vector<int> cores = usable_cores();
+  const auto count = std::min<std::ptrdiff_t>(threads, std::ssize(cores));
+  return fmt::format("{}", fmt::join(cores.end() - count, cores.end(), " "));
 }
 
 double timeout_of(const Group& group, double usual) {

@@ -169,6 +169,7 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
                        {folder.get(), wire::kWorkFolderFd},
                        {log->first.get(), STDERR_FILENO}};
   spawn.pin_layout = !options.is_native;
+  spawn.cores = options.cores;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   return std::shared_ptr<Zygote>(

@@ -63,6 +63,7 @@ struct ZygoteOptions {
   Simulation simulation = {};
   // The native worker: without Valgrind, and in the environment that users run theirs in.
   bool is_native = false;
+  std::vector<int> cores = {};  // SpawnOptions::cores
 };
 
 // Anything that answers requests.

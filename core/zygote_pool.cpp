@@ -22,6 +22,8 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
               "run with --no-cache, so that the worker is built again");
 }
 
+const char* zygote_kind(Runtime runtime) { return is_script(runtime) ? "torchscript" : "eager"; }
+
 ZygotePool::ZygotePool(ZygoteOptions options, std::function<void()> on_change)
     : options_(std::move(options)), on_change_(std::move(on_change)) {}
 
@@ -43,7 +45,7 @@ void ZygotePool::start(Runtime runtime) {
 
 Expected<wire::Message> ZygotePool::try_start(Runtime runtime) {
   ZygoteOptions options = options_;
-  options.kind = to_string(runtime);
+  options.kind = zygote_kind(runtime);
   auto zygote = Zygote::start(options);
   if (!zygote) return tl::unexpected(zygote.error());
   {

@@ -21,6 +21,9 @@ namespace instr {
 // Checks what a worker says of itself at its start.
 Expected<wire::Message> check_hello(const wire::Message& hello);
 
+// ZygoteOptions::kind of the zygote that has warmed up what this runtime uses.
+const char* zygote_kind(Runtime runtime);
+
 class ZygotePool {
  public:
   enum class State { kAbsent, kStarting, kReady, kFailed };
@@ -62,8 +65,8 @@ class ZygotePool {
   void start(Runtime runtime);  // with the mutex held
   void bring_up(Runtime runtime);
   Expected<wire::Message> try_start(Runtime runtime);
-  Slot& slot(Runtime runtime) { return slots_[runtime == Runtime::kEager ? 0 : 1]; }
-  const Slot& slot(Runtime runtime) const { return slots_[runtime == Runtime::kEager ? 0 : 1]; }
+  Slot& slot(Runtime runtime) { return slots_[is_script(runtime) ? 1 : 0]; }
+  const Slot& slot(Runtime runtime) const { return slots_[is_script(runtime) ? 1 : 0]; }
 
   const ZygoteOptions options_;
   const std::function<void()> on_change_;

@@ -76,6 +76,27 @@ TEST_F(KnownFigures, BackwardCostsMoreThanForwardAndScriptIsThere) {
   }
 }
 
+TEST_F(KnownFigures, ARuntimeCountsTheSameAloneAndInAFreshProcess) {
+  const std::string key = "known/product/n=8/frozen/forward/t1/cpu";
+  auto count = [&](std::vector<std::string> options) {
+    for (const char* option : {"--filter=known/product/n=8/.*/forward/", "--format=json"}) {
+      options.emplace_back(option);
+    }
+    options.push_back("--definitions=" + fixture("known.toml").string());
+    auto result = run(std::move(options));
+    EXPECT_EQ(result.exit_code, 0) << result.errors;
+    auto report = nlohmann::json::parse(result.output);
+    for (auto& one : report.at("measurements")) {
+      if (one.at("key") == key) return one.at("metrics").at("ir").get<double>();
+    }
+    return -1.0;
+  };
+  const double beside = count({"--runtime=torchscript,frozen,optimized"});
+  EXPECT_GT(beside, 0);
+  EXPECT_EQ(count({"--runtime=frozen"}), beside);
+  EXPECT_EQ(count({"--runtime=frozen", "--isolation=process"}), beside);
+}
+
 TEST(Doctor, FindsAllInOrderAndCountsTheCanary) {
   auto result = run({"doctor", "--color=never"});
   EXPECT_EQ(result.exit_code, 0) << result.output;

@@ -1,5 +1,6 @@
 // Wall times by the native worker: what they are made of, what becomes of snippets that misbehave,
 // and that they stand beside counts. Nothing is held to how long anything took, but a sleep.
+#include "core/cores.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -103,6 +104,30 @@ TEST_F(Timing, StandsBesideCounts) {
 }
 
 // The same endings as when counted, each its own, and all others unharmed.
+TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
+  const std::size_t cores = usable_cores().size();
+  auto none_left = time({"--metrics=ir,wall", "--time-cores=" + std::to_string(cores)});
+  EXPECT_EQ(none_left.exit_code, 2);
+  EXPECT_NE(none_left.errors.find("leaves no core to count on"), std::string::npos) << none_left.errors;
+  if (cores < 2) GTEST_SKIP() << "there is but one core";
+  auto after = time({"--metrics=ir,wall", "--filter=/cpu$", "--output=" + file("after.jsonl")});
+  auto beside = time({"--metrics=ir,wall", "--filter=/cpu$", "--time-cores=1",
+                      "--output=" + file("beside.jsonl")});
+  EXPECT_EQ(beside.exit_code, 0) << beside.errors;
+  EXPECT_NE(beside.output.find("3 counted; 3 timed"), std::string::npos) << beside.output;
+  std::map<std::string, nlohmann::json> counts[2];
+  for (int i : {0, 1}) {
+    std::ifstream lines(file(i == 0 ? "after.jsonl" : "beside.jsonl"));
+    for (std::string line; std::getline(lines, line);) {
+      auto one = nlohmann::json::parse(line);
+      if (one.value("outcome", "") == "counted") counts[i][one.at("key")] = one.at("metrics").at("ir");
+    }
+  }
+  EXPECT_EQ(counts[0].size(), 3u);
+  EXPECT_EQ(counts[0], counts[1]);
+  EXPECT_TRUE(stray_processes().empty());
+}
+
 TEST_F(Timing, HostileSnippetsAreToldApart) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
                      "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")});

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <thread>
 
+#include "core/cores.h"
+
 namespace instr {
 namespace {
 
@@ -65,6 +67,13 @@ TEST(RunCommand, PassesArgumentsUnchanged) {
   auto result = run_command(options);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->output, "a b|$HOME||'\"\n|");
+}
+
+TEST(RunCommand, KeepsToTheCoresItIsGiven) {
+  const int last = usable_cores().back();
+  SpawnOptions options = shell("grep Cpus_allowed_list /proc/self/status");
+  options.cores = {last};
+  EXPECT_EQ(run_command(options)->output, "Cpus_allowed_list:\t" + std::to_string(last) + "\n");
 }
 
 TEST(RunCommand, TakesBigOutputsOnBothStreams) {
