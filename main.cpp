@@ -7,18 +7,18 @@
 #include <chrono>
 #include <optional>
 
-#include "core/baselines.h"
+#include "core/base/format.h"
+#include "core/base/interrupt.h"
 #include "core/commands/commands.h"
-#include "core/expected_counts.h"
-#include "core/format.h"
-#include "core/gate.h"
-#include "core/interrupt.h"
-#include "core/options.h"
-#include "core/pipeline.h"
-#include "core/recorder.h"
-#include "core/report.h"
-#include "core/select.h"
-#include "core/verification.h"
+#include "core/compare/expected_counts.h"
+#include "core/definitions/select.h"
+#include "core/report/report.h"
+#include "core/results/baselines.h"
+#include "core/results/recorder.h"
+#include "core/run/gate.h"
+#include "core/run/options.h"
+#include "core/run/pipeline.h"
+#include "core/values/verification.h"
 
 namespace instr {
 namespace {

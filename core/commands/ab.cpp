@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "core/commands/commands.h"
-#include "core/pipeline.h"
-#include "core/select.h"
+#include "core/definitions/select.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

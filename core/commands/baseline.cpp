@@ -1,15 +1,15 @@
-#include "core/baselines.h"
+#include "core/results/baselines.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/format.h"
 #include "core/commands/commands.h"
-#include "core/format.h"
-#include "core/pipeline.h"
-#include "core/results.h"
-#include "core/select.h"
+#include "core/definitions/select.h"
+#include "core/results/results.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "core/base/process.h"
 #include "core/commands/commands.h"
-#include "core/pipeline.h"
-#include "core/process.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/exit_status.h"
-#include "core/gate.h"
-#include "core/options.h"
+#include "core/base/exit_status.h"
+#include "core/run/gate.h"
+#include "core/run/options.h"
 
 namespace instr {
 

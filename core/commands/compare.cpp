@@ -1,12 +1,12 @@
-#include "core/compare.h"
+#include "core/compare/compare.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/compare_report.h"
-#include "core/select.h"
-#include "core/terminal.h"
+#include "core/compare/compare_report.h"
+#include "core/definitions/select.h"
 
 namespace instr {
 

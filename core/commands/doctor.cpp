@@ -1,10 +1,10 @@
-#include "core/doctor.h"
+#include "core/run/doctor.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/terminal.h"
 
 namespace instr {
 

@@ -6,13 +6,13 @@
 #include <optional>
 #include <span>
 
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/experiment_file.h"
-#include "core/experiment_log.h"
-#include "core/experiment_summary.h"
-#include "core/pipeline.h"
-#include "core/results.h"
-#include "core/terminal.h"
+#include "core/report/experiment_summary.h"
+#include "core/results/experiment_log.h"
+#include "core/results/results.h"
+#include "core/run/experiment_file.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

@@ -1,15 +1,15 @@
-#include "core/explain.h"
+#include "core/report/explain.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "core/baselines.h"
+#include "core/base/near_match.h"
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/near_match.h"
-#include "core/pipeline.h"
-#include "core/terminal.h"
+#include "core/results/baselines.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

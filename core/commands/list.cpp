@@ -1,11 +1,11 @@
-#include "core/list.h"
+#include "core/report/list.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/pipeline.h"
-#include "core/terminal.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

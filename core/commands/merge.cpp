@@ -1,9 +1,9 @@
-#include "core/merge.h"
+#include "core/run/merge.h"
 
 #include <fmt/core.h>
 
+#include "core/base/format.h"
 #include "core/commands/commands.h"
-#include "core/format.h"
 
 namespace instr {
 

@@ -1,4 +1,4 @@
-#include "core/plot.h"
+#include "core/report/plot.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -6,14 +6,14 @@
 
 #include <cerrno>
 
-#include "core/baselines.h"
+#include "core/base/format.h"
+#include "core/base/private_folder.h"
+#include "core/base/replace_file.h"
 #include "core/commands/commands.h"
-#include "core/experiment_log.h"
-#include "core/format.h"
-#include "core/private_folder.h"
-#include "core/replace_file.h"
-#include "core/results.h"
-#include "core/select.h"
+#include "core/definitions/select.h"
+#include "core/results/baselines.h"
+#include "core/results/experiment_log.h"
+#include "core/results/results.h"
 
 namespace instr {
 

@@ -1,4 +1,4 @@
-#include "core/selftest.h"
+#include "core/run/selftest.h"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -7,14 +7,14 @@
 #include <optional>
 #include <set>
 
+#include "core/base/format.h"
+#include "core/base/private_folder.h"
+#include "core/base/process.h"
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/compare_text.h"
-#include "core/format.h"
-#include "core/installation.h"
-#include "core/pipeline.h"
-#include "core/private_folder.h"
-#include "core/process.h"
-#include "core/terminal.h"
+#include "core/compare/compare_text.h"
+#include "core/compile/installation.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

@@ -1,10 +1,10 @@
-#include "core/watch.h"
+#include "core/run/watch.h"
 
 #include <unistd.h>
 
+#include "core/base/terminal.h"
 #include "core/commands/commands.h"
-#include "core/pipeline.h"
-#include "core/terminal.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

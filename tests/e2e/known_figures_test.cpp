@@ -1,5 +1,5 @@
 // Figures against independent truth: snippets whose counts are known by construction.
-#include "core/functions_file.h"
+#include "core/results/functions_file.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {

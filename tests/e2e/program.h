@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/process.h"
+#include "core/base/process.h"
 
 namespace instr::e2e {
 

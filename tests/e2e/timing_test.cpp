@@ -1,6 +1,6 @@
 // Wall times by the native worker: what they are made of, what becomes of snippets that misbehave,
 // and that they stand beside counts. Nothing is held to how long anything took, but a sleep.
-#include "core/cores.h"
+#include "core/base/cores.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {

@@ -2,7 +2,7 @@
 // leaves the others alone; and that counts are as they are without it.
 #include <sstream>
 
-#include "core/results.h"
+#include "core/results/results.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <map>
 
-#include "core/compare_report.h"
-#include "core/format.h"
+#include "core/base/format.h"
+#include "core/compare/compare_report.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/process.h"
+#include "core/base/process.h"
 
 namespace instr::formats {
 

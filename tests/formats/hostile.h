@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/measurement.h"
+#include "core/values/measurement.h"
 
 namespace instr::formats {
 

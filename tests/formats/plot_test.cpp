@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
-#include "core/format.h"
-#include "core/results.h"
+#include "core/base/format.h"
+#include "core/results/results.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

@@ -1,13 +1,13 @@
 // Reports of a run, read by the programs that they are made for.
-#include "core/report.h"
+#include "core/report/report.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
-#include "core/compare.h"
-#include "core/format.h"
+#include "core/base/format.h"
+#include "core/compare/compare.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

@@ -2,10 +2,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/expand.h"
-#include "core/generate.h"
-#include "core/load.h"
-#include "core/process.h"
+#include "core/base/process.h"
+#include "core/compile/generate.h"
+#include "core/definitions/expand.h"
+#include "core/definitions/load.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

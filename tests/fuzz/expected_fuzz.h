@@ -1,7 +1,7 @@
 // Files of expected counts in either format: reading, and bringing up to date.
 #pragma once
 
-#include "core/expected_counts.h"
+#include "core/compare/expected_counts.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

@@ -1,9 +1,9 @@
 // Lines of an experiment's results, and the file that says what to run.
 #include <nlohmann/json.hpp>
 
-#include "core/experiment.h"
-#include "core/experiment_file.h"
-#include "core/results.h"
+#include "core/results/experiment.h"
+#include "core/results/results.h"
+#include "core/run/experiment_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

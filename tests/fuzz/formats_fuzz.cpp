@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/compare_report.h"
-#include "core/report.h"
-#include "core/results.h"
+#include "core/compare/compare_report.h"
+#include "core/report/report.h"
+#include "core/results/results.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

@@ -1,6 +1,6 @@
 // The functions beside a results file: the file as it is, and the text that is packed in it.
-#include "core/functions_file.h"
-#include "core/gzip.h"
+#include "core/base/gzip.h"
+#include "core/results/functions_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 // For libFuzzer; 0: done.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);

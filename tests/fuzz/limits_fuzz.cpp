@@ -1,5 +1,5 @@
 // Limits: one, those of a command line, and the limits file.
-#include "core/limits_file.h"
+#include "core/compare/limits_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

@@ -1,7 +1,7 @@
 // The command line: a word a line.
 #include <vector>
 
-#include "core/options.h"
+#include "core/run/options.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

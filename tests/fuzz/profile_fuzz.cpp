@@ -1,5 +1,5 @@
 // Callgrind's output.
-#include "core/profile.h"
+#include "core/values/profile.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

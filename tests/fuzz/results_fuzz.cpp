@@ -1,7 +1,7 @@
 // Results files.
 #include <nlohmann/json.hpp>
 
-#include "core/results.h"
+#include "core/results/results.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

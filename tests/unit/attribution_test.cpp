@@ -1,4 +1,4 @@
-#include "core/attribution.h"
+#include "core/values/attribution.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "core/format.h"
-#include "core/function_names.h"
+#include "core/base/format.h"
+#include "core/values/function_names.h"
 
 namespace instr {
 namespace {

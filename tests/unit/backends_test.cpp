@@ -1,8 +1,8 @@
-#include "core/backends.h"
+#include "core/values/backends.h"
 
 #include <gtest/gtest.h>
 
-#include "core/report.h"
+#include "core/report/report.h"
 
 namespace instr {
 namespace {

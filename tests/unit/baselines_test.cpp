@@ -1,4 +1,4 @@
-#include "core/baselines.h"
+#include "core/results/baselines.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/private_folder.h"
-#include "core/results.h"
+#include "core/base/private_folder.h"
+#include "core/results/results.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/cache.h"
+#include "core/compile/cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "core/cache_files.h"
-#include "core/private_folder.h"
+#include "core/base/private_folder.h"
+#include "core/compile/cache_files.h"
 
 namespace instr {
 namespace {

@@ -1,6 +1,6 @@
 // Comparisons in the formats that other programs read, as text; tests/formats has the programs read
 // them.
-#include "core/compare_report.h"
+#include "core/compare/compare_report.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/compare_table.h"
+#include "core/compare/compare_table.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "compare_testing.h"
-#include "core/compare_text.h"
-#include "core/format.h"
+#include "core/base/format.h"
+#include "core/compare/compare_text.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/compare.h"
+#include "core/compare/compare.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/compare.h"
+#include "core/compare/compare.h"
 
 namespace instr::testing {
 

@@ -1,4 +1,4 @@
-#include "core/compile_plan.h"
+#include "core/compile/compile_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Compiling for real, with every compiler that this machine has, but without LibTorch.
-#include "core/compile.h"
+#include "core/compile/compile.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <fstream>
 #include <map>
 
-#include "core/cache_files.h"
-#include "core/private_folder.h"
+#include "core/base/private_folder.h"
+#include "core/compile/cache_files.h"
 #include "worker/abi.h"
 
 namespace instr {

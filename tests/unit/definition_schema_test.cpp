@@ -5,9 +5,9 @@
 #include <set>
 #include <sstream>
 
-#include "core/definition_keys.h"
-#include "core/limit.h"
-#include "core/toml_reader.h"
+#include "core/definitions/definition_keys.h"
+#include "core/definitions/limit.h"
+#include "core/definitions/toml_reader.h"
 #include "tests/unit/definition_testing.h"
 #include "tests/unit/json_schema.h"
 

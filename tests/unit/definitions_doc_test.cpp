@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/definition_keys.h"
-#include "core/metrics.h"
-#include "core/simulation.h"
+#include "core/definitions/definition_keys.h"
+#include "core/definitions/metrics.h"
+#include "core/values/simulation.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr {

@@ -1,9 +1,9 @@
 // On what compilers really said, recorded.
-#include "core/diagnostics.h"
+#include "core/compile/diagnostics.h"
 
 #include <gtest/gtest.h>
 
-#include "core/cache_files.h"
+#include "core/compile/cache_files.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/expand.h"
+#include "core/definitions/expand.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/expected_counts.h"
+#include "core/compare/expected_counts.h"
 
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"

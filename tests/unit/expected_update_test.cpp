@@ -3,7 +3,7 @@
 #include <limits>
 #include <sstream>
 
-#include "core/expected_counts.h"
+#include "core/compare/expected_counts.h"
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"
 

@@ -1,5 +1,5 @@
 // Experiments as values: the axes over definitions, the lines of a results file, what they sum up to.
-#include "core/experiment.h"
+#include "core/results/experiment.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/experiment_file.h"
-#include "core/experiment_log.h"
-#include "core/experiment_summary.h"
-#include "core/expand.h"
+#include "core/definitions/expand.h"
+#include "core/report/experiment_summary.h"
+#include "core/results/experiment_log.h"
+#include "core/run/experiment_file.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr {

@@ -1,8 +1,8 @@
-#include "core/explain.h"
+#include "core/report/explain.h"
 
 #include <gtest/gtest.h>
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace instr {
 namespace {

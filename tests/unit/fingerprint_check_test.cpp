@@ -1,4 +1,4 @@
-#include "core/fingerprint_check.h"
+#include "core/results/fingerprint_check.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/functions_file.h"
+#include "core/results/functions_file.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <random>
 #include <sstream>
 
-#include "core/gzip.h"
-#include "core/private_folder.h"
-#include "core/results.h"
+#include "core/base/gzip.h"
+#include "core/base/private_folder.h"
+#include "core/results/results.h"
 
 namespace instr {
 namespace {

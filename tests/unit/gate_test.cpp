@@ -1,4 +1,4 @@
-#include "core/gate.h"
+#include "core/run/gate.h"
 
 #include <gtest/gtest.h>
 

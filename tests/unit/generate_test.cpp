@@ -1,4 +1,4 @@
-#include "core/generate.h"
+#include "core/compile/generate.h"
 
 #include <gtest/gtest.h>
 

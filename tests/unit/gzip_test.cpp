@@ -1,4 +1,4 @@
-#include "core/gzip.h"
+#include "core/base/gzip.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What is made of the profiler's events.
-#include "core/inspection.h"
+#include "core/report/inspection.h"
 
 #include <gtest/gtest.h>
 

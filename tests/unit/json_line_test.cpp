@@ -1,4 +1,4 @@
-#include "core/json_line.h"
+#include "core/base/json_line.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/libtorch.h"
+#include "core/compile/libtorch.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/cache_files.h"
-#include "core/elf.h"
-#include "core/private_folder.h"
+#include "core/base/private_folder.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/elf.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/limit.h"
+#include "core/definitions/limit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/limits_file.h"
+#include "core/compare/limits_file.h"
 
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"

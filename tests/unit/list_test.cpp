@@ -1,4 +1,4 @@
-#include "core/list.h"
+#include "core/report/list.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "core/load.h"
+#include "core/definitions/load.h"
 
-#include "core/generate.h"
-#include "core/read_benchmark.h"
+#include "core/compile/generate.h"
+#include "core/definitions/read_benchmark.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr {

@@ -1,11 +1,11 @@
-#include "core/measure.h"
+#include "core/measure/measure.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <set>
 
-#include "core/metrics.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 namespace {

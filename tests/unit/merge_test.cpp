@@ -1,4 +1,4 @@
-#include "core/merge.h"
+#include "core/run/merge.h"
 
 #include <gtest/gtest.h>
 

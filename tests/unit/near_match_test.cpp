@@ -1,4 +1,4 @@
-#include "core/near_match.h"
+#include "core/base/near_match.h"
 
 #include <gtest/gtest.h>
 

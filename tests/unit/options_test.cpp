@@ -1,13 +1,13 @@
-#include "core/options.h"
+#include "core/run/options.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <sstream>
 
-#include "core/format.h"
-#include "core/option_words.h"
-#include "core/version.h"
+#include "core/base/format.h"
+#include "core/base/version.h"
+#include "core/run/option_words.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/plot.h"
+#include "core/report/plot.h"
 
 #include <gtest/gtest.h>
 

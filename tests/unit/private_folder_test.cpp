@@ -1,4 +1,4 @@
-#include "core/private_folder.h"
+#include "core/base/private_folder.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "core/process.h"
+#include "core/base/process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/cores.h"
+#include "core/base/cores.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/profile.h"
+#include "core/values/profile.h"
 
 #include <gtest/gtest.h>
 

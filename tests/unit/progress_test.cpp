@@ -1,4 +1,4 @@
-#include "core/progress.h"
+#include "core/run/progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
-#include "core/format.h"
-#include "core/process.h"
+#include "core/base/format.h"
+#include "core/base/process.h"
 
 namespace instr {
 namespace {

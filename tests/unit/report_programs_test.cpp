@@ -4,8 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/junit.h"
-#include "core/report.h"
+#include "core/base/junit.h"
+#include "core/report/report.h"
 
 namespace instr {
 namespace {

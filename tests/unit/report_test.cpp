@@ -1,10 +1,10 @@
-#include "core/report.h"
+#include "core/report/report.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "core/format.h"
+#include "core/base/format.h"
 
 namespace instr {
 namespace {

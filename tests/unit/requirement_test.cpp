@@ -1,4 +1,4 @@
-#include "core/requirement.h"
+#include "core/definitions/requirement.h"
 
 #include <gtest/gtest.h>
 

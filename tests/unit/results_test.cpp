@@ -1,4 +1,4 @@
-#include "core/results.h"
+#include "core/results/results.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "core/schedule.h"
+#include "core/measure/schedule.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -7,9 +7,9 @@
 #include <set>
 #include <thread>
 
-#include "core/pinned_environment.h"
-#include "core/private_folder.h"
-#include "core/schedule_plan.h"
+#include "core/base/private_folder.h"
+#include "core/measure/pinned_environment.h"
+#include "core/measure/schedule_plan.h"
 
 namespace instr {
 namespace {

@@ -1,10 +1,10 @@
-#include "core/select.h"
+#include "core/definitions/select.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "core/expand.h"
+#include "core/definitions/expand.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/selftest.h"
+#include "core/run/selftest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/significance.h"
+#include "core/values/significance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "core/simulation.h"
+#include "core/values/simulation.h"
 
 #include <gtest/gtest.h>
 
-#include "core/limit.h"
-#include "core/metrics.h"
+#include "core/definitions/limit.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/source_text.h"
+#include "core/base/source_text.h"
 
 #include <sys/stat.h>
 

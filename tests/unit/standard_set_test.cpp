@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/expand.h"
-#include "core/load.h"
+#include "core/definitions/expand.h"
+#include "core/definitions/load.h"
 
 namespace instr {
 namespace {

@@ -1,16 +1,16 @@
 // Times through all the pure stages: from a worker's reply to results, reports and comparisons.
-#include "core/timing.h"
+#include "core/values/timing.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "core/compare.h"
-#include "core/compare_text.h"
-#include "core/format.h"
-#include "core/measure.h"
-#include "core/report.h"
-#include "core/results.h"
+#include "core/base/format.h"
+#include "core/compare/compare.h"
+#include "core/compare/compare_text.h"
+#include "core/measure/measure.h"
+#include "core/report/report.h"
+#include "core/results/results.h"
 #include "tests/unit/compare_testing.h"
 
 namespace instr {

@@ -1,13 +1,13 @@
 // With small scripts that answer --version as compilers do.
-#include "core/toolchain.h"
+#include "core/compile/toolchain.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/cache_files.h"
-#include "core/private_folder.h"
+#include "core/base/private_folder.h"
+#include "core/compile/cache_files.h"
 
 namespace instr {
 namespace {

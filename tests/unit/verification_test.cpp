@@ -1,6 +1,6 @@
 // Verification through all the pure stages: from a worker's reply to a verdict, results and reports;
 // and what is generated for it.
-#include "core/verification.h"
+#include "core/values/verification.h"
 
 #include <gtest/gtest.h>
 
@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/format.h"
-#include "core/generate.h"
-#include "core/report.h"
-#include "core/results.h"
+#include "core/base/format.h"
+#include "core/compile/generate.h"
+#include "core/report/report.h"
+#include "core/results/results.h"
 #include "tests/unit/compare_testing.h"
 #include "worker/wire.h"
 

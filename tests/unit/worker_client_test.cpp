@@ -1,4 +1,4 @@
-#include "core/worker_client.h"
+#include "core/measure/worker_client.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

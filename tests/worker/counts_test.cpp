@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "core/profile.h"
+#include "core/values/profile.h"
 #include "rig.h"
 
 namespace instr::worker_tests {

@@ -8,13 +8,13 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/build_inputs.h"
-#include "core/cache.h"
-#include "core/compile.h"
-#include "core/libtorch.h"
-#include "core/measure.h"
-#include "core/process.h"
-#include "core/toolchain.h"
+#include "core/base/process.h"
+#include "core/compile/build_inputs.h"
+#include "core/compile/cache.h"
+#include "core/compile/compile.h"
+#include "core/compile/libtorch.h"
+#include "core/compile/toolchain.h"
+#include "core/measure/measure.h"
 
 namespace instr::worker_tests {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "core/worker_client.h"
+#include "core/measure/worker_client.h"
 
 namespace instr::worker_tests {
 

@@ -2,7 +2,7 @@
 // that it is the same whatever was before.
 #include <gtest/gtest.h>
 
-#include "core/metrics.h"
+#include "core/definitions/metrics.h"
 #include "rig.h"
 
 namespace instr::worker_tests {

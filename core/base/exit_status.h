@@ -1,0 +1,20 @@
+// What the program ends with; scripts rely on it.
+#pragma once
+
+#include "core/base/error.h"
+
+namespace instr {
+
+enum ExitStatus {
+  kGood = 0,
+  kNotMeasured = 1,  // something could not be measured
+  kBadSetup = 2,     // usage, definitions or set-up; results that cannot be compared
+  kRegression = 3,   // beyond its limit
+  kInterrupted = 130,
+};
+
+// Says on standard error what is wrong; kBadSetup.
+ExitStatus refuse(const Errors& errors);
+ExitStatus refuse(const Error& error);
+
+}  // namespace instr

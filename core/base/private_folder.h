@@ -1,0 +1,33 @@
+// A temporary folder that only this user can look into, and that goes with its owner; where the owner
+// was killed, with the next one's.
+#pragma once
+
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/base/process.h"
+
+namespace instr {
+
+class PrivateFolder {
+ public:
+  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) where that is empty. Removes
+  // what killed runs of this user have left there.
+  static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
+
+  PrivateFolder(PrivateFolder&& other) noexcept;
+  PrivateFolder& operator=(PrivateFolder&& other) noexcept;
+  ~PrivateFolder();
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  PrivateFolder(std::filesystem::path path, Fd lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
+  void remove() noexcept;
+
+  std::filesystem::path path_;
+  Fd lock_;  // of the folder itself: held while its owner lives
+};
+
+}  // namespace instr

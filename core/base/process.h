@@ -1,0 +1,96 @@
+// The one place that spawns processes: an argv, never a shell; close-on-exec descriptors; a process
+// group of its own, so that nothing it starts outlives it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  ~Fd();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// The program that a shell would run for this name: looked up on PATH unless it has a slash. Whether
+// one with a slash is there shows when it is run.
+Expected<std::filesystem::path> find_program(const std::string& name);
+
+struct SpawnOptions {
+  std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it has a slash
+  std::optional<std::vector<std::string>> environment;  // "NAME=value"; absent: the caller's
+  std::optional<std::filesystem::path> working_directory;
+  // Descriptor of this process -> number in the child. 0, 1 and 2 are /dev/null unless given.
+  std::vector<std::pair<int, int>> descriptors;
+  // The same memory layout whatever the caller's settings: no address space randomisation, an 8 MiB
+  // stack, 1024 descriptors, no core files.
+  bool pin_layout = false;
+  std::vector<int> cores = {};  // that it may run on; empty: those of the caller
+};
+
+// A running child, leader of its process group. The destructor kills the group and reaps. Once the
+// child itself has ended, what it left behind in its group is killed as well.
+class Process {
+ public:
+  // A program that cannot be run (not found, not executable) is an Error here, not an exit code.
+  static Expected<Process> spawn(const SpawnOptions& options);
+
+  Process(Process&&) noexcept;
+  Process& operator=(Process&&) noexcept;
+  ~Process();
+
+  pid_t pid() const { return pid_; }
+  // Wait status as of waitpid; nothing where the time passed first. May be asked again.
+  std::optional<int> wait_for(std::chrono::milliseconds time);
+  int wait();
+  // Until it ends or `stop` is requested; nothing in the latter case.
+  std::optional<int> wait(std::stop_token stop);
+  // SIGKILL to the group, from any thread; the one that waits for it still reaps it.
+  void kill() const;
+  // SIGTERM to the group, SIGKILL after `grace`; reaps.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  explicit Process(pid_t pid) : pid_(pid) {}
+  pid_t pid_ = -1;
+  std::optional<int> status_;
+};
+
+// Kills a process that is not a child of ours, with all its descendants. Only for a `pid` that is
+// known to live still.
+void kill_tree(pid_t pid);
+
+struct CommandResult {
+  int exit_code = 0;  // 128 + signal where a signal ended it
+  std::string output;  // standard output
+  std::string errors;  // standard error
+};
+
+// Exit code of a wait status as a shell has it: 128 + signal where a signal ended the process.
+int exit_code_of(int wait_status);
+
+// Runs a command to its end and keeps what it printed; stops it when `stop` is requested (an error).
+// Its standard input is /dev/null unless `options.descriptors` says otherwise.
+Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop = {});
+
+}  // namespace instr

@@ -1,0 +1,161 @@
+#include "core/base/source_text.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/process.h"
+
+namespace instr {
+namespace {
+
+constexpr off_t kLargestFile = 64 << 20;  // bytes; no definition file comes near
+
+tl::unexpected<Error> refuse(const std::filesystem::path& path, std::string what, std::string advice) {
+  return tl::unexpected<Error>(Error{{path.string(), 0, 0}, std::move(what), std::move(advice)});
+}
+
+tl::unexpected<Error> cannot_read(const std::filesystem::path& path, int error) {
+  return refuse(path, std::string("cannot be read: ") + std::strerror(error),
+                error == ENOENT ? "check the path" : "check the file's permissions");
+}
+
+// Bytes of the UTF-8 character at the start of `text`; 0 where there is none that is valid.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what is beyond Unicode.
+  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
+      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
+    return 0;
+  }
+  return length;
+}
+
+bool is_space_or_newline(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+}  // namespace
+
+Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return cannot_read(path, errno);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return cannot_read(path, errno);
+  if (!S_ISREG(info.st_mode)) return refuse(path, "is no regular file", "name a text file here");
+  if (info.st_size > kLargestFile) {
+    return refuse(path, "is larger than 64 MiB", "name a text file here");
+  }
+  std::string text(static_cast<std::size_t>(info.st_size), '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got = ::read(fd.get(), text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return cannot_read(path, errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
+  return checked(path.string(), std::move(text));
+}
+
+Expected<SourceText> SourceText::checked(std::string path, std::string text) {
+  SourceText source(std::move(path), std::move(text));
+  if (auto checked = source.check_text(); !checked) {
+    return tl::unexpected<Error>(std::move(checked.error()));
+  }
+  return source;
+}
+
+SourceText::SourceText(std::string path, std::string text)
+    : path_(std::move(path)), text_(std::move(text)) {
+  has_mark_ = text_.starts_with(kByteOrderMark);
+  if (has_mark_) text_.erase(0, kByteOrderMark.size());
+  line_starts_.push_back(0);
+  for (std::size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) {
+    line_starts_.push_back(at + 1);
+  }
+}
+
+Expected<void> SourceText::check_text() const {
+  std::string_view left = text_;
+  while (!left.empty()) {
+    const std::size_t length = left.front() == '\0' ? 0 : utf8_length(left);
+    if (length > 0) {
+      left.remove_prefix(length);
+      continue;
+    }
+    return tl::unexpected<Error>(
+        Error{place(text_.size() - left.size()),
+              left.front() == '\0' ? "a zero byte: this is a binary file"
+                                   : "a byte that is no UTF-8: this is a binary file, or text in "
+                                     "another encoding",
+              "it must be text in UTF-8"});
+  }
+  return {};
+}
+
+std::filesystem::path SourceText::beside(const std::string& path) const {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path joined = fs::path(path_).parent_path() / path;
+  const fs::path absolute = fs::absolute(joined, error);
+  return (error ? joined : absolute).lexically_normal();
+}
+
+SourceLocation SourceText::place(std::size_t offset) const {
+  const auto next_line = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
+  int column = 1;
+  for (std::size_t i = *(next_line - 1); i < offset; ++i) column += (text_[i] & 0xC0) != 0x80;
+  return at(static_cast<int>(next_line - line_starts_.begin()), column);
+}
+
+std::size_t SourceText::offset(int line, int column) const {
+  if (line < 1 || static_cast<std::size_t>(line) > line_starts_.size()) return text_.size();
+  std::size_t at = line_starts_[static_cast<std::size_t>(line) - 1];
+  for (int passed = 1; passed < column && at < text_.size(); ++passed) {
+    do {
+      ++at;
+    } while (at < text_.size() && (text_[at] & 0xC0) == 0x80);
+  }
+  return at;
+}
+
+SourceLocation SourceText::content_of_string(int line, int column) const {
+  const std::string_view rest = std::string_view(text_).substr(offset(line, column));
+  if (!rest.starts_with("\"\"\"") && !rest.starts_with("'''")) return at(line, column + 1);
+  std::size_t i = 3;
+  column += 3;
+  const auto step = [&] {
+    if (rest[i++] == '\n') {
+      ++line;
+      column = 1;
+    } else {
+      ++column;
+    }
+  };
+  // TOML drops a newline directly after the opening quotes ...
+  if (rest.substr(i).starts_with("\r\n")) step();
+  if (rest.substr(i).starts_with('\n')) step();
+  // ... and in basic strings a backslash with all the blanks and newlines that follow it.
+  while (rest.front() == '"' && rest.substr(i).starts_with('\\')) {
+    const std::size_t end = std::min(rest.find_first_not_of(" \t\r\n", i + 1), rest.size());
+    const std::string_view blanks = rest.substr(i + 1, end - i - 1);
+    if (blanks.find('\n') == std::string_view::npos) break;
+    step();
+    while (i < rest.size() && is_space_or_newline(rest[i])) step();
+  }
+  return at(line, column);
+}
+
+}  // namespace instr

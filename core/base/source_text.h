@@ -1,0 +1,55 @@
+// The text of a file that people write (definitions, limits, expected counts), and the places of
+// things in it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+class SourceText {
+ public:
+  // Reads a regular file of valid UTF-8 text. Errors: cannot be read, too large, binary (at the
+  // first byte that is no text). A byte order mark is dropped.
+  static Expected<SourceText> read(const std::filesystem::path& path);
+
+  // For texts that come from elsewhere than a file.
+  SourceText(std::string path, std::string text);
+  // The same where it is valid UTF-8 without a zero byte, as read() asks.
+  static Expected<SourceText> checked(std::string path, std::string text);
+
+  const std::string& path() const { return path_; }  // as the caller gave it
+  std::string_view text() const { return text_; }
+  std::string_view byte_order_mark() const { return has_mark_ ? kByteOrderMark : ""; }
+
+  // The absolute path of a file that the text names, from the folder that it is in itself.
+  std::filesystem::path beside(const std::string& path) const;
+
+  SourceLocation at(int line, int column) const { return {path_, line, column}; }
+
+  // The place of that byte of text(); columns are characters.
+  SourceLocation place(std::size_t offset) const;
+
+  // The place of the first character of a TOML string's content, where its opening quote is at
+  // `line` and `column` (counted in characters).
+  SourceLocation content_of_string(int line, int column) const;
+
+  // The bytes of text() before that place.
+  std::size_t offset(int line, int column) const;
+
+ private:
+  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+  Expected<void> check_text() const;
+
+  std::string path_;
+  std::string text_;
+  bool has_mark_ = false;
+  std::vector<std::size_t> line_starts_;
+};
+
+}  // namespace instr

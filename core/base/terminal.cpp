@@ -1,0 +1,77 @@
+#include "core/base/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+namespace instr {
+
+namespace {
+
+constexpr int kDefaultWidth = 80;
+
+bool is_set(const EnvironmentLookup& environment, const std::string& name) {
+  auto value = environment(name);
+  return value && !value->empty();
+}
+
+bool is_dumb(const EnvironmentLookup& environment) {
+  auto term = environment("TERM");
+  return !term || term->empty() || *term == "dumb";
+}
+
+const char* escape_of(Style style) {
+  switch (style) {
+    case Style::kHeading: return "\x1b[1m";
+    case Style::kDim: return "\x1b[2m";
+    case Style::kGood: return "\x1b[32m";
+    case Style::kBad: return "\x1b[31m";
+    case Style::kWarning: return "\x1b[33m";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<std::string> process_environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  if (value == nullptr) return std::nullopt;
+  return value;
+}
+
+bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& environment) {
+  if (mode != ColorMode::kAuto) return mode == ColorMode::kAlways;
+  if (is_set(environment, "NO_COLOR")) return false;
+  if (is_set(environment, "CLICOLOR_FORCE") && environment("CLICOLOR_FORCE") != "0") return true;
+  return is_terminal && !is_dumb(environment) && environment("CLICOLOR") != "0";
+}
+
+int terminal_width(int fd, const EnvironmentLookup& environment) {
+  winsize size{};
+  if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (auto columns = environment("COLUMNS")) {
+    int width = 0;
+    const char* end = columns->data() + columns->size();
+    auto [stopped, error] = std::from_chars(columns->data(), end, width);
+    if (error == std::errc() && stopped == end && width > 0) return width;
+  }
+  return kDefaultWidth;
+}
+
+Terminal inspect_terminal(int fd, ColorMode mode, const EnvironmentLookup& environment) {
+  Terminal terminal;
+  terminal.is_terminal = isatty(fd) == 1;
+  terminal.color = use_color(mode, terminal.is_terminal, environment);
+  terminal.live = terminal.is_terminal && !is_dumb(environment);
+  if (terminal.is_terminal) terminal.width = terminal_width(fd, environment);
+  return terminal;
+}
+
+std::string styled(std::string_view text, Style style, bool color) {
+  if (!color || text.empty()) return std::string(text);
+  return escape_of(style) + std::string(text) + "\x1b[0m";
+}
+
+}  // namespace instr

@@ -1,0 +1,246 @@
+#include "core/compare/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/compare/compare_row.h"
+#include "core/values/significance.h"
+
+namespace instr {
+
+namespace {
+
+using Pairs = std::map<std::string, MeasurementPair>;
+
+Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* MeasurementPair::*side) {
+  for (const Measurement& measurement : set.results.measurements) {
+    const Measurement*& place = pairs[measurement.variant.key].*side;
+    if (place != nullptr) {
+      std::string key = printable(measurement.variant.key);
+      return fail(set.name + ": two measurements of `" + key + "`",
+                  "remove one of the two lines, or measure again");
+    }
+    place = &measurement;
+  }
+  return {};
+}
+
+Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
+                         Attributor& attributor) {
+  auto functions_before = before.functions(row.key);
+  if (!functions_before) return tl::unexpected(functions_before.error());
+  auto functions_after = after.functions(row.key);
+  if (!functions_after) return tl::unexpected(functions_after.error());
+  if (functions_before->empty() || functions_after->empty()) return {};
+  row.attribution = attributor.attribute(*functions_before, *functions_after, row.ir_change());
+  return {};
+}
+
+Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
+                              const ResultSet& after, const CompareOptions& options) {
+  if (!before.functions || !after.functions) return {};
+  Attributor attributor(options.attribution);
+  std::size_t attributed = 0;
+  for (ComparedRow& row : comparison.rows) {
+    if (row.ir_change() == 0) continue;
+    if (attributed == options.most_attributions) {
+      ++comparison.not_attributed;
+      continue;
+    }
+    auto done = attribute(row, before, after, attributor);
+    if (!done) return done;
+    if (row.attribution) ++attributed;
+  }
+  return {};
+}
+
+// Of rows with one verdict, which to show first.
+int rank(RowState state) {
+  switch (state) {
+    case RowState::kSlower: return 0;
+    case RowState::kFailedAfter: return 1;
+    case RowState::kMissing: return 2;
+    case RowState::kFailedBoth: return 3;
+    case RowState::kNotComparable: return 4;
+    case RowState::kFaster: return 5;
+    case RowState::kNew: return 6;
+    case RowState::kFailedBefore: return 7;
+    case RowState::kSkipped: return 8;
+    case RowState::kSame: return 9;
+  }
+  return 9;
+}
+
+// The greatest relative move of a row: of its instructions, else of its other metrics.
+double impact(const ComparedRow& row) {
+  double greatest = 0;
+  for (const MetricChange& metric : row.metrics) {
+    double size = std::fabs(metric.relative().value_or(0));
+    if (metric.metric == "ir" && size > 0) return size;
+    greatest = std::max(greatest, size);
+  }
+  return greatest;
+}
+
+void sort_rows(std::vector<ComparedRow>& rows) {
+  auto weight = [](const ComparedRow& row) {
+    return std::make_tuple(-static_cast<int>(row.verdict), rank(row.state), -impact(row),
+                           -std::fabs(row.ir_change()), std::cref(row.key));
+  };
+  std::sort(rows.begin(), rows.end(), [&weight](const auto& left, const auto& right) {
+    return weight(left) < weight(right);
+  });
+}
+
+bool is_comparable(RowState state) {
+  return state == RowState::kSame || state == RowState::kSlower || state == RowState::kFaster;
+}
+
+ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
+  ComparisonSummary summary;
+  double logarithms = 0;
+  for (const ComparedRow& row : rows) {
+    ++summary.rows[row.state];
+    ++summary.verdicts[row.verdict];
+    if (!is_comparable(row.state)) continue;
+    ++summary.comparable;
+    const MetricChange* ir = row.metric("ir");
+    if (ir == nullptr || !ir->change() || *ir->before <= 0 || *ir->after <= 0) continue;
+    logarithms += std::log(*ir->after) - std::log(*ir->before);
+    ++summary.ratio_rows;
+  }
+  if (summary.ratio_rows > 0) {
+    summary.ratio = std::exp(logarithms / static_cast<double>(summary.ratio_rows));
+  }
+  return summary;
+}
+
+void add_problems(Comparison& comparison, const ResultSet& before, const ResultSet& after,
+                  const CompareOptions& options) {
+  for (const ResultSet* set : {&before, &after}) {
+    if (!set->results.torn) continue;
+    comparison.problems.push_back(set->name + ": the last line is incomplete and was left out");
+    comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+  }
+  if (comparison.summary.comparable > 0) return;
+  comparison.problems.emplace_back(comparison.rows.empty()
+                                       ? "there is nothing to compare: both results are empty"
+                                       : "not one benchmark could be compared");
+  comparison.verdict = options.allow_nothing ? std::max(comparison.verdict, Verdict::kWarns)
+                                             : Verdict::kFails;
+}
+
+}  // namespace
+
+FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
+  // Shared, so that a copy of the result set copies no functions.
+  auto shared = std::make_shared<const decltype(functions)>(std::move(functions));
+  return [shared](const std::string& key) {
+    auto found = shared->find(key);
+    return found == shared->end() ? std::vector<FunctionCost>{} : found->second;
+  };
+}
+
+Limits default_limits() {
+  auto percent = [](double value) { return Limit{value, std::nullopt}; };
+  const Limit none{std::nullopt, 0};
+  return {{{"ir", percent(0.5)},
+           {"allocs", none},
+           {"alloc_bytes", percent(0.5)},
+           {"peak_bytes", percent(0.5)}},
+          {{"ir", percent(0.1)}, {"alloc_bytes", none}, {"peak_bytes", none}}};
+}
+
+const char* to_string(RowState state) {
+  switch (state) {
+    case RowState::kSame: return "same";
+    case RowState::kSlower: return "slower";
+    case RowState::kFaster: return "faster";
+    case RowState::kNew: return "new";
+    case RowState::kMissing: return "missing";
+    case RowState::kFailedBefore: return "failed before";
+    case RowState::kFailedAfter: return "failed after";
+    case RowState::kFailedBoth: return "failed both";
+    case RowState::kSkipped: return "skipped";
+    case RowState::kNotComparable: return "not comparable";
+  }
+  return "unknown";
+}
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPasses: return "passes";
+    case Verdict::kGain: return "gain";
+    case Verdict::kWarns: return "warns";
+    case Verdict::kFails: return "fails";
+  }
+  return "unknown";
+}
+
+std::optional<double> MetricChange::change() const {
+  if (!before || !after) return std::nullopt;
+  if (p && *p > kSameAbove) return 0;
+  return *after - *before;
+}
+
+std::optional<double> MetricChange::relative() const {
+  auto moved = change();
+  if (!moved || *moved == 0) return moved;
+  if (*before == 0) return std::copysign(std::numeric_limits<double>::infinity(), *moved);
+  return *moved / std::fabs(*before);
+}
+
+const MetricChange* ComparedRow::metric(const std::string& name) const {
+  for (const MetricChange& change : metrics) {
+    if (change.metric == name) return &change;
+  }
+  return nullptr;
+}
+
+double ComparedRow::ir_change() const {
+  const MetricChange* ir = metric("ir");
+  return ir == nullptr ? 0 : ir->change().value_or(0);
+}
+
+std::size_t ComparisonSummary::count(RowState state) const {
+  auto found = rows.find(state);
+  return found == rows.end() ? 0 : found->second;
+}
+
+std::size_t ComparisonSummary::count(Verdict verdict) const {
+  auto found = verdicts.find(verdict);
+  return found == verdicts.end() ? 0 : found->second;
+}
+
+Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
+                             const CompareOptions& options) {
+  Pairs pairs;
+  if (auto added = add(pairs, before, &MeasurementPair::before); !added) {
+    return tl::unexpected(added.error());
+  }
+  if (auto added = add(pairs, after, &MeasurementPair::after); !added) {
+    return tl::unexpected(added.error());
+  }
+  Comparison comparison;
+  comparison.before_name = before.name;
+  comparison.after_name = after.name;
+  for (const auto& [key, pair] : pairs) {
+    auto row = compare_row(key, pair, options);
+    if (!row) return tl::unexpected(row.error());
+    comparison.verdict = std::max(comparison.verdict, row->verdict);
+    comparison.rows.push_back(std::move(*row));
+  }
+  sort_rows(comparison.rows);
+  auto attributed = attribute_rows(comparison, before, after, options);
+  if (!attributed) return tl::unexpected(attributed.error());
+  comparison.summary = summarize(comparison.rows);
+  add_problems(comparison, before, after, options);
+  return comparison;
+}
+
+}  // namespace instr

@@ -1,0 +1,205 @@
+// The comparison as Markdown (GitHub's, which GitLab reads too), made for the comment on a merge.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/format.h"
+#include "core/compare/compare_table.h"
+#include "core/compare/compare_text.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kLeastBytes = 2000;
+// For the notes at the end on what was left out.
+constexpr std::size_t kReserve = 700;
+constexpr std::size_t kKeyWidth = 160;       // columns; longer keys lose their middle
+constexpr std::size_t kFunctionWidth = 100;
+constexpr std::size_t kReasonWidth = 300;
+
+// Printable text that reads as it is, whatever it holds: what Markdown, HTML or a table would take
+// for its own becomes a character reference.
+std::string literal(std::string_view text) {
+  static constexpr std::string_view kSpecial = "&<>|`*_~[]\\#@!$:";
+  std::string out;
+  for (char c : text) {
+    if (kSpecial.find(c) != std::string_view::npos) {
+      out += fmt::format("&#{};", static_cast<int>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// Printable text in the letters of code, where nobody is mentioned by an "@name".
+std::string code(std::string_view text, std::size_t width) {
+  return "<code>" + literal(shorten_middle(text, width)) + "</code>";
+}
+
+// Text that never grows beyond a number of bytes; whole pieces are taken or left out.
+class Budget {
+ public:
+  explicit Budget(std::size_t bytes) : left_(bytes) {}
+
+  bool add(const std::string& piece) {
+    if (piece.size() > left_) return false;
+    left_ -= piece.size();
+    text_ += piece;
+    return true;
+  }
+
+  // A block of pieces between `head` and `tail`, in at most `most` bytes. Returns how many of the
+  // pieces did not fit; one that is too great keeps none of the others out.
+  std::size_t add_block(const std::string& head, const std::vector<std::string>& pieces,
+                        const std::string& tail, std::size_t most) {
+    std::size_t room = std::min(left_, most);
+    std::string block = head;
+    std::size_t left_out = 0;
+    for (const std::string& piece : pieces) {
+      if (block.size() + piece.size() + tail.size() > room) {
+        ++left_out;
+      } else {
+        block += piece;
+      }
+    }
+    if (left_out < pieces.size()) add(block + tail);
+    return left_out;
+  }
+
+  std::size_t left() const { return left_; }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  std::size_t left_;
+  std::string text_;
+};
+
+std::string folded(const std::string& title) {
+  return "\n<details>\n<summary>" + title + "</summary>\n\n";
+}
+
+constexpr const char* kFoldEnd = "\n</details>\n";
+constexpr const char* kTableHead =
+    "| benchmark | before | after | change | | result |\n|:---|---:|---:|---:|---:|:---|\n";
+
+std::string result_text(const CompareLine& line) {
+  return line.tone == Tone::kBad ? "**" + line.result + "**" : line.result;
+}
+
+// The table lines of a row: all of them are shown, or none.
+std::string table_piece(const ComparedRow& row) {
+  std::string out;
+  for (const CompareLine& line : compare_lines(row)) {
+    std::string name = line.is_key ? code(line.name, kKeyWidth)
+                                   : "&nbsp;&nbsp;" + literal(shorten_middle(line.name, kKeyWidth));
+    std::string result = line.result.empty() ? "" : result_text(line);
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, line.before, line.after,
+                       line.change, literal(line.relative), result);
+  }
+  return out;
+}
+
+std::string reason_piece(const ComparedRow& row) {
+  std::string reason = row.reason.empty() ? "" : ": " + literal(shorten_end(printable(row.reason),
+                                                                            kReasonWidth));
+  return fmt::format("- {} {}{}\n", code(printable(row.key), kKeyWidth),
+                     to_string(row.state), reason);
+}
+
+std::string attribution_piece(const ComparedRow& row) {
+  std::string out = fmt::format("\n{}: {} instructions\n\n| change | function | library | calls |\n"
+                                "|---:|:---|:---|---:|\n",
+                                code(printable(row.key), kKeyWidth),
+                                format_change(row.attribution->difference));
+  for (const AttributionLine& line : attribution_lines(*row.attribution, kFunctionWidth)) {
+    out += fmt::format("| {} | {} | {} | {} |\n", line.change,
+                       code(line.function, kFunctionWidth + 20),
+                       literal(shorten_middle(line.object, kKeyWidth)), literal(line.calls));
+  }
+  return out;
+}
+
+// What goes into each part of the comment.
+struct Pieces {
+  std::vector<std::string> attention;
+  std::vector<std::string> attributions;
+  std::vector<std::string> changes;  // within the limits
+  std::vector<std::string> reasons;
+  std::size_t attributions_left_out = 0;
+};
+
+Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& options) {
+  Pieces pieces;
+  pieces.attributions_left_out = comparison.not_attributed;
+  for (const ComparedRow& row : comparison.rows) {
+    bool attention = needs_attention(row);
+    if (attention) pieces.attention.push_back(table_piece(row));
+    bool changed = row.state == RowState::kSlower || row.state == RowState::kFaster;
+    if (changed && !attention) pieces.changes.push_back(table_piece(row));
+    bool told = changed || row.state == RowState::kSame;
+    if (!told || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
+    if (!row.attribution) continue;
+    if (pieces.attributions.size() < options.most_attributions) {
+      pieces.attributions.push_back(attribution_piece(row));
+    } else {
+      ++pieces.attributions_left_out;
+    }
+  }
+  return pieces;
+}
+
+std::string head_of(const Comparison& comparison) {
+  return "**instr_bench: " + verdict_line(comparison) + "**\n\n" +
+         comparison_summary_line(comparison.summary) + "\n";
+}
+
+std::vector<std::string> problem_pieces(const Comparison& comparison) {
+  std::vector<std::string> pieces;
+  for (const std::string& problem : comparison.problems) {
+    pieces.push_back("\n" + literal(shorten_end(printable(problem), kReasonWidth)) + "\n");
+  }
+  return pieces;
+}
+
+std::string benchmarks(const std::vector<std::string>& pieces) {
+  return format_plural(pieces.size(), "benchmark");
+}
+
+std::string note(const std::vector<std::string>& left_out, std::size_t most_bytes) {
+  if (left_out.empty()) return "";
+  return fmt::format("\nLeft out, to stay within {} characters: {}. The results files have all.\n",
+                     format_count(static_cast<double>(most_bytes)), fmt::join(left_out, ", "));
+}
+
+}  // namespace
+
+std::string compare_markdown(const Comparison& comparison, const CompareMarkdownOptions& options) {
+  std::size_t most = std::max(options.most_bytes, kLeastBytes);
+  Pieces pieces = pieces_of(comparison, options);
+  Budget budget(most - kReserve);
+  budget.add(head_of(comparison));
+  std::vector<std::string> left_out;
+  auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
+                 std::size_t room, const char* what, std::size_t before = 0) {
+    std::size_t count = before + budget.add_block(head, all, tail, room);
+    if (count == 0) return;
+    left_out.push_back(fmt::format("{} ({})", what, format_count(static_cast<double>(count))));
+  };
+  // Each part leaves something for those after it.
+  add("", problem_pieces(comparison), "", budget.left() / 2, "problems");
+  add(std::string("\n") + kTableHead, pieces.attention, "", budget.left() / 2,
+      "rows that fail, warn or gained");
+  add(folded("Where the instructions changed"), pieces.attributions, kFoldEnd, budget.left() / 2,
+      "breakdowns by function", pieces.attributions_left_out);
+  add(folded("Not compared, new, or with a remark (" + benchmarks(pieces.reasons) + ")"),
+      pieces.reasons, kFoldEnd, budget.left() / 2, "remarks");
+  add(folded("Changes within the limits (" + benchmarks(pieces.changes) + ")") + kTableHead,
+      pieces.changes, kFoldEnd, budget.left(), "changes within the limits");
+  std::string out = std::move(budget).text();
+  return out + note(left_out, most);
+}
+
+}  // namespace instr

@@ -1,0 +1,20 @@
+// One key of a comparison: its measurements before and after, made a row with a verdict.
+#pragma once
+
+#include <string>
+
+#include "core/compare/compare.h"
+
+namespace instr {
+
+struct MeasurementPair {
+  const Measurement* before = nullptr;  // null where that side has no such key
+  const Measurement* after = nullptr;
+};
+
+// At least one of `pair` is there. An error where a limit that a measurement carries cannot be
+// parsed.
+Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
+                                  const CompareOptions& options);
+
+}  // namespace instr

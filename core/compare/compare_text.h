@@ -1,0 +1,59 @@
+// The words and numbers that the table and the Markdown of a comparison share.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/compare/compare.h"
+#include "core/report/report_grid.h"
+
+namespace instr {
+
+// "+1,234", "-12.5", "+0.017", "0"; "-" where not finite.
+std::string format_change(double change);
+
+// 0.0031 -> "+0.31%"; "from 0" where it is infinite; "" where it is absent or 0.
+std::string format_relative(std::optional<double> relative);
+
+// One metric of a row; the first line of a row has its key.
+struct CompareLine {
+  // Printable: the key (with the metric's name where that is not instructions), or the metric's
+  // name.
+  std::string name;
+  bool is_key = true;
+  std::string metric;  // "instructions", "allocs", ...
+  std::string before;  // "" where absent
+  std::string after;
+  std::string change;
+  std::string relative;
+  std::string result;  // "slower, fails"; "" for a metric that did not fail, warn or gain
+  Tone tone = Tone::kPlain;
+};
+
+// A line for the instructions (or for the first metric that there is), and one for each other
+// metric that changed or is there on one side alone. At least one line.
+std::vector<CompareLine> compare_lines(const ComparedRow& row);
+
+// Where a change is. Figures are rounded so that those shown add up to the one of the row.
+struct AttributionLine {
+  std::string change;
+  std::string function;  // short and printable, with "(new)" or "(gone)"; or a name for the rest
+  std::string object;    // printable; "" where there is none
+  std::string calls;     // "12 -> 13"; "" where they did not move
+};
+
+// Functions take at most `width` columns (0: no limit).
+std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width);
+
+// "2 benchmarks fail, 1 warns, 3 gained more than their limit: refresh the baseline".
+std::string verdict_line(const Comparison& comparison);
+
+// "90 same, 3 slower, 2 faster, 1 new; instructions on the geometric mean: +0.31% (95 benchmarks)".
+std::string comparison_summary_line(const ComparisonSummary& summary);
+
+// Rows that have something to be done about: they fail, warn or gained beyond their limit.
+bool needs_attention(const ComparedRow& row);
+
+}  // namespace instr

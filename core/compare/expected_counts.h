@@ -1,0 +1,63 @@
+// The file of --expect: committed counts with margins, in CSV or TOML (core/compare/expected_document.h shows
+// both), and how it is brought up to date.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/source_text.h"
+#include "core/compare/compare.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+// A baseline for compare(), and what belongs into CompareOptions::by_key with it.
+struct ExpectedCounts {
+  // Steady counts with the expected metrics alone; the header has no fingerprint. A variant has what
+  // its key tells of it.
+  Results baseline;
+  // Of each key: an expected metric with a margin has that as its one limit, one without has those
+  // that it would have anyway, and what is not expected has none.
+  std::map<std::string, Limits> limits;
+};
+
+// All errors of the file, in its order. A file without a count is one, and a name that ends in
+// neither .csv nor .toml.
+tl::expected<ExpectedCounts, Errors> read_expected_counts(const std::filesystem::path& file);
+
+tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source);
+
+struct ExpectedUpdate {
+  std::string text;
+  std::size_t changed = 0;  // numbers
+  std::size_t added = 0;    // keys
+  std::size_t removed = 0;  // keys
+};
+
+// Whether the run was to measure that key, were it there.
+using IsWanted = std::function<bool(const std::string& key)>;
+
+// The file's text with the numbers that were measured; everything else stays as it is, byte for byte.
+// - A key that is not there yet is added at the end, with the metrics that the others have; with all
+//   that were measured where there are no others.
+// - A key that was wanted and is not among the measurements goes; in TOML the comments between its
+//   lines go with it.
+// - A number whose metric was not measured stays, and so do those of a measurement that failed, was
+//   skipped, or whose count is not exact (not steady, more than one thread).
+// An empty text is a file that is to be made.
+tl::expected<ExpectedUpdate, Errors> update_expected_counts(
+    const SourceText& source, const std::vector<Measurement>& measurements,
+    const IsWanted& is_wanted);
+
+// Updates the file in one step; where it is not there yet, makes it. One that needs no change is not
+// written.
+tl::expected<ExpectedUpdate, Errors> update_expected_file(
+    const std::filesystem::path& file, const std::vector<Measurement>& measurements,
+    const IsWanted& is_wanted);
+
+}  // namespace instr

@@ -1,0 +1,70 @@
+// A file of expected counts as it was written: each count with the place of its number, so that the
+// file can be updated without touching anything else. One part for each of its two formats.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/source_text.h"
+#include "core/definitions/limit.h"
+
+namespace instr {
+
+struct TextSpan {  // bytes [begin, end) of the text
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct ExpectedCount {
+  std::string key;
+  std::string metric;
+  double value = 0;  // finite, not negative
+  std::optional<Limit> margin;
+  TextSpan number;  // the value's text, without quotes
+};
+
+struct ExpectedDocument {
+  std::vector<ExpectedCount> counts;  // in the order written
+  // Of each key the whole lines, with their ends, that go where the key goes.
+  std::map<std::string, std::vector<TextSpan>> lines;
+  std::size_t columns = 0;  // of a CSV; 0 where it has no header yet
+};
+
+using MetricValues = std::vector<std::pair<std::string, double>>;
+
+// key,metric,expected,margin
+// "matmul/mm/n=64/eager/forward/t1/cpu",ir,12345,0.5%|+10
+// Quoted as RFC 4180 says. The margin may be empty or left out; a line that begins with `#` is a
+// comment.
+tl::expected<ExpectedDocument, Errors> parse_expected_csv(const SourceText& source);
+
+// The lines of a key that is not there yet, each closed by `end`, for a file of that many columns.
+std::string expected_csv_lines(std::size_t columns, const std::string& key,
+                               const MetricValues& metrics, std::string_view end);
+
+inline constexpr std::string_view kExpectedCsvHeader = "key,metric,expected,margin";
+inline constexpr std::size_t kExpectedCsvColumns = 4;
+
+// ["matmul/mm/n=64/eager/forward/t1/cpu"]
+// ir = 12345
+// margin = { ir = "0.5%|+10" }
+tl::expected<ExpectedDocument, Errors> parse_expected_toml(const SourceText& source);
+
+std::string expected_toml_lines(const std::string& key, const MetricValues& metrics,
+                                std::string_view end);
+
+// Of a file in either format, by the extension of its name: .csv or .toml.
+tl::expected<ExpectedDocument, Errors> parse_expected_document(const SourceText& source);
+
+bool is_csv(const SourceText& source);
+
+// A count as it is written: the shortest text that reads as the same number.
+std::string count_text(double value);
+
+}  // namespace instr

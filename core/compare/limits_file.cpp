@@ -1,0 +1,113 @@
+#include "core/compare/limits_file.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "core/definitions/read_limits.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Key kFileKeys[] = {{"limit", Shape::kTables, "[[limit]]"}};
+
+constexpr Key kEntryKeys[] = {
+    {"keys", Shape::kStrings, "keys = \"^matmul/\""},
+    {"hard", Shape::kTable, "hard = { ir = \"1%\" }"},
+    {"soft", Shape::kTable, "soft = { ir = \"0.2%\" }"},
+};
+
+constexpr const char* kExample = "write for example `keys = \"^matmul/\"` and `hard = { ir = \"1%\" }`";
+
+re2::RE2::Options quiet() {
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  return options;
+}
+
+std::vector<Text> read_patterns(const TableReader& read) {
+  std::vector<Text> patterns = read.texts("keys");
+  for (const Text& text : patterns) {
+    const re2::RE2 pattern(text.code, quiet());
+    if (pattern.ok()) continue;
+    read.add_error(text.where,
+                   fmt::format("`{}` is no regular expression: {}", text.code, pattern.error()),
+                   "patterns are RE2's (https://github.com/google/re2/wiki/Syntax)");
+  }
+  const bool is_told = read.has("keys") && !read.get("keys");
+  if (patterns.empty() && !is_told) {
+    read.add_error(read.place("keys"), "this limit names no keys",
+                   "add `keys = \"^matmul/\"`; `keys = \"\"` stands for all");
+  }
+  return patterns;
+}
+
+LimitsEntry read_entry(const toml::table& table, const SourceText& source, Errors& errors) {
+  const TableReader read(table, "[[limit]]", kEntryKeys, source, errors);
+  LimitsEntry entry;
+  entry.keys = read_patterns(read);
+  bool has_any = false;
+  const auto take = [&](std::string_view key, std::map<std::string, Limit>& limits) {
+    has_any = has_any || read.has(key);
+    const toml::table* given = read.table(key);
+    if (!given) return;
+    limits = read_limits(*given, fmt::format("`{}`", key), source, errors);
+    if (given->empty()) read.add_error(read.place(key), fmt::format("`{}` is empty", key), kExample);
+  };
+  take("hard", entry.limits.hard);
+  take("soft", entry.limits.soft);
+  if (!has_any) read.add_error(place_of(table, source), "this limit sets none", kExample);
+  return entry;
+}
+
+}  // namespace
+
+tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source) {
+  const auto table = parse_toml(source);
+  if (!table) return tl::unexpected(Errors{table.error()});
+  Errors errors;
+  LimitsFile file;
+  const TableReader read(*table, "a file of limits", kFileKeys, source, errors);
+  if (const toml::node* entries = read.get("limit")) {
+    for (const toml::node& entry : *entries->as_array()) {
+      file.push_back(read_entry(*entry.as_table(), source, errors));
+    }
+  }
+  if (file.empty() && errors.empty()) {
+    errors.push_back({source.at(0, 0), "there is no limit in this file", "add a [[limit]]: " + std::string(kExample)});
+  }
+  if (errors.empty()) return file;
+  sort_by_place(errors);
+  return tl::unexpected(std::move(errors));
+}
+
+tl::expected<LimitsFile, Errors> read_limits_file(const fs::path& file) {
+  const auto source = SourceText::read(file);
+  if (!source) return tl::unexpected(Errors{source.error()});
+  return parse_limits_file(*source);
+}
+
+ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys) {
+  ResolvedLimits resolved;
+  for (const LimitsEntry& entry : file) {
+    for (const Text& text : entry.keys) {
+      const re2::RE2 pattern(text.code, quiet());
+      bool is_matched = false;
+      for (const std::string& key : keys) {
+        if (!re2::RE2::PartialMatch(key, pattern)) continue;
+        is_matched = true;
+        Limits& limits = resolved.by_key[key];
+        for (const auto& [metric, limit] : entry.limits.hard) limits.hard[metric] = limit;
+        for (const auto& [metric, limit] : entry.limits.soft) limits.soft[metric] = limit;
+      }
+      if (is_matched) continue;
+      resolved.unmatched.push_back(
+          {text.where, fmt::format("no benchmark's key matches `{}`", text.code),
+           "what it was to limit is not limited: correct it, or take it out"});
+    }
+  }
+  return resolved;
+}
+
+}  // namespace instr

@@ -1,0 +1,43 @@
+// The file of --limits: limits of many benchmarks, by patterns of their keys.
+//   [[limit]]
+//   keys = "^matmul/"                         # or a list
+//   hard = { ir = "1%|+200", allocs = "+0" }
+//   soft = { ir = "0.2%", allocs = "none" }
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/source_text.h"
+#include "core/compare/compare.h"
+#include "core/definitions/definition.h"
+
+namespace instr {
+
+// One [[limit]].
+struct LimitsEntry {
+  std::vector<Text> keys;  // RE2, found anywhere in the key; one is enough
+  Limits limits;
+};
+
+using LimitsFile = std::vector<LimitsEntry>;  // in the order written
+
+// All errors of the file, in its order: a file without a [[limit]] is one.
+tl::expected<LimitsFile, Errors> read_limits_file(const std::filesystem::path& file);
+tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source);
+
+struct ResolvedLimits {
+  // As CompareOptions::by_key. Of the entries that match a key the last that has a limit for a metric
+  // counts; keys that none matches are not there.
+  std::map<std::string, Limits> by_key;
+  // To warn of: each pattern that matches none of the keys, at its place. One that is misspelt would
+  // else switch a limit off in silence.
+  Errors unmatched;
+};
+
+ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys);
+
+}  // namespace instr

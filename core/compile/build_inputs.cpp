@@ -1,0 +1,165 @@
+#include "core/compile/build_inputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/compile/cache.h"
+#include "core/compile/cache_files.h"
+
+extern char** environ;
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Folders with more than this are known by their files' sizes and times, not by their contents.
+constexpr std::size_t kMostFiles = 4000;
+constexpr std::uintmax_t kMostBytes = 64ull << 20;
+
+struct File {
+  fs::path path;
+  std::uintmax_t size = 0;
+  fs::file_time_type time;
+};
+
+std::vector<File> files_below(const fs::path& folder) {
+  std::vector<File> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator
+           it(folder, fs::directory_options::skip_permission_denied, error), end;
+       !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
+    files.push_back({it->path(), it->file_size(ignored), it->last_write_time(ignored)});
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+std::string folder_identity(const fs::path& folder) {
+  auto files = files_below(folder);
+  std::uintmax_t bytes = 0;
+  for (const auto& file : files) bytes += file.size;
+  bool by_content = files.size() <= kMostFiles && bytes <= kMostBytes;
+  std::string identity = "I " + folder.string() + "\n";
+  for (const auto& file : files) {
+    identity += file.path.string() + " ";
+    identity += by_content ? file_hash(file.path).value_or("?")
+                           : std::to_string(file.size) + " " +
+                                 std::to_string(file.time.time_since_epoch().count());
+    identity += "\n";
+  }
+  return identity;
+}
+
+// A LibTorch that is being worked on has headers that change while its libraries do not. Other
+// headers in the same folder (all of /usr/include) are left out.
+std::string headers_identity(const LibTorch& torch) {
+  std::string identity;
+  for (const auto& include : torch.include_dirs) {
+    fs::path base = include.parent_path().filename() == "api" ? fs::path() : include;
+    if (base.empty()) {  // .../include/torch/csrc/api/include lies within the other
+      if (torch.include_dirs.size() > 1) continue;
+      base = include / "../../../..";
+    }
+    for (const char* part : {"ATen", "c10", "torch"}) {
+      for (const auto& file : files_below((base / part).lexically_normal())) {
+        identity += file.path.string() + " " + std::to_string(file.size) + " " +
+                    std::to_string(file.time.time_since_epoch().count()) + "\n";
+      }
+    }
+  }
+  return content_hash(identity);
+}
+
+// A source may include what lies beside it.
+std::string headers_beside(const fs::path& source) {
+  std::vector<std::string> lines;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(source.parent_path(), error)) {
+    std::string extension = entry.path().extension().string();
+    bool is_header = extension.rfind(".h", 0) == 0 || extension == ".inc" || extension == ".cuh";
+    if (!is_header) continue;
+    lines.push_back(entry.path().string() + " " + file_hash(entry.path()).value_or("?") + "\n");
+  }
+  std::sort(lines.begin(), lines.end());
+  std::string identity;
+  for (const auto& line : lines) identity += line;
+  return identity;
+}
+
+}  // namespace
+
+std::string toolchain_identity(const CompileOptions& options) {
+  std::string identity = options.toolchain.compiler.string() + "\n" + options.toolchain.version;
+  for (const auto& flag : options.toolchain.flags) identity += "\n" + flag;
+  for (const auto& flag : options.toolchain.link_flags) identity += "\n" + flag;
+  identity += "\n" + options.libtorch.version + " " + options.libtorch.build_id + " " +
+              options.libtorch.library_dir.string() + "\n";
+  return identity + headers_identity(options.libtorch);
+}
+
+std::vector<std::string> compiler_environment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view text = *entry;
+    // What would change the code unseen by the cache, or the words that we parse.
+    bool is_dropped = false;
+    for (std::string_view name : {"LC_ALL=", "LANG=", "LANGUAGE=", "CPATH=", "C_INCLUDE_PATH=",
+                                  "CPLUS_INCLUDE_PATH=", "LIBRARY_PATH=", "GCC_COLORS=",
+                                  "CCC_OVERRIDE_OPTIONS=", "DEPENDENCIES_OUTPUT="}) {
+      is_dropped = is_dropped || text.substr(0, name.size()) == name;
+    }
+    if (!is_dropped) environment.emplace_back(text);
+  }
+  environment.push_back("LC_ALL=C");
+  return environment;
+}
+
+std::vector<std::string> user_compile_flags(const BuildOptions& build) {
+  std::vector<std::string> flags;
+  for (const auto& [name, value] : build.defines) {
+    flags.push_back("-D" + name + (value.empty() ? "" : "=" + value));
+  }
+  for (const auto& folder : build.include_dirs) flags.push_back("-I" + folder.string());
+  flags.insert(flags.end(), build.flags.begin(), build.flags.end());
+  return flags;
+}
+
+std::vector<std::string> user_link_flags(const BuildOptions& build) {
+  std::vector<std::string> flags;
+  for (const auto& folder : build.library_dirs) {
+    flags.push_back("-L" + folder.string());
+    flags.push_back("-Wl,-rpath," + folder.string());
+  }
+  for (const auto& library : build.libraries) flags.push_back("-l" + library);
+  return flags;
+}
+
+Expected<std::string> user_inputs_identity(const BuildOptions& build) {
+  std::string identity;
+  for (const auto& source : build.sources) {
+    auto hash = file_hash(source);
+    if (!hash) {
+      return tl::unexpected(Error{build.where, "cannot read the source '" + source.string() + "'",
+                                  "paths in [build] are relative to the definition file"});
+    }
+    identity += "S " + source.string() + " " + *hash + "\n" + headers_beside(source);
+  }
+  for (const auto& folder : build.include_dirs) identity += folder_identity(folder);
+  for (const auto& library : build.libraries) {
+    for (const auto& folder : build.library_dirs) {
+      for (const char* suffix : {".so", ".a"}) {
+        auto hash = file_hash(folder / ("lib" + library + suffix));
+        if (hash) identity += "l " + library + suffix + " " + *hash + "\n";
+      }
+    }
+  }
+  return identity;
+}
+
+}  // namespace instr

@@ -1,0 +1,26 @@
+// What goes into a compiler run besides the source: flags, the user's [build] table, and the
+// identity of all of it, for the cache.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/compile/compile.h"
+
+namespace instr {
+
+// Compiler, flags, and LibTorch with its headers: what determines the code besides sources. Looks
+// at the size and time of each of LibTorch's headers: some tens of milliseconds.
+std::string toolchain_identity(const CompileOptions& options);
+
+// The compiler's environment: the caller's, but messages in English and no colours.
+std::vector<std::string> compiler_environment();
+
+std::vector<std::string> user_compile_flags(const BuildOptions& build);
+std::vector<std::string> user_link_flags(const BuildOptions& build);
+
+// Names and contents of the user's sources, of the files below the include folders, and of the
+// libraries. An error where a source cannot be read.
+Expected<std::string> user_inputs_identity(const BuildOptions& build);
+
+}  // namespace instr

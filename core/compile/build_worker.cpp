@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/base/process.h"
+#include "core/compile/build_inputs.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/compile.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Sources that both workers are made of.
+constexpr const char* kOfBoth[] = {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp"};
+
+struct WorkerSources {
+  std::vector<fs::path> compiled;  // *.cpp and *.S
+  std::string identity;            // names and contents of all files
+};
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    std::string extension = entry.path().extension().string();
+    if (extension == ".cpp" || extension == ".S" || extension == ".h") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
+  WorkerSources sources;
+  auto add = [&sources](const fs::path& file, bool is_compiled) {
+    sources.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
+    if (is_compiled && file.extension() != ".h") sources.compiled.push_back(file);
+  };
+  for (const auto& file : files_in(folder)) {
+    bool is_of_both = std::find(std::begin(kOfBoth), std::end(kOfBoth), file.filename()) !=
+                      std::end(kOfBoth);
+    bool is_compiled = kind == WorkerKind::kCounting || is_of_both;
+    if (is_compiled || file.extension() == ".h") add(file, is_compiled);
+  }
+  if (kind == WorkerKind::kNative) {
+    for (const auto& file : files_in(folder / "native")) add(file, true);
+  }
+  if (sources.compiled.empty()) {
+    return fail("the worker's sources are not in '" + folder.string() + "'",
+                "the installation is not complete: install instr_bench again");
+  }
+  return sources;
+}
+
+// The worker is C++20. Where LibTorch's headers and the compiler only get along in C++17, so does
+// the one source that includes them.
+bool includes_libtorch(const fs::path& source) {
+  std::string text = read_text(source).value_or("");
+  for (const char* folder : {"#include <torch/", "#include <ATen/", "#include <c10/"}) {
+    if (text.find(folder) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// Of what the compiler said.
+const char* advice_for(const std::string& errors) {
+  bool lacks_benchmark = errors.find("benchmark/benchmark.h") != std::string::npos ||
+                         errors.find("lbenchmark") != std::string::npos;
+  if (lacks_benchmark) return "install Google Benchmark: apt-get install libbenchmark-dev";
+  return "try another compiler with --compiler, or another LibTorch with --libtorch";
+}
+
+class WorkerBuild {
+ public:
+  WorkerBuild(WorkerKind kind, const fs::path& root, const CompileOptions& options,
+              std::stop_token stop)
+      : kind_(kind), root_(root), options_(options), stop_(std::move(stop)) {}
+
+  Expected<void> run(const std::vector<fs::path>& sources, const fs::path& program) {
+    std::vector<fs::path> objects;
+    for (const auto& source : sources) {
+      objects.push_back(program.parent_path() / (source.filename().string() + ".o"));
+    }
+    if (auto done = compile_all(sources, objects); !done) return done;
+    auto linked = link(objects, program);
+    std::error_code ignored;
+    fs::create_directory_symlink(options_.libtorch.library_dir,
+                                 program.parent_path() / kLibraryLink, ignored);
+    for (const auto& object : objects) fs::remove(object, ignored);
+    return linked;
+  }
+
+ private:
+  Expected<void> compile_all(const std::vector<fs::path>& sources,
+                             const std::vector<fs::path>& objects) {
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    Expected<void> outcome;
+    auto work = [&] {
+      for (std::size_t i = next++; i < sources.size(); i = next++) {
+        auto done = compile_one(sources[i], objects[i]);
+        if (done) continue;
+        std::lock_guard guard(mutex);
+        if (outcome) outcome = done;
+        next = sources.size();
+      }
+    };
+    std::vector<std::jthread> threads;
+    for (int i = 1; i < options_.jobs; ++i) threads.emplace_back(work);
+    work();
+    threads.clear();
+    return outcome;
+  }
+
+  Expected<void> compile_one(const fs::path& source, const fs::path& object) {
+    std::vector<std::string> arguments = options_.toolchain.flags;
+    // LibTorch must find the worker's malloc, and a unit the worker's symbols.
+    std::erase(arguments, "-fvisibility=hidden");
+    if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
+    arguments.insert(arguments.end(), {"-w", "-I" + root_.string(), "-pthread", "-c",
+                                       source.string(), "-o", object.string()});
+    return run(std::move(arguments), source.filename().string());
+  }
+
+  Expected<void> link(const std::vector<fs::path>& objects, const fs::path& program) {
+    std::vector<std::string> arguments{"-rdynamic", "-pthread", "-o", program.string()};
+    for (const auto& object : objects) arguments.push_back(object.string());
+    arguments.push_back("-Wl,--no-as-needed");
+    for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
+    if (kind_ == WorkerKind::kNative) arguments.push_back("-lbenchmark");
+    arguments.push_back("-ldl");
+    return run(std::move(arguments), "the worker");
+  }
+
+  Expected<void> run(std::vector<std::string> arguments, const std::string& what) {
+    SpawnOptions spawn;
+    spawn.argv = {options_.toolchain.compiler.string()};
+    spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
+    spawn.environment = compiler_environment();
+    auto result = run_command(spawn, stop_);
+    if (!result) return tl::unexpected(result.error());
+    if (result->exit_code == 0) return {};
+    return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
+                    options_.toolchain.version + ": " + what + ":\n" + result->errors.substr(0, 4000),
+                advice_for(result->errors));
+  }
+
+  WorkerKind kind_;
+  fs::path root_;
+  const CompileOptions& options_;
+  std::stop_token stop_;
+};
+
+}  // namespace
+
+Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
+                                const CompileOptions& options, Cache& cache,
+                                std::stop_token stop) {
+  auto files = read_sources(sources / "worker", kind);
+  if (!files) return tl::unexpected(files.error());
+  std::string name = (kind == WorkerKind::kNative ? "native-" : "worker-") +
+                     content_hash(files->identity + toolchain_identity(options));
+  return cache.get(name + "/worker", [&](const fs::path& to) {
+    return WorkerBuild(kind, sources, options, stop).run(files->compiled, to);
+  });
+}
+
+}  // namespace instr

@@ -1,0 +1,64 @@
+// A folder of content-addressed artefacts, shared safely by concurrent runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+class Cache {
+ public:
+  // Opens $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; made
+  // private (0700) to this user. A folder of another user, or one that others may write to, is an
+  // error. Where it cannot be written, and with `enabled` false, a private temporary folder that
+  // goes with this object takes its place (`note` says so).
+  static Expected<Cache> open(bool enabled);
+
+  Cache(Cache&&) noexcept;
+  Cache& operator=(Cache&&) noexcept;
+  ~Cache();
+
+  // The artefact of that name ("unit-<hash>.so"), where it is there and whole. A name like
+  // "worker-<hash>/worker" is the file `worker` in a folder of that artefact's own; `make` may write
+  // other files beside it.
+  std::optional<std::filesystem::path> find(const std::string& name) const;
+
+  // The artefact of that name; where it is missing, `make` writes it to the path it is given (in
+  // the same folder tree), and it is put in place by an atomic rename under a lock, so that
+  // concurrent runs make it once.
+  Expected<std::filesystem::path> get(
+      const std::string& name,
+      const std::function<Expected<void>(const std::filesystem::path&)>& make);
+
+  // Forgets an artefact that turned out to be of no use, though whole.
+  void discard(const std::string& name);
+
+  // A small text kept under a name, such as where a variant's code is; nothing where there is none.
+  // Texts are hints: they may be lost, and what they name may be gone.
+  std::optional<std::string> read_hint(const std::string& name) const;
+  void write_hint(const std::string& name, const std::string& text);
+
+  // Removes the least recently used artefacts above `max_bytes`; never one in use by a live run.
+  void trim(std::uint64_t max_bytes);
+
+  const std::filesystem::path& folder() const;
+  // Why artefacts are not kept, where they are not: the folder cannot be written, the disk is full.
+  std::optional<std::string> note() const;
+
+ private:
+  struct State;
+  explicit Cache(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// 128-bit content hash, hexadecimal.
+std::string content_hash(std::string_view bytes);
+
+}  // namespace instr

@@ -1,0 +1,182 @@
+#include "core/compile/cache_files.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <sstream>
+#include <vector>
+
+#include "core/compile/cache.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kSumName = ".sum";
+
+std::string hexadecimal(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char byte : canonical.digest) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+int open_lock(const fs::path& file) {
+  return ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
+int lock_operation(LockKind kind) { return kind == LockKind::kShared ? LOCK_SH : LOCK_EX; }
+
+// "size hash" of each file under the folder by its relative path, the seal itself left out.
+std::optional<std::map<std::string, std::string>> file_sums(const fs::path& folder) {
+  std::map<std::string, std::string> sums;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    if (!it->is_regular_file(error) || it->path().filename() == kSumName) continue;
+    auto hash = file_hash(it->path());
+    if (!hash) return std::nullopt;
+    sums[it->path().lexically_relative(folder).string()] =
+        std::to_string(it->file_size(error)) + " " + *hash;
+  }
+  if (error || sums.empty()) return std::nullopt;
+  return sums;
+}
+
+std::string sum_text(const std::map<std::string, std::string>& sums) {
+  std::string text;
+  for (const auto& [name, sum] : sums) text += sum + " " + name + "\n";
+  return text;
+}
+
+// Sizes are compared first, so that a truncated file costs no reading.
+bool sizes_match(const fs::path& folder, const std::string& seal) {
+  std::istringstream lines(seal);
+  std::string line;
+  bool any = false;
+  while (std::getline(lines, line)) {
+    std::istringstream fields(line);
+    std::uintmax_t size = 0;
+    std::string hash;
+    std::string name;
+    if (!(fields >> size >> hash) || !fields.ignore(1) || !std::getline(fields, name)) return false;
+    std::error_code error;
+    if (fs::file_size(folder / name, error) != size || error) return false;
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+std::string content_hash(std::string_view bytes) {
+  return hexadecimal(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+Expected<FileLock> FileLock::wait(const fs::path& file, LockKind kind) {
+  Fd fd(open_lock(file));
+  if (!fd) return fail("cannot open '" + file.string() + "': " + std::strerror(errno));
+  while (::flock(fd.get(), lock_operation(kind)) != 0) {
+    if (errno != EINTR) return fail("cannot lock '" + file.string() + "': " + std::strerror(errno));
+  }
+  return FileLock(std::move(fd));
+}
+
+std::optional<FileLock> FileLock::attempt(const fs::path& file, LockKind kind) {
+  Fd fd(open_lock(file));
+  if (!fd || ::flock(fd.get(), lock_operation(kind) | LOCK_NB) != 0) return std::nullopt;
+  return FileLock(std::move(fd));
+}
+
+std::optional<std::string> file_hash(const fs::path& file) {
+  Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_128bits_reset(state);
+  std::vector<char> buffer(1 << 18);
+  ssize_t got = 0;
+  while ((got = ::read(fd.get(), buffer.data(), buffer.size())) != 0) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) break;
+    XXH3_128bits_update(state, buffer.data(), static_cast<std::size_t>(got));
+  }
+  XXH128_hash_t hash = XXH3_128bits_digest(state);
+  XXH3_freeState(state);
+  if (got < 0) return std::nullopt;
+  return hexadecimal(hash);
+}
+
+std::optional<std::string> read_text(const fs::path& file) {
+  Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  std::string text;
+  std::array<char, 1 << 16> buffer;
+  ssize_t got = 0;
+  while ((got = ::read(fd.get(), buffer.data(), buffer.size())) != 0) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::nullopt;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+Expected<void> write_text(const fs::path& file, std::string_view text) {
+  Fd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd) return fail("cannot write '" + file.string() + "': " + std::strerror(errno));
+  while (!text.empty()) {
+    ssize_t put = ::write(fd.get(), text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail("cannot write '" + file.string() + "': " + std::strerror(errno));
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+Expected<void> seal_folder(const fs::path& folder) {
+  auto sums = file_sums(folder);
+  if (!sums) return fail("nothing to keep in '" + folder.string() + "'");
+  return write_text(folder / kSumName, sum_text(*sums));
+}
+
+bool is_whole(const fs::path& folder) {
+  auto seal = read_text(folder / kSumName);
+  if (!seal || !sizes_match(folder, *seal)) return false;
+  auto sums = file_sums(folder);
+  return sums && sum_text(*sums) == *seal;
+}
+
+void touch_folder(const fs::path& folder) {
+  ::utimensat(AT_FDCWD, (folder / kSumName).c_str(), nullptr, 0);
+}
+
+FolderUse folder_use(const fs::path& folder) {
+  FolderUse use;
+  use.folder = folder;
+  std::error_code error;
+  use.last_use = fs::last_write_time(folder / kSumName, error);
+  if (error) use.last_use = fs::file_time_type::min();
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
+    std::uintmax_t size = it->file_size(ignored);
+    if (!ignored) use.bytes += size;
+  }
+  return use;
+}
+
+}  // namespace instr

@@ -1,0 +1,77 @@
+// Variants to shared objects: generated units, a precompiled header, a content-addressed cache.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/compile/cache.h"
+#include "core/compile/generate.h"
+#include "core/compile/toolchain.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+struct CompiledVariant {
+  Variant variant;
+  std::filesystem::path unit;  // shared object that holds it
+  std::string symbol;          // extern "C": an instr_snippet or, to be verified, an instr_verifier
+};
+
+// What became of one unit: compiled variants, and those whose own text does not compile.
+struct UnitResult {
+  std::vector<CompiledVariant> compiled;
+  std::vector<Measurement> failed;  // outcome Failure{kCompileError}: the compiler's words, at TOML lines
+};
+
+struct CompileOptions {
+  Toolchain toolchain;
+  LibTorch libtorch;
+  int jobs = 1;
+  // The folder that holds worker/, for worker/snippet_support.h; empty: where it is installed.
+  std::filesystem::path sources;
+  std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
+  // A unit for each snippet, so that its code lies at the same addresses whatever else is compiled:
+  // instructions do not depend on them, but simulated caches and branches do.
+  bool each_alone = false;
+  Purpose purpose = Purpose::kMeasure;
+};
+
+// Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one
+// call at a time) as each unit is ready; cached variants come first. Returns when all are done or
+// `stop` was requested. An Error only where nothing can be compiled at all.
+Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
+                       Cache& cache, const std::function<void(UnitResult)>& on_unit,
+                       std::stop_token stop);
+
+// What compiling gave, by key.
+struct CompiledVariants {
+  std::map<std::string, CompiledVariant> units;
+  std::map<std::string, Failure> failures;  // with the compiler's words
+};
+
+// The same for those who can do nothing before all are there.
+Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
+                                       const CompileOptions& options, Cache& cache,
+                                       std::stop_token stop);
+
+// Keys of the variants whose unit the cache has; compiles nothing, so that nothing is said of those
+// with [build].sources.
+Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
+                                              const CompileOptions& options, Cache& cache);
+
+// The counting worker runs under Callgrind, the native one without it.
+enum class WorkerKind { kCounting, kNative };
+
+// The worker program for this LibTorch and compiler, built on first use and cached.
+// `sources`: the folder that holds worker/.
+Expected<std::filesystem::path> build_worker(WorkerKind kind, const std::filesystem::path& sources,
+                                             const CompileOptions& options, Cache& cache,
+                                             std::stop_token stop);
+
+}  // namespace instr

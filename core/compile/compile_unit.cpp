@@ -1,0 +1,282 @@
+#include "core/compile/compile_unit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/process.h"
+#include "core/compile/build_inputs.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/generate.h"
+#include "core/compile/installation.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// g++ takes about as long to write its precompiled header as to read the plain one twice.
+constexpr std::size_t kUnitsWorthHeader = 4;
+
+// The shared header as one text: the ABI it includes is put in.
+Expected<std::string> read_support_header(const fs::path& sources) {
+  auto text = read_text(sources / "worker/snippet_support.h");
+  auto abi = read_text(sources / "worker/abi.h");
+  constexpr std::string_view kInclude = "#include \"worker/abi.h\"\n";
+  std::size_t at = text ? text->find(kInclude) : std::string::npos;
+  if (!text || !abi || at == std::string::npos) {
+    return fail("cannot read worker/snippet_support.h and worker/abi.h in '" + sources.string() + "'",
+                "the installation is not complete: install instr_bench again");
+  }
+  return text->replace(at, kInclude.size(), *abi);
+}
+
+std::vector<std::string> quiet_flags(bool is_clang) {
+  std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
+  if (is_clang) {
+    flags.insert(flags.end(), {"-fno-caret-diagnostics", "-ferror-limit=0"});
+  } else {
+    flags.insert(flags.end(), {"-fno-diagnostics-show-caret", "-fmax-errors=0",
+                               "-fdiagnostics-column-unit=byte"});
+  }
+  return flags;
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// Those that a precompiled header depends on. A compiler refuses a header that other flags or
+// defines made, but the user's folders to search may differ: no header of LibTorch's is there.
+std::vector<std::string> header_flags(const BuildContext& context) {
+  std::vector<std::string> flags;
+  for (const auto& flag : context.flags) {
+    if (flag.rfind("-I", 0) != 0) flags.push_back(flag);
+  }
+  return flags;
+}
+
+// A system header may have changed since the precompiled one was made of it.
+bool refuses_header(const std::string& errors) {
+  for (const char* words : {"precompiled header", "PCH file", "AST file", "module file"}) {
+    if (errors.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += word + "\n";
+  return text;
+}
+
+bool has_own_flags(const BuildContext& context) {
+  return context.build && (!context.build->flags.empty() || !context.build->defines.empty());
+}
+
+}  // namespace
+
+Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
+                                          std::stop_token stop) {
+  UnitCompiler compiler(options, cache, std::move(stop));
+  auto header = read_support_header(options.sources.empty() ? find_installation().sources
+                                                            : options.sources);
+  if (!header) return tl::unexpected(header.error());
+  compiler.header_text_ = *header;
+  compiler.identity_ = toolchain_identity(options) + "\n" + *header;
+  return compiler;
+}
+
+Expected<void> UnitCompiler::run_compiler(std::vector<std::string> arguments,
+                                          std::optional<CompilerSays>& says) {
+  SpawnOptions spawn;
+  spawn.argv = {options_.toolchain.compiler.string()};
+  append(spawn.argv, arguments);
+  spawn.environment = compiler_environment();
+  auto result = run_command(spawn, stop_);
+  if (!result) return tl::unexpected(result.error());
+  if (stop_.stop_requested()) return fail("stopped");
+  if (result->exit_code != 0) {
+    says = CompilerSays{result->errors.empty()
+                            ? fmt::format("the compiler ended with status {} and said nothing",
+                                          result->exit_code)
+                            : result->errors};
+  }
+  return {};
+}
+
+Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContext& context) {
+  std::vector<std::string> arguments = context.flags;
+  // Snippets call what is in it.
+  arguments.erase(std::remove(arguments.begin(), arguments.end(), "-fvisibility=hidden"),
+                  arguments.end());
+  BuildOptions alone = *context.build;
+  alone.sources = {source};
+  auto inputs = user_inputs_identity(alone);
+  if (!inputs) return tl::unexpected(inputs.error());
+  std::string name = "object-" + content_hash(identity_ + joined(arguments) + *inputs);
+  return cache_.get(name + "/" + name + ".o", [&](const fs::path& to) -> Expected<void> {
+    append(arguments, {"-c", source.string(), "-o", to.string()});
+    if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
+    if (context.failure) return fail("the sources of [build] do not compile");
+    return {};
+  });
+}
+
+Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
+  std::vector<std::string> arguments{"-shared"};
+  for (const auto& source : context.build->sources) {
+    auto object = user_object(source, context);
+    if (!object) return object;
+    arguments.push_back(object->string());
+  }
+  append(arguments, context.link_flags);
+  // Units name it by its path.
+  std::string name = "libuser-" + content_hash(identity_ + joined(arguments));
+  return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
+    append(arguments, {"-o", to.string()});
+    if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
+    if (context.failure) return fail("the sources of [build] do not link");
+    return {};
+  });
+}
+
+Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions> build) {
+  BuildContext context;
+  context.build = build;
+  context.flags = options_.toolchain.flags;
+  append(context.flags, quiet_flags(options_.toolchain.is_clang));
+  context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
+  append(context.link_flags, options_.toolchain.link_flags);
+  std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
+  if (build) {
+    append(context.flags, user_compile_flags(*build));
+    auto inputs = user_inputs_identity(*build);
+    if (!inputs) return tl::unexpected(inputs.error());
+    identity += "\n" + *inputs;
+    append(context.link_flags, user_link_flags(*build));
+  }
+  if (build && !build->sources.empty()) {
+    auto object = user_library(context);
+    if (!object && !context.failure) return tl::unexpected(object.error());
+    if (object) {
+      context.user_object = *object;
+      context.link_flags.insert(context.link_flags.begin() + 3, object->string());
+      identity += "\n" + object->string();
+    }
+  }
+  context.hash =
+      content_hash(identity + "\n" + joined(context.flags) + joined(context.link_flags));
+  return context;
+}
+
+std::string UnitCompiler::hint_name(const BuildContext& context, const std::string& symbol) {
+  return "variant-" + content_hash(context.hash + symbol);
+}
+
+std::string UnitCompiler::header_name(const BuildContext& context) const {
+  std::string identity = identity_;
+  for (const auto& flag : header_flags(context)) identity += "\n" + flag;
+  // clang's header names the plain one by its path.
+  if (options_.toolchain.is_clang) identity += "\n" + cache_.folder().string();
+  return "pch-" + content_hash(identity) + "/support.h";
+}
+
+Expected<fs::path> UnitCompiler::plain_header() {
+  return cache_.get("support-" + content_hash(header_text_) + ".h", [&](const fs::path& to) {
+    return write_text(to, header_text_);
+  });
+}
+
+Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t units) {
+  std::string name = header_name(context);
+  if (cache_.find(name)) return {};
+  bool is_clang = options_.toolchain.is_clang;
+  std::string wish = "wish-" + content_hash(name);
+  bool is_dear = !is_clang || has_own_flags(context);
+  // Code that a unit alone is held to must not depend on whether there was a header.
+  bool is_optional = is_dear && !options_.each_alone;
+  if (is_optional && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
+    // Whoever comes a second time will come a third.
+    cache_.write_hint(wish, "wish\n");
+    return {};
+  }
+  auto plain = plain_header();
+  if (!plain) return tl::unexpected(plain.error());
+  std::optional<CompilerSays> says;
+  if (options_.on_phase) options_.on_phase("precompiling LibTorch's headers, once");
+  auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
+    if (auto written = write_text(to, header_text_); !written) return written;
+    std::vector<std::string> arguments = header_flags(context);
+    if (is_clang) {
+      arguments.insert(arguments.end(),
+                       {"-fpch-instantiate-templates", "-fpch-validate-input-files-content", "-x",
+                        "c++-header", plain->string(), "-o", to.string() + ".pch"});
+    } else {
+      arguments.insert(arguments.end(),
+                       {"-x", "c++-header", to.string(), "-o", to.string() + ".gch"});
+    }
+    if (auto ran = run_compiler(arguments, says); !ran) return ran;
+    if (says) return fail("LibTorch's headers do not compile");
+    return {};
+  });
+  if (says) {
+    context.failure = says;
+    return {};
+  }
+  if (!made) return tl::unexpected(made.error());
+  return {};
+}
+
+std::vector<std::string> UnitCompiler::header_arguments(const BuildContext& context) {
+  auto made = cache_.find(header_name(context));
+  if (made && options_.toolchain.is_clang) {
+    return {"-fpch-validate-input-files-content", "-include-pch", made->string() + ".pch"};
+  }
+  if (made) return {"-include", made->string()};
+  auto plain = plain_header();
+  return {"-include", plain ? plain->string() : "snippet_support.h"};
+}
+
+Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildContext& context,
+                                        std::span<const Variant> variants,
+                                        std::optional<CompilerSays>& says) {
+  fs::path source = object.parent_path() / "unit.cpp";
+  if (auto written = write_text(source, unit_source(variants, options_.purpose)); !written) return written;
+  std::vector<std::string> arguments = context.flags;
+  append(arguments, header_arguments(context));
+  arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
+  append(arguments, context.link_flags);
+  return run_compiler(arguments, says);
+}
+
+Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
+                                                   std::span<const Variant> variants) {
+  std::string identity = context.hash;
+  std::vector<std::string> symbols;
+  for (const auto& variant : variants) symbols.push_back(snippet_symbol(variant, options_.purpose));
+  std::vector<std::string> sorted = symbols;
+  std::sort(sorted.begin(), sorted.end());
+  for (const auto& symbol : sorted) identity += "\n" + symbol;
+  std::string name = "unit-" + content_hash(identity) + ".so";
+
+  std::optional<CompilerSays> says;
+  auto object = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
+    auto ran = compile_to(to, context, variants, says);
+    if (ran && says && refuses_header(says->errors)) {
+      cache_.discard(header_name(context));
+      says.reset();
+      ran = compile_to(to, context, variants, says);
+    }
+    if (!ran) return ran;
+    if (says) return fail("the unit does not compile");
+    return {};
+  });
+  if (says) return Unit{std::nullopt, *says};
+  if (!object) return tl::unexpected(object.error());
+  for (const auto& symbol : symbols) cache_.write_hint(hint_name(context, symbol), name + "\n");
+  return Unit{*object, {}};
+}
+
+}  // namespace instr

@@ -1,0 +1,80 @@
+// One unit, compiled: the precompiled header, the user's own sources, the compiler's command line.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/compile/compile.h"
+
+namespace instr {
+
+// A compiler run that ended with errors: not ours, but of the code that it was given.
+struct CompilerSays {
+  std::string errors;
+};
+
+// What a set of build options needs before its units can be compiled.
+struct BuildContext {
+  std::shared_ptr<const BuildOptions> build;  // may be null
+  std::string hash;                // of everything but the variants that determines a unit's code
+  std::vector<std::string> flags;  // of the compiler
+  std::vector<std::string> link_flags;
+  std::optional<std::filesystem::path> user_object;  // made of [build].sources
+  std::optional<CompilerSays> failure;               // why it was not: all its variants fail
+};
+
+class UnitCompiler {
+ public:
+  // Reads the header that all units share. `options` and `cache` must outlive this object.
+  static Expected<UnitCompiler> make(const CompileOptions& options, Cache& cache,
+                                     std::stop_token stop);
+
+  // Prepares build options (null: none); compiles their sources if the cache lacks them.
+  Expected<BuildContext> prepare(std::shared_ptr<const BuildOptions> build);
+
+  // Name of the cache's hint for a variant's code, by the symbol of its snippet.
+  static std::string hint_name(const BuildContext& context, const std::string& symbol);
+
+  // Makes the precompiled header where that is worth its time for `units` new units; otherwise
+  // units are compiled without one. The compiler's errors go to the context's `failure`.
+  Expected<void> prepare_header(BuildContext& context, std::size_t units);
+
+  struct Unit {
+    std::optional<std::filesystem::path> object;
+    CompilerSays says;  // where there is no object
+  };
+
+  // Compiles these variants to one shared object, and leaves a hint for each. Safe to call from
+  // several threads. An error where no compiler could be run, or `stop` was requested.
+  Expected<Unit> compile(const BuildContext& context, std::span<const Variant> variants);
+
+ private:
+  UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
+      : options_(options), cache_(cache), stop_(std::move(stop)) {}
+
+  Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
+                            std::span<const Variant> variants, std::optional<CompilerSays>& says);
+  // The user's own sources as one library, and one of them as an object.
+  Expected<std::filesystem::path> user_library(BuildContext& context);
+  Expected<std::filesystem::path> user_object(const std::filesystem::path& source,
+                                              BuildContext& context);
+  Expected<void> run_compiler(std::vector<std::string> arguments, std::optional<CompilerSays>& says);
+  std::string header_name(const BuildContext& context) const;
+  Expected<std::filesystem::path> plain_header();
+  std::vector<std::string> header_arguments(const BuildContext& context);
+
+  const CompileOptions& options_;
+  Cache& cache_;
+  std::stop_token stop_;
+  std::string header_text_;
+  std::string identity_;  // of compiler, LibTorch, and the shared header
+};
+
+}  // namespace instr

@@ -1,0 +1,261 @@
+#include "core/compile/libtorch.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/compile/cache_files.h"
+#include "core/compile/elf.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kInstallAdvice =
+    "install one (Debian: apt-get install libtorch-dev; or: pip install torch), or name its folder "
+    "with --libtorch";
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored);
+}
+
+// The number after "#define NAME".
+std::string defined_number(std::string_view text, std::string_view name) {
+  std::size_t at = text.find("#define " + std::string(name) + " ");
+  if (at == std::string_view::npos) return "";
+  std::size_t begin = text.find_first_of("0123456789", at + 9 + name.size());
+  if (begin == std::string_view::npos) return "";
+  std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
+  return std::string(text.substr(begin, end - begin));
+}
+
+// The text between the quotes that follow `name`.
+std::string quoted_after(std::string_view text, std::string_view name) {
+  std::size_t at = text.find(name);
+  if (at == std::string_view::npos) return "";
+  std::size_t begin = text.find_first_of("'\"", at + name.size());
+  if (begin == std::string_view::npos) return "";
+  std::size_t end = text.find(text[begin], begin + 1);
+  if (end == std::string_view::npos) return "";
+  return std::string(text.substr(begin + 1, end - begin - 1));
+}
+
+// "1.13.0", from the header that has it (it moved), else from Python's version.py.
+std::string read_version(const LibTorch& torch) {
+  for (const auto& folder : torch.include_dirs) {
+    for (const char* header : {"torch/headeronly/version.h", "torch/version.h"}) {
+      auto text = read_text(folder / header);
+      if (!text) continue;
+      std::string major = defined_number(*text, "TORCH_VERSION_MAJOR");
+      std::string minor = defined_number(*text, "TORCH_VERSION_MINOR");
+      std::string patch = defined_number(*text, "TORCH_VERSION_PATCH");
+      if (!major.empty() && !minor.empty() && !patch.empty()) {
+        return major + "." + minor + "." + patch;
+      }
+    }
+  }
+  std::string version =
+      quoted_after(read_text(torch.root / "version.py").value_or(""), "__version__ =");
+  return version.substr(0, version.find('+'));
+}
+
+// Which of the two std::string layouts it was built with, told by the name of a function that takes
+// one: libc10's Error(SourceLocation, std::string).
+std::string string_layout(const fs::path& library_dir) {
+  bool is_old = file_contains(library_dir / "libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationESs");
+  return std::string("_GLIBCXX_USE_CXX11_ABI=") + (is_old ? "0" : "1");
+}
+
+// The folder below `root` that holds libtorch_cpu.so.
+std::optional<fs::path> library_folder(const fs::path& root) {
+  for (const char* below : {"lib", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64"}) {
+    if (is_file(root / below / "libtorch_cpu.so")) return root / below;
+  }
+  return std::nullopt;
+}
+
+// Also by another name: a link to /usr, say.
+bool is_systems_own(const fs::path& folder) {
+  std::error_code unknown;
+  return fs::equivalent(folder, "/usr/include", unknown) ||
+         fs::equivalent(folder, "/usr/local/include", unknown);
+}
+
+// The headers' folders below `root`; the system's own are searched by every compiler.
+std::vector<fs::path> include_folders(const fs::path& root) {
+  std::vector<fs::path> folders;
+  fs::path base = root / "include";
+  if (!is_file(base / "torch/csrc/api/include/torch/torch.h")) return folders;
+  if (!is_systems_own(base)) folders.push_back(base);
+  folders.push_back(base / "torch/csrc/api/include");
+  return folders;
+}
+
+std::optional<fs::path> find_cuda_headers(const fs::path& torch_root) {
+  std::vector<fs::path> places;
+  for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
+    const char* toolkit = std::getenv(name);
+    if (toolkit != nullptr && *toolkit != '\0') places.push_back(fs::path(toolkit) / "include");
+  }
+  for (const char* package : {"cu13", "cuda_runtime"}) {
+    places.push_back(torch_root.parent_path() / "nvidia" / package / "include");
+  }
+  places.insert(places.end(), {"/usr/local/cuda/include", "/usr/include"});
+  for (const auto& place : places) {
+    if (is_file(place / "cuda_runtime_api.h") && is_file(place / "crt/host_defines.h")) return place;
+  }
+  return std::nullopt;
+}
+
+// The LibTorch whose folder this is, if it is one.
+std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& found_by) {
+  LibTorch torch;
+  torch.root = root;
+  torch.found_by = found_by;
+  auto library_dir = library_folder(root);
+  torch.include_dirs = include_folders(root);
+  if (!library_dir || torch.include_dirs.empty()) return std::nullopt;
+  torch.library_dir = *library_dir;
+  for (const char* name : {"torch", "torch_cpu", "c10", "torch_cuda", "c10_cuda"}) {
+    if (is_file(torch.library_dir / ("lib" + std::string(name) + ".so"))) {
+      torch.libraries.push_back(name);
+    }
+  }
+  torch.has_cuda = is_file(torch.library_dir / "libtorch_cuda.so");
+  if (torch.has_cuda) torch.cuda_headers = find_cuda_headers(root);
+  torch.version = read_version(torch);
+  fs::path core_library = torch.library_dir / "libtorch_cpu.so";
+  torch.build_id = elf_build_id(core_library).value_or("");
+  if (torch.build_id.empty()) torch.build_id = file_hash(core_library).value_or("");
+  torch.defines.push_back(string_layout(torch.library_dir));
+  return torch;
+}
+
+// A person may name the folder itself, what holds it (a virtual environment, site-packages, an
+// unpacked archive), or the folder of its CMake files.
+std::vector<fs::path> python_packages(const fs::path& prefix);
+
+std::optional<LibTorch> libtorch_below(const fs::path& named, const std::string& found_by) {
+  fs::path root = fs::absolute(named).lexically_normal();
+  if (!root.has_filename()) root = root.parent_path();
+  std::vector<fs::path> places{root, root / "libtorch", root / "torch"};
+  for (const auto& packages : python_packages(root)) places.push_back(packages / "torch");
+  for (fs::path up = root; up.has_relative_path(); up = up.parent_path()) {
+    if (up.filename() == "share" || up.filename() == "lib" || up.filename() == "lib64") {
+      places.push_back(up.parent_path());
+    }
+  }
+  for (const auto& place : places) {
+    if (auto torch = libtorch_in(place, found_by)) return torch;
+  }
+  return std::nullopt;
+}
+
+Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& found_by) {
+  if (auto torch = libtorch_below(named, found_by)) return *torch;
+  std::string problem = !is_folder(named) ? ": there is no such folder"
+                        : library_folder(named) ? ": it has libraries but no headers"
+                                                : ": it lacks lib/libtorch_cpu.so or the headers";
+  return fail(found_by + " names '" + named.string() + "', which holds no LibTorch" + problem,
+              "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
+}
+
+// site-packages and dist-packages of a Python installation, newest version first.
+std::vector<fs::path> python_packages(const fs::path& prefix) {
+  std::vector<fs::path> found;
+  for (const char* lib : {"lib", "local/lib", "lib64"}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(prefix / lib, error)) {
+      std::string name = entry.path().filename().string();
+      if (name.rfind("python3", 0) != 0) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        if (is_folder(entry.path() / packages)) found.push_back(entry.path() / packages);
+      }
+    }
+  }
+  auto version = [](const fs::path& path) {
+    std::string name = path.parent_path().filename().string();
+    std::size_t dot = name.find('.');
+    return dot == std::string::npos ? 0 : std::atoi(name.c_str() + dot + 1);
+  };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const auto& a, const auto& b) { return version(a) > version(b); });
+  return found;
+}
+
+std::vector<std::string> split_paths(const char* list, std::string_view separators) {
+  std::vector<std::string> parts;
+  std::string text = list != nullptr ? list : "";
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// The prefix of the python3 that a shell would run.
+std::optional<fs::path> python_prefix() {
+  for (const auto& folder : split_paths(std::getenv("PATH"), ":")) {
+    fs::path program = fs::path(folder) / "python3";
+    if (!is_file(program) || ::access(program.c_str(), X_OK) != 0) continue;
+    // A virtual environment's python3 is a link: its own folder says more than the link's target.
+    if (is_file(fs::path(folder).parent_path() / "pyvenv.cfg")) {
+      return fs::path(folder).parent_path();
+    }
+    std::error_code error;
+    fs::path real = fs::canonical(program, error);
+    return error ? fs::path(folder).parent_path() : real.parent_path().parent_path();
+  }
+  return std::nullopt;
+}
+
+std::optional<LibTorch> python_libtorch() {
+  std::vector<fs::path> prefixes;
+  if (const char* active = std::getenv("VIRTUAL_ENV"); active != nullptr && *active != '\0') {
+    prefixes.emplace_back(active);
+  }
+  if (auto prefix = python_prefix()) prefixes.push_back(*prefix);
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+    prefixes.push_back(fs::path(home) / ".local");
+  }
+  for (const auto& prefix : prefixes) {
+    for (const auto& packages : python_packages(prefix)) {
+      if (auto torch = libtorch_in(packages / "torch", "python")) return torch;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
+  if (requested) return named_libtorch(*requested, "--libtorch");
+  if (const char* folder = std::getenv("TORCH_DIR"); folder != nullptr && *folder != '\0') {
+    return named_libtorch(folder, "TORCH_DIR");
+  }
+  // Unlike the two above this one is a list for all kinds of packages: LibTorch may be in none.
+  for (const auto& folder : split_paths(std::getenv("CMAKE_PREFIX_PATH"), ":;")) {
+    if (auto torch = libtorch_below(folder, "CMAKE_PREFIX_PATH")) return *torch;
+  }
+  if (auto torch = python_libtorch()) return *torch;
+  for (const char* root : {"/usr/local", "/usr"}) {
+    if (auto torch = libtorch_in(root, "system")) return *torch;
+  }
+  return fail("no LibTorch found: --libtorch, TORCH_DIR and CMAKE_PREFIX_PATH name none, the active "
+              "Python has none, and neither has the system",
+              kInstallAdvice);
+}
+
+}  // namespace instr

@@ -1,0 +1,48 @@
+// Pieces of generated C++: text collected with #line directives, literals, bodies of TorchScript.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/definitions/definition.h"
+
+namespace instr {
+
+// As a C++ string literal.
+std::string literal(std::string_view text);
+
+// Collects source text. Without places it gives the text that a symbol is hashed from.
+class Writer {
+ public:
+  Writer(std::string symbol, bool with_places)
+      : symbol_(std::move(symbol)), with_places_(with_places) {}
+
+  // Generated code, at a place of its own so that errors in it are known for what they are.
+  void glue(std::string_view code);
+
+  // Generated code that fails only where the user's text at `where` is wrong.
+  void glue_at(const SourceLocation& where, std::string_view code) { put(where, code); }
+
+  // The user's own code. An empty line follows, in case it ends with a backslash.
+  void user(const Text& text);
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void put(const SourceLocation& where, std::string_view code);
+
+  std::string symbol_;
+  bool with_places_;
+  std::string text_;
+};
+
+std::string joined(const std::vector<std::string>& names);  // "x, w"
+std::vector<std::string> lines_of(std::string_view text);
+
+// The body of forward(): the text's own indentation taken off, four spaces put before it. The first
+// line of a text that does not begin on a line of its own has none to take off.
+std::string script_body(std::string_view text);
+
+}  // namespace instr

@@ -1,0 +1,173 @@
+#include "core/compile/toolchain.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "core/base/process.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kOldestClang = 14;
+constexpr int kNewestClang = 30;  // of those looked for by name
+constexpr int kOldestGcc = 10;
+
+std::optional<fs::path> on_path(const std::string& name) {
+  auto program = find_program(name);
+  if (!program || ::access(program->c_str(), X_OK) != 0) return std::nullopt;
+  return fs::absolute(*program);
+}
+
+// The first number after `word`, or the first of all where `word` is empty.
+int number_after(std::string_view text, std::string_view word) {
+  std::size_t at = text.find(word);
+  if (at == std::string_view::npos) return 0;
+  at = text.find_first_of("0123456789", at + word.size());
+  return at == std::string_view::npos ? 0 : std::atoi(std::string(text.substr(at, 6)).c_str());
+}
+
+// "g++ (Debian 12.2.0-14+deb12u1) 12.2.0" -> 12: the number after the vendor's words.
+int gcc_major(const std::string& version) {
+  std::size_t paren = version.find(')');
+  return number_after(std::string_view(version).substr(paren == std::string::npos ? 0 : paren), "");
+}
+
+struct Compiler {
+  fs::path path;
+  std::string version;
+  bool is_clang = false;
+  int major = 0;
+};
+
+Expected<Compiler> ask_compiler(const fs::path& path) {
+  SpawnOptions options;
+  options.argv = {path.string(), "--version"};
+  auto result = run_command(options);
+  if (!result) return tl::unexpected(result.error());
+  Compiler compiler;
+  compiler.path = path;
+  compiler.version = result->output.substr(0, result->output.find('\n'));
+  compiler.is_clang = compiler.version.find("clang") != std::string::npos;
+  compiler.major = compiler.is_clang ? number_after(compiler.version, "version")
+                                     : gcc_major(compiler.version);
+  if (result->exit_code != 0 || compiler.major == 0) {
+    return fail("'" + path.string() + "' does not answer --version as a C++ compiler would");
+  }
+  return compiler;
+}
+
+bool is_new_enough(const Compiler& compiler) {
+  return compiler.major >= (compiler.is_clang ? kOldestClang : kOldestGcc);
+}
+
+Expected<Compiler> requested_compiler(const std::string& name) {
+  auto path = on_path(name);
+  if (!path) {
+    return fail("the compiler '" + name + "' was not found",
+                "give --compiler the name or full path of clang++ (14 or newer) or g++");
+  }
+  auto compiler = ask_compiler(*path);
+  if (compiler && !is_new_enough(*compiler)) {
+    return fail("the compiler '" + name + "' is too old: " + compiler->version,
+                "clang++ 14 or g++ 10 are the oldest that LibTorch's headers work with");
+  }
+  return compiler;
+}
+
+Expected<Compiler> best_compiler() {
+  std::vector<std::string> names{"clang++"};
+  for (int major = kNewestClang; major >= kOldestClang; --major) {
+    names.push_back("clang++-" + std::to_string(major));
+  }
+  names.push_back("g++");
+  for (const auto& name : names) {
+    auto path = on_path(name);
+    if (!path) continue;
+    auto compiler = ask_compiler(*path);
+    if (compiler && is_new_enough(*compiler)) return compiler;
+  }
+  return fail("no C++ compiler found: neither clang++ (14 or newer) nor g++",
+              "install one (Debian: apt-get install clang-14, or g++), or name one with --compiler");
+}
+
+// clang before 16 rejects std::vector of an incomplete type in C++20, which the headers of older
+// LibTorches have; those headers are C++17, and C++17 they get.
+std::string language_standard(const Compiler& compiler, const LibTorch& torch) {
+  int major = std::atoi(torch.version.c_str());
+  int minor = number_after(torch.version, ".");
+  bool is_recent = major > 2 || (major == 2 && minor >= 13);
+  return compiler.is_clang && compiler.major < 16 && !is_recent ? "-std=c++17" : "-std=c++20";
+}
+
+// What keeps a snippet's code the same whatever else its unit holds. g++ decides by the whole unit
+// (how often a function is called and with which arguments, what its offline copy costs) what to
+// inline and specialise; so its early inliner, which looks at one function and those below it, does
+// the inlining alone, and is let do more of it than it would.
+std::vector<std::string> independence_flags(bool is_clang) {
+  if (is_clang) return {};
+  return {"-fno-ipa-icf",
+          "-fno-ipa-cp",
+          "-fno-ipa-sra",
+          "-fno-ipa-ra",
+          "-fno-ipa-bit-cp",
+          "-fno-ipa-vrp",
+          "-fno-ipa-profile",
+          "-fno-partial-inlining",
+          "-fno-devirtualize-speculatively",
+          "-fno-inline-functions-called-once",
+          "-fno-gnu-unique",
+          "--param=max-inline-insns-single=0",
+          "--param=max-inline-insns-auto=0",
+          "--param=max-inline-insns-small=0",
+          "--param=max-inline-insns-size=0",
+          "--param=early-inlining-insns=30",
+          "--param=max-early-inliner-iterations=5",
+          "--param=comdat-sharing-probability=100",
+          "--param=inline-unit-growth=100000",
+          "--param=large-unit-insns=1000000000"};
+}
+
+std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch& torch) {
+  std::vector<std::string> flags{language_standard(compiler, torch), "-O2", "-fPIC",
+                                 "-fvisibility=hidden"};
+  for (const auto& flag : independence_flags(compiler.is_clang)) flags.push_back(flag);
+  for (const auto& define : torch.defines) flags.push_back("-D" + define);
+  for (const auto& folder : torch.include_dirs) {
+    flags.push_back("-isystem");
+    flags.push_back(folder.string());
+  }
+  if (torch.cuda_headers) flags.push_back("-I" + torch.cuda_headers->string());  // may be the system's
+  // As __FILE__ in messages of LibTorch's own: how long it is would show in where data lie.
+  flags.push_back("-fmacro-prefix-map=" + torch.root.string() + "=" + kLibraryLink);
+  return flags;
+}
+
+std::vector<std::string> linker_flags(const LibTorch& torch) {
+  std::vector<std::string> flags{"-L" + torch.library_dir.string()};
+  for (const auto& library : torch.libraries) flags.push_back("-l" + library);
+  flags.push_back("-Wl,-rpath-link," + torch.library_dir.string());
+  flags.push_back("-Wl,-rpath,/proc/self/cwd/" + std::string(kLibraryLink));
+  return flags;
+}
+
+}  // namespace
+
+Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
+                                   const LibTorch& libtorch) {
+  auto compiler = requested ? requested_compiler(*requested) : best_compiler();
+  if (!compiler) return tl::unexpected(compiler.error());
+  Toolchain toolchain;
+  toolchain.compiler = compiler->path;
+  toolchain.is_clang = compiler->is_clang;
+  toolchain.version = compiler->version;
+  toolchain.flags = compile_flags(*compiler, libtorch);
+  toolchain.link_flags = linker_flags(libtorch);
+  return toolchain;
+}
+
+}  // namespace instr

@@ -1,0 +1,30 @@
+// The C++ compiler that units and the worker are compiled with.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/libtorch.h"
+
+namespace instr {
+
+struct Toolchain {
+  std::filesystem::path compiler;
+  bool is_clang = false;
+  std::string version;             // first line of --version
+  std::vector<std::string> flags;  // all that units are compiled with, LibTorch's own included
+  std::vector<std::string> link_flags;
+};
+
+// The name by which a worker finds LibTorch's libraries: a link of this name is in its folder, which
+// it runs in, so that where they lie shows nowhere in its memory.
+inline constexpr const char* kLibraryLink = "libtorch";
+
+// `requested` (--compiler), then clang++ (14 or newer) where present, then g++.
+Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
+                                   const LibTorch& libtorch);
+
+}  // namespace instr

@@ -1,0 +1,81 @@
+// What a person writes in TOML, after reading: one Definition for each statement.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+// A piece of code and the place of its first character, for #line and messages.
+struct Text {
+  std::string code;
+  SourceLocation where;
+
+  bool empty() const { return code.empty(); }
+};
+
+// "f(x, w) -> y"
+struct Signature {
+  std::vector<std::string> arguments;
+  std::string output;
+  SourceLocation where;
+};
+
+// The file's [build] table: users' own code. Paths are absolute.
+struct BuildOptions {
+  std::vector<std::filesystem::path> include_dirs;
+  std::vector<std::filesystem::path> sources;
+  std::vector<std::string> libraries;
+  std::vector<std::filesystem::path> library_dirs;
+  std::vector<std::pair<std::string, std::string>> defines;
+  std::vector<std::string> flags;
+  SourceLocation where;
+};
+
+// How far what another runtime computes may lie from what eager does. Absent: as is usual for the
+// data type.
+struct Tolerance {
+  std::optional<double> relative;
+  std::optional<double> absolute;
+  std::optional<double> cosine;  // instead: the least cosine similarity
+
+  bool operator==(const Tolerance&) const = default;
+};
+
+struct Definition {
+  std::string label;
+  std::string description;
+  SourceLocation where;              // of the [[benchmark]] table
+  std::optional<Text> global_setup;  // namespace scope
+  std::vector<Text> setups;          // named set-ups of `use` in their order, then `setup`
+  std::optional<Text> stmt;          // absent where `module` makes the statement
+  std::optional<Text> torchscript;   // body of forward
+  std::optional<Text> module;        // C++ expression that makes a torch::nn module
+  std::optional<Text> package;       // absolute path of an AOTInductor package of it
+  std::optional<Signature> signature;
+  bool autograd = false;
+  std::optional<std::string> reduce;  // member function that makes the output a scalar: "sum", "mean"
+  bool is_explicit = false;           // exactly as written, never expanded
+  std::vector<int> threads{1};
+  std::vector<std::string> devices{"cpu"};
+  bool names_devices = false;  // then "{device}" in its texts is the variant's
+  // Parameter name and its values as text, in the order written.
+  std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
+  std::optional<std::string> libtorch;         // ">=2.0"
+  std::map<std::string, std::string> limits;   // metric -> "0.5%"
+  Tolerance tolerance;
+  std::vector<std::string> tags;
+  std::optional<int> warmup;      // iterations
+  std::optional<int> iterations;  // of a block
+  std::optional<double> timeout;  // seconds
+  std::shared_ptr<const BuildOptions> build;  // null where the file has none
+};
+
+}  // namespace instr

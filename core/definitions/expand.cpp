@@ -1,0 +1,248 @@
+#include "core/definitions/expand.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <unordered_map>
+
+namespace instr {
+namespace {
+
+using Params = std::vector<std::pair<std::string, std::string>>;
+
+using Kind = std::pair<Runtime, Autograd>;
+
+std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runtime>& runtimes) {
+  bool has_script = definition.torchscript && !definition.is_explicit;
+  bool has_package = definition.package && !definition.is_explicit;
+  bool is_differentiated = definition.autograd && !definition.is_explicit;
+  std::vector<Kind> kinds;
+  for (const Runtime runtime : runtimes) {
+    if (runtime == Runtime::kAoti ? !has_package : is_script(runtime) && !has_script) continue;
+    kinds.emplace_back(runtime, Autograd::kForward);
+    if (!is_differentiated || !keeps_gradients(runtime)) continue;
+    kinds.emplace_back(runtime, Autograd::kForwardBackward);
+  }
+  return kinds;
+}
+
+// Python's spelling of truth values, for TorchScript.
+Params python_params(Params params) {
+  for (auto& [name, value] : params) {
+    if (value == "true") value = "True";
+    if (value == "false") value = "False";
+  }
+  return params;
+}
+
+void put_in(std::optional<Text>& text, const Params& params) {
+  if (text) text->code = substitute(text->code, params);
+}
+
+// What braces in texts can name. A parameter called device is the one that is meant.
+Params with_device(const Definition& definition, Params params, const std::string& device) {
+  const bool is_taken = std::any_of(params.begin(), params.end(),
+                                    [](const auto& param) { return param.first == "device"; });
+  if (definition.names_devices && !is_taken) params.emplace_back("device", device);
+  return params;
+}
+
+// What all variants of a definition at one point of its matrix and on one device share.
+Variant at_point(const Definition& definition, const Params& params, const std::string& device) {
+  Variant variant;
+  variant.label = definition.label;
+  variant.params = params;
+  variant.device = device;
+  variant.description = definition.description;
+  variant.where = definition.where;
+  variant.global_setup = definition.global_setup;
+  variant.setups = definition.setups;
+  variant.stmt = definition.stmt;
+  variant.torchscript = definition.torchscript;
+  variant.module = definition.module;
+  variant.package = definition.package;
+  variant.signature = definition.signature;
+  variant.reduce = definition.reduce;
+  variant.is_explicit = definition.is_explicit;
+  variant.libtorch = definition.libtorch;
+  variant.limits = definition.limits;
+  variant.tolerance = definition.tolerance;
+  variant.tags = definition.tags;
+  variant.warmup = definition.warmup;
+  variant.iterations = definition.iterations;
+  variant.timeout = definition.timeout;
+  variant.build = definition.build;
+  const Params names = with_device(definition, params, device);
+  if (names.empty() || definition.is_explicit) return variant;
+
+  variant.description = substitute(variant.description, names);
+  put_in(variant.global_setup, names);
+  for (Text& setup : variant.setups) setup.code = substitute(setup.code, names);
+  put_in(variant.stmt, names);
+  put_in(variant.torchscript, python_params(names));
+  put_in(variant.module, names);
+  put_in(variant.package, names);
+  return variant;
+}
+
+std::string key_prefix(const std::string& label, const Params& params) {
+  std::string key = label;
+  for (const auto& [name, value] : params) key += "/" + name + "=" + value;
+  return key;
+}
+
+void add_point(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
+               std::vector<Variant>& variants) {
+  std::vector<Variant> points;  // one for each device
+  for (const std::string& device : definition.devices) {
+    points.push_back(at_point(definition, params, device));
+  }
+  const std::string prefix = key_prefix(definition.label, params);
+  for (const auto& [runtime, autograd] : kinds) {
+    for (const int threads : definition.threads) {
+      for (const Variant& point : points) {
+        if (!runs_on(runtime, point.device)) continue;
+        Variant& variant = variants.emplace_back(point);
+        variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
+                                  to_string(autograd), threads, point.device);
+        variant.runtime = runtime;
+        variant.autograd = autograd;
+        variant.threads = threads;
+      }
+    }
+  }
+}
+
+// Steps `at` to the next combination, the last parameter fastest; false after the last one.
+bool next_point(const Definition& definition, std::vector<std::size_t>& at) {
+  for (std::size_t i = at.size(); i-- > 0;) {
+    if (++at[i] < definition.matrix[i].second.size()) return true;
+    at[i] = 0;
+  }
+  return false;
+}
+
+void add_definition(const Definition& definition, const std::vector<Runtime>& runtimes,
+                    std::vector<Variant>& variants) {
+  if (count_variants(definition, runtimes) == 0) return;
+  const std::vector<Kind> kinds = kinds_of(definition, runtimes);
+  std::vector<std::size_t> at(definition.matrix.size(), 0);
+  do {
+    Params params;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      params.emplace_back(definition.matrix[i].first, definition.matrix[i].second[at[i]]);
+    }
+    add_point(definition, kinds, params, variants);
+  } while (next_point(definition, at));
+}
+
+// Nothing is expanded before these hold, so that the largest matrix costs nothing.
+Errors check_sizes(const std::vector<Definition>& definitions,
+                   const std::vector<Runtime>& runtimes) {
+  Errors errors;
+  std::uint64_t total = 0;
+  for (const Definition& definition : definitions) {
+    const std::uint64_t count = count_variants(definition, runtimes);
+    if (count > kMaxVariantsPerBenchmark) {
+      errors.push_back({definition.where,
+                        fmt::format("`{}` makes {} variants, more than the {} that one benchmark may",
+                                    definition.label, count, kMaxVariantsPerBenchmark),
+                        "give its matrix fewer values, or split it into benchmarks of their own"});
+    } else {
+      total += count;
+    }
+  }
+  if (total > kMaxVariants) {
+    errors.push_back({{},
+                      fmt::format("the definitions make {} variants, more than the {} of one run",
+                                  total, kMaxVariants),
+                      "load fewer definitions at a time"});
+  }
+  return errors;
+}
+
+std::string place(const SourceLocation& where) {
+  return where.file.empty() ? "another definition"
+                            : fmt::format("{}:{}:{}", where.file, where.line, where.column);
+}
+
+Errors check_keys(const std::vector<Variant>& variants) {
+  Errors errors;
+  std::unordered_map<std::string_view, const Variant*> by_key;
+  by_key.reserve(variants.size());
+  // Two benchmarks with one label clash in all their variants; one message is enough.
+  std::set<std::pair<std::string, std::string>> told;
+  for (const Variant& variant : variants) {
+    const auto [found, is_new] = by_key.emplace(variant.key, &variant);
+    if (is_new) continue;
+    const std::string other = place(found->second->where);
+    if (!told.emplace(other, place(variant.where)).second) continue;
+    errors.push_back({variant.where,
+                      fmt::format("two variants have the key `{}`; the other is at {}", variant.key,
+                                  other),
+                      "give one of them another label"});
+  }
+  return errors;
+}
+
+}  // namespace
+
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
+  constexpr std::uint64_t kMax = std::numeric_limits<std::uint64_t>::max();
+  return b != 0 && a > kMax / b ? kMax : a * b;
+}
+
+std::uint64_t count_variants(const Definition& definition, const std::vector<Runtime>& runtimes) {
+  std::uint64_t count = 0;
+  for (const auto& [runtime, autograd] : kinds_of(definition, runtimes)) {
+    for (const std::string& device : definition.devices) count += runs_on(runtime, device);
+  }
+  count = saturating_product(count, definition.threads.size());
+  for (const auto& [name, values] : definition.matrix) {
+    if (values.empty()) return 0;
+    count = saturating_product(count, values.size());
+  }
+  return count;
+}
+
+std::string substitute(std::string_view code, const Params& params) {
+  std::string result;
+  result.reserve(code.size());
+  for (std::size_t at = 0; at < code.size();) {
+    const std::size_t brace = std::min(code.find('{', at), code.size());
+    result += code.substr(at, brace - at);
+    at = brace;
+    if (brace == code.size()) break;
+    const auto matches = [&](const auto& param) {
+      const std::string_view rest = code.substr(brace + 1);
+      return rest.starts_with(param.first) && rest.substr(param.first.size()).starts_with('}');
+    };
+    const auto param = std::find_if(params.begin(), params.end(), matches);
+    if (param == params.end()) {
+      result += '{';
+      ++at;
+    } else {
+      result += param->second;
+      at += param->first.size() + 2;
+    }
+  }
+  return result;
+}
+
+tl::expected<std::vector<Variant>, Errors> expand(const std::vector<Definition>& definitions,
+                                                  const std::vector<Runtime>& runtimes) {
+  Errors errors = check_sizes(definitions, runtimes);
+  if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
+  std::uint64_t total = 0;
+  for (const Definition& definition : definitions) total += count_variants(definition, runtimes);
+  std::vector<Variant> variants;
+  variants.reserve(total);
+  for (const Definition& definition : definitions) add_definition(definition, runtimes, variants);
+  errors = check_keys(variants);
+  if (!errors.empty()) return tl::unexpected<Errors>(std::move(errors));
+  return variants;
+}
+
+}  // namespace instr

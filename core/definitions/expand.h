@@ -1,0 +1,41 @@
+// Definitions to variants: every combination of parameters, runtime, autograd, threads and device,
+// with the parameters put into the texts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/definitions/variant.h"
+
+namespace instr {
+
+// Beyond these nobody reads the results, and memory goes.
+inline constexpr std::uint64_t kMaxVariantsPerBenchmark = 10'000;
+inline constexpr std::uint64_t kMaxVariants = 100'000;
+
+// What a definition is measured as where nothing else is asked for.
+inline const std::vector<Runtime> kUsualRuntimes{Runtime::kEager, Runtime::kTorchScript};
+
+// How many variants a definition expands to; saturates instead of overflowing.
+std::uint64_t count_variants(const Definition& definition,
+                             const std::vector<Runtime>& runtimes = kUsualRuntimes);
+
+// Product that saturates.
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
+
+// `{name}` becomes the parameter's value wherever `name` is one of the parameters; all other braces
+// stay as they are.
+std::string substitute(std::string_view code,
+                       const std::vector<std::pair<std::string, std::string>>& params);
+
+// All variants for these runtimes, in the order of the definitions; within one, the last parameter moves fastest, then
+// runtime, autograd, threads, device. Errors: more variants than the limits above, two variants
+// with one key.
+tl::expected<std::vector<Variant>, Errors> expand(
+    const std::vector<Definition>& definitions,
+    const std::vector<Runtime>& runtimes = kUsualRuntimes);
+
+}  // namespace instr

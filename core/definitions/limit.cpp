@@ -1,0 +1,119 @@
+#include "core/definitions/limit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "core/base/near_match.h"
+#include "core/definitions/metrics.h"
+
+namespace instr {
+namespace {
+
+constexpr const char* kAdvice =
+    "write a percentage (`0.5%`), a number of units (`+100`), both (`0.5%|+100`), or `none`";
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto bar = text.find('|');
+    parts.push_back(trim(text.substr(0, bar)));
+    if (bar == std::string_view::npos) return parts;
+    text.remove_prefix(bar + 1);
+  }
+}
+
+// A decimal number without a sign.
+std::optional<double> number(std::string_view text) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+Expected<void> add_part(std::string_view part, Limit& limit) {
+  std::string_view digits = part;
+  const bool plus = digits.starts_with('+');
+  if (plus) digits.remove_prefix(1);
+  const bool percent = digits.ends_with('%');
+  if (percent) digits.remove_suffix(1);
+  const auto value = number(percent ? trim(digits) : digits);
+  if (!value || (!plus && !percent)) {
+    return fail(part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is no limit", part),
+                kAdvice);
+  }
+  auto& field = percent ? limit.percent : limit.absolute;
+  if (field) {
+    return fail(fmt::format("the limit has two {}", percent ? "percentages" : "numbers of units"),
+                kAdvice);
+  }
+  field = *value;
+  return {};
+}
+
+Expected<Limit> joined(const std::vector<std::string_view>& parts) {
+  Limit limit;
+  if (parts.size() == 1 && parts.front() == "none") return limit;
+  for (const std::string_view part : parts) {
+    if (auto added = add_part(part, limit); !added) {
+      return tl::unexpected<Error>(std::move(added.error()));
+    }
+  }
+  return limit;
+}
+
+}  // namespace
+
+const std::vector<std::string>& limit_metrics() {
+  static const std::vector<std::string> kNames(kMetrics.begin(), kMetrics.end());
+  return kNames;
+}
+
+Expected<Limit> parse_limit(std::string_view text) { return joined(split(text)); }
+
+Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
+  std::map<std::string, std::vector<std::string_view>> parts;
+  std::string metric;
+  for (std::string_view part : split(text)) {
+    if (const auto equals = part.find('='); equals != std::string_view::npos) {
+      metric = trim(part.substr(0, equals));
+      part = trim(part.substr(equals + 1));
+      const auto& known = limit_metrics();
+      if (std::find(known.begin(), known.end(), metric) == known.end()) {
+        return fail(fmt::format("`{}` is no metric that a limit can be set for", metric),
+                    did_you_mean(metric, known));
+      }
+    }
+    if (metric.empty()) {
+      return fail(fmt::format("the limit `{}` names no metric", part), "write for example `ir=0.5%`");
+    }
+    parts[metric].push_back(part);
+  }
+  std::map<std::string, Limit> limits;
+  for (const auto& [name, own_parts] : parts) {
+    auto limit = joined(own_parts);
+    if (!limit) return tl::unexpected<Error>(std::move(limit.error()));
+    limits.emplace(name, *limit);
+  }
+  return limits;
+}
+
+double allowance(const Limit& limit, double baseline) {
+  if (limit.is_none()) return std::numeric_limits<double>::infinity();
+  const double relative = limit.percent ? std::abs(baseline) * *limit.percent / 100 : 0;
+  return std::max(relative, limit.absolute.value_or(0));
+}
+
+}  // namespace instr

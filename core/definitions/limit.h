@@ -1,0 +1,38 @@
+// How far a metric may move before the gate fails: "0.5%", "+100", "0.5%|+100", "none".
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+// Where neither of the two is there, the metric may move as far as it likes.
+struct Limit {
+  std::optional<double> percent;   // of the baseline's value
+  std::optional<double> absolute;  // in the metric's own unit, for each iteration
+
+  bool is_none() const { return !percent && !absolute; }
+  bool operator==(const Limit&) const = default;
+};
+
+// Metrics that a limit can be set for: all that there are.
+const std::vector<std::string>& limit_metrics();
+
+// One percentage ("0.5%"), one number of units ("+100"), or both joined by `|` in any order: a move
+// is within the limit where it is within either. "none" is no limit. The error has no place; its
+// advice has an example.
+Expected<Limit> parse_limit(std::string_view text);
+
+// For the command line: "ir=0.5%|+100", "ir=0.5%|ir=+100", "ir=none|allocs=+0"; a part without a
+// metric belongs to the metric before it.
+Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
+
+// The greatest move, in the metric's unit, that is within the limit; infinite where it is none.
+double allowance(const Limit& limit, double baseline);
+
+}  // namespace instr

@@ -1,0 +1,400 @@
+#include "core/definitions/read_benchmark.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/base/near_match.h"
+#include "core/definitions/expand.h"
+#include "core/definitions/limit.h"
+#include "core/definitions/read_matrix.h"
+#include "core/definitions/requirement.h"
+#include "core/definitions/signature.h"
+
+namespace instr {
+namespace {
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
+}
+
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F;
+  });
+}
+
+// As the inside of a C++ string literal.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result;
+}
+
+// A statement and what its label has after the benchmark's.
+struct Statement {
+  std::string suffix;
+  std::optional<Text> text;  // absent where the module makes the statement
+};
+
+class BenchmarkReader {
+ public:
+  BenchmarkReader(const toml::table& table, const BenchmarkContext& context, Errors& errors)
+      : read_(table, "[[benchmark]]", benchmark_keys(), context.source, errors),
+        context_(context),
+        errors_(errors) {
+    definition_.where = place_of(table, context.source);
+    definition_.build = context.build;
+  }
+
+  std::vector<Definition> read() {
+    read_label();
+    read_setups();
+    read_code();
+    read_signature();
+    read_options();
+    read_limits();
+    read_tolerance();
+    const std::vector<Statement> statements = read_statements();
+    definition_.matrix = read_matrix(read_, context_.source, variants_of_point(statements));
+    check_label_parameters();
+    check_conflicts();
+    return with_statements(statements);
+  }
+
+ private:
+  void refuse(std::string_view key, std::string what, std::string advice) {
+    read_.add_error(read_.place(key), std::move(what), std::move(advice));
+  }
+
+  // The text of a key that may not be blank.
+  std::optional<Text> code(std::string_view key) {
+    std::optional<Text> text = read_.text(key);
+    if (!text || !is_blank(text->code)) return text;
+    refuse(key, fmt::format("`{}` is empty", key), "write the code, or leave the key out");
+    return std::nullopt;
+  }
+
+  void read_label() {
+    definition_.label = read_.string("label");
+    if (!read_.has("label")) {
+      read_.add_error(definition_.where, "this benchmark has no label",
+                      "add for example `label = \"matmul/mm\"`");
+    } else if (read_.get("label") && is_blank(definition_.label)) {
+      refuse("label", "the label is empty", "write for example `label = \"matmul/mm\"`");
+    } else if (has_control_character(definition_.label)) {
+      refuse("label", "the label has a control character", "labels are one line of plain text");
+    }
+  }
+
+  void read_setups() {
+    std::set<std::string> seen;
+    for (const Text& name : read_.texts("use")) {
+      if (!seen.insert(name.code).second) {
+        read_.add_error(name.where, fmt::format("`use` names `{}` twice", name.code), "name it once");
+        continue;
+      }
+      if (const Text* setup = context_.find_setup(name.code, name.where)) {
+        definition_.setups.push_back(*setup);
+      }
+    }
+    if (auto setup = read_.text("setup"); setup && !is_blank(setup->code)) {
+      definition_.setups.push_back(std::move(*setup));
+    }
+    std::vector<Text> globals = context_.global_setups;
+    if (auto own = read_.text("global_setup"); own && !is_blank(own->code)) {
+      globals.push_back(std::move(*own));
+    }
+    definition_.global_setup = join_texts(globals);
+  }
+
+  void read_code() {
+    definition_.module = code("module");
+    definition_.torchscript = code("torchscript");
+    definition_.package = code("package");
+    if (definition_.package) {
+      definition_.package->code = context_.source.beside(definition_.package->code).string();
+    }
+    definition_.autograd = read_.boolean("autograd");
+    definition_.is_explicit = read_.boolean("explicit");
+    definition_.description = read_.string("description");
+    if (!read_.has("reduce") || !read_.get("reduce")) return;
+    definition_.reduce = read_.string("reduce");
+    require_known("reduce", read_.texts("reduce"), known_reductions());
+  }
+
+  void read_signature() {
+    const std::optional<Text> text = read_.text("signature");
+    if (text) {
+      auto signature = parse_signature(*text);
+      if (signature) {
+        definition_.signature = std::move(*signature);
+      } else {
+        errors_.push_back(std::move(signature.error()));
+      }
+    }
+    if (read_.has("signature")) return;
+    const auto need = [&](std::string_view key) {
+      refuse(key, fmt::format("`{}` needs a signature", key), "add for example `signature = \"f(x, w) -> y\"`");
+    };
+    if (definition_.torchscript) need("torchscript");
+    if (definition_.package) need("package");
+    if (definition_.autograd) need("autograd");
+    if (definition_.module && !read_.has("stmt") && !read_.has("stmts")) need("module");
+  }
+
+  void read_options() {
+    if (auto threads = read_.integers("threads", 1, kMaxThreads); !threads.empty()) {
+      refuse_repeated("threads", threads);
+      definition_.threads = std::move(threads);
+    } else {
+      refuse_empty_list("threads");
+    }
+    if (const auto devices = strings("device"); !devices.empty()) {
+      refuse_repeated("device", devices);
+      require_known("device", read_.texts("device"), known_devices());
+      definition_.devices = devices;
+      definition_.names_devices = true;
+    } else {
+      refuse_empty_list("device");
+    }
+    definition_.tags = strings("tags");
+    for (const Text& tag : read_.texts("tags")) {
+      if (is_blank(tag.code) || has_control_character(tag.code)) {
+        read_.add_error(tag.where, "this tag is empty or has a control character",
+                        "write for example `tags = [\"slow\"]`");
+      }
+    }
+    definition_.warmup = read_.integer("warmup", 0, kMaxIterations);
+    definition_.iterations = read_.integer("iterations", 1, kMaxIterations);
+    definition_.timeout = read_.number("timeout");
+    if (definition_.timeout && !(*definition_.timeout > 0 && std::isfinite(*definition_.timeout))) {
+      refuse("timeout", "`timeout` must be a finite number of seconds above 0", "write for example `timeout = 60`");
+    }
+    read_libtorch();
+  }
+
+  void read_libtorch() {
+    const std::optional<Text> requirement = read_.text("libtorch");
+    if (!requirement) return;
+    definition_.libtorch = requirement->code;
+    if (auto checked = satisfies("0", requirement->code); !checked) {
+      read_.add_error(requirement->where, std::move(checked.error().what),
+                      std::move(checked.error().advice));
+    }
+  }
+
+  void read_limits() {
+    const toml::table* table = read_.table("limit");
+    if (!table) return;
+    const TableReader limits(*table, "`limit`", limit_keys(), context_.source, errors_);
+    for (const std::string& metric : names_of(limit_keys())) {
+      const std::optional<Text> limit = limits.text(metric);
+      if (!limit) continue;
+      if (auto parsed = parse_limit(limit->code); !parsed) {
+        read_.add_error(limit->where, std::move(parsed.error().what),
+                        std::move(parsed.error().advice));
+      }
+      definition_.limits[metric] = limit->code;
+    }
+  }
+
+  void read_tolerance() {
+    Tolerance& tolerance = definition_.tolerance;
+    if (const toml::table* table = read_.table("tolerance")) {
+      const TableReader read(*table, "`tolerance`", tolerance_keys(), context_.source, errors_);
+      tolerance.relative = read.number("rtol");
+      tolerance.absolute = read.number("atol");
+      for (const auto& [name, value] : {std::pair{"rtol", tolerance.relative}, {"atol", tolerance.absolute}}) {
+        if (!value || (*value >= 0 && std::isfinite(*value))) continue;
+        read.add_error(read.place(name), fmt::format("`{}` must be a finite number of at least 0", name),
+                       fmt::format("write for example `tolerance = {{ {} = 1e-5 }}`", name));
+      }
+    }
+    tolerance.cosine = read_.number("cosine");
+    if (tolerance.cosine && !(*tolerance.cosine > 0 && *tolerance.cosine <= 1)) {
+      refuse("cosine", "`cosine` must be above 0 and at most 1", "write for example `cosine = 0.99`");
+    }
+    if (read_.has("cosine") && read_.has("tolerance")) {
+      refuse("cosine", "this benchmark has both `cosine` and `tolerance`", "leave one of them out");
+    }
+  }
+
+  std::vector<Statement> read_statements() {
+    if (read_.has("stmt") && read_.has("stmts")) {
+      refuse("stmts", "this benchmark has both `stmt` and `stmts`",
+             "put the statement into `stmts`, or make two benchmarks");
+    }
+    if (const toml::table* table = read_.table("stmts")) return read_named_statements(*table);
+    if (read_.has("stmts")) return {};
+    if (read_.has("stmt")) {
+      Statement statement{"", code("stmt")};
+      if (!statement.text) return {};
+      return {std::move(statement)};
+    }
+    if (read_.has("module")) return {Statement{}};
+    read_.add_error(definition_.where, definition_.label.empty() ? "this benchmark has no statement"
+                                              : fmt::format("benchmark `{}` has no statement",
+                                                            definition_.label),
+                    "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`");
+    return {};
+  }
+
+  std::vector<Statement> read_named_statements(const toml::table& table) {
+    std::vector<Statement> statements;
+    if (table.empty()) refuse("stmts", "`stmts` is empty", "add for example `add = \"x + y;\"`");
+    for (const TomlEntry& entry : written_order(table, context_.source)) {
+      if (is_blank(entry.name) || has_control_character(entry.name)) {
+        read_.add_error(entry.where, "this name is empty or has a control character",
+                        "the name becomes a part of the label");
+      }
+      if (!entry.value->is_array()) {
+        add_statement("/" + entry.name, text_of(*entry.value, context_.source), statements);
+        continue;
+      }
+      const toml::array& list = *entry.value->as_array();
+      if (list.empty()) {
+        read_.add_error(entry.where, fmt::format("`stmts.{}` is an empty list", entry.name),
+                        "add a statement, or leave it out");
+      }
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        add_statement(fmt::format("/{}/{}", entry.name, i), text_of(list[i], context_.source),
+                      statements);
+      }
+    }
+    return statements;
+  }
+
+  void add_statement(std::string suffix, Text text, std::vector<Statement>& statements) {
+    if (is_blank(text.code)) {
+      read_.add_error(text.where, "this statement is empty", "write the code, or leave it out");
+      return;
+    }
+    statements.push_back({std::move(suffix), std::move(text)});
+  }
+
+  // How many variants the table makes for each combination of its parameters.
+  std::uint64_t variants_of_point(const std::vector<Statement>& statements) const {
+    Definition point = definition_;
+    point.matrix.clear();
+    return saturating_product(statements.size(), count_variants(point));
+  }
+
+  void check_label_parameters() {
+    for (const auto& [name, values] : definition_.matrix) {
+      if (definition_.label.find("{" + name + "}") == std::string::npos) continue;
+      refuse("label", fmt::format("the label has the parameter `{{{}}}`", name),
+             fmt::format("leave it out: the key gets /{}=... by itself", name));
+    }
+  }
+
+  void check_conflicts() {
+    if (read_.table("stmts") && definition_.torchscript) {
+      refuse("torchscript", "one `torchscript` body cannot stand for all of `stmts`",
+             "make a [[benchmark]] of the statement that it is for");
+    }
+    if (read_.table("stmts") && definition_.package) {
+      refuse("package", "one `package` cannot stand for all of `stmts`",
+             "give each statement a benchmark of its own");
+    }
+    if (!definition_.is_explicit) return;
+    const auto conflict = [&](bool is_there, std::string_view key) {
+      if (!is_there) return;
+      refuse(key, fmt::format("`{}` in an explicit benchmark, which is measured exactly as written", key),
+             fmt::format("leave out `{}` or `explicit`", key));
+    };
+    conflict(definition_.torchscript.has_value(), "torchscript");
+    conflict(definition_.package.has_value(), "package");
+    conflict(definition_.module.has_value(), "module");
+    conflict(definition_.autograd, "autograd");
+    conflict(read_.has("matrix"), "matrix");
+    conflict(definition_.threads.size() > 1, "threads");
+    conflict(definition_.devices.size() > 1, "device");
+  }
+
+  std::vector<Definition> with_statements(const std::vector<Statement>& statements) const {
+    std::vector<Definition> definitions;
+    definitions.reserve(statements.size());
+    for (const Statement& statement : statements) {
+      Definition& definition = definitions.emplace_back(definition_);
+      definition.label += statement.suffix;
+      definition.stmt = statement.text;
+    }
+    return definitions;
+  }
+
+  std::vector<std::string> strings(std::string_view key) const {
+    std::vector<std::string> result;
+    for (Text& text : read_.texts(key)) result.push_back(std::move(text.code));
+    return result;
+  }
+
+  void require_known(std::string_view key, const std::vector<Text>& texts,
+                     const std::vector<std::string>& known) {
+    for (const Text& text : texts) {
+      if (std::find(known.begin(), known.end(), text.code) != known.end()) continue;
+      read_.add_error(text.where, fmt::format("unknown {} `{}`", key, text.code),
+                      did_you_mean(text.code, known));
+    }
+  }
+
+  template <class T>
+  void refuse_repeated(std::string_view key, const std::vector<T>& values) {
+    std::set<T> seen;
+    for (const T& value : values) {
+      if (!seen.insert(value).second) {
+        refuse(key, fmt::format("`{}` has {} twice", key, value), "name each value once");
+      }
+    }
+  }
+
+  void refuse_empty_list(std::string_view key) {
+    const toml::node* value = read_.get(key);
+    if (value && value->is_array() && value->as_array()->empty()) {
+      refuse(key, fmt::format("`{}` is an empty list", key), "add a value, or leave the key out");
+    }
+  }
+
+  const TableReader read_;
+  const BenchmarkContext& context_;
+  Errors& errors_;
+  Definition definition_;  // without statement
+};
+
+}  // namespace
+
+std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
+                                       Errors& errors) {
+  return BenchmarkReader(table, context, errors).read();
+}
+
+std::optional<Text> join_texts(const std::vector<Text>& texts) {
+  if (texts.empty()) return std::nullopt;
+  Text joined = texts.front();
+  SourceLocation end = joined.where;  // where the joined text has come to
+  const auto add = [&](std::string_view code) {
+    joined.code += code;
+    end.line += static_cast<int>(std::count(code.begin(), code.end(), '\n'));
+  };
+  end.line += static_cast<int>(std::count(joined.code.begin(), joined.code.end(), '\n'));
+  for (std::size_t i = 1; i < texts.size(); ++i) {
+    const SourceLocation& next = texts[i].where;
+    if (!joined.code.ends_with('\n')) add("\n");
+    if (next.file == end.file && next.line >= end.line) {
+      // A unit may hold many variants only where their texts are free of directives.
+      add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
+    } else {
+      add(fmt::format("#line {} \"@shared:{}\"\n", next.line, escaped(next.file)));
+      end = next;
+    }
+    add(texts[i].code);
+  }
+  return joined;
+}
+
+}  // namespace instr

@@ -1,0 +1,92 @@
+#include "core/definitions/read_build.h"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "core/definitions/signature.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> paths(const TableReader& read, std::string_view key, const SourceText& source) {
+  std::vector<fs::path> result;
+  for (const Text& path : read.texts(key)) {
+    if (path.empty()) {
+      read.add_error(path.where, fmt::format("`{}` has an empty path", key), "name a file or folder");
+    }
+    result.push_back(source.beside(path.code));
+  }
+  return result;
+}
+
+std::vector<std::string> strings(const TableReader& read, std::string_view key) {
+  std::vector<std::string> result;
+  for (Text& text : read.texts(key)) {
+    if (text.empty()) {
+      read.add_error(text.where, fmt::format("`{}` has an empty string", key), "leave it out");
+    }
+    result.push_back(std::move(text.code));
+  }
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> defines(const TableReader& read,
+                                                         const SourceText& source) {
+  std::vector<std::pair<std::string, std::string>> result;
+  const toml::table* table = read.table("defines");
+  if (!table) return result;
+  for (const TomlEntry& entry : written_order(*table, source)) {
+    if (!is_identifier(entry.name)) {
+      read.add_error(entry.where, fmt::format("`{}` is no name for a macro", entry.name),
+                     "use letters, digits and _, not a digit first");
+    }
+    const auto* integer = entry.value->as_integer();
+    result.emplace_back(entry.name,
+                        integer ? std::to_string(integer->get()) : entry.value->as_string()->get());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
+                                               Errors& errors) {
+  const TableReader read(table, "[build]", build_keys(), source, errors);
+  auto build = std::make_shared<BuildOptions>();
+  build->where = place_of(table, source);
+  build->include_dirs = paths(read, "include_dirs", source);
+  build->sources = paths(read, "sources", source);
+  build->libraries = strings(read, "libraries");
+  build->library_dirs = paths(read, "library_dirs", source);
+  build->defines = defines(read, source);
+  build->flags = strings(read, "flags");
+  const std::vector<Text> written = read.texts("sources");
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    std::error_code error;
+    if (fs::is_regular_file(build->sources[i], error)) continue;
+    read.add_error(written[i].where, fmt::format("there is no source file `{}`", build->sources[i].string()),
+                   "paths in [build] are relative to the folder of this file");
+  }
+  return build;
+}
+
+tl::expected<std::shared_ptr<const BuildOptions>, Errors> load_build(const fs::path& file) {
+  auto source = SourceText::read(file);
+  if (!source) return tl::unexpected(Errors{source.error()});
+  auto table = parse_toml(*source);
+  if (!table) return tl::unexpected(Errors{table.error()});
+  const toml::node* build = table->get("build");
+  if (build == nullptr || !build->is_table()) {
+    return tl::unexpected(Errors{{source->at(1, 1), "this file has no [build] table",
+                                  "add one; docs/DEFINITIONS.md says what it holds"}});
+  }
+  Errors errors;
+  auto options = read_build(*build->as_table(), *source, errors);
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
+  return options;
+}
+
+}  // namespace instr

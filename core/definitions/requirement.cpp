@@ -1,0 +1,90 @@
+#include "core/definitions/requirement.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <compare>
+#include <optional>
+#include <vector>
+
+namespace instr {
+namespace {
+
+using Numbers = std::vector<unsigned>;
+
+std::string_view trim(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// The numbers that `text` begins with, "2.1" of "2.1rc1"; `rest` is what follows them.
+Numbers leading_numbers(std::string_view text, std::string_view& rest) {
+  Numbers numbers;
+  rest = text;
+  for (;;) {
+    unsigned number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{}) return numbers;
+    numbers.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    rest = text;
+    if (!text.starts_with('.')) return numbers;
+    text.remove_prefix(1);
+  }
+}
+
+std::strong_ordering compare(const Numbers& version, const Numbers& wanted) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const unsigned number = i < version.size() ? version[i] : 0;
+    if (const auto order = number <=> wanted[i]; order != 0) return order;
+  }
+  return std::strong_ordering::equal;
+}
+
+bool holds(std::string_view relation, std::strong_ordering order) {
+  if (relation == ">=") return order >= 0;
+  if (relation == "<=") return order <= 0;
+  if (relation == "==") return order == 0;
+  if (relation == "!=") return order != 0;
+  return relation == ">" ? order > 0 : order < 0;
+}
+
+// Whether one part, ">=2.0", holds; nothing where it cannot be read.
+std::optional<bool> part_holds(const Numbers& version, std::string_view part) {
+  constexpr std::array<std::string_view, 6> kRelations{">=", "<=", "==", "!=", ">", "<"};
+  for (const std::string_view relation : kRelations) {
+    if (!part.starts_with(relation)) continue;
+    std::string_view rest;
+    const Numbers wanted = leading_numbers(trim(part.substr(relation.size())), rest);
+    if (wanted.empty() || !rest.empty()) return std::nullopt;
+    return holds(relation, compare(version, wanted));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Expected<bool> satisfies(std::string_view version, std::string_view requirement) {
+  std::string_view rest;
+  const Numbers numbers = leading_numbers(trim(version), rest);
+  if (numbers.empty()) {
+    return fail(fmt::format("`{}` is no LibTorch version", version), "expected one such as `2.13.0`");
+  }
+  bool all = true;
+  for (std::string_view left = requirement;;) {
+    const auto comma = left.find(',');
+    const std::string_view part = trim(left.substr(0, comma));
+    const auto holds_now = part_holds(numbers, part);
+    if (!holds_now) {
+      return fail(fmt::format("`{}` is no version requirement", part),
+                  "write one of >= > <= < == != and a version, for example `>=2.0` or `>=1.13, <3`");
+    }
+    all = all && *holds_now;
+    if (comma == std::string_view::npos) return all;
+    left.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace instr

@@ -1,0 +1,297 @@
+#include "core/definitions/toml_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/near_match.h"
+
+namespace instr {
+namespace {
+
+// The parser's words for a string without its closing quote do not lead there.
+const char* toml_advice(std::string_view description) {
+  return description.find("unescaped control characters") != std::string_view::npos
+             ? "end the string on its line; text of more lines stands between \"\"\" and \"\"\""
+             : "correct the TOML here (https://toml.io/en/v1.0.0)";
+}
+
+SourceLocation place_at(const toml::source_region& region, const SourceText& source) {
+  return source.at(static_cast<int>(region.begin.line), static_cast<int>(region.begin.column));
+}
+
+bool is_string(const toml::node& node) { return node.is_string(); }
+bool is_integer(const toml::node& node) { return node.is_integer(); }
+bool is_table(const toml::node& node) { return node.is_table(); }
+bool is_define(const toml::node& node) { return node.is_string() || node.is_integer(); }
+
+bool is_matrix_value(const toml::node& node) {
+  return node.is_string() || node.is_number() || node.is_boolean();
+}
+
+// What an entry of the shape's table must be.
+std::string_view entry_words(Shape shape) {
+  switch (shape) {
+    case Shape::kStringsTable: return "a string or a list of strings";
+    case Shape::kDefineTable: return "a string or an integer";
+    case Shape::kMatrix: return "a list of integers, floats, strings or booleans";
+    default: return "a string";
+  }
+}
+
+// What an element of the shape's list must be.
+std::string_view element_words(Shape shape) {
+  switch (shape) {
+    case Shape::kIntegers: return "an integer";
+    case Shape::kTables: return "a table";
+    case Shape::kMatrix: return "an integer, a float, a string or a boolean";
+    default: return "a string";
+  }
+}
+
+// toml++ makes a table within a table of each part of a name, and frees them one within the other:
+// the stack would not do for a name of very many.
+constexpr int kMostParts = 32;
+
+// Passes over what is quoted at `at`; an end that is missing is for the parser to tell.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const std::string_view quotes = text.substr(at).starts_with(std::string(3, text[at]))
+                                      ? text.substr(at, 3)
+                                      : text.substr(at, 1);
+  const char* const stops = text[at] == '"' ? "\"\\" : "'";
+  for (at += quotes.size(); at < text.size(); ++at) {
+    at = std::min(text.find_first_of(stops, at), text.size());
+    if (at < text.size() && text[at] == '\\') {
+      ++at;
+    } else if (text.substr(std::min(at, text.size())).starts_with(quotes)) {
+      at += quotes.size();
+      if (quotes.size() == 1) return at;
+      // Up to two quotes more are the string's own last characters.
+      return std::min({text.find_first_not_of(quotes.front(), at), at + 2, text.size()});
+    }
+  }
+  return text.size();
+}
+
+// The dots of a name, and those of numbers, are those that stand between two of `,=[]{}` and ends of
+// lines.
+Expected<void> check_names(const SourceText& source) {
+  const std::string_view text = source.text();
+  int parts = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
+    if (c == '.' && ++parts > kMostParts) {
+      return tl::unexpected(Error{source.place(at), "a name of more than 32 parts",
+                                  "take the dots out, or put the name in quotes"});
+    }
+    if (std::string_view(",=[]{}\n").find(text[at]) != std::string_view::npos) parts = 1;
+    ++at;
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<toml::table> parse_toml(const SourceText& source) {
+  if (auto checked = check_names(source); !checked) {
+    return tl::unexpected<Error>(std::move(checked.error()));
+  }
+  try {
+    return toml::parse(source.text());
+  } catch (const toml::parse_error& error) {
+    return tl::unexpected<Error>(Error{place_at(error.source(), source),
+                                       std::string(error.description()),
+                                       toml_advice(error.description())});
+  }
+}
+
+std::vector<TomlEntry> written_order(const toml::table& table, const SourceText& source) {
+  std::vector<TomlEntry> entries;
+  for (const auto& [key, value] : table) {
+    entries.push_back({std::string(key.str()), place_at(key.source(), source), &value});
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const TomlEntry& a, const TomlEntry& b) {
+    return std::pair(a.where.line, a.where.column) < std::pair(b.where.line, b.where.column);
+  });
+  return entries;
+}
+
+SourceLocation place_of(const toml::node& node, const SourceText& source) {
+  return place_at(node.source(), source);
+}
+
+Text text_of(const toml::node& string, const SourceText& source) {
+  const auto begin = string.source().begin;
+  return {string.as_string()->get(), source.content_of_string(static_cast<int>(begin.line),
+                                                              static_cast<int>(begin.column))};
+}
+
+std::string kind_of(const toml::node& node) {
+  switch (node.type()) {
+    case toml::node_type::string: return "a string";
+    case toml::node_type::integer: return "an integer";
+    case toml::node_type::floating_point: return "a floating-point number";
+    case toml::node_type::boolean: return "a boolean";
+    case toml::node_type::array: return "a list";
+    case toml::node_type::table: return "a table";
+    default: return "a date or time";
+  }
+}
+
+TableReader::TableReader(const toml::table& table, std::string_view title, Keys known,
+                         const SourceText& source, Errors& errors)
+    : table_(table), title_(title), source_(source), errors_(errors) {
+  for (const auto& [name, value] : table) {
+    const auto key =
+        std::find_if(known.begin(), known.end(),
+                     [own = name.str()](const Key& k) { return k.name == own; });
+    if (key != known.end()) {
+      check_shape(*key, value);
+      continue;
+    }
+    add_error(place_at(name.source(), source),
+              fmt::format("unknown key `{}` in {}", name.str(), title),
+              did_you_mean(name.str(), names_of(known)));
+  }
+}
+
+void TableReader::check_shape(const Key& key, const toml::node& value) {
+  const auto require = [&](bool fits) {
+    if (!fits) wrong_shape(key, value, key.name, describe(key.shape));
+  };
+  switch (key.shape) {
+    case Shape::kString: return require(value.is_string());
+    case Shape::kInteger: return require(value.is_integer());
+    case Shape::kNumber: return require(value.is_number());
+    case Shape::kBoolean: return require(value.is_boolean());
+    case Shape::kTable: return require(value.is_table());
+    case Shape::kStrings: return check_entry(key, value, key.name, is_string, true);
+    case Shape::kIntegers: return check_entry(key, value, key.name, is_integer, true);
+    case Shape::kStringList:
+      return value.is_array() ? check_entry(key, value, key.name, is_string, true) : require(false);
+    case Shape::kTables:
+      return value.is_array() ? check_entry(key, value, key.name, is_table, true) : require(false);
+    default: break;
+  }
+  const toml::table* table = value.as_table();
+  if (!table) return require(false);
+  for (const auto& [name, entry] : *table) {
+    const std::string full_name = fmt::format("{}.{}", key.name, name.str());
+    if (key.shape == Shape::kDefineTable) check_entry(key, entry, full_name, is_define, false);
+    if (key.shape == Shape::kStringTable) check_entry(key, entry, full_name, is_string, false);
+    if (key.shape == Shape::kStringsTable) check_entry(key, entry, full_name, is_string, true);
+    if (key.shape == Shape::kMatrix) check_entry(key, entry, full_name, is_matrix_value, true);
+  }
+}
+
+// `name` is the key's own or that of an entry of its table; `fits` is asked of the value, or of each
+// element where it is a list and may be one.
+void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
+                              bool (*fits)(const toml::node&), bool may_be_list) {
+  const toml::array* list = may_be_list ? value.as_array() : nullptr;
+  if (!list) {
+    if (!fits(value)) {
+      wrong_shape(key, value, name, name == key.name ? describe(key.shape) : entry_words(key.shape));
+    }
+    return;
+  }
+  for (const toml::node& element : *list) {
+    if (!fits(element)) {
+      return wrong_shape(key, element, fmt::format("{}[...]", name), element_words(key.shape));
+    }
+  }
+}
+
+void TableReader::wrong_shape(const Key& key, const toml::node& value, std::string_view name,
+                              std::string_view wanted) {
+  add_error(place_of(value, source_),
+            fmt::format("`{}` must be {}, not {}", name, wanted, kind_of(value)),
+            fmt::format("write for example `{}`", key.example));
+  wrong_.push_back(key.name);
+}
+
+const toml::node* TableReader::get(std::string_view key) const {
+  if (std::find(wrong_.begin(), wrong_.end(), key) != wrong_.end()) return nullptr;
+  return table_.get(key);
+}
+
+SourceLocation TableReader::place(std::string_view key) const {
+  const toml::node* value = table_.get(key);
+  return place_of(value ? *value : table_, source_);
+}
+
+std::optional<Text> TableReader::text(std::string_view key) const {
+  const toml::node* value = get(key);
+  if (!value) return std::nullopt;
+  return text_of(*value, source_);
+}
+
+std::string TableReader::string(std::string_view key) const {
+  const toml::node* value = get(key);
+  return value ? value->as_string()->get() : std::string();
+}
+
+bool TableReader::boolean(std::string_view key) const {
+  const toml::node* value = get(key);
+  return value && value->as_boolean()->get();
+}
+
+std::vector<Text> TableReader::texts(std::string_view key) const {
+  std::vector<Text> result;
+  const toml::node* value = get(key);
+  if (!value) return result;
+  if (const toml::array* list = value->as_array()) {
+    for (const toml::node& element : *list) result.push_back(text_of(element, source_));
+  } else {
+    result.push_back(text_of(*value, source_));
+  }
+  return result;
+}
+
+std::vector<int> TableReader::integers(std::string_view key, int least, int most) const {
+  std::vector<int> result;
+  const auto add = [&](const toml::node& node) {
+    const std::int64_t value = node.as_integer()->get();
+    if (value < least || value > most) {
+      add_error(place_of(node, source_), fmt::format("`{}` is {}", key, value),
+                fmt::format("it must be from {} to {}", least, most));
+    } else {
+      result.push_back(static_cast<int>(value));
+    }
+  };
+  const toml::node* value = get(key);
+  if (!value) return result;
+  if (const toml::array* list = value->as_array()) {
+    for (const toml::node& element : *list) add(element);
+  } else {
+    add(*value);
+  }
+  return result;
+}
+
+std::optional<int> TableReader::integer(std::string_view key, int least, int most) const {
+  const std::vector<int> values = integers(key, least, most);
+  if (values.empty()) return std::nullopt;
+  return values.front();
+}
+
+std::optional<double> TableReader::number(std::string_view key) const {
+  const toml::node* value = get(key);
+  return value ? value->value<double>() : std::nullopt;
+}
+
+const toml::table* TableReader::table(std::string_view key) const {
+  const toml::node* value = get(key);
+  return value ? value->as_table() : nullptr;
+}
+
+void TableReader::add_error(SourceLocation where, std::string what, std::string advice) const {
+  errors_.push_back({std::move(where), std::move(what), std::move(advice)});
+}
+
+}  // namespace instr

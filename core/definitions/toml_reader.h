@@ -1,0 +1,78 @@
+// Typed reading of TOML tables: keys and shapes are checked once against the table of known keys,
+// with all errors collected; what is wrong reads as absent afterwards.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <toml++/toml.h>
+
+#include "core/base/source_text.h"
+#include "core/definitions/definition.h"
+#include "core/definitions/definition_keys.h"
+
+namespace instr {
+
+// The whole file. The error is at the place where the text is no TOML.
+Expected<toml::table> parse_toml(const SourceText& source);
+
+struct TomlEntry {
+  std::string name;
+  SourceLocation where;  // of the key
+  const toml::node* value;
+};
+
+// TOML tables are sorted by name in memory; this is the order in which they were written.
+std::vector<TomlEntry> written_order(const toml::table& table, const SourceText& source);
+
+SourceLocation place_of(const toml::node& node, const SourceText& source);
+
+// A string's content and the place of its first character.
+Text text_of(const toml::node& string, const SourceText& source);
+
+// "a string", "a list", ...
+std::string kind_of(const toml::node& node);
+
+class TableReader {
+ public:
+  // `title` names the table in messages: "[build]". Adds an error for each unknown key and each
+  // value of a wrong shape. All arguments outlive the reader.
+  TableReader(const toml::table& table, std::string_view title, Keys known,
+              const SourceText& source, Errors& errors);
+
+  // Whether the key is there at all, with a right or a wrong value.
+  bool has(std::string_view key) const { return table_.contains(key); }
+  // The value where it is there and has its shape, else null.
+  const toml::node* get(std::string_view key) const;
+  // Place of the value; of the table where the key is not there.
+  SourceLocation place(std::string_view key) const;
+
+  std::optional<Text> text(std::string_view key) const;
+  std::string string(std::string_view key) const;  // empty where absent
+  bool boolean(std::string_view key) const;        // false where absent
+  std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
+  // Values outside of [least, most] are errors, and left out.
+  std::vector<int> integers(std::string_view key, int least, int most) const;
+  std::optional<int> integer(std::string_view key, int least, int most) const;
+  std::optional<double> number(std::string_view key) const;
+  const toml::table* table(std::string_view key) const;
+
+  void add_error(SourceLocation where, std::string what, std::string advice) const;
+
+ private:
+  void check_shape(const Key& key, const toml::node& value);
+  void check_entry(const Key& key, const toml::node& value, std::string_view name,
+                   bool (*fits)(const toml::node&), bool may_be_list);
+  void wrong_shape(const Key& key, const toml::node& value, std::string_view name,
+                   std::string_view wanted);
+
+  const toml::table& table_;
+  std::string_view title_;
+  const SourceText& source_;
+  Errors& errors_;
+  std::vector<std::string_view> wrong_;  // keys whose value has a wrong shape
+};
+
+}  // namespace instr

@@ -1,0 +1,82 @@
+#include "core/definitions/variant.h"
+
+#include <charconv>
+
+namespace instr {
+
+namespace {
+
+// Takes "/word" from the end of `key`; empty where there is none.
+std::string last_part(std::string& key) {
+  const auto slash = key.rfind('/');
+  if (slash == std::string::npos) return "";
+  std::string part = key.substr(slash + 1);
+  key.resize(slash);
+  return part;
+}
+
+}  // namespace
+
+const char* to_string(Runtime runtime) {
+  for (const RuntimeName& known : kRuntimes) {
+    if (known.runtime == runtime) return known.name;
+  }
+  return "unknown";
+}
+
+std::optional<Runtime> runtime_from(const std::string& name) {
+  for (const RuntimeName& known : kRuntimes) {
+    if (name == known.name) return known.runtime;
+  }
+  return std::nullopt;
+}
+
+bool is_script(Runtime runtime) { return runtime != Runtime::kEager; }
+
+bool keeps_gradients(Runtime runtime) {
+  switch (runtime) {
+    case Runtime::kFrozen:
+    case Runtime::kOptimized:
+    case Runtime::kAoti:
+    case Runtime::kCudaGraph: return false;
+    default: return true;
+  }
+}
+
+bool runs_on(Runtime runtime, const std::string& device) {
+  return runtime != Runtime::kCudaGraph || device == "cuda";
+}
+
+const char* to_string(Autograd autograd) {
+  switch (autograd) {
+    case Autograd::kForward: return "forward";
+    case Autograd::kForwardBackward: return "forward_backward";
+  }
+  return "unknown";
+}
+
+Variant variant_of_key(const std::string& key) {
+  Variant variant;
+  variant.key = variant.label = key;
+  std::string rest = key;
+  const std::string device = last_part(rest);
+  const std::string threads = last_part(rest);
+  const std::string autograd = last_part(rest);
+  const std::string runtime = last_part(rest);
+  int count = 0;
+  const char* end = threads.data() + threads.size();
+  const bool is_key = threads.starts_with('t') &&
+                      std::from_chars(threads.data() + 1, end, count) ==
+                          std::from_chars_result{end, std::errc{}};
+  if (!is_key) return variant;
+  variant.label = rest;
+  variant.device = device;
+  variant.threads = count;
+  if (autograd == to_string(Autograd::kForwardBackward)) {
+    variant.autograd = Autograd::kForwardBackward;
+  }
+  variant.runtime = runtime_from(runtime).value_or(Runtime::kEager);
+  return variant;
+}
+
+}  // namespace instr

@@ -1,0 +1,57 @@
+#include "core/measure/experimenter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/measure/measure.h"
+#include "core/measure/verifier.h"
+
+namespace instr {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Outcome measure(const Variant& variant, const CompiledVariants& compiled, NativeWorker& worker,
+                const TimerOptions& options) {
+  if (auto failed = compiled.failures.find(variant.key); failed != compiled.failures.end()) {
+    return failed->second;
+  }
+  auto unit = compiled.units.find(variant.key);
+  if (unit == compiled.units.end()) return Failure{FailureKind::kCompileError, "it was not compiled"};
+  auto reply = ask_worker("experiment", worker, {unit->second}, options);
+  if (!reply) return Failure{FailureKind::kWorkerLost, reply.error()};
+  return outcome_of(*reply, variant, nullptr);
+}
+
+}  // namespace
+
+Expected<bool> run_experiments(const std::vector<Variant>& variants, CompileOptions compile,
+                               Cache& cache, NativeWorker& worker, const TimerOptions& options,
+                               const NativeEvents& events, std::stop_token stop) {
+  std::vector<Variant> candidates;
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(candidates), is_candidate);
+  auto to_verify = compile_for_verification(candidates, compile, cache, stop);
+  if (stop.stop_requested()) return false;
+  if (!to_verify) return tl::unexpected(to_verify.error());
+  auto to_measure = compile_all(variants, compile, cache, stop);
+  if (stop.stop_requested()) return false;
+  if (!to_measure) return tl::unexpected(to_measure.error());
+
+  VerifierOptions verifying{options.timeout_s, options.memory_limit};
+  std::stop_callback end(stop, [&worker] { worker.kill(); });
+  for (const Variant& variant : variants) {
+    if (stop.stop_requested()) return false;
+    events.on_start(variant.key);
+    auto begin = Clock::now();
+    Measurement one{variant, Counted{}, 0};
+    if (is_candidate(variant)) one.verification = verify(variant, *to_verify, worker, verifying);
+    one.outcome = measure(variant, *to_measure, worker, options);
+    one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    if (!stop.stop_requested()) events.on_done(std::move(one));
+  }
+  return !stop.stop_requested();
+}
+
+}  // namespace instr

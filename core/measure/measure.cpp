@@ -1,0 +1,296 @@
+#include "core/measure/measure.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "core/values/simulation.h"
+
+namespace instr {
+
+namespace {
+
+constexpr int kMostEntryCost = 64;  // instructions, beside the empty loop's
+constexpr std::size_t kLongestName = 180;  // file systems take 255 bytes
+
+std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
+  std::string text = reply.get(name);
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || text.empty() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+double for_each_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
+  // Signed: a statement that the compiler removed may cost a little less than the empty loop.
+  auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
+  return static_cast<double>(net) / static_cast<double>(iterations);
+}
+
+// Instructions for each iteration, net of the empty loop, of blocks of `iterations`.
+struct NetCost {
+  std::uint64_t iterations, doubled, loop, loop_entry;
+
+  double operator()(std::uint64_t total) const {
+    return for_each_iteration(total, entry(total) + loop * iterations, iterations);
+  }
+
+  // What it costs to enter a block differs by an instruction or two between snippets, with the
+  // registers that they keep. A block of twice the iterations has it once, too.
+  std::uint64_t entry(std::uint64_t total) const {
+    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost where it is negative
+    // Of one dear iteration no double is counted, but where something is simulated.
+    bool is_entry = iterations > 1 && doubled != 0 && found <= loop_entry + kMostEntryCost;
+    // What is more is no entry: later iterations differed from those before.
+    return is_entry ? found : loop_entry;
+  }
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
+}
+
+// Numbers separated by spaces; 0 for what is none.
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> numbers;
+  for (const std::string& word : words_of(text)) numbers.push_back(std::strtod(word.c_str(), nullptr));
+  return numbers;
+}
+
+// What a field of the reply says of each event, by the names that Callgrind has for them.
+std::map<std::string, double> totals_of(const wire::Message& reply, const char* field) {
+  auto names = words_of(reply.get("events"));
+  auto numbers = numbers_of(reply.get(field));
+  std::map<std::string, double> totals;
+  for (std::size_t i = 0; i < std::min(names.size(), numbers.size()); ++i) {
+    totals[names[i]] = numbers[i];
+  }
+  return totals;
+}
+
+// Events for each iteration, net of the empty loop. What a block's first iterations miss, which find
+// nothing in the caches, is in one of twice the length as well: what that has more is as if it went
+// on for ever.
+std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_t iterations) {
+  auto once = totals_of(reply, "events_2");
+  auto doubled = totals_of(reply, "double_events");
+  auto loop = totals_of(reply, "loop_events");
+  auto ir = doubled.find("Ir");
+  bool was_doubled = ir != doubled.end() && ir->second > 0;
+  std::map<std::string, double> events;
+  for (const auto& [name, first] : once) {
+    if (!doubled.contains(name) || !loop.contains(name)) continue;
+    double total = was_doubled ? doubled[name] - first : first;
+    events[name] = total / static_cast<double>(iterations) - loop[name];
+  }
+  return events;
+}
+
+// The measured loop is in the snippet's own function; the one call of that function is no iteration's.
+void take_off_loop(std::vector<FunctionCost>& functions, double loop) {
+  for (auto& function : functions) {
+    if (function.function.rfind("instr_snippet_", 0) != 0) continue;
+    function.ir -= loop;
+    function.calls = 0;
+    return;
+  }
+}
+
+// Two ways of Callgrind's to the same number: what it says of a block, and the sum over what the
+// block ran. Where it simulates, one of them has the few instructions by which it was told to begin,
+// and masked loads and stores (vmaskmov) are charged to their function as instructions: the sum of
+// instructions and accesses is the same all the same.
+std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
+                                     const wire::Message& reply) {
+  auto totals = totals_of(reply, "events_2");
+  double counted = static_cast<double>(ir);
+  double held = static_cast<double>(total_of(profile, "Ir"));
+  for (const char* access : {"Dr", "Dw"}) {
+    auto found = totals.find(access);
+    if (found == totals.end()) continue;
+    counted += found->second;
+    held += static_cast<double>(total_of(profile, access));
+  }
+  bool is_simulated = totals.size() > 1;
+  if (std::abs(held - counted) <= (is_simulated ? kMostEntryCost : 0)) return std::nullopt;
+  return Failure{FailureKind::kNoProfile,
+                 fmt::format("the profile holds {:.0f} instructions{} where {:.0f} were counted",
+                             held, is_simulated ? " and accesses" : "", counted)};
+}
+
+// Self costs for each iteration, which add up to `net`, of a block of `total` instructions.
+std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t iterations,
+                                           std::uint64_t total, double net) {
+  auto functions = functions_of(profile, iterations);
+  take_off_loop(functions, for_each_iteration(total, 0, iterations) - net);
+  if (std::uint64_t held = total_of(profile, "Ir"); held != total) {
+    functions.push_back({"(miscounted by the simulation)", "",
+                         for_each_iteration(total, held, iterations), 0});
+  }
+  return functions;
+}
+
+Outcome failure_of(const wire::Message& reply) {
+  auto kind = failure_kind_from(reply.get("kind"));
+  std::string message = reply.get("message");
+  if (!kind) {
+    return Failure{FailureKind::kWorkerLost,
+                   "unknown failure '" + reply.get("kind") + "': " + message};
+  }
+  if (*kind == FailureKind::kUnsupported) return Skipped{std::move(message)};
+  return Failure{*kind, std::move(message)};
+}
+
+Failure senseless(const wire::Message& reply) {
+  return {FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
+}
+
+// What an experiment tells beside the times, under the metrics' names.
+constexpr const char* kExperimentMetrics[] = {"first_result",     "ready",     "peak_bytes",
+                                              "operators_cpu",    "operators_device",
+                                              "graphs", "fused", "fallbacks", "bailouts"};
+
+// `timed`, and `experimented`, which is that and more.
+Outcome timed_of(const wire::Message& reply) {
+  Timing timing;
+  timing.wall = numbers_of(reply.get("wall"));
+  timing.cpu = numbers_of(reply.get("cpu"));
+  timing.iterations = number(reply, "iterations").value_or(0);
+  timing.device_peak_bytes = number(reply, "device_peak_bytes");
+  if (timing.wall.empty() || timing.iterations == 0) return senseless(reply);
+  Counted timed;
+  timed.iterations = timing.iterations;
+  timed.steady = true;  // times are held to significance instead
+  add_times(timed.metrics, timing);
+  for (const char* name : kExperimentMetrics) {
+    bool is_there = reply.fields.contains(name);
+    if (is_there) timed.metrics[name] = std::strtod(reply.get(name).c_str(), nullptr);
+  }
+  timed.timing = std::move(timing);
+  return timed;
+}
+
+std::uint32_t short_hash(const std::string& text) {  // FNV-1a
+  std::uint32_t hash = 2166136261U;
+  for (unsigned char c : text) hash = (hash ^ c) * 16777619U;
+  return hash;
+}
+
+}  // namespace
+
+std::uint64_t total_of(const Profile& profile, std::string_view event) {
+  auto index = std::find(profile.events.begin(), profile.events.end(), event) - profile.events.begin();
+  std::uint64_t sum = 0;
+  if (index == std::ssize(profile.events)) return sum;
+  for (const auto& function : profile.functions) {
+    sum += function.self[static_cast<std::size_t>(index)];
+  }
+  return sum;
+}
+
+std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations) {
+  auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
+  if (event == std::ssize(profile.events) || iterations == 0) return {};
+  struct Totals {
+    std::uint64_t self = 0;
+    std::uint64_t calls = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Totals> totals;
+  for (const auto& function : profile.functions) {
+    auto object = std::filesystem::path(function.object).filename().string();
+    Totals& sum = totals[{function.function, object}];
+    sum.self += function.self[static_cast<std::size_t>(event)];
+    sum.calls += function.calls;
+  }
+  std::vector<FunctionCost> costs;
+  for (const auto& [name, sum] : totals) {
+    if (sum.self == 0) continue;
+    costs.push_back({name.first, name.second, for_each_iteration(sum.self, 0, iterations),
+                     for_each_iteration(sum.calls, 0, iterations)});
+  }
+  std::stable_sort(costs.begin(), costs.end(),
+                   [](const auto& left, const auto& right) { return left.ir > right.ir; });
+  return costs;
+}
+
+Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
+  if (reply.verb == "failed") return failure_of(reply);
+  if (reply.verb == "timed" || reply.verb == "experimented") return timed_of(reply);
+  auto iterations = number(reply, "iterations");
+  auto first = number(reply, "ir_1");
+  auto second = number(reply, "ir_2");
+  auto loop = number(reply, "loop_ir");
+  auto loop_entry = number(reply, "loop_entry_ir");
+  if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !loop ||
+      !loop_entry) {
+    return senseless(reply);
+  }
+  Counted counted;
+  counted.iterations = *iterations;
+  counted.warmup = number(reply, "warmup").value_or(0);
+  NetCost net{*iterations, number(reply, "double_ir").value_or(0), *loop, *loop_entry};
+  counted.first_block_ir = net(*first);
+  counted.second_block_ir = net(*second);
+  counted.steady = *first == *second && reply.get("steady") == "1";
+  counted.gated = variant.threads == 1;
+  counted.metrics["ir"] = counted.second_block_ir;
+  for (const auto& [metric, field] : {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
+    if (auto total = number(reply, field)) {
+      counted.metrics[metric] = for_each_iteration(*total, 0, *iterations);
+    }
+  }
+  if (auto peak = number(reply, "peak_bytes")) {
+    counted.metrics["peak_bytes"] = static_cast<double>(*peak);
+  }
+  add_simulated(counted.metrics, events_of(reply, *iterations));
+  if (profile != nullptr) {
+    if (auto failure = check_profile(*profile, *second, reply)) return *failure;
+    counted.functions =
+        net_functions_of(*profile, *iterations, *second, counted.second_block_ir);
+  }
+  return counted;
+}
+
+std::optional<Failure> failure_of_status(int wait_status) {
+  if (!WIFSIGNALED(wait_status)) {
+    return Failure{FailureKind::kExited, "the snippet ended the process with exit status " +
+                                             std::to_string(WEXITSTATUS(wait_status))};
+  }
+  int signal = WTERMSIG(wait_status);
+  if (signal == SIGKILL) return std::nullopt;
+  auto kind = signal == SIGABRT ? FailureKind::kAborted : FailureKind::kCrashed;
+  return Failure{kind, std::string("ended by a signal: ") + ::strsignal(signal)};
+}
+
+std::string profile_file_name(const std::string& key) { return file_name_of(key) + ".callgrind.out"; }
+
+std::string file_name_of(const std::string& key) {
+  std::string name;
+  bool is_plain = key.size() <= kLongestName;
+  for (char c : key.substr(0, kLongestName)) {
+    bool is_kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '=' || c == '+' || c == '-';
+    name += is_kept ? c : c == '/' ? '.' : '_';
+    is_plain = is_plain && (is_kept || c == '/');
+  }
+  if (!is_plain) {
+    char hash[9];
+    std::snprintf(hash, sizeof hash, "%08x", short_hash(key));
+    name += std::string("~") + hash;
+  }
+  return name;
+}
+
+}  // namespace instr

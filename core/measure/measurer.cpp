@@ -1,0 +1,114 @@
+#include "core/measure/measurer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/compile/cache_files.h"
+#include "core/values/profile.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::chrono::milliseconds timeout_of(const Variant& variant, double otherwise) {
+  double seconds = std::clamp(variant.timeout.value_or(otherwise), 0.001, 1e6);
+  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+}
+
+// The host keeps the time itself; only one that has stopped doing so is given up, well after it.
+// Without a fork there is no one else to keep it.
+std::chrono::milliseconds patience(std::chrono::milliseconds timeout, bool fork) {
+  if (!fork) return timeout;
+  return timeout + timeout / 2 + std::chrono::seconds(20);
+}
+
+// Calls that were under way when collection began are written with a count of 0, whose cost
+// callgrind_annotate takes for the caller's own. Each was made once.
+std::string with_calls_under_way(std::string profile) {
+  const std::string mark = "\ncalls=0 ";
+  for (std::size_t at = profile.find(mark); at != std::string::npos; at = profile.find(mark, at)) {
+    profile[at + mark.size() - 2] = '1';
+  }
+  return profile;
+}
+
+}  // namespace
+
+Attempt lost(std::string message, const std::string& log) {
+  if (!log.empty()) message += "\n" + log;
+  return {Failure{FailureKind::kWorkerLost, std::move(message)}};
+}
+
+wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
+  const Variant& variant = compiled.variant;
+  auto timeout = timeout_of(variant, options_.timeout_s);
+  return {"measure",
+          {{"symbol", compiled.symbol},
+           {"threads", std::to_string(variant.threads)},
+           {"warmup", std::to_string(variant.warmup.value_or(0))},
+           {"iterations", std::to_string(variant.iterations.value_or(0))},
+           {"timeout_ms", std::to_string(timeout.count())},
+           {"memory_limit", std::to_string(options_.memory_limit)},
+           {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
+           {"cache_sim", options_.simulation.cache ? "1" : "0"},
+           {"branch_sim", options_.simulation.branch ? "1" : "0"},
+           {"fork", options_.fork ? "1" : "0"}}};
+}
+
+Attempt Measurer::measure(const CompiledVariant& compiled, const Zygote& zygote,
+                          Requestable& where) const {
+  auto log_begin = zygote.log_size();
+  auto begin = Clock::now();
+  auto timeout = timeout_of(compiled.variant, options_.timeout_s);
+  auto reply = where.request(request_for(compiled), patience(timeout, options_.fork));
+  double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  if (reply) return {settle(*reply, compiled.variant), seconds};
+  if (reply.error() == Loss::kTimedOut) {
+    const char* what = options_.fork ? "the worker itself no longer answers"
+                                     : "the snippet ran longer than its timeout";
+    return {Failure{FailureKind::kTimedOut, what}, seconds};
+  }
+  auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
+                      zygote.log_since(log_begin));
+  attempt.seconds = seconds;
+  return attempt;
+}
+
+Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) const {
+  std::string name = reply.get("profile");
+  if (reply.verb != "measured" || name.empty()) return outcome_of(reply, variant, nullptr);
+  fs::path written = options_.work_dir / name;
+  auto settled = [&]() -> Outcome {
+    std::optional<Profile> profile;
+    if (options_.want_functions) {
+      auto read = read_profile(written);
+      if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
+      profile = *std::move(read);
+    }
+    Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr);
+    auto* counted = std::get_if<Counted>(&outcome);
+    if (counted == nullptr || !options_.keep_profiles) return outcome;
+    return keep(written, variant, std::move(*counted));
+  }();
+  std::error_code ignored;
+  fs::remove(written, ignored);
+  return settled;
+}
+
+Outcome Measurer::keep(const fs::path& profile, const Variant& variant, Counted counted) const {
+  auto kept = *options_.keep_profiles / profile_file_name(variant.key);
+  auto text = read_text(profile);
+  if (!text) return Failure{FailureKind::kNoProfile, "cannot read " + profile.string()};
+  if (auto done = write_text(kept, with_calls_under_way(*std::move(text))); !done) {
+    return Failure{FailureKind::kNoProfile, "cannot keep the profile: " + to_string(done.error())};
+  }
+  counted.profile = std::move(kept);
+  return counted;
+}
+
+}  // namespace instr

@@ -1,0 +1,51 @@
+// One attempt at measuring one variant in a host that holds its unit.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/compile/compile.h"
+#include "core/measure/measure.h"
+#include "core/measure/worker_client.h"
+
+namespace instr {
+
+// What an attempt came to; `again`: it says nothing of the variant and does not count.
+struct Attempt {
+  Outcome outcome;
+  double seconds = 0;
+  bool again = false;
+};
+
+// An attempt that a lost worker ended.
+Attempt lost(std::string message, const std::string& log = "");
+
+class Measurer {
+ public:
+  struct Options {
+    double timeout_s = 60;           // of a variant that names none
+    std::uint64_t memory_limit = 0;  // bytes
+    bool want_functions = true;
+    std::optional<std::filesystem::path> keep_profiles;
+    bool fork = true;
+    std::filesystem::path work_dir;  // of the workers that are asked
+    Simulation simulation = {};
+  };
+
+  explicit Measurer(Options options) : options_(std::move(options)) {}
+
+  // Asks `where` to measure; its log is `zygote`'s. The profile is read, kept where that was asked,
+  // and removed.
+  Attempt measure(const CompiledVariant& compiled, const Zygote& zygote, Requestable& where) const;
+
+ private:
+  wire::Message request_for(const CompiledVariant& compiled) const;
+  Outcome settle(const wire::Message& reply, const Variant& variant) const;
+  Outcome keep(const std::filesystem::path& profile, const Variant& variant, Counted counted) const;
+
+  const Options options_;
+};
+
+}  // namespace instr

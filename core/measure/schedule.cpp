@@ -1,0 +1,257 @@
+#include "core/measure/schedule.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/measure/schedule_plan.h"
+#include "core/measure/schedule_state.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::seconds kClearAwayTime{2};
+
+Measurer::Options measurer_options(const ScheduleOptions& options, const fs::path& folder) {
+  auto limit = options.memory_limit != 0 ? options.memory_limit
+                                         : memory_limit_here(options.jobs);
+  return {options.timeout_s,     limit, options.want_functions,
+          options.keep_profiles, !options.fresh_process, folder,
+          options.simulation};
+}
+
+}  // namespace
+
+ZygoteOptions zygote_options(const ScheduleOptions& options, const fs::path& folder) {
+  return {.worker = options.worker,
+          .valgrind = options.valgrind,
+          .work_dir = folder,
+          .churn = options.churn,
+          .simulation = options.simulation,
+          .cores = options.cores};
+}
+
+Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
+    : options(std::move(given)),
+      folder(std::move(where)),
+      measurer(measurer_options(options, folder.path())),
+      on_start(std::move(start)),
+      on_done(std::move(done)),
+      free_cores(std::max(options.jobs, 1)),
+      zygotes(zygote_options(options, folder.path()), [this] {
+        { std::lock_guard lock(mutex); }
+        changed.notify_all();
+      }) {
+  for (int i = 0; i < std::max(options.jobs, 1); ++i) threads.emplace_back([this] { serve(); });
+}
+
+Scheduler::State::~State() { kill(); }
+
+void Scheduler::State::kill() {
+  {
+    std::unique_lock lock(mutex);
+    stopping = true;
+    changed.notify_all();
+    // Hosts first: they know what a snippet has left behind. Those that do not see to it in time go
+    // with their zygote.
+    for (Host* host : live_hosts) host->hang_up();
+    for (Zygote* zygote : live_zygotes) zygote->kill();
+    changed.wait_for(lock, kClearAwayTime, [this] { return busy == 0; });
+    for (Host* host : live_hosts) host->abort();
+  }
+  zygotes.kill();
+  threads.clear();  // joins
+  std::lock_guard lock(mutex);
+  live_hosts.clear();
+  units.clear();
+  waiting.clear();
+}
+
+void Scheduler::State::add(std::vector<CompiledVariant> variants) {
+  if (!options.fresh_process) {
+    for (const auto& each : variants) zygotes.need(each.variant.runtime);
+  }
+  {
+    std::lock_guard lock(mutex);
+    if (stopping) return;
+    for (auto& each : variants) {
+      int cores = cores_for(each.variant.threads, options.jobs);
+      UnitKey key{each.variant.runtime, each.unit};
+      waiting[{key, cores}].push_back({std::move(each), added++, 0});
+      ++outstanding;
+    }
+  }
+  changed.notify_all();
+}
+
+bool Scheduler::State::wait(std::stop_token stop) {
+  {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, stop, [this] { return outstanding == 0 || stopping; });
+    if (outstanding == 0) return true;
+  }
+  kill();
+  return false;
+}
+
+std::optional<Groups::iterator> Scheduler::State::next() {
+  std::vector<Candidate> candidates;
+  for (const auto& [group, tasks] : waiting) {
+    const auto& [key, cores] = group;
+    Candidate candidate;
+    candidate.cores = cores;
+    candidate.order = tasks.front().order;
+    if (!options.fresh_process) {
+      // One that failed to start is ready to say so.
+      auto state = zygotes.state(key.runtime);
+      candidate.zygote_ready =
+          state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
+      if (auto unit = units.find(key); unit != units.end()) {
+        candidate.has_idle_host = !unit->second.idle.empty();
+        candidate.busy_hosts = unit->second.busy;
+      }
+    }
+    candidates.push_back(candidate);
+  }
+  bool zygote_starts = zygotes.state(Runtime::kEager) == ZygotePool::State::kStarting ||
+                       zygotes.state(Runtime::kTorchScript) == ZygotePool::State::kStarting;
+  auto chosen = choose(candidates, free_cores, zygote_starts);
+  if (!chosen) return std::nullopt;
+  return std::next(waiting.begin(), static_cast<std::ptrdiff_t>(*chosen));
+}
+
+bool Scheduler::State::has_waiting(const UnitKey& key) const {
+  auto group = waiting.lower_bound({key, 0});
+  return group != waiting.end() && std::get<0>(group->first) == key;
+}
+
+void Scheduler::State::serve() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    std::optional<Groups::iterator> group;
+    changed.wait(lock, [&] { return stopping || (group = next()).has_value(); });
+    if (stopping) return;
+    serve_one(lock, *group);
+  }
+}
+
+// One attempt at the group's first task, without the lock while it runs.
+void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
+  const auto [key, cores] = group->first;
+  Task task = std::move(group->second.front());
+  group->second.pop_front();
+  if (group->second.empty()) waiting.erase(group);
+  UnitState& unit = units[key];
+  std::unique_ptr<Host> host;
+  if (!unit.idle.empty()) {
+    host = std::move(unit.idle.back());
+    unit.idle.pop_back();
+  }
+  free_cores -= cores;
+  ++unit.busy;
+  ++busy;
+  ++task.attempts;
+  lock.unlock();
+
+  Attempt result = attempt(task, key, host);
+
+  std::vector<std::unique_ptr<Host>> useless;
+  lock.lock();
+  free_cores += cores;
+  --units[key].busy;
+  --busy;
+  put_back(key, std::move(host), useless);
+  lock.unlock();
+  changed.notify_all();
+  useless.clear();
+  finish(std::move(task), std::move(result));
+  lock.lock();
+}
+
+// Keeps the host while its unit has variants to measure.
+void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<Host> host,
+                                std::vector<std::unique_ptr<Host>>& useless) {
+  auto& idle = units[key].idle;
+  if (host) idle.push_back(std::move(host));
+  if (has_waiting(key) && !stopping) return;
+  for (auto& each : idle) {
+    live_hosts.erase(each.get());
+    useless.push_back(std::move(each));
+  }
+  idle.clear();
+}
+
+void Scheduler::State::drop(std::unique_ptr<Host>& host) {
+  {
+    std::lock_guard lock(mutex);
+    live_hosts.erase(host.get());
+  }
+  host.reset();
+}
+
+void Scheduler::State::finish(Task task, Attempt attempt) {
+  auto* failure = std::get_if<Failure>(&attempt.outcome);
+  bool retry = attempt.again ||
+               (failure != nullptr && should_retry(failure->kind, task.attempts, options.retries));
+  {
+    std::lock_guard lock(mutex);
+    // What our own kill did to a worker is no result.
+    if (stopping && failure != nullptr) return;
+    if (retry) {
+      if (attempt.again) --task.attempts;
+      int cores = cores_for(task.compiled.variant.threads, options.jobs);
+      UnitKey key{task.compiled.variant.runtime, task.compiled.unit};
+      waiting[{std::move(key), cores}].push_front(std::move(task));
+    }
+  }
+  if (!retry) {
+    std::lock_guard one(callbacks);
+    on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
+  }
+  {
+    std::lock_guard lock(mutex);
+    if (!retry) --outstanding;
+  }
+  changed.notify_all();
+}
+
+Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Scheduler::~Scheduler() = default;
+
+Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, OnStart on_start,
+                                                      OnDone on_done) {
+  if (options.keep_profiles) {
+    std::error_code problem;
+    fs::create_directories(*options.keep_profiles, problem);
+    if (problem) {
+      return fail("cannot make the folder " + options.keep_profiles->string() + ": " +
+                      problem.message(),
+                  "name one that can be written with --keep-profiles");
+    }
+  }
+  auto folder = PrivateFolder::make();
+  if (!folder) return tl::unexpected(folder.error());
+  return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(
+      std::move(options), *std::move(folder), std::move(on_start), std::move(on_done))));
+}
+
+void Scheduler::prepare(const std::vector<Variant>& variants) {
+  if (state_->options.fresh_process) return;
+  for (const auto& variant : variants) state_->zygotes.need(variant.runtime);
+}
+
+void Scheduler::add(std::vector<CompiledVariant> variants) { state_->add(std::move(variants)); }
+
+bool Scheduler::wait(std::stop_token stop) { return state_->wait(std::move(stop)); }
+
+Expected<wire::Message> Scheduler::hello(std::stop_token stop) {
+  return state_->zygotes.hello(std::move(stop));
+}
+
+}  // namespace instr

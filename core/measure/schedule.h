@@ -1,0 +1,74 @@
+// Measures compiled variants: keeps the zygotes, hands variants to hosts within the cores there are,
+// retries what a lost worker cost. Nothing that one variant does harms another.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/compile.h"
+#include "core/values/measurement.h"
+#include "core/values/simulation.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+struct ScheduleOptions {
+  std::filesystem::path worker;               // program that build_worker made
+  int churn = 0;  // ZygoteOptions::churn
+  Simulation simulation = {};
+  std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
+  int jobs = 1;                               // cores in all
+  std::vector<int> cores = {};                // SpawnOptions::cores
+  double timeout_s = 60;                      // of one variant that names none itself
+  int retries = 2;                            // of one variant, after a lost worker
+  bool fresh_process = false;                 // --isolation=process: a Valgrind for each variant
+  bool want_functions = true;
+  std::optional<std::filesystem::path> keep_profiles;  // folder; made where it is missing
+  std::uint64_t memory_limit = 0;             // bytes that one variant may use; 0: the worker's own
+};
+
+class Scheduler {
+ public:
+  using OnStart = std::function<void(const std::string& key)>;
+  using OnDone = std::function<void(Measurement)>;
+
+  // The callbacks come from other threads, one call at a time; they must not call the scheduler.
+  static Expected<std::unique_ptr<Scheduler>> start(ScheduleOptions options, OnStart on_start,
+                                                    OnDone on_done);
+
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+  // Kills what is still running.
+  ~Scheduler();
+
+  // Starts the zygotes that these variants will need, and returns at once: they get ready while
+  // units compile.
+  void prepare(const std::vector<Variant>& variants);
+
+  // Queues them; at any time, from any thread. Each ends in one call of on_done.
+  void add(std::vector<CompiledVariant> variants);
+
+  // Until everything added so far is done; false where `stop` was requested first: then all
+  // workers are killed, and nothing more can be added.
+  bool wait(std::stop_token stop);
+
+  // What the worker said of itself at its start (LibTorch's version, CPU capability, ...); waits
+  // until one is ready. An Error where no worker can be started, with what it printed.
+  Expected<wire::Message> hello(std::stop_token stop);
+
+  // Everything that has to do with running; kept out of this header.
+  struct State;
+
+ private:
+  explicit Scheduler(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace instr

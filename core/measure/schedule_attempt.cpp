@@ -1,0 +1,129 @@
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "core/measure/schedule_state.h"
+
+namespace instr {
+
+namespace {
+
+// Bringing a unit in under Valgrind, on a busy machine.
+constexpr std::chrono::minutes kLoadTimeout{5};
+constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
+
+}  // namespace
+
+Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host) {
+  if (task.attempts == 1) {
+    std::lock_guard one(callbacks);
+    on_start(task.compiled.variant.key);
+  }
+  try {
+    if (options.fresh_process) return attempt_fresh(task);
+    if (!host) {
+      if (auto problem = make_host(key, host)) return *std::move(problem);
+    }
+    auto result = measurer.measure(task.compiled, host->zygote(), *host);
+    if (!host->answers()) drop(host);
+    return result;
+  } catch (const std::exception& error) {
+    return lost(std::string("instr_bench itself failed: ") + error.what());
+  }
+}
+
+// A host that holds the unit; or why there is none.
+std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::unique_ptr<Host>& host) {
+  {
+    std::lock_guard lock(mutex);
+    if (units[key].load_failure) return Attempt{*units[key].load_failure};
+  }
+  auto zygote = zygotes.get(key.runtime);
+  if (!zygote) {
+    if (zygotes.state(key.runtime) != ZygotePool::State::kFailed) {
+      auto attempt = lost("the worker was lost before this was measured");
+      attempt.again = true;  // it waits for the next one
+      return attempt;
+    }
+    return lost(to_string(zygote.error()));
+  }
+  auto log_begin = (*zygote)->log_size();
+  auto forked = Host::fork(*zygote);
+  if (!forked) {
+    zygotes.lost(key.runtime, *zygote);
+    auto attempt = lost("the worker was lost before this was measured");
+    attempt.again = true;
+    return attempt;
+  }
+  zygotes.worked(key.runtime);
+  host = *std::move(forked);
+  {
+    std::lock_guard lock(mutex);
+    live_hosts.insert(host.get());
+    if (stopping) host->hang_up();
+  }
+  auto reply = host->request(load_request(options.worker, key.unit), kLoadTimeout);
+  if (reply && reply->verb == "loaded") {
+    std::lock_guard lock(mutex);
+    units[key].load_crashes = 0;
+    return std::nullopt;
+  }
+  auto problem = load_problem(key, reply, (*zygote)->log_since(log_begin));
+  drop(host);
+  return problem;
+}
+
+Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
+                                       const std::string& log) {
+  std::lock_guard lock(mutex);
+  UnitState& unit = units[key];
+  if (reply) {
+    unit.load_failure = outcome_of(*reply, {}, nullptr);
+  } else if (++unit.load_crashes >= kLoadCrashes) {
+    unit.load_failure = Failure{
+        FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
+                                   to_string(reply.error()) + (log.empty() ? "" : "\n" + log)};
+  }
+  if (unit.load_failure) return {*unit.load_failure};
+  auto attempt = lost("loading the unit ended the worker");
+  attempt.again = true;
+  return attempt;
+}
+
+Attempt Scheduler::State::attempt_fresh(const Task& task) {
+  ZygoteOptions its_own = zygote_options(options, folder.path());
+  its_own.kind = zygote_kind(task.compiled.variant.runtime);
+  auto zygote = Zygote::start(its_own);
+  if (!zygote) return lost(to_string(zygote.error()));
+  {
+    std::lock_guard lock(mutex);
+    live_zygotes.insert(zygote->get());
+    if (stopping) (*zygote)->kill();
+  }
+  Attempt result = run_fresh(task, **zygote);
+  std::lock_guard lock(mutex);
+  live_zygotes.erase(zygote->get());
+  return result;
+}
+
+Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
+  auto hello = zygote.await_hello(kLoadTimeout).and_then(check_hello);
+  if (!hello) return lost(to_string(hello.error()));
+  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit), kLoadTimeout);
+  if (!loaded) return lost("loading the unit ended the worker");
+  if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
+  auto result = measurer.measure(task.compiled, zygote, zygote);
+  auto* failure = std::get_if<Failure>(&result.outcome);
+  if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
+  {
+    std::lock_guard lock(mutex);
+    live_zygotes.erase(&zygote);  // it has ended: its number may soon be another's
+  }
+  // No host in between to tell what became of the snippet.
+  if (auto status = zygote.await_end(std::chrono::seconds(5))) {
+    if (auto ended = failure_of_status(*status)) result.outcome = *std::move(ended);
+  }
+  return result;
+}
+
+}  // namespace instr

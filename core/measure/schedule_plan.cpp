@@ -1,0 +1,41 @@
+#include "core/measure/schedule_plan.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace instr {
+
+int cores_for(int threads, int jobs) { return std::clamp(threads, 1, std::max(jobs, 1)); }
+
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
+                                  bool zygote_starts) {
+  auto rank = [&](const Candidate& c) {
+    return std::tuple(zygote_starts ? -c.cores : c.cores, !c.has_idle_host, c.busy_hosts, c.order);
+  };
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto& candidate = candidates[i];
+    if (!candidate.zygote_ready || candidate.cores > free_cores) continue;
+    if (!best || rank(candidate) < rank(candidates[*best])) best = i;
+  }
+  return best;
+}
+
+std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs) {
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 30;
+  return std::min(kMost, physical_bytes / 4 * 3 / static_cast<std::uint64_t>(std::max(jobs, 1)));
+}
+
+std::uint64_t memory_limit_here(int jobs) {
+  auto physical = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                  static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+  return default_memory_limit(physical, jobs);
+}
+
+bool should_retry(FailureKind kind, int attempts, int retries) {
+  return kind == FailureKind::kWorkerLost && attempts <= retries;
+}
+
+}  // namespace instr

@@ -1,0 +1,99 @@
+// What the scheduler's two halves share: the queue and its threads (schedule.cpp), and single attempts
+// at a variant (schedule_attempt.cpp). Nobody else includes this.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "core/base/private_folder.h"
+#include "core/measure/measurer.h"
+#include "core/measure/schedule.h"
+#include "core/measure/worker_client.h"
+#include "core/measure/zygote_pool.h"
+
+namespace instr {
+
+ZygoteOptions zygote_options(const ScheduleOptions& options, const std::filesystem::path& folder);
+
+struct Task {
+  CompiledVariant compiled;
+  std::uint64_t order = 0;
+  int attempts = 0;  // begun
+};
+
+struct UnitKey {
+  Runtime runtime;
+  std::filesystem::path unit;
+  auto operator<=>(const UnitKey&) const = default;
+};
+
+// The hosts that hold a unit, and what became of loading it.
+struct UnitState {
+  std::vector<std::unique_ptr<Host>> idle;
+  int busy = 0;
+  int load_crashes = 0;
+  std::optional<Outcome> load_failure;
+};
+
+// Waiting variants by unit and cores.
+using Groups = std::map<std::tuple<UnitKey, int>, std::deque<Task>>;
+
+struct Scheduler::State {
+  State(ScheduleOptions options, PrivateFolder folder, OnStart on_start, OnDone on_done);
+  ~State();
+
+  void add(std::vector<CompiledVariant> variants);
+  bool wait(std::stop_token stop);
+  void kill();
+
+  // The threads' work.
+  void serve();
+  std::optional<Groups::iterator> next();
+  void serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group);
+  void put_back(const UnitKey& key, std::unique_ptr<Host> host,
+                std::vector<std::unique_ptr<Host>>& useless);
+  void drop(std::unique_ptr<Host>& host);
+  void finish(Task task, Attempt attempt);
+  Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host);
+  std::optional<Attempt> make_host(const UnitKey& key, std::unique_ptr<Host>& host);
+  Attempt load_problem(const UnitKey& key, const Reply& reply, const std::string& log);
+  Attempt attempt_fresh(const Task& task);
+  Attempt run_fresh(const Task& task, Zygote& zygote);
+  bool has_waiting(const UnitKey& key) const;
+
+  const ScheduleOptions options;
+  const PrivateFolder folder;
+  const Measurer measurer;
+  const OnStart on_start;
+  const OnDone on_done;
+  std::mutex callbacks;  // one call at a time
+
+  mutable std::mutex mutex;  // guards all below
+  std::condition_variable_any changed;
+  Groups waiting;
+  std::map<UnitKey, UnitState> units;
+  std::set<Host*> live_hosts;
+  std::set<Zygote*> live_zygotes;  // of --isolation=process
+  int free_cores;
+  std::uint64_t added = 0;
+  std::uint64_t outstanding = 0;
+  int busy = 0;  // threads that measure
+  bool stopping = false;
+
+  ZygotePool zygotes;
+  std::vector<std::jthread> threads;
+};
+
+}  // namespace instr

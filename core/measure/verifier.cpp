@@ -1,0 +1,94 @@
+#include "core/measure/verifier.h"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/results/experiment.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Code = VerificationCode;
+
+}  // namespace
+
+Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
+                                                    CompileOptions options, Cache& cache,
+                                                    std::stop_token stop) {
+  options.purpose = Purpose::kVerify;
+  options.each_alone = false;
+  std::vector<Variant> all;
+  std::set<std::string> keys;
+  for (const Variant& candidate : candidates) {
+    for (const Variant& one : {eager_of(candidate), candidate}) {
+      if (keys.insert(one.key).second) all.push_back(one);
+    }
+  }
+  return compile_all(all, options, cache, stop);
+}
+
+namespace {
+
+wire::Message request_for(const CompiledVariant& candidate, const CompiledVariant& eager,
+                          const VerifierOptions& options, std::chrono::milliseconds limit) {
+  const Variant& variant = candidate.variant;
+  return {"verify",
+          {{"eager", eager.symbol},
+           {"candidate", candidate.symbol},
+           {"device", variant.device},
+           {"threads", std::to_string(variant.threads)},
+           {"dtype", data_type_of(variant)},
+           {"allowed", allowed_differences(variant.tolerance)},
+           {"memory_limit", std::to_string(options.memory_limit)},
+           {"timeout_ms", std::to_string(limit.count())}}};
+}
+
+}  // namespace
+
+Verification verify(const Variant& candidate, const CompiledVariants& compiled,
+                    NativeWorker& worker, const VerifierOptions& options) {
+  std::string eager_key = eager_of(candidate).key;
+  if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
+    return {Code::kEagerFailed, failed->second.message};
+  }
+  if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
+    return {Code::kVerifierDidntRun, failed->second.message};
+  }
+  auto one = compiled.units.find(candidate.key);
+  auto eager = compiled.units.find(eager_key);
+  if (one == compiled.units.end() || eager == compiled.units.end()) {
+    return {Code::kVerifierDidntRun, "it was not compiled"};
+  }
+  auto limit = std::chrono::milliseconds(
+      static_cast<std::int64_t>(candidate.timeout.value_or(options.timeout_s) * 1000));
+  auto reply = worker.ask({one->second.unit, eager->second.unit},
+                          request_for(one->second, eager->second, options, limit), limit);
+  if (!reply) return {Code::kVerifierDidntRun, reply.error()};
+  return verification_of(*reply, candidate.tolerance);
+}
+
+Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
+                          Cache& cache, NativeWorker& worker, const VerifierOptions& options,
+                          const NativeEvents& events, std::stop_token stop) {
+  auto compiled = compile_for_verification(candidates, std::move(compile), cache, stop);
+  if (stop.stop_requested()) return false;
+  if (!compiled) return tl::unexpected(compiled.error());
+  std::stop_callback end(stop, [&worker] { worker.kill(); });
+  for (const Variant& candidate : candidates) {
+    if (stop.stop_requested()) return false;
+    events.on_start(candidate.key);
+    auto begin = Clock::now();
+    Measurement one{candidate, Counted{}, 0, verify(candidate, *compiled, worker, options)};
+    one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    std::get<Counted>(one.outcome).steady = true;
+    if (!stop.stop_requested()) events.on_done(std::move(one));
+  }
+  return !stop.stop_requested();
+}
+
+}  // namespace instr

@@ -1,0 +1,37 @@
+// Has the native worker run variants beside eager ones and compare what both compute.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/cache.h"
+#include "core/compile/compile.h"
+#include "core/measure/native_worker.h"
+
+namespace instr {
+
+struct VerifierOptions {
+  double timeout_s = 60;           // of one variant that names none itself
+  std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
+};
+
+// The candidates and their eager variants; `options` says how, its purpose aside.
+Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
+                                                    CompileOptions options, Cache& cache,
+                                                    std::stop_token stop);
+
+Verification verify(const Variant& candidate, const CompiledVariants& compiled,
+                    NativeWorker& worker, const VerifierOptions& options);
+
+// Compiles the candidates and their eager variants for this (`compile` says how, its purpose aside),
+// and verifies one after the other: each ends in one call of on_done, with a measurement
+// that has a verification alone. False where `stop` was requested first: then the worker is killed; an
+// Error where none can be verified at all.
+Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
+                          Cache& cache, NativeWorker& worker, const VerifierOptions& options,
+                          const NativeEvents& events, std::stop_token stop);
+
+}  // namespace instr

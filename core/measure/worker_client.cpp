@@ -1,0 +1,272 @@
+#include "core/measure/worker_client.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "core/measure/pinned_environment.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
+constexpr std::size_t kLogTail = 2000;  // characters of a log that a message shows
+
+// Relative, so that the installation's path shows nowhere in the worker's memory.
+std::string program_of(const ZygoteOptions& options) {
+  return "./" + options.worker.filename().string();
+}
+
+std::vector<std::string> zygote_command(const ZygoteOptions& options) {
+  if (options.is_native) return {program_of(options)};
+  std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
+  std::vector<std::string> command{
+      options.valgrind.string(),
+      "--tool=callgrind",
+      "--command-line-only=yes",  // no ~/.valgrindrc, no VALGRIND_OPTS
+      "--quiet",
+      "--vgdb=no",
+      "--instr-atstart=no",
+      "--collect-atstart=no",
+      "--callgrind-out-file=" + profiles + "%p",
+      // A log for each process: there a worker's children read what they have counted.
+      "--log-file=" + profiles + "%p.log",
+  };
+  for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
+  command.push_back(program_of(options));
+  command.push_back("--zygote=" + options.kind);
+  return command;
+}
+
+Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
+  std::string name = (folder / "worker.XXXXXX.log").string();
+  Fd log(::mkostemps(name.data(), 4, O_APPEND | O_CLOEXEC));
+  if (!log) {
+    return fail("cannot write to " + folder.string() + ": " + std::strerror(errno),
+                "make room on that disk, or set TMPDIR");
+  }
+  return std::pair{std::move(log), fs::path(name)};
+}
+
+// What Valgrind itself has to say in its log, without the figures that the worker has it write there.
+std::string valgrind_words(const fs::path& log) {
+  std::ifstream file(log, std::ios::binary);
+  std::string words;
+  for (std::string line; words.size() < kLogTail && std::getline(file, line);) {
+    bool is_message = line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
+    if (is_message) words += line + "\n";
+  }
+  return words;
+}
+
+}  // namespace
+
+const char* to_string(Loss loss) {
+  switch (loss) {
+    case Loss::kClosed: return "it ended";
+    case Loss::kTimedOut: return "it did not answer in time";
+    case Loss::kGarbled: return "it sent something that is no message";
+  }
+  return "";
+}
+
+Expected<std::pair<Link, Fd>> Link::make() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return fail(std::string("cannot make a socket: ") + std::strerror(errno));
+  }
+  return std::pair{Link(Fd(ends[0])), Fd(ends[1])};
+}
+
+bool Link::send_all(std::string_view text, int passed) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  while (!text.empty()) {
+    iovec piece{const_cast<char*>(text.data()), text.size()};
+    msghdr header{};
+    header.msg_iov = &piece;
+    header.msg_iovlen = 1;
+    if (passed >= 0) {
+      header.msg_control = control;
+      header.msg_controllen = sizeof control;
+      cmsghdr* rights = CMSG_FIRSTHDR(&header);
+      rights->cmsg_level = SOL_SOCKET;
+      rights->cmsg_type = SCM_RIGHTS;
+      rights->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(rights), &passed, sizeof passed);
+    }
+    ssize_t sent = ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    passed = -1;  // goes with the first piece alone
+    text.remove_prefix(static_cast<std::size_t>(sent));
+  }
+  return true;
+}
+
+Reply Link::request(const wire::Message& message, std::chrono::milliseconds timeout, int passed) {
+  if (!send_all(wire::encode(message), passed)) return tl::unexpected(Loss::kClosed);
+  return receive(timeout);
+}
+
+Reply Link::receive(std::chrono::milliseconds timeout) {
+  auto deadline = Clock::now() + timeout;
+  std::size_t looked_at = 0;
+  for (;;) {
+    auto end = received_.find('\n', looked_at);
+    if (end != std::string::npos) {
+      auto message = wire::decode(std::string_view(received_).substr(0, end));
+      received_.erase(0, end + 1);
+      if (!message) return tl::unexpected(Loss::kGarbled);
+      return *std::move(message);
+    }
+    if (received_.size() > kLongestMessage) return tl::unexpected(Loss::kGarbled);
+    looked_at = received_.size();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return tl::unexpected(Loss::kTimedOut);
+    pollfd watch{socket_.get(), POLLIN, 0};
+    int ready = ::poll(&watch, 1, static_cast<int>(std::min<decltype(left)>(left, 60'000)));
+    if (ready <= 0) continue;
+    char buffer[16384];
+    ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0) return tl::unexpected(Loss::kClosed);
+    received_.append(buffer, static_cast<std::size_t>(count));
+  }
+}
+
+void Link::hang_up() { ::shutdown(socket_.get(), SHUT_WR); }
+
+void Link::abort() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+Zygote::Zygote(Link link, Process process, fs::path log)
+    : link_(std::move(link)), process_(std::move(process)), log_(std::move(log)) {}
+
+Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
+  auto log = open_log(options.work_dir);
+  if (!log) return tl::unexpected(log.error());
+  Fd folder(::open(options.work_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) return fail("cannot open " + options.work_dir.string() + ": " + std::strerror(errno));
+  auto ends = Link::make();
+  if (!ends) return tl::unexpected(ends.error());
+  SpawnOptions spawn;
+  spawn.argv = zygote_command(options);
+  if (!options.is_native) spawn.environment = pinned_environment();
+  spawn.working_directory = options.worker.parent_path();
+  spawn.descriptors = {{ends->second.get(), wire::kControlFd},
+                       {folder.get(), wire::kWorkFolderFd},
+                       {log->first.get(), STDERR_FILENO}};
+  spawn.pin_layout = !options.is_native;
+  spawn.cores = options.cores;
+  auto process = Process::spawn(spawn);
+  if (!process) return tl::unexpected(process.error());
+  return std::shared_ptr<Zygote>(
+      new Zygote(std::move(ends->first), *std::move(process), std::move(log->second)));
+}
+
+Zygote::~Zygote() = default;  // the process's destructor kills the group
+
+Expected<wire::Message> Zygote::await_hello(std::chrono::milliseconds timeout) {
+  std::lock_guard lock(turn_);
+  auto hello = link_.receive(timeout);
+  if (hello && hello->verb == "hello") return *std::move(hello);
+  std::string what = "the worker did not start: ";
+  what += hello ? "it said '" + hello->verb + "'" : to_string(hello.error());
+  if (auto log = log_since(0); !log.empty()) what += "\n" + log;
+  return fail(std::move(what), "'instr_bench doctor' says what is missing");
+}
+
+Reply Zygote::request(const wire::Message& message, std::chrono::milliseconds timeout) {
+  std::lock_guard lock(turn_);
+  return link_.request(message, timeout);
+}
+
+tl::expected<std::pair<Link, pid_t>, Loss> Zygote::fork_host(std::chrono::milliseconds timeout) {
+  auto ends = Link::make();
+  if (!ends) return tl::unexpected(Loss::kClosed);
+  std::lock_guard lock(turn_);
+  auto reply = link_.request({"fork", {}}, timeout, ends->second.get());
+  if (!reply) return tl::unexpected(reply.error());
+  int pid = std::atoi(reply->get("pid").c_str());
+  if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
+  return std::pair{std::move(ends->first), static_cast<pid_t>(pid)};
+}
+
+void Zygote::kill() {
+  process_.kill();
+  link_.abort();
+}
+
+std::optional<int> Zygote::await_end(std::chrono::milliseconds timeout) {
+  std::lock_guard lock(turn_);
+  return process_.wait_for(timeout);
+}
+
+std::uintmax_t Zygote::log_size() const {
+  std::error_code problem;
+  auto size = fs::file_size(log_, problem);
+  return problem ? 0 : size;
+}
+
+std::string Zygote::log_since(std::uintmax_t begin) const {
+  std::string own = wire::kProfilePrefix + std::to_string(process_.pid()) + ".log";
+  std::string text = written_since(begin) + valgrind_words(log_.parent_path() / own);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string Zygote::written_since(std::uintmax_t begin) const {
+  auto size = log_size();
+  if (size <= begin) return {};
+  if (size - begin > kLogTail) begin = size - kLogTail;
+  std::ifstream file(log_, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size - begin), '\0');
+  file.seekg(static_cast<std::streamoff>(begin));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+// Through the folder that the worker runs in, so that the cache's path shows nowhere in its memory;
+// absolute, since the loader completes a relative name to the whole path.
+wire::Message load_request(const fs::path& worker, const fs::path& unit) {
+  if (unit.empty()) return {"load", {{"path", ""}}};
+  fs::path seen = "/proc/self/cwd" / unit.lexically_relative(worker.parent_path());
+  return {"load", {{"path", seen.string()}}};
+}
+
+Host::Host(std::shared_ptr<Zygote> zygote, Link link, pid_t pid)
+    : zygote_(std::move(zygote)), link_(std::move(link)), pid_(pid) {}
+
+tl::expected<std::unique_ptr<Host>, Loss> Host::fork(std::shared_ptr<Zygote> zygote) {
+  auto forked = zygote->fork_host(std::chrono::minutes(2));
+  if (!forked) return tl::unexpected(forked.error());
+  return std::unique_ptr<Host>(
+      new Host(std::move(zygote), std::move(forked->first), forked->second));
+}
+
+Host::~Host() {
+  link_.abort();
+  // Only one that was there a moment ago: its number may be another's by now.
+  if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
+}
+
+Reply Host::request(const wire::Message& message, std::chrono::milliseconds timeout) {
+  auto reply = link_.request(message, timeout);
+  if (!reply) loss_ = reply.error();
+  return reply;
+}
+
+}  // namespace instr

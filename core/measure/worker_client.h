@@ -1,0 +1,148 @@
+// The coordinator's side of the wire protocol (worker/wire.h): starts zygotes under Callgrind, has
+// them fork hosts, and asks those to load units and measure variants.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/process.h"
+#include "core/values/simulation.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+// Why a request got no answer.
+enum class Loss { kClosed, kTimedOut, kGarbled };
+
+const char* to_string(Loss loss);
+
+using Reply = tl::expected<wire::Message, Loss>;
+
+// One end of a socket to a worker: a request, then its reply.
+class Link {
+ public:
+  // Two connected ends: ours, and the one for the worker.
+  static Expected<std::pair<Link, Fd>> make();
+
+  // Sends, with the descriptor `passed` as ancillary data where it is not negative, and waits for
+  // the reply. After a Loss the link is of no more use.
+  Reply request(const wire::Message& message, std::chrono::milliseconds timeout, int passed = -1);
+
+  // Waits for a message that nobody asked for: `hello`.
+  Reply receive(std::chrono::milliseconds timeout);
+
+  // From any thread. hang_up(): the other side sees the end of the stream, its answer still comes.
+  // abort(): a waiting call ends with Loss::kClosed at once.
+  void hang_up();
+  void abort();
+
+ private:
+  explicit Link(Fd socket) : socket_(std::move(socket)) {}
+  bool send_all(std::string_view text, int passed);
+
+  Fd socket_;
+  std::string received_;  // past the last message's end
+};
+
+struct ZygoteOptions {
+  std::filesystem::path worker;
+  std::filesystem::path valgrind = {};
+  std::string kind = {};           // "eager" or "torchscript"
+  std::filesystem::path work_dir;  // for profiles and logs
+  int churn = 0;                   // blocks to allocate before all else, half of them for good
+  Simulation simulation = {};
+  // The native worker: without Valgrind, and in the environment that users run theirs in.
+  bool is_native = false;
+  std::vector<int> cores = {};  // SpawnOptions::cores
+};
+
+// Anything that answers requests.
+class Requestable {
+ public:
+  virtual ~Requestable() = default;
+  virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
+};
+
+// The request to load a unit that is kept beside the worker; empty: what the worker itself holds.
+wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
+
+// A worker under Callgrind that forks hosts on request. Calls from several threads take turns.
+class Zygote : public Requestable {
+ public:
+  // Starts it, without waiting for its `hello`.
+  static Expected<std::shared_ptr<Zygote>> start(const ZygoteOptions& options);
+
+  // Kills it with all that is in its process group.
+  ~Zygote() override;
+
+  // Waits for it to be ready, once; an Error says what it printed before it went.
+  Expected<wire::Message> await_hello(std::chrono::milliseconds timeout);
+
+  // Runs a request in the zygote itself (--isolation=process).
+  Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
+
+  // A new host's link and process id.
+  tl::expected<std::pair<Link, pid_t>, Loss> fork_host(std::chrono::milliseconds timeout);
+
+  // From any thread: ends it and what it forked.
+  void kill();
+
+  // Its wait status once it has ended.
+  std::optional<int> await_end(std::chrono::milliseconds timeout);
+
+  // What it and its hosts wrote to standard error: how much so far, and the end of what came after.
+  std::uintmax_t log_size() const;
+  std::string log_since(std::uintmax_t begin) const;
+
+ private:
+  Zygote(Link link, Process process, std::filesystem::path log);
+  std::string written_since(std::uintmax_t begin) const;
+
+  std::mutex turn_;
+  Link link_;
+  Process process_;
+  std::filesystem::path log_;
+};
+
+// A process that a zygote forked: holds one unit, and forks a child for each measurement.
+class Host : public Requestable {
+ public:
+  static tl::expected<std::unique_ptr<Host>, Loss> fork(std::shared_ptr<Zygote> zygote);
+
+  // Hangs up, at which it ends its child and itself; one that had stopped answering is killed.
+  ~Host() override;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
+
+  // False once a request got no answer.
+  bool answers() const { return !loss_; }
+
+  // From any thread. hang_up(): it clears away what its child left, ends, and with it a waiting
+  // request; abort(): a waiting request ends at once.
+  void hang_up() { link_.hang_up(); }
+  void abort() { link_.abort(); }
+
+  Zygote& zygote() { return *zygote_; }
+
+ private:
+  Host(std::shared_ptr<Zygote> zygote, Link link, pid_t pid);
+
+  std::shared_ptr<Zygote> zygote_;
+  Link link_;
+  pid_t pid_;
+  std::optional<Loss> loss_;
+};
+
+}  // namespace instr

@@ -1,0 +1,81 @@
+// The zygotes of a run: one for each runtime, started in the background, replaced where one is lost.
+#pragma once
+
+#include <condition_variable>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/definitions/variant.h"
+#include "core/measure/worker_client.h"
+
+namespace instr {
+
+// Checks what a worker says of itself at its start.
+Expected<wire::Message> check_hello(const wire::Message& hello);
+
+// ZygoteOptions::kind of the zygote that has warmed up what this runtime uses.
+const char* zygote_kind(Runtime runtime);
+
+class ZygotePool {
+ public:
+  enum class State { kAbsent, kStarting, kReady, kFailed };
+
+  // `options.kind` is filled in for each. `on_change` is called, from other threads, as zygotes get
+  // ready or fail.
+  ZygotePool(ZygoteOptions options, std::function<void()> on_change);
+  // Kills them all.
+  ~ZygotePool();
+
+  // Starts the runtime's zygote where there is none, and returns at once.
+  void need(Runtime runtime);
+
+  State state(Runtime runtime) const;
+
+  // The ready one; an Error where it could not be started, or is not ready.
+  Expected<std::shared_ptr<Zygote>> get(Runtime runtime) const;
+
+  // `zygote` answers no more: another one is started, unless that has happened already, or several
+  // in a row did nothing before they were lost.
+  void lost(Runtime runtime, const std::shared_ptr<Zygote>& zygote);
+
+  void worked(Runtime runtime);
+
+  // What the first one to be ready said; starts one where none has been.
+  Expected<wire::Message> hello(std::stop_token stop);
+
+  // Ends all, for good.
+  void kill();
+
+ private:
+  struct Slot {
+    State state = State::kAbsent;
+    std::shared_ptr<Zygote> zygote;  // also while it starts
+    std::optional<Error> error;
+    int losses = 0;  // in a row
+  };
+
+  void start(Runtime runtime);  // with the mutex held
+  void bring_up(Runtime runtime);
+  Expected<wire::Message> try_start(Runtime runtime);
+  Slot& slot(Runtime runtime) { return slots_[is_script(runtime) ? 1 : 0]; }
+  const Slot& slot(Runtime runtime) const { return slots_[is_script(runtime) ? 1 : 0]; }
+
+  const ZygoteOptions options_;
+  const std::function<void()> on_change_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  Slot slots_[2];
+  std::optional<wire::Message> hello_;
+  bool killed_ = false;
+  std::vector<std::jthread> starters_;
+};
+
+}  // namespace instr

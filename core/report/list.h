@@ -1,0 +1,34 @@
+// What `list` and --dry-run print: the wanted variants, and what a run would do with each.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/definitions/variant.h"
+
+namespace instr {
+
+// The keys, one a line, in their order.
+std::string list_text(const std::vector<Variant>& variants);
+
+// "312 variants of 95 benchmarks", with a newline: for standard error of a terminal.
+std::string list_summary(const std::vector<Variant>& variants);
+
+enum class PlannedStep {
+  kUnknown,  // it would be measured; whether its unit is cached is not known
+  kCached,   // its unit is in the cache
+  kCompile,  // its unit has to be compiled
+  kSkip,     // it cannot be measured here
+};
+
+struct PlannedVariant {
+  Variant variant;
+  PlannedStep step = PlannedStep::kUnknown;
+  std::string reason;  // of kSkip
+};
+
+// "compile  matmul/mm/..." for each, then a line of how many; ends with a newline.
+std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color);
+
+}  // namespace instr

@@ -1,0 +1,176 @@
+#include "core/report/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/report/plot_values.h"
+#include "core/values/backends.h"
+
+namespace instr {
+
+namespace {
+
+// Beyond these nobody finds one in the picture.
+constexpr std::size_t kMostBenchmarks = 100;
+constexpr std::size_t kMostLines = 40;
+
+struct Cluster {
+  const Measurement* eager = nullptr;
+  std::map<Runtime, double> walls;
+};
+
+// What eager and another runtime work for.
+std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
+  std::map<Benchmark, std::size_t> places;
+  std::vector<Cluster> all;
+  for (const Measurement& one : measurements) {
+    auto wall = wall_of(one);
+    if (!wall) continue;
+    auto [place, is_new] = places.emplace(benchmark_of(one.variant), all.size());
+    if (is_new) all.emplace_back();
+    Cluster& cluster = all[place->second];
+    if (one.variant.runtime == Runtime::kEager) cluster.eager = &one;
+    cluster.walls[one.variant.runtime] = *wall;
+  }
+  std::erase_if(all,
+                [](const Cluster& one) { return one.eager == nullptr || one.walls.size() < 2; });
+  std::sort(all.begin(), all.end(), [](const Cluster& left, const Cluster& right) {
+    return stands_before(left.eager->variant, right.eager->variant);
+  });
+  return all;
+}
+
+std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> points) {
+  std::vector<Series> all;
+  for (auto& [runtime, some] : points) {
+    all.push_back(series_of(runtime));
+    all.back().points = std::move(some);
+  }
+  return all;
+}
+
+Chart speedup_chart(const std::vector<Measurement>& measurements) {
+  std::vector<Cluster> clusters = clusters_of(measurements);
+  std::vector<const Measurement*> drawn;
+  for (const Cluster& cluster : clusters) drawn.push_back(cluster.eager);
+  VariantNames names(drawn);
+  Chart chart;
+  chart.title = "Speed-up over eager";
+  chart.subtitle = names.common_to_benchmarks();
+  std::map<Runtime, std::vector<ChartPoint>> points;
+  std::vector<double> speedups{1};
+  double place = 0;  // in bars; half of one is left free on either side of a cluster
+  for (const Cluster& cluster : clusters) {
+    double bars = static_cast<double>(cluster.walls.size() - 1);
+    chart.y.ticks.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
+    for (const auto& [runtime, wall] : cluster.walls) {
+      if (runtime == Runtime::kEager) continue;
+      speedups.push_back(cluster.walls.at(Runtime::kEager) / wall);
+      points[runtime].push_back({speedups.back(), place += 1});
+    }
+    place += 1;
+  }
+  chart.y.to = place;
+  chart.x = bar_axis("Times as fast as eager (medians of wall times)", AxisUnit::kRatio, speedups);
+  chart.series = take_series(std::move(points));
+  return chart;
+}
+
+Chart memory_chart(const std::vector<Measurement>& measurements) {
+  std::vector<const Measurement*> drawn;
+  std::map<Runtime, std::vector<ChartPoint>> points;
+  std::vector<double> memories;
+  std::vector<double> walls;
+  for (const Measurement& one : measurements) {
+    auto wall = wall_of(one);
+    auto memory = peak_of_working(one);
+    if (!wall || !memory || !is_drawable(*memory)) continue;
+    drawn.push_back(&one);
+    memories.push_back(*memory);
+    walls.push_back(*wall);
+    points[one.variant.runtime].push_back({*memory, *wall});
+  }
+  Chart chart;
+  chart.kind = ChartKind::kMemory;
+  chart.title = "Latency and memory";
+  chart.subtitle = VariantNames(drawn).common_to_benchmarks();
+  chart.x = value_axis("Peak of live bytes", AxisUnit::kBytes, memories);
+  chart.y = value_axis("Wall time per iteration (median)", AxisUnit::kNanoseconds, walls);
+  chart.series = take_series(std::move(points));
+  return chart;
+}
+
+Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measurements,
+                         const PlotOptions& options) {
+  switch (kind) {
+    case ChartKind::kGrowth:
+      return growth_chart(measurements, options);
+    case ChartKind::kMemory:
+      return memory_chart(measurements);
+    default:
+      return speedup_chart(measurements);
+  }
+}
+
+// Why there is no such picture, and what to measure for one.
+Error nothing_for(ChartKind kind, const std::string& metric) {
+  switch (kind) {
+    case ChartKind::kGrowth:
+      return {{},
+              "nothing has `" + metric + "` for several values of a parameter that is a number",
+              "measure a definition with a matrix, such as { n = [4, 64, 256] }: instr_bench "
+              "--metrics=" +
+                  metric + " --output=FILE"};
+    case ChartKind::kMemory:
+      return {{},
+              "nothing has both a wall time and a peak of memory",
+              "measure them: instr_bench --metrics=ir,wall --output=FILE"};
+    default:
+      return {{},
+              "nothing was timed with both eager and another runtime",
+              "measure it: instr_bench --metrics=ir,wall --runtime=all --output=FILE"};
+  }
+}
+
+Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::string& metric) {
+  if (kinds.size() == 1) return tl::unexpected(nothing_for(kinds[0], metric));
+  std::string missing;
+  for (ChartKind kind : kinds) {
+    missing += (missing.empty() ? "" : "; ") + nothing_for(kind, metric).what;
+  }
+  return fail("there is nothing to draw: " + missing, nothing_for(kinds[0], metric).advice);
+}
+
+Expected<Chart> readable(Chart chart) {
+  std::size_t lines = chart.kind == ChartKind::kGrowth ? chart.series.size() : 0;
+  std::size_t benchmarks = chart.kind == ChartKind::kSpeedup ? chart.y.ticks.size() : 0;
+  if (lines <= kMostLines && benchmarks <= kMostBenchmarks) return chart;
+  std::string what =
+      lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");
+  return fail("a picture of " + what + " cannot be read",
+              "choose some with --filter=REGEX or --runtime=LIST");
+}
+
+}  // namespace
+
+Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
+                           const PlotOptions& options) {
+  std::vector<ChartKind> kinds{ChartKind::kSpeedup, ChartKind::kGrowth, ChartKind::kMemory};
+  if (options.kind) kinds = {*options.kind};
+  for (ChartKind kind : kinds) {
+    auto chart = chart_of(kind, measurements, options);
+    if (!chart) return chart;
+    if (chart->series.empty()) continue;
+    chart->left_out = static_cast<std::size_t>(
+        std::count_if(measurements.begin(), measurements.end(),
+                      [](const Measurement& one) { return !has_passed(one); }));
+    return readable(std::move(*chart));
+  }
+  return nothing_to_draw(kinds, options.metric);
+}
+
+}  // namespace instr

@@ -1,0 +1,59 @@
+// Pictures of results: how much faster than eager each runtime is, how a metric grows with a
+// parameter, what latency goes with how much memory. Results to a value, and that to a script for
+// gnuplot, which draws it. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/report/plot_axis.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+enum class ChartKind { kSpeedup, kGrowth, kMemory };
+
+struct PlotOptions {
+  std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
+  std::string metric = "ir";      // of growth
+  std::optional<std::string> by;  // growth by this parameter; absent: the only one that there is
+};
+
+struct ChartPoint {
+  double x = 0;
+  double y = 0;
+
+  bool operator==(const ChartPoint&) const = default;
+};
+
+struct Series {
+  std::string name;
+  std::size_t look = 0;  // its colour and mark; a runtime has the same one in every picture
+  std::vector<ChartPoint> points;
+};
+
+struct Chart {
+  ChartKind kind = ChartKind::kSpeedup;
+  std::string title;
+  std::string subtitle;  // what all that is drawn has in common
+  Axis x;
+  // Of speed-ups: bars lie on it one by one from the top, and its ticks are the benchmarks' names
+  // in the middle of their bars.
+  Axis y;
+  std::vector<Series> series;
+  std::size_t left_out = 0;  // measurements that were verified, and did not pass
+};
+
+// Names are as the results have them: they may hold anything. Errors have no place: nothing to
+// draw, with what to measure; a parameter to choose; more than can be read in one picture.
+Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
+                           const PlotOptions& options);
+
+// What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
+// nor expands.
+std::string plot_script(const Chart& chart);
+
+}  // namespace instr

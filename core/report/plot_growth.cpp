@@ -1,0 +1,149 @@
+// A metric against a parameter: how cost grows with n.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/report/plot_values.h"
+#include "core/values/backends.h"
+
+namespace instr {
+
+namespace {
+
+using Measured = std::vector<const Measurement*>;
+
+struct MetricTitle {
+  const char* metric;
+  const char* title;
+  AxisUnit unit;
+};
+
+constexpr MetricTitle kMetricTitles[] = {
+    {"ir", "Instructions per iteration", AxisUnit::kNumber},
+    {"allocs", "Allocations per iteration", AxisUnit::kNumber},
+    {"alloc_bytes", "Bytes allocated per iteration", AxisUnit::kBytes},
+    {"peak_bytes", "Peak of live bytes", AxisUnit::kBytes},
+    {"wall", "Wall time per iteration (median)", AxisUnit::kNanoseconds},
+    {"cpu", "CPU time per iteration (median)", AxisUnit::kNanoseconds},
+    {"first_result", "Time to the first result (median)", AxisUnit::kNanoseconds},
+    {"ready", "Time until ready (median)", AxisUnit::kNanoseconds},
+    {"device_peak_bytes", "Peak of bytes on the device", AxisUnit::kBytes}};
+
+Axis metric_axis(const std::string& metric, const std::vector<double>& values) {
+  for (const MetricTitle& known : kMetricTitles) {
+    if (metric == known.metric) return value_axis(known.title, known.unit, values);
+  }
+  return value_axis(metric + " per iteration", AxisUnit::kNumber, values);
+}
+
+std::optional<double> parameter_of(const Variant& variant, const std::string& name) {
+  for (const auto& [parameter, value] : variant.params) {
+    if (parameter == name) return number_from(value);
+  }
+  return std::nullopt;
+}
+
+// Points by the parameter.
+struct Line {
+  const Measurement* first = nullptr;
+  std::map<double, double> points;
+};
+
+// What has more than one point.
+std::vector<Line> lines_by(const std::string& by, const Measured& measured,
+                           const std::string& metric) {
+  std::map<std::pair<Benchmark, Runtime>, std::size_t> places;
+  std::vector<Line> lines;
+  for (const Measurement* one : measured) {
+    auto number = parameter_of(one->variant, by);
+    if (!number) continue;
+    Benchmark rest = benchmark_of(one->variant);
+    std::erase_if(std::get<1>(rest),
+                  [&by](const auto& parameter) { return parameter.first == by; });
+    auto [place, is_new] =
+        places.try_emplace({std::move(rest), one->variant.runtime}, lines.size());
+    if (is_new) lines.push_back({one, {}});
+    lines[place->second].points[*number] = *metric_of(*one, metric);
+  }
+  std::erase_if(lines, [](const Line& line) { return line.points.size() < 2; });
+  std::sort(lines.begin(), lines.end(), [&by](const Line& left, const Line& right) {
+    return stands_before(left.first->variant, right.first->variant, by);
+  });
+  return lines;
+}
+
+// The parameters that there are lines by.
+std::vector<std::string> parameters_of(const Measured& measured, const std::string& metric) {
+  std::set<std::string> names;
+  for (const Measurement* one : measured) {
+    for (const auto& [name, value] : one->variant.params) names.insert(name);
+  }
+  std::vector<std::string> growing;
+  for (const std::string& name : names) {
+    if (!lines_by(name, measured, metric).empty()) growing.push_back(name);
+  }
+  return growing;
+}
+
+// `known` is not empty.
+Expected<std::string> choose(const std::vector<std::string>& known, const PlotOptions& options) {
+  if (!options.by && known.size() == 1) return known[0];
+  if (!options.by) {
+    std::string list;
+    for (const std::string& name : known) list += (list.empty() ? "`" : ", `") + name + "`";
+    return fail("more than one parameter takes several values: " + printable(list),
+                "choose one, such as --by=" + printable(known[0]));
+  }
+  if (std::find(known.begin(), known.end(), *options.by) != known.end()) return *options.by;
+  return fail(
+      fmt::format("--by: there is no parameter `{}` that takes several numbers, all else equal",
+                  printable(*options.by)),
+      printable(did_you_mean(*options.by, known)));
+}
+
+Chart draw(const std::vector<Line>& lines, const std::string& by, const std::string& metric) {
+  Measured drawn;
+  for (const Line& line : lines) drawn.push_back(line.first);
+  VariantNames names(drawn);
+  Chart chart;
+  chart.kind = ChartKind::kGrowth;
+  chart.subtitle = names.common_to_lines();
+  std::vector<double> numbers;
+  std::vector<double> values;
+  for (const Line& line : lines) {
+    Series& series = chart.series.emplace_back();
+    series.name = names.of_line(line.first->variant, by);
+    series.look = chart.series.size();
+    for (const auto& [number, value] : line.points) {
+      numbers.push_back(number);
+      values.push_back(value);
+      series.points.push_back({number, value});
+    }
+  }
+  chart.x = parameter_axis(by, numbers);
+  chart.y = metric_axis(metric, values);
+  chart.title = chart.y.title + " by " + by;
+  return chart;
+}
+
+}  // namespace
+
+Expected<Chart> growth_chart(const std::vector<Measurement>& measurements,
+                             const PlotOptions& options) {
+  Measured measured;
+  for (const Measurement& one : measurements) {
+    if (metric_of(one, options.metric)) measured.push_back(&one);
+  }
+  auto known = parameters_of(measured, options.metric);
+  if (known.empty()) return Chart{};
+  return choose(known, options).map([&](const std::string& by) {
+    return draw(lines_by(by, measured, options.metric), by, options.metric);
+  });
+}
+
+}  // namespace instr

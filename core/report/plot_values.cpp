@@ -1,0 +1,107 @@
+#include "core/report/plot_values.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/values/backends.h"
+
+namespace instr {
+
+std::optional<double> metric_of(const Measurement& one, const std::string& metric) {
+  const auto* counted = std::get_if<Counted>(&one.outcome);
+  if (counted == nullptr || !has_passed(one)) return std::nullopt;
+  auto found = counted->metrics.find(metric);
+  bool is_there = found != counted->metrics.end() && is_drawable(found->second);
+  return is_there ? std::optional(found->second) : std::nullopt;
+}
+
+std::optional<double> wall_of(const Measurement& one) {
+  const Timing* timing = timing_of_working(one);
+  double wall = timing == nullptr ? 0 : median(timing->wall);
+  return wall > 0 && is_drawable(wall) ? std::optional(wall) : std::nullopt;
+}
+
+std::optional<double> number_from(const std::string& text) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  auto [stopped, error] = std::from_chars(text.data(), end, number);
+  bool is_number = error == std::errc() && stopped == end && is_drawable(std::fabs(number));
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+bool stands_before(const Variant& left, const Variant& right, const std::string& but) {
+  auto sortable = [&but](const Variant& variant) {
+    std::vector<std::tuple<std::string, double, std::string>> params;
+    for (const auto& [name, text] : variant.params) {
+      if (name != but) params.emplace_back(name, number_from(text).value_or(0), text);
+    }
+    return std::tuple(variant.label, std::move(params), variant.autograd, variant.threads,
+                      variant.device, variant.runtime);
+  };
+  return sortable(left) < sortable(right);
+}
+
+Series series_of(Runtime runtime) {
+  auto look = static_cast<std::size_t>(runtime);
+  return {kRuntimes[look].title, look, {}};
+}
+
+VariantNames::VariantNames(const std::vector<const Measurement*>& drawn) {
+  for (const Measurement* one : drawn) {
+    Facets facets = facets_of(one->variant);
+    if (one == drawn.front()) common_ = facets;
+    for (std::size_t i = 0; i < facets.size(); ++i) {
+      is_common_[i] = is_common_[i] && facets[i] == common_[i];
+    }
+  }
+}
+
+std::string VariantNames::of_line(const Variant& variant, const std::string& but) const {
+  std::string name = variant.label;
+  for (const auto& [parameter, value] : variant.params) {
+    if (parameter != but) name += " " + parameter + "=" + value;
+  }
+  return name + differing(variant, 0);
+}
+
+std::string VariantNames::of_benchmark(const Variant& variant) const {
+  std::string name = variant.label;
+  for (const auto& [parameter, value] : variant.params) name += " " + parameter + "=" + value;
+  return name + differing(variant, 1);
+}
+
+std::string VariantNames::common_to_lines() const {
+  return common(0);
+}
+std::string VariantNames::common_to_benchmarks() const {
+  return common(1);
+}
+
+VariantNames::Facets VariantNames::facets_of(const Variant& variant) {
+  auto threads = static_cast<std::size_t>(std::max(variant.threads, 0));
+  return {series_of(variant.runtime).name, to_string(variant.autograd),
+          format_plural(threads, "thread"), variant.device};
+}
+
+std::string VariantNames::differing(const Variant& variant, std::size_t first) const {
+  Facets facets = facets_of(variant);
+  std::string text;
+  for (std::size_t i = first; i < facets.size(); ++i) {
+    if (!is_common_[i]) text += ", " + facets[i];
+  }
+  return text;
+}
+
+std::string VariantNames::common(std::size_t first) const {
+  std::string text;
+  for (std::size_t i = first; i < common_.size(); ++i) {
+    if (is_common_[i]) text += (text.empty() ? "" : ", ") + common_[i];
+  }
+  return text;
+}
+
+}  // namespace instr

@@ -1,0 +1,60 @@
+// What pictures take from measurements: values that can be drawn, and names that tell them apart.
+// Pure.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/report/plot.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+// Nothing where there is no such metric, it cannot be drawn, or the measurement has not passed.
+std::optional<double> metric_of(const Measurement& one, const std::string& metric);
+
+// Nanoseconds, above 0; the median of what works.
+std::optional<double> wall_of(const Measurement& one);
+
+// What a parameter's text is where it is a number that can be drawn.
+std::optional<double> number_from(const std::string& text);
+
+// The order of names in a picture, whichever was measured first: parameters that are numbers as
+// these, without the one that a line goes through.
+bool stands_before(const Variant& left, const Variant& right, const std::string& but = "");
+
+// A series of the runtime, without points.
+Series series_of(Runtime runtime);
+
+// Of variants, without what all of those that are drawn have in common: that is said once.
+class VariantNames {
+ public:
+  explicit VariantNames(const std::vector<const Measurement*>& drawn);
+
+  // With the runtime, but without the parameter `but`: a line goes through its values.
+  std::string of_line(const Variant& variant, const std::string& but) const;
+  // Without the runtime: it has a colour.
+  std::string of_benchmark(const Variant& variant) const;
+
+  std::string common_to_lines() const;
+  std::string common_to_benchmarks() const;
+
+ private:
+  // Runtime, autograd, threads, device: as in the key.
+  using Facets = std::array<std::string, 4>;
+  static Facets facets_of(const Variant& variant);
+  std::string differing(const Variant& variant, std::size_t first) const;
+  std::string common(std::size_t first) const;
+
+  Facets common_;
+  std::array<bool, 4> is_common_{true, true, true, true};
+};
+
+// Of one metric against a parameter. Without series where nothing has it for two values of a
+// number; an error where there is a parameter to choose, or the one chosen is none.
+Expected<Chart> growth_chart(const std::vector<Measurement>& measurements,
+                             const PlotOptions& options);
+
+}  // namespace instr

@@ -1,0 +1,84 @@
+// Measurements as text: a table for people, Markdown for reviews, and the formats that other
+// programs read. Pure functions; who prints them is somebody else's business. Text that is not
+// UTF-8 and values that are no numbers never reach an output.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/definitions/metrics.h"
+#include "core/results/results.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+enum class ReportFormat {
+  kTable,
+  kMarkdown,
+  kJson,
+  kJsonl,
+  kCsv,
+  kJunit,
+  kGbench,
+  kBencher,
+  kSmallerIsBetter,
+};
+
+// All of them, by the names that --format takes.
+const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
+
+struct ReportOptions {
+  int width = 0;       // columns of the terminal; 0: no limit
+  bool color = false;  // of the table
+  std::vector<std::string> metrics{"ir", "allocs", "alloc_bytes"};  // that the tables show
+  std::optional<double> seconds;  // wall time of the whole run; absent: the sum of the parts
+  std::optional<ResultsHeader> header;  // for JSON and JSON Lines
+};
+
+// Rows come in the order of the measurements, each group at its first one. All end with a newline.
+std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
+                   const ReportOptions& options);
+
+std::string report_table(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options);
+std::string report_markdown(const std::vector<Measurement>& measurements,
+                            const ReportOptions& options);
+// One document: the header's fields, then "measurements" and "summary".
+std::string report_json(const std::vector<Measurement>& measurements, const ReportOptions& options);
+// The lines of a results file.
+std::string report_jsonl(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options);
+// RFC 4180, with a line of names first; parameters as "n=4 m=8".
+std::string report_csv(const std::vector<Measurement>& measurements, const ReportOptions& options);
+
+// JUnit XML: a suite with a case for each measurement, its label as the class. A failed one is an
+// <error>, since nothing was held against anything; counts are in <system-out>, the fingerprint is
+// the suite's <properties>, times are those of measuring.
+std::string report_junit(const std::vector<Measurement>& measurements,
+                         const ReportOptions& options);
+
+// Google Benchmark's JSON, as its tools/compare.py reads it. That format knows times alone:
+// real_time and cpu_time both hold instructions for each iteration, and a time_unit of "ns" stands
+// for "instructions". Every metric ("ir" too) is a user counter; the fingerprint is in the context.
+// Failed ones have error_occurred, error_message and no time; their time_unit "s" is not that of
+// the counted ones, so that compare.py does not take a failure for a gain of 100%. Skipped ones are
+// left out: as a time of 0 they would hide the geometric mean of all others.
+std::string report_gbench(const std::vector<Measurement>& measurements,
+                          const ReportOptions& options);
+
+// Bencher Metric Format: {"KEY": {"instructions": {"value": N}, "alloc-bytes": …}}, the metrics
+// named by slugs, values for each iteration. What was not counted has no place there and is left
+// out. A key above Bencher's 1,024 bytes is cut and ends in a hash; of two measurements of a key
+// the first stands.
+std::string report_bencher(const std::vector<Measurement>& measurements);
+
+// The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
+// metric of a measurement: "KEY" is that of the instructions, "KEY allocs" that of the allocations.
+// `range` is how far apart the blocks of a count are that is not steady. What was not counted is
+// left out. A `|` is escaped (and so a `\`), since that program puts names into a Markdown table as
+// they are.
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements);
+
+}  // namespace instr

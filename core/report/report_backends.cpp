@@ -1,0 +1,56 @@
+// What a run over several runtimes says of each, as a grid for the table and for Markdown.
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+#include "core/report/report_grid.h"
+#include "core/values/backends.h"
+
+namespace instr {
+
+namespace {
+
+GridCell time_cell(const std::optional<double>& time) {
+  return time ? GridCell{format_time(*time)} : GridCell{"-", Tone::kDim};
+}
+
+GridCell works_cell(const BackendSummary& summary) {
+  return {fmt::format("{} of {}", summary.works, summary.asked),
+          summary.works == summary.asked ? Tone::kPlain : Tone::kWarning};
+}
+
+GridCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {
+  if (!to_eager) return {"-", Tone::kDim};
+  bool is_eager = summary.runtime == Runtime::kEager;
+  return {fmt::format("{:.2f}x", *to_eager), is_eager ? Tone::kDim : Tone::kPlain};
+}
+
+}  // namespace
+
+Grid make_backend_grid(const std::vector<Measurement>& measurements) {
+  auto summaries = summarize_backends(measurements);
+  Grid grid;
+  if (summaries.empty()) return grid;
+  bool has_starts = false;
+  bool has_memory = false;
+  for (const BackendSummary& one : summaries) {
+    has_starts = has_starts || one.first_result;
+    has_memory = has_memory || one.memory_saved;
+  }
+  grid.columns = {{"works"}, {"fastest"}, {"speed-up"}};
+  if (has_memory) grid.columns.push_back({"memory saved"});
+  if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
+  for (const BackendSummary& one : summaries) {
+    std::string name = kRuntimes[static_cast<std::size_t>(one.runtime)].title;
+    GridCell fastest{format_count(static_cast<double>(one.fastest))};
+    GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
+    if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));
+    if (has_starts) {
+      row.cells.push_back(time_cell(one.first_result));
+      row.cells.push_back(time_cell(one.ready));
+    }
+    grid.groups.push_back({name, {row}});
+  }
+  return grid;
+}
+
+}  // namespace instr

@@ -1,0 +1,297 @@
+#include "core/results/experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_line.h"
+#include "core/base/near_match.h"
+#include "core/definitions/definition_keys.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNanosecond = 1e-9;
+
+// Names in a line, of the metrics that an experiment has and their factors.
+struct MetricName {
+  const char* metric;
+  const char* name;
+  double factor;
+};
+constexpr MetricName kMetricNames[] = {
+    {"first_result", "first_result_time", kNanosecond},
+    {"ready", "ready_time", kNanosecond},
+    {"operators_cpu", "total_cpu_time", kNanosecond},
+    {"operators_device", "total_cuda_time", kNanosecond},
+    {"peak_bytes", "peak_memory_bytes", 1},
+    {"device_peak_bytes", "cuda_peak_memory_bytes", 1},
+    {"graphs", "graphs", 1},
+    {"fused", "fused_groups", 1},
+    {"fallbacks", "fallbacks", 1},
+    {"bailouts", "bailouts", 1}};
+
+constexpr std::pair<ExperimentState, const char*> kStates[] = {
+    {ExperimentState::kMeasured, "measured"},
+    {ExperimentState::kFailed, "failed"},
+    {ExperimentState::kSkipped, "skipped"}};
+
+std::string param(const Variant& variant, std::string_view name) {
+  for (const auto& [known, value] : variant.params) {
+    if (known == name) return value;
+  }
+  return "";
+}
+
+const char* test_of(const Variant& variant) {
+  return variant.autograd == Autograd::kForward ? "eval" : "train";
+}
+
+// The definition's file names the suite; what is left of the key, the model.
+Json model_json(const Variant& variant) {
+  std::string name = variant.label;
+  for (const auto& [param, value] : variant.params) {
+    if (param != "batch_size") name += "/" + param + "=" + value;
+  }
+  return {{"suite_name", std::filesystem::path(variant.where.file).stem().string()},
+          {"model_name", name}};
+}
+
+Json experiment_json(const ExperimentRecord& record) {
+  const Variant& variant = record.variant;
+  Json json;
+  json["accelerator"] = variant.device;
+  json["accelerator_model"] = record.setting.accelerator_model;
+  json["backend"] = to_string(variant.runtime);
+  json["test"] = test_of(variant);
+  std::string batch = param(variant, "batch_size");
+  json["batch_size"] = batch.empty() ? Json(nullptr) : parse_json(batch).value_or(Json(batch));
+  json["dtype"] = param(variant, "dtype").empty() ? "float32" : param(variant, "dtype");
+  json["threads"] = variant.threads;
+  return json;
+}
+
+Json metrics_json(const ExperimentRecord& record) {
+  Json json = Json::object();
+  if (record.state != ExperimentState::kMeasured) return json;
+  json["total_time"] = json_numbers(record.total_times);
+  json["per_iter_time"] = json_numbers(record.per_iter_times);
+  for (const auto& [name, value] : record.metrics) json[name] = json_number(value);
+  return json;
+}
+
+void take_times(const Measurement& measurement, ExperimentRecord& record) {
+  const auto& counted = std::get<Counted>(measurement.outcome);
+  if (counted.timing) {
+    record.iterations = counted.timing->iterations;
+    for (double wall : counted.timing->wall) {
+      record.per_iter_times.push_back(wall * kNanosecond);
+      record.total_times.push_back(wall * kNanosecond * static_cast<double>(record.iterations));
+    }
+  }
+  for (const auto& [metric, name, factor] : kMetricNames) {
+    auto found = counted.metrics.find(metric);
+    if (found != counted.metrics.end()) record.metrics[name] = found->second * factor;
+  }
+  // What beginning takes beyond one run of what it then is.
+  auto ready = record.metrics.find("ready_time");
+  if (is_script(measurement.variant.runtime) && ready != record.metrics.end()) {
+    record.metrics["compile_time"] = std::max(0.0, ready->second - median(record.per_iter_times));
+  }
+}
+
+// The meaning of a word among those known.
+template <class T>
+Expected<T> meaning(const char* axis, const std::string& word,
+                    const std::vector<std::pair<std::string, T>>& known) {
+  return meaning_of(word, known).map_error([&](const std::string& advice) {
+    return Error{{}, fmt::format("`{}` is no {}", word, axis), advice};
+  });
+}
+
+template <class T>
+std::optional<T> value_at(const Json& json, const char* pointer) {
+  const Json::json_pointer where(pointer);
+  if (!json.contains(where)) return std::nullopt;
+  const Json& value = json.at(where);
+  if constexpr (std::is_same_v<T, std::string>) {
+    return value.is_string() ? std::optional(value.get<T>()) : std::nullopt;
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    T numbers;
+    if (!value.is_array()) return std::nullopt;
+    for (const Json& one : value) numbers.push_back(one.is_number() ? one.get<double>() : 0);
+    return numbers;
+  } else {
+    bool fits = value.is_number_integer() && value.is_number_unsigned() &&
+                std::in_range<T>(value.get<std::uint64_t>());
+    return fits ? std::optional(static_cast<T>(value.get<std::uint64_t>())) : std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::vector<Definition> with_axes(std::vector<Definition> definitions,
+                                  const ExperimentAxes& axes) {
+  for (Definition& definition : definitions) {
+    if (!axes.threads.empty()) definition.threads = axes.threads;
+    if (!axes.devices.empty() && definition.names_devices) definition.devices = axes.devices;
+    bool has_type = false;
+    for (auto& [name, values] : definition.matrix) {
+      has_type = has_type || name == "dtype";
+      if (name != "batch_size" || axes.batch_sizes.empty()) continue;
+      values.clear();
+      for (int size : axes.batch_sizes) values.push_back(std::to_string(size));
+    }
+    if (!has_type && !axes.data_types.empty()) {
+      definition.matrix.emplace_back("dtype", axes.data_types);
+    }
+  }
+  return definitions;
+}
+
+Expected<std::string> accelerator_from(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> known;
+  for (const std::string& device : known_devices()) known.emplace_back(device, device);
+  return meaning("accelerator", name, known);
+}
+
+Expected<Runtime> backend_from(const std::string& name) {
+  std::vector<std::pair<std::string, Runtime>> known;
+  for (const RuntimeName& one : kRuntimes) known.emplace_back(one.name, one.runtime);
+  return meaning("backend", name, known);
+}
+
+Expected<Autograd> test_from(const std::string& name) {
+  return meaning<Autograd>("test", name,
+                           {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}});
+}
+
+Expected<std::string> data_type_from(const std::string& name) {
+  std::vector<std::pair<std::string, std::string>> known;
+  for (const char* type : kDataTypes) known.emplace_back(type, type);
+  return meaning("data type", name, known);
+}
+
+std::string data_type_of(const Variant& variant) {
+  std::string type = param(variant, "dtype");
+  const auto* known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type);
+  return known != std::end(kDataTypes) ? type : kDataTypes[0];
+}
+
+Selection with_eager(Selection selection) {
+  auto& runtimes = selection.runtimes;
+  bool has_eager = std::find(runtimes.begin(), runtimes.end(), Runtime::kEager) != runtimes.end();
+  if (!runtimes.empty() && !has_eager) runtimes.insert(runtimes.begin(), Runtime::kEager);
+  return selection;
+}
+
+ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting) {
+  ExperimentRecord record;
+  record.variant = measurement.variant;
+  record.setting = setting;
+  if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) {
+    record.state = ExperimentState::kSkipped;
+    record.reason = skipped->reason;
+  } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
+    bool is_skip = failure->kind == FailureKind::kUnsupported;
+    record.state = is_skip ? ExperimentState::kSkipped : ExperimentState::kFailed;
+    record.reason = is_skip ? failure->message
+                            : fmt::format("{}: {}", to_string(failure->kind), failure->message);
+  } else {
+    take_times(measurement, record);
+  }
+  if (measurement.verification) {
+    record.code = measurement.verification->code;
+    record.code_reason = measurement.verification->reason;
+  }
+  return record;
+}
+
+Measurement measurement_of(const ExperimentRecord& record) {
+  Measurement measurement{record.variant, Skipped{record.reason}, 0,
+                          Verification{record.code, record.code_reason}};
+  if (record.state == ExperimentState::kFailed) {
+    measurement.outcome = Failure{FailureKind::kWorkerLost, record.reason};
+  }
+  if (record.state != ExperimentState::kMeasured) return measurement;
+  Counted counted;
+  Timing timing;
+  timing.iterations = record.iterations;
+  for (double time : record.per_iter_times) timing.wall.push_back(time / kNanosecond);
+  add_times(counted.metrics, timing);
+  for (const auto& [metric, name, factor] : kMetricNames) {
+    auto found = record.metrics.find(name);
+    if (found != record.metrics.end()) counted.metrics[metric] = found->second / factor;
+  }
+  counted.timing = std::move(timing);
+  measurement.outcome = std::move(counted);
+  if (record.variant.runtime == Runtime::kEager) measurement.verification.reset();
+  return measurement;
+}
+
+Json to_json(const ExperimentRecord& record) {
+  const auto* state = std::find_if(std::begin(kStates), std::end(kStates),
+                                   [&](const auto& one) { return one.first == record.state; });
+  Json json;
+  json["model"] = model_json(record.variant);
+  json["experiment"] = experiment_json(record);
+  json["repeat"] = record.setting.repeat;
+  json["iterations_per_run"] = record.iterations;
+  json["metrics"] = metrics_json(record);
+  json["timestamp"] = record.timestamp;
+  json["verification_code"] = to_string(record.code);
+  if (!record.code_reason.empty()) json["verification_reason"] = record.code_reason;
+  json["state"] = state->second;
+  if (!record.reason.empty()) json["reason"] = record.reason;
+  json["key"] = record.variant.key;
+  json["asked_iterations"] = record.setting.iterations_per_run.value_or(0);
+  json["libtorch_version"] = record.setting.libtorch;
+  return json;
+}
+
+Expected<ExperimentRecord> parse_experiment(std::string_view line) {
+  auto parsed = parse_json(line);
+  if (!parsed) return tl::unexpected(parsed.error());
+  const Json& json = *parsed;
+  auto key = value_at<std::string>(json, "/key");
+  auto state = value_at<std::string>(json, "/state");
+  auto repeat = value_at<int>(json, "/repeat");
+  auto code = verification_code_from(value_at<std::string>(json, "/verification_code").value_or(""));
+  const auto* known = std::find_if(std::begin(kStates), std::end(kStates),
+                                   [&](const auto& one) { return state == one.second; });
+  if (!key || !repeat || !code || known == std::end(kStates)) {
+    return fail("this line is no result of an experiment");
+  }
+  ExperimentRecord record;
+  record.variant = variant_of_key(*key);
+  record.variant.where.file = value_at<std::string>(json, "/model/suite_name").value_or("");
+  record.setting.repeat = *repeat;
+  int asked = value_at<int>(json, "/asked_iterations").value_or(0);
+  if (asked != 0) record.setting.iterations_per_run = asked;
+  record.setting.libtorch = value_at<std::string>(json, "/libtorch_version").value_or("");
+  record.setting.accelerator_model =
+      value_at<std::string>(json, "/experiment/accelerator_model").value_or("");
+  record.state = known->first;
+  record.reason = value_at<std::string>(json, "/reason").value_or("");
+  record.iterations = value_at<std::uint64_t>(json, "/iterations_per_run").value_or(0);
+  record.timestamp = value_at<std::string>(json, "/timestamp").value_or("");
+  record.code = *code;
+  record.code_reason = value_at<std::string>(json, "/verification_reason").value_or("");
+  using Numbers = std::vector<double>;
+  record.total_times = value_at<Numbers>(json, "/metrics/total_time").value_or(Numbers{});
+  record.per_iter_times = value_at<Numbers>(json, "/metrics/per_iter_time").value_or(Numbers{});
+  if (auto metrics = json.find("metrics"); metrics != json.end() && metrics->is_object()) {
+    for (const auto& [name, value] : metrics->items()) {
+      if (value.is_number()) record.metrics[name] = value.get<double>();
+    }
+  }
+  return record;
+}
+
+}  // namespace instr

@@ -1,0 +1,42 @@
+// The results file of experiments: a line each, written as it ends, so that a run that was killed goes
+// on where it was.
+#pragma once
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "core/base/append_file.h"
+#include "core/base/error.h"
+#include "core/results/experiment.h"
+
+namespace instr {
+
+// All whole lines of such a file. An error names the line that is no experiment's.
+Expected<std::vector<ExperimentRecord>> read_experiments(const std::filesystem::path& file);
+
+class ExperimentLog {
+ public:
+  // Opens the file, which may be there already: a last line that is not whole goes. Errors: a line
+  // that is no experiment's, one of a key that `variants` do not have, one measured in another way.
+  static Expected<ExperimentLog> open(const std::filesystem::path& file,
+                                      const std::vector<Variant>& variants,
+                                      const ExperimentSetting& setting);
+
+  // What is in the file.
+  const std::vector<ExperimentRecord>& records() const { return records_; }
+
+  // The variants that the file lacks, in their order.
+  std::vector<Variant> missing(const std::vector<Variant>& variants) const;
+
+  // Writes a line, whole or not at all; what could not be written is written by the next call.
+  Expected<void> append(ExperimentRecord record);
+
+ private:
+  explicit ExperimentLog(AppendFile file) : file_(std::move(file)) {}
+
+  AppendFile file_;
+  std::vector<ExperimentRecord> records_;
+};
+
+}  // namespace instr

@@ -1,0 +1,115 @@
+#include "core/results/fingerprint.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/values/simulation.h"
+
+namespace instr {
+
+namespace {
+
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    std::size_t colon = line.find(": ");
+    return colon == std::string::npos ? "" : line.substr(colon + 2);
+  }
+  return "";
+}
+
+std::string kernel() {
+  utsname names{};
+  if (uname(&names) != 0) return "";
+  return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+// Flags without those that only say where files are: the same build in another folder gives the same
+// counts (its content is in the build id).
+std::string without_paths(const std::vector<std::string>& flags) {
+  std::string text;
+  for (const std::string& flag : flags) {
+    bool before_path = flag == "-I" || flag == "-L" || flag == "-isystem" || flag == "-include";
+    if (before_path || flag.find('/') != std::string::npos) continue;
+    text += (text.empty() ? "" : " ") + flag;
+  }
+  return text;
+}
+
+bool has(const Fingerprint::Entries& entries, const std::string& name) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [&name](const auto& entry) { return entry.first == name; });
+}
+
+std::string text_of(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string Fingerprint::get(const std::string& name) const {
+  for (const auto& [entry, value] : entries) {
+    if (entry == name) return value;
+  }
+  return "";
+}
+
+Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
+                             const std::string& valgrind_version,
+                             const std::map<std::string, std::string>& worker) {
+  Fingerprint fingerprint;
+  fingerprint.entries = {{"libtorch_version", libtorch.version},
+                         {"libtorch_build_id", libtorch.build_id},
+                         {"compiler", toolchain.version},
+                         {"flags", without_paths(toolchain.flags)},
+                         {"link_flags", without_paths(toolchain.link_flags)}};
+  if (!valgrind_version.empty()) {
+    fingerprint.entries.emplace_back("valgrind", valgrind_version);
+    fingerprint.entries.emplace_back("simulated_caches", std::string("I1 ") + kSimulatedI1 + ", D1 " +
+                                                             kSimulatedD1 + ", LL " + kSimulatedLL);
+  }
+  for (const auto& [name, value] : worker) {
+    // A process number differs each time; "machine" is the name of the other list; which zygote a
+    // variant is measured in follows from its key.
+    if (name == "pid" || name == "machine" || name == "zygote") continue;
+    bool is_own = name == "version" || name == "abi";
+    std::string entry = is_own ? "worker_" + name : name;
+    if (!has(fingerprint.entries, entry)) fingerprint.entries.emplace_back(entry, value);
+  }
+  if (has(fingerprint.entries, "timed_cpu_capability")) {
+    fingerprint.entries.emplace_back("timed_cpu_model", cpu_model());
+  }
+  fingerprint.machine = {{"kernel", kernel()}, {"cpu_model", cpu_model()}};
+  return fingerprint;
+}
+
+nlohmann::ordered_json to_json(const Fingerprint& fingerprint) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : fingerprint.entries) json[name] = value;
+  auto machine = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : fingerprint.machine) machine[name] = value;
+  json["machine"] = machine;
+  return json;
+}
+
+Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json) {
+  if (!json.is_object()) return fail("the fingerprint is not a JSON object");
+  Fingerprint fingerprint;
+  for (const auto& [name, value] : json.items()) {
+    if (name != "machine") {
+      fingerprint.entries.emplace_back(name, text_of(value));
+    } else if (value.is_object()) {
+      for (const auto& [item, text] : value.items()) {
+        fingerprint.machine.emplace_back(item, text_of(text));
+      }
+    }
+  }
+  return fingerprint;
+}
+
+}  // namespace instr

@@ -1,0 +1,43 @@
+// Everything that may legitimately change a count, by name: two runs whose fingerprints are equal
+// must give equal counts.
+#pragma once
+
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/libtorch.h"
+#include "core/compile/toolchain.h"
+
+namespace instr {
+
+struct Fingerprint {
+  using Entries = std::vector<std::pair<std::string, std::string>>;
+
+  Entries entries;  // name and value, in the order shown
+  Entries machine;  // kernel, CPU model: for people; not compared, since counts do not depend on them
+
+  bool operator==(const Fingerprint& other) const { return entries == other.entries; }
+
+  // The value of an entry; empty where there is none.
+  std::string get(const std::string& name) const;
+};
+
+// From what was found on this side, and from what the worker said of itself in its `hello` (its
+// fields but those that the first two tell better; "cpu_capability", "worker_hash", pinned settings).
+// Without a Valgrind nothing is counted; "timed_..." fields are those of times.
+Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
+                             const std::string& valgrind_version,
+                             const std::map<std::string, std::string>& worker);
+
+// {"libtorch_version": "2.13.0", ..., "machine": {"kernel": ...}}
+nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
+
+// Unknown names are entries like the others; what is not text is kept as its JSON text. An error
+// where `json` is not an object.
+Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json);
+
+}  // namespace instr

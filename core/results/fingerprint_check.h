@@ -1,0 +1,50 @@
+// Whether counts of two runs may be compared: their fingerprints, field by field.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/results/fingerprint.h"
+
+namespace instr {
+
+enum class FieldClass {
+  kMustMatch,    // counts differ for this reason alone: a comparison would say nothing
+  kMayVary,      // it is what is under test
+  kInformative,  // counts do not depend on it
+};
+
+struct FieldDifference {
+  std::string name;
+  std::optional<std::string> before;  // nothing where that run does not say
+  std::optional<std::string> after;
+  FieldClass field_class = FieldClass::kMustMatch;
+
+  bool operator==(const FieldDifference&) const = default;
+};
+
+// Names that `vary` takes beside those of single fields: "libtorch" (its version and build, and
+// with them the flags, the libraries linked and the worker), "compiler" (with the flags),
+// "valgrind", "cpu" (the features and the capability chosen by them), "worker".
+const std::vector<std::string>& vary_groups();
+
+// The fields that differ: those that must match first, then in the order of the fingerprints. Where
+// neither run says anything there is one difference, "fingerprint", that must not be passed over.
+// An error where `vary` names neither a group nor a field of the two.
+Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
+                                                          const Fingerprint& after,
+                                                          const std::vector<std::string>& vary);
+
+// The fewest names for `vary` that would free all fields that must match.
+std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences);
+
+// Whether no difference is of a field that must match.
+bool is_comparable(const std::vector<FieldDifference>& differences);
+
+// "compiler: g++ 12.2.0, then clang 14.0.6"; safe to show.
+std::string to_string(const FieldDifference& difference);
+
+}  // namespace instr

@@ -1,0 +1,271 @@
+#include "core/results/functions_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/gzip.h"
+#include "core/base/json_line.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kNamesStart = "{\"first\":";
+constexpr std::string_view kKeyStart = "{\"key\":\"";
+// Of a member's text. A measurement's is some kilobytes; all of them are one member in a file that
+// was packed again.
+constexpr std::size_t kMostText = std::size_t{128} << 20;
+constexpr std::size_t kMostLine = std::size_t{16} << 20;
+constexpr std::size_t kMostNames = 1'000'000;
+constexpr const char* kAdvice = "measure again, or remove the file to go without functions";
+
+std::string quoted(const std::string& text) { return to_line(Json(text)); }
+
+// Null where it cannot be read.
+Json parsed(std::string_view text) { return parse_json(text).value_or(Json()); }
+
+// The text of the JSON string that begins behind the quote at the start of `text`; nothing where it
+// does not end.
+std::optional<std::string> string_at_start(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      Json value = parsed("\"" + std::string(text.substr(0, at + 1)));
+      if (value.is_string()) return value.get<std::string>();
+      break;
+    }
+  }
+  return std::nullopt;
+}
+
+struct Name {
+  std::string function;
+  std::string object;
+};
+
+// A line of a functions file.
+struct Place {
+  std::size_t member = 0;  // the byte of the file where its gzip member begins
+  std::size_t begin = 0;   // in the member's text
+  std::size_t size = 0;
+  int line = 0;  // in the text of the whole file, from 1
+};
+
+// Keeps the packed file, its names and where each key is; a measurement is unpacked when it is asked
+// for.
+class FunctionsFile {
+ public:
+  FunctionsFile(std::string bytes, std::string name)
+      : packed_(std::move(bytes)), name_(std::move(name)) {}
+
+  // To be called first. `header`: the first line of the results file.
+  Expected<void> index(const std::string& header) {
+    int line = 0;
+    for (std::size_t at = 0; at < packed_.size();) {
+      auto member = gunzip_member(packed_, at, kMostText);
+      if (!member) return broken(line + 1, member.error().what);
+      auto taken = take_member(*member, at, header, line);
+      if (!taken) return taken;
+      at = member->end;
+    }
+    if (line < 2) return broken(line, "cut off before its first measurement");
+    return {};
+  }
+
+  Expected<std::vector<FunctionCost>> of(const std::string& key) {
+    auto found = places_.find(key);
+    if (found == places_.end()) return std::vector<FunctionCost>{};
+    const Place& place = found->second;
+    if (!unpacked_ || unpacked_at_ != place.member) {
+      auto member = gunzip_member(packed_, place.member, kMostText);
+      if (!member) return broken(place.line, member.error().what);
+      unpacked_ = std::move(member->text);
+      unpacked_at_ = place.member;
+    }
+    return costs_from(std::string_view(*unpacked_).substr(place.begin, place.size), place.line);
+  }
+
+ private:
+  tl::unexpected<Error> broken(int line, std::string what, std::string advice = "") const {
+    if (advice.empty()) advice = kAdvice;
+    return tl::unexpected(Error{{name_, line, 0}, std::move(what), std::move(advice)});
+  }
+
+  Expected<void> take_member(const GzipMember& member, std::size_t at, const std::string& header,
+                             int& line) {
+    std::string_view text = member.text;
+    for (std::size_t begin = 0; begin < text.size();) {
+      std::size_t end = text.find('\n', begin);
+      if (end == std::string_view::npos && !member.is_whole) break;
+      end = std::min(end, text.size());
+      ++line;
+      auto taken = take_line(text.substr(begin, end - begin), {at, begin, end - begin, line}, header);
+      if (!taken) return taken;
+      begin = end + 1;
+    }
+    return {};
+  }
+
+  Expected<void> take_line(std::string_view line, const Place& place, const std::string& header) {
+    if (line.size() > kMostLine) return broken(place.line, "a line longer than is sensible");
+    if (place.line == 1) return check_schema(line);
+    if (place.line == 2) {
+      if (line == header) return {};
+      return broken(2, "these functions belong to other results than the file that they are beside");
+    }
+    if (line.empty()) return {};
+    if (line.starts_with(kNamesStart)) return take_names(parsed(line), place.line);
+    auto key = line.starts_with(kKeyStart) ? string_at_start(line.substr(kKeyStart.size()))
+                                           : std::nullopt;
+    if (!key) return broken(place.line, "this line holds neither names nor functions");
+    if (!places_.try_emplace(*key, place).second) {
+      return broken(place.line, "functions of `" + printable(*key) + "` for the second time");
+    }
+    return {};
+  }
+
+  Expected<void> check_schema(std::string_view line) const {
+    Json json = parsed(line);
+    if (!json.is_object() || !json.contains("functions_schema")) {
+      bool is_older = json.is_object() && json.contains("schema");
+      return broken(1, is_older ? "functions in the format of an older instr_bench"
+                                : "this is not a functions file of instr_bench");
+    }
+    const Json& schema = json["functions_schema"];
+    if (schema == kFunctionsSchema) return {};
+    return broken(1, fmt::format("functions of schema {}; this instr_bench reads {}",
+                                 printable(to_line(schema)), kFunctionsSchema),
+                  "use the instr_bench that wrote it, or measure again with this one");
+  }
+
+  Expected<void> take_names(const Json& json, int line) {
+    auto unreadable = [&] { return broken(line, "these names of functions cannot be read"); };
+    if (!json.is_object() || !json.contains("names")) return unreadable();
+    if (json["first"] != names_.size()) {
+      return broken(line, fmt::format("names of functions are missing: these are numbered from {}, "
+                                      "those before end at {}",
+                                      printable(to_line(json["first"])), names_.size()));
+    }
+    if (names_.size() + json["names"].size() > kMostNames) {
+      return broken(line, "more names of functions than is sensible");
+    }
+    for (const Json& name : json["names"]) {
+      bool is_name = name.is_array() && name.size() == 2 && name[0].is_string() && name[1].is_string();
+      if (!is_name) return unreadable();
+      names_.push_back({name[0].get<std::string>(), name[1].get<std::string>()});
+    }
+    return {};
+  }
+
+  Expected<std::vector<FunctionCost>> costs_from(std::string_view text, int line) const {
+    Json json = parsed(text);
+    if (!json.is_object() || !json.contains("functions") || !json["functions"].is_array()) {
+      return broken(line, "these functions cannot be read");
+    }
+    std::vector<FunctionCost> costs;
+    for (const Json& cost : json["functions"]) {
+      bool is_cost = cost.is_array() && cost.size() >= 3 && cost[0].is_number_unsigned() &&
+                     cost[1].is_number() && cost[2].is_number();
+      if (!is_cost) return broken(line, "these functions cannot be read");
+      auto number = cost[0].get<std::uint64_t>();
+      if (number >= names_.size()) {
+        return broken(line, fmt::format("function number {} has no name", number));
+      }
+      const Name& name = names_[number];
+      costs.push_back({name.function, name.object, cost[1].get<double>(), cost[2].get<double>()});
+    }
+    return costs;
+  }
+
+  std::string packed_;
+  std::string name_;
+  std::vector<Name> names_;
+  std::unordered_map<std::string, Place> places_;
+  std::optional<std::string> unpacked_;  // the member at `unpacked_at_`
+  std::size_t unpacked_at_ = 0;
+};
+
+// Without its newline.
+std::string first_line(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+Expected<std::string> read_bytes(const fs::path& path) {
+  std::error_code problem;
+  bool is_file = fs::is_regular_file(path, problem);
+  std::string bytes(is_file ? fs::file_size(path, problem) : 0, '\0');
+  std::ifstream stream(path, std::ios::binary);
+  if (is_file && stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return bytes;
+  return tl::unexpected(Error{{path.string()}, "cannot be read", kAdvice});
+}
+
+}  // namespace
+
+fs::path functions_path(const fs::path& file) {
+  fs::path path = file;
+  path += ".functions.jsonl.gz";
+  return path;
+}
+
+std::string FunctionLines::start(std::string_view header) {
+  return fmt::format("{{\"functions_schema\":{}}}\n{}\n", kFunctionsSchema, header);
+}
+
+std::string FunctionLines::next(const std::string& key,
+                                const std::vector<FunctionCost>& functions) {
+  const std::size_t first = numbers_.size();
+  std::string names;
+  std::string costs;
+  for (const FunctionCost& cost : functions) {
+    auto [entry, is_new] =
+        numbers_.try_emplace(cost.function + '\0' + cost.object, numbers_.size());
+    if (is_new) {
+      names += fmt::format("{}[{},{}]", names.empty() ? "" : ",", quoted(cost.function),
+                           quoted(cost.object));
+    }
+    costs += fmt::format("{}[{},{},{}]", costs.empty() ? "" : ",", entry->second, cost.ir, cost.calls);
+  }
+  std::string lines;
+  if (!names.empty()) lines = fmt::format("{}{},\"names\":[{}]}}\n", kNamesStart, first, names);
+  return lines + fmt::format("{{\"key\":{},\"functions\":[{}]}}\n", quoted(key), costs);
+}
+
+Expected<FunctionsOf> open_functions(const fs::path& file) {
+  std::error_code error;
+  // The writer follows links, too.
+  fs::path real = fs::canonical(file, error);
+  fs::path path = functions_path(error ? file : real);
+  if (!fs::exists(path, error)) {
+    return [](const std::string&) { return std::vector<FunctionCost>{}; };
+  }
+  return read_bytes(path).and_then([&](std::string&& bytes) {
+    return parse_functions(std::move(bytes), first_line(file), path.string());
+  });
+}
+
+Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
+                                      const std::string& name) {
+  auto file = std::make_shared<FunctionsFile>(std::move(bytes), name);
+  auto indexed = file->index(header);
+  if (!indexed) return tl::unexpected(indexed.error());
+  return [file](const std::string& key) { return file->of(key); };
+}
+
+}  // namespace instr

@@ -1,0 +1,60 @@
+// The functions of a results file, beside it in FILE.functions.jsonl.gz: what each costs itself and
+// how often it is called, for each measurement. One place knows the format:
+//
+//   {"functions_schema":2}
+//   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, as it is there
+//   {"first":0,"names":[["at::mm(...)","libtorch_cpu.so"],...]}  function and library, numbered on
+//                                                               from `first`
+//   {"key":"matmul/mm/...","functions":[[0,1200.5,2],...]}      number, instructions and calls for
+//                                                               each iteration, greatest cost first
+//
+// A name is written once, before the first measurement that has it. Each measurement's lines are a
+// gzip member of their own: members appended to each other are a gzip file (`zcat` shows the lines),
+// what a kill cuts off is one measurement's, and one measurement is read without the others.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+inline constexpr int kFunctionsSchema = 2;
+
+// Where the functions of a results file are.
+std::filesystem::path functions_path(const std::filesystem::path& file);
+
+// Makes the lines of a functions file, in their order.
+class FunctionLines {
+ public:
+  // `header`: the first line of the results file, without its newline.
+  static std::string start(std::string_view header);
+
+  std::string next(const std::string& key, const std::vector<FunctionCost>& functions);
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+// The functions of a key, greatest cost first; empty where none are known. Not to be called from two
+// threads at once.
+using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
+
+// Of the results file `file`; there are none where it has no functions file. A kill's torn end is
+// left out. An error, with the file and its line: what is no functions file, of another schema or
+// beside another results file than it was written for; damage. What a measurement's line holds is
+// looked at when it is asked for.
+Expected<FunctionsOf> open_functions(const std::filesystem::path& file);
+
+// The same on the bytes of a functions file; `header`: the first line of the results file, without
+// its newline; `name` is for messages.
+Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
+                                      const std::string& name);
+
+}  // namespace instr

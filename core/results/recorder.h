@@ -1,0 +1,50 @@
+// Keeps the measurements of a run as they end, in memory and, where asked, in a results file.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/definitions/variant.h"
+#include "core/results/results.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+// All may be called from any thread.
+class Recorder {
+ public:
+  // `on_error` is told, once, why the file cannot be written; the run goes on without it.
+  Recorder(std::optional<std::filesystem::path> output,
+           std::function<void(const Error&)> on_error);
+
+  void take(const Measurement& measurement);
+
+  // Writes what was taken so far, and from here on each as it comes.
+  void open(const ResultsHeader& header);
+
+  // Nothing is written from here on.
+  void finish();
+
+  // In the order of the variants, whatever the order they were measured in.
+  std::vector<Measurement> in_order_of(const std::vector<Variant>& variants) const;
+
+  std::optional<ResultsHeader> header() const;  // nothing before open()
+  bool could_write() const;
+
+ private:
+  void write(const Measurement& measurement);  // with the mutex held, as the next
+  void fail_to_write(const Error& error);
+
+  const std::optional<std::filesystem::path> output_;
+  const std::function<void(const Error&)> on_error_;
+  mutable std::mutex mutex_;
+  MeasurementList measurements_;
+  std::optional<ResultsHeader> header_;
+  std::optional<ResultsWriter> writer_;
+  bool could_write_ = true;
+};
+
+}  // namespace instr

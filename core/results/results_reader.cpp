@@ -1,0 +1,288 @@
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/base/json_line.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Bytes, far beyond what is ever written: JSON takes many times its text's size in memory.
+constexpr std::size_t kLongestLine = std::size_t{4} << 20;
+
+constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are read at once
+
+// The error has neither place nor advice.
+Expected<Json> parse_object(std::string_view line) {
+  if (line.size() > kLongestLine) return fail("this line is longer than 4 MiB");
+  return parse_json(line).and_then([](Json&& json) -> Expected<Json> {
+    if (!json.is_object()) return fail("this line is not a JSON object");
+    return std::move(json);
+  });
+}
+
+const Json* member(const Json& json, const char* name) {
+  auto found = json.find(name);
+  return found == json.end() ? nullptr : &*found;
+}
+
+std::string text_or(const Json& json, const char* name, const std::string& otherwise = "") {
+  const Json* value = member(json, name);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : otherwise;
+}
+
+double number_or(const Json* value, double otherwise) {
+  return value != nullptr && value->is_number() ? value->get<double>() : otherwise;
+}
+
+bool bool_or(const Json& json, const char* name, bool otherwise) {
+  const Json* value = member(json, name);
+  return value != nullptr && value->is_boolean() ? value->get<bool>() : otherwise;
+}
+
+// Whole numbers within T's range; anything else gives `otherwise`.
+template <class T>
+T whole_value(const Json& value, T otherwise) {
+  if (!value.is_number_integer()) return otherwise;
+  if (value.is_number_unsigned()) {
+    auto number = value.get<std::uint64_t>();
+    return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+  }
+  auto number = value.get<std::int64_t>();
+  return std::in_range<T>(number) ? static_cast<T>(number) : otherwise;
+}
+
+template <class T>
+T whole_or(const Json& json, const char* name, T otherwise) {
+  const Json* value = member(json, name);
+  return value == nullptr ? otherwise : whole_value(*value, otherwise);
+}
+
+std::vector<double> numbers_from(const Json* json) {
+  std::vector<double> numbers;
+  if (json == nullptr || !json->is_array()) return numbers;
+  for (const Json& value : *json) {
+    if (value.is_number()) numbers.push_back(value.get<double>());
+  }
+  return numbers;
+}
+
+// What repetitions took; the peak is a metric as well.
+std::optional<Timing> timing_from(const Json& json, const std::map<std::string, double>& metrics) {
+  const Json* times = member(json, "times");
+  if (times == nullptr || !times->is_object()) return std::nullopt;
+  Timing timing;
+  for (const auto& [name, values] : kRepeatedTimes) timing.*values = numbers_from(member(*times, name));
+  timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
+  if (auto peak = metrics.find("device_peak_bytes"); peak != metrics.end() && peak->second >= 0) {
+    timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
+  }
+  return timing;
+}
+
+Counted counted_from(const Json& json) {
+  Counted counted;
+  if (const Json* metrics = member(json, "metrics"); metrics != nullptr && metrics->is_object()) {
+    for (const auto& [name, value] : metrics->items()) {
+      if (value.is_number()) counted.metrics[name] = value.get<double>();
+    }
+  }
+  counted.iterations = whole_or<std::uint64_t>(json, "iterations", 0);
+  counted.warmup = whole_or<std::uint64_t>(json, "warmup", 0);
+  counted.steady = bool_or(json, "steady", false);
+  counted.gated = bool_or(json, "gated", true);
+  if (const Json* blocks = member(json, "blocks");
+      blocks != nullptr && blocks->is_array() && blocks->size() == 2) {
+    counted.first_block_ir = number_or(&(*blocks)[0], 0);
+    counted.second_block_ir = number_or(&(*blocks)[1], 0);
+  }
+  if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
+  counted.timing = timing_from(json, counted.metrics);
+  return counted;
+}
+
+Failure failure_from(const Json& json) {
+  const Json* failure = member(json, "failure");
+  if (failure == nullptr || !failure->is_object()) return {};
+  std::string kind = text_or(*failure, "kind");
+  std::string message = text_or(*failure, "message");
+  if (auto known = failure_kind_from(kind)) return {*known, message};
+  return {FailureKind::kWorkerLost, kind + ": " + message};
+}
+
+// A code of a later version is no verdict that this one can tell anything of.
+std::optional<Verification> verification_from(const Json& json) {
+  const Json* verification = member(json, "verification");
+  if (verification == nullptr || !verification->is_object()) return std::nullopt;
+  std::string name = text_or(*verification, "code");
+  std::string reason = text_or(*verification, "reason");
+  if (auto code = verification_code_from(name)) return Verification{*code, reason};
+  return Verification{VerificationCode::kVerifierDidntRun, name + ": " + reason};
+}
+
+// Nothing where the line has no identity or an outcome that is not one.
+std::optional<Measurement> measurement_from(const Json& json) {
+  Measurement measurement;
+  Variant& variant = measurement.variant;
+  variant.key = text_or(json, "key");
+  if (variant.key.empty()) return std::nullopt;
+  variant.label = text_or(json, "label", variant.key);
+  if (const Json* params = member(json, "params"); params != nullptr && params->is_object()) {
+    for (const auto& [name, value] : params->items()) {
+      variant.params.emplace_back(name, value.is_string() ? value.get<std::string>()
+                                                          : to_line(value));
+    }
+  }
+  variant.runtime = runtime_from(text_or(json, "runtime")).value_or(Runtime::kEager);
+  if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
+    variant.autograd = Autograd::kForwardBackward;
+  }
+  variant.threads = whole_or<int>(json, "threads", 1);
+  variant.device = text_or(json, "device", "cpu");
+  if (const Json* limits = member(json, "limits"); limits != nullptr && limits->is_object()) {
+    for (const auto& [name, value] : limits->items()) {
+      if (value.is_string()) variant.limits[name] = value.get<std::string>();
+    }
+  }
+  if (const Json* tags = member(json, "tags"); tags != nullptr && tags->is_array()) {
+    for (const Json& tag : *tags) {
+      if (tag.is_string()) variant.tags.push_back(tag.get<std::string>());
+    }
+  }
+  measurement.seconds = number_or(member(json, "seconds"), 0);
+  std::string outcome = text_or(json, "outcome");
+  measurement.verification = verification_from(json);
+  if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
+    measurement.outcome = counted_from(json);
+    if (outcome != "counted") std::get<Counted>(measurement.outcome).steady = true;
+  } else if (outcome == "skipped") {
+    measurement.outcome = Skipped{text_or(json, "reason")};
+  } else if (outcome == "failed") {
+    measurement.outcome = failure_from(json);
+  } else {
+    return std::nullopt;
+  }
+  return measurement;
+}
+
+Error error_at(const std::string& name, int line, std::string what, std::string advice) {
+  return {{name, line, 0}, std::move(what), std::move(advice)};
+}
+
+// [1, 4]: the first of four.
+std::optional<Shard> shard_from(const Json* json) {
+  if (json == nullptr || !json->is_array() || json->size() != 2) return std::nullopt;
+  Shard shard{whole_value((*json)[0], 0), whole_value((*json)[1], 0)};
+  if (shard.index < 1 || shard.index > shard.count) return std::nullopt;
+  return shard;
+}
+
+Expected<ResultsHeader> header_from(std::string_view line, const std::string& name) {
+  auto json = parse_object(line);
+  const Json* schema = json ? member(*json, "schema") : nullptr;
+  if (schema == nullptr || !schema->is_number_integer()) {
+    return tl::unexpected(error_at(name, 1, "this is not a results file of instr_bench",
+                                   "name a file that instr_bench --output=FILE wrote"));
+  }
+  ResultsHeader header;
+  header.schema = whole_or<int>(*json, "schema", std::numeric_limits<int>::max());
+  header.version = text_or(*json, "version");
+  if (header.schema > kResultsSchema || header.schema < 1) {
+    std::string by = header.version.empty() ? "" : ", written by instr_bench " + header.version;
+    return tl::unexpected(
+        error_at(name, 1, "results of schema " + schema->dump() + by + "; this one reads up to " +
+                              std::to_string(kResultsSchema),
+                 "use a newer instr_bench, or measure again with this one"));
+  }
+  header.started = text_or(*json, "started");
+  if (const Json* command = member(*json, "command"); command != nullptr && command->is_array()) {
+    for (const Json& word : *command) {
+      if (word.is_string()) header.command.push_back(word.get<std::string>());
+    }
+  }
+  header.shard = shard_from(member(*json, "shard"));
+  if (const Json* fingerprint = member(*json, "fingerprint")) {
+    auto read = fingerprint_from_json(*fingerprint);
+    if (!read) return tl::unexpected(error_at(name, 1, read.error().what, "measure again"));
+    header.fingerprint = std::move(*read);
+  }
+  return header;
+}
+
+Expected<std::string> read_bytes(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    return tl::unexpected(Error{{file.string()}, "cannot read: it is a folder", "name a file"});
+  }
+  std::ifstream stream(file, std::ios::binary);
+  std::string bytes;
+  // A pipe has no size; a file may grow meanwhile.
+  if (fs::is_regular_file(file, error)) bytes.reserve(fs::file_size(file, error) + kPiece);
+  while (stream) {
+    const std::size_t end = bytes.size();
+    bytes.resize(end + kPiece);
+    stream.read(bytes.data() + end, kPiece);
+    bytes.resize(end + static_cast<std::size_t>(stream.gcount()));
+  }
+  if (!stream.eof() || stream.bad()) {
+    std::string why = fs::exists(file, error) ? "cannot read" : "there is no such file";
+    return tl::unexpected(Error{{file.string()}, why, "name a file that instr_bench wrote"});
+  }
+  return bytes;
+}
+
+// Takes the first line, without its end, off `bytes`; the last may have none.
+std::string_view take_line(std::string_view& bytes) {
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+  const std::string_view line = bytes.substr(0, end);
+  bytes.remove_prefix(std::min(end + 1, bytes.size()));
+  return line;
+}
+
+}  // namespace
+
+Expected<Results> parse_results(std::string_view bytes, const std::string& name) {
+  if (bytes.empty()) {
+    return tl::unexpected(error_at(name, 1, "the results file is empty", "measure again"));
+  }
+  const bool ends_torn = bytes.back() != '\n';
+  auto header = header_from(take_line(bytes), name);
+  if (!header) return tl::unexpected(header.error());
+  Results results;
+  MeasurementList measurements;
+  results.header = std::move(*header);
+  for (int number = 2; !bytes.empty(); ++number) {
+    const std::string_view line = take_line(bytes);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto json = parse_object(line);
+    if (!json && ends_torn && bytes.empty() && line.size() <= kLongestLine) {
+      results.torn = true;
+      break;
+    }
+    auto measurement = json ? measurement_from(*json) : std::nullopt;
+    if (!measurement) {
+      return tl::unexpected(error_at(name, number,
+                                     json ? "a measurement without a key or a known outcome"
+                                          : json.error().what,
+                                     "remove the line, or measure again"));
+    }
+    measurements.add(std::move(*measurement));
+  }
+  results.measurements = measurements.take();
+  return results;
+}
+
+Expected<Results> read_results(const fs::path& file) {
+  return read_bytes(file).and_then(
+      [&file](const std::string& bytes) { return parse_results(bytes, file.string()); });
+}
+
+}  // namespace instr

@@ -1,0 +1,17 @@
+// The results of the parts of one run, made one.
+#pragma once
+
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compare/compare.h"
+#include "core/run/options.h"
+
+namespace instr {
+
+// The measurements of all parts, in the order given. Errors: parts that were not measured alike, two
+// measurements of one key, a shard that is missing (unless `gate` allows that) or there twice, a
+// part that was cut off.
+Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate);
+
+}  // namespace instr

@@ -1,0 +1,226 @@
+#include "core/values/attribution.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "core/values/function_names.h"
+
+namespace instr {
+
+namespace {
+
+// Rounds so that sums of any of the figures are exact in a double.
+class Rounding {
+ public:
+  // `magnitude`: no sum is greater. Finite.
+  explicit Rounding(double magnitude) {
+    int exponent = 0;
+    std::frexp(magnitude, &exponent);
+    step_ = std::ldexp(1.0, std::max(-20, exponent - 51));
+  }
+
+  double operator()(double value) const { return std::nearbyint(value / step_) * step_; }
+
+ private:
+  double step_;
+};
+
+using Id = std::size_t;
+
+struct Side {
+  double ir = 0;
+  double calls = 0;
+};
+
+struct Cost {
+  std::optional<Side> before;
+  std::optional<Side> after;
+  std::optional<Id> name_before;  // where it is not that of `after`
+};
+
+// By the name's number.
+using Costs = std::unordered_map<Id, Cost>;
+
+double magnitude_of(const std::vector<FunctionCost>& functions) {
+  double sum = 0;
+  for (const FunctionCost& function : functions) sum += std::fabs(function.ir);
+  return sum;
+}
+
+struct RawName {
+  std::string_view function;
+  std::string_view object;
+
+  bool operator==(const RawName&) const = default;
+};
+
+struct RawNameHash {
+  std::size_t operator()(const RawName& name) const {
+    std::hash<std::string_view> hash;
+    return hash(name.function) * 31 + hash(name.object);
+  }
+};
+
+double change_of(const Cost& cost) {
+  return cost.after.value_or(Side{}).ir - cost.before.value_or(Side{}).ir;
+}
+
+// Functions of one side alone whose names have something in common.
+struct Unmatched {
+  std::vector<Id> before;
+  std::vector<Id> after;
+};
+
+// Where one function alone of those with a common name is gone and one alone is new, they are one
+// function. `common`: the number of what a name has in common with others.
+template <class Common>
+void match_unmatched(Costs& costs, Common common) {
+  std::unordered_map<Id, Unmatched> by_common;
+  for (const auto& [name, cost] : costs) {
+    if (cost.before && cost.after) continue;
+    Unmatched& unmatched = by_common[common(name)];
+    (cost.before ? unmatched.before : unmatched.after).push_back(name);
+  }
+  for (const auto& [shared, unmatched] : by_common) {
+    if (unmatched.before.size() != 1 || unmatched.after.size() != 1) continue;
+    Cost& kept = costs[unmatched.after.front()];
+    kept.before = costs[unmatched.before.front()].before;
+    kept.name_before = unmatched.before.front();
+    costs.erase(unmatched.before.front());
+  }
+}
+
+}  // namespace
+
+// Numbers for names, so that each is looked at once however many profiles hold it.
+class Attributor::Names {
+ public:
+  Id of(const FunctionCost& cost) {
+    if (auto found = by_raw_.find({cost.function, cost.object}); found != by_raw_.end()) {
+      return found->second;
+    }
+    Id id = intern(code_name(cost.function, cost.object));
+    const std::string& function = texts_.emplace_back(cost.function);
+    const std::string& object = texts_.emplace_back(cost.object);
+    by_raw_.emplace(RawName{function, object}, id);
+    return id;
+  }
+
+  const CodeName& code(Id id) const { return names_[id].code; }
+
+  // What all functions of that name have in common, whatever their library. (The name of code
+  // without symbols has its library in it.)
+  Id function(Id id) { return common(id, &Name::function, code(id).function, ""); }
+
+  // What all of that name without parameters in that library have in common.
+  Id plain(Id id) {
+    if (names_[id].plain) return *names_[id].plain;
+    return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
+  }
+
+ private:
+  struct Name {
+    CodeName code;
+    std::optional<Id> function;
+    std::optional<Id> plain;
+  };
+
+  Id intern(CodeName code) {
+    auto [entry, is_new] = by_code_.try_emplace(code, names_.size());
+    if (is_new) names_.push_back({std::move(code), std::nullopt, std::nullopt});
+    return entry->second;
+  }
+
+  Id common(Id id, std::optional<Id> Name::*field, const std::string& text,
+            const std::string& scope) {
+    std::optional<Id>& known = names_[id].*field;
+    if (!known) known = common_.try_emplace({text, scope}, common_.size()).first->second;
+    return *known;
+  }
+
+  std::deque<std::string> texts_;  // what the keys of by_raw_ look at
+  std::unordered_map<RawName, Id, RawNameHash> by_raw_;
+  std::map<CodeName, Id> by_code_;
+  std::vector<Name> names_;
+  std::map<std::pair<std::string, std::string>, Id> common_;
+};
+
+namespace {
+
+FunctionChange function_change(const CodeName& name, const CodeName& name_before,
+                               const Cost& cost) {
+  FunctionChange change;
+  change.function = name.function;
+  change.object = name.object;
+  if (name_before.object != name.object) change.object_before = name_before.object;
+  if (!cost.before) change.state = FunctionState::kNew;
+  if (!cost.after) change.state = FunctionState::kGone;
+  change.has_symbol = name.has_symbol;
+  change.same_name = name_before.function == name.function;
+  const Side before = cost.before.value_or(Side{});
+  const Side after = cost.after.value_or(Side{});
+  change.before = before.ir;
+  change.after = after.ir;
+  change.change = after.ir - before.ir;
+  change.calls_before = before.calls;
+  change.calls_after = after.calls;
+  return change;
+}
+
+}  // namespace
+
+Attributor::Attributor(AttributionOptions options)
+    : options_(options), names_(std::make_unique<Names>()) {}
+Attributor::~Attributor() = default;
+
+Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
+                                  const std::vector<FunctionCost>& after, double difference) {
+  Attribution result;
+  result.difference = result.unexplained = difference;
+  double magnitude = magnitude_of(before) + magnitude_of(after) + std::fabs(difference);
+  if (before.empty() || after.empty() || !std::isfinite(magnitude)) return result;
+  Rounding rounding(magnitude);
+  result.difference = result.unexplained = rounding(difference);
+  Costs costs;
+  auto add = [&](const std::vector<FunctionCost>& functions, std::optional<Side> Cost::*side) {
+    for (const FunctionCost& function : functions) {
+      std::optional<Side>& sum = costs[names_->of(function)].*side;
+      if (!sum) sum.emplace();
+      sum->ir += rounding(function.ir);
+      sum->calls += function.calls;
+    }
+  };
+  add(before, &Cost::before);
+  add(after, &Cost::after);
+  match_unmatched(costs, [this](Id id) { return names_->function(id); });
+  match_unmatched(costs, [this](Id id) { return names_->plain(id); });
+  std::vector<std::pair<Id, const Cost*>> changed;
+  for (const auto& [name, cost] : costs) {
+    if (change_of(cost) != 0) changed.emplace_back(name, &cost);
+  }
+  std::sort(changed.begin(), changed.end(), [this](const auto& left, const auto& right) {
+    double left_size = std::fabs(change_of(*left.second));
+    double right_size = std::fabs(change_of(*right.second));
+    if (left_size != right_size) return left_size > right_size;
+    return names_->code(left.first) < names_->code(right.first);
+  });
+  for (const auto& [name, cost] : changed) {
+    result.unexplained -= change_of(*cost);
+    if (result.parts.size() < options_.most_parts) {
+      const CodeName& name_before = names_->code(cost->name_before.value_or(name));
+      result.parts.push_back(function_change(names_->code(name), name_before, *cost));
+    } else {
+      ++result.others;
+      result.others_change += change_of(*cost);
+    }
+  }
+  return result;
+}
+
+}  // namespace instr

@@ -1,0 +1,68 @@
+// Which functions a change of a count is in: the self costs of two profiles of one variant, side by
+// side. All figures are instructions for each iteration, or calls for each.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/values/measurement.h"
+
+namespace instr {
+
+enum class FunctionState { kMoved, kNew, kGone };
+
+struct FunctionChange {
+  std::string function;     // whole, demangled; "the snippet"; "libx.so: code without symbols"
+  std::string object;       // "libtorch_cpu.so", without its version; "" where unknown
+  // Where the function was in another library before: inline functions are in each that uses them,
+  // and the first one loaded runs. Else empty.
+  std::string object_before;
+  FunctionState state = FunctionState::kMoved;
+  bool has_symbol = true;   // false: all code of `object` that has no symbols, together
+  bool same_name = true;    // false: matched by name alone, the parameter types differ
+  double before = 0;
+  double after = 0;
+  double change = 0;  // after - before
+  double calls_before = 0;
+  double calls_after = 0;
+};
+
+// The parts, the rest of the functions, and what is in no function: together exactly `difference`,
+// since all figures are rounded to one fixed step (2^-20 of an instruction or, for sums beyond what
+// that leaves room for, the least that keeps the sums exact).
+struct Attribution {
+  double difference = 0;
+  std::vector<FunctionChange> parts;  // greatest change first
+  std::size_t others = 0;             // functions that changed and are not among the parts
+  double others_change = 0;
+  double unexplained = 0;  // the counts' difference less that of all functions of both profiles
+};
+
+struct AttributionOptions {
+  std::size_t most_parts = 10;
+};
+
+// Attributes the changes of many variants: what it found out about a name it keeps for the next
+// ones.
+class Attributor {
+ public:
+  explicit Attributor(AttributionOptions options = {});
+  ~Attributor();
+  Attributor(const Attributor&) = delete;
+  Attributor& operator=(const Attributor&) = delete;
+
+  // `before`, `after`: the functions of both profiles. `difference`: of the two counts. Where one
+  // of the profiles is empty, all of it is `unexplained`. Functions that did not change are left
+  // out.
+  Attribution attribute(const std::vector<FunctionCost>& before,
+                        const std::vector<FunctionCost>& after, double difference);
+
+ private:
+  class Names;
+  AttributionOptions options_;
+  std::unique_ptr<Names> names_;
+};
+
+}  // namespace instr

@@ -1,0 +1,128 @@
+#include "core/values/backends.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/values/significance.h"
+
+namespace instr {
+
+namespace {
+
+double wall_of(const Measurement& measurement) {
+  return median(timing_of_working(measurement)->wall);
+}
+
+struct Figures {
+  std::vector<double> speedups;
+  std::vector<double> memory_ratios;
+  std::vector<double> first_results;
+  std::vector<double> ready;
+};
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
+  for (const Measurement* one : alternatives) {
+    if (one->variant.runtime == Runtime::kEager && timing_of_working(*one) != nullptr) return one;
+  }
+  return nullptr;
+}
+
+void add_benchmark(const std::vector<const Measurement*>& alternatives,
+                   std::map<Runtime, BackendSummary>& summaries,
+                   std::map<Runtime, Figures>& figures) {
+  const Measurement* eager = eager_among(alternatives);
+  const Measurement* fastest = fastest_of(alternatives);
+  for (const Measurement* one : alternatives) {
+    Runtime runtime = one->variant.runtime;
+    BackendSummary& summary = summaries[runtime];
+    Figures& known = figures[runtime];
+    ++summary.asked;
+    if (one == fastest) ++summary.fastest;
+    const Timing* timing = timing_of_working(*one);
+    if (timing == nullptr) continue;
+    ++summary.works;
+    auto peak = peak_of_working(*one);
+    auto peak_of_eager = eager != nullptr ? peak_of_working(*eager) : std::nullopt;
+    if (peak && peak_of_eager && *peak > 0 && *peak_of_eager > 0) {
+      known.memory_ratios.push_back(*peak_of_eager / *peak);
+    }
+    if (eager != nullptr && wall_of(*one) > 0) known.speedups.push_back(wall_of(*eager) / wall_of(*one));
+    if (!timing->first_result.empty()) known.first_results.push_back(median(timing->first_result));
+    if (!timing->ready.empty()) known.ready.push_back(median(timing->ready));
+  }
+}
+
+}  // namespace
+
+Benchmark benchmark_of(const Variant& variant) {
+  return {variant.label, variant.params, variant.autograd, variant.threads, variant.device};
+}
+
+bool has_passed(const Measurement& measurement) {
+  const auto& verification = measurement.verification;
+  return !verification || verification->code == VerificationCode::kPass;
+}
+
+const Timing* timing_of_working(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  bool is_timed = counted != nullptr && counted->timing.has_value();
+  return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
+}
+
+std::optional<double> peak_of_working(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
+  for (const char* metric : {"device_peak_bytes", "peak_bytes"}) {
+    if (auto peak = counted->metrics.find(metric); peak != counted->metrics.end()) return peak->second;
+  }
+  return std::nullopt;
+}
+
+const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {
+  std::vector<const Measurement*> working;
+  for (const Measurement* one : alternatives) {
+    if (one != nullptr && timing_of_working(*one) != nullptr) working.push_back(one);
+  }
+  if (working.size() < 2) return nullptr;
+  const Measurement* least = *std::min_element(
+      working.begin(), working.end(),
+      [](const auto* left, const auto* right) { return wall_of(*left) < wall_of(*right); });
+  auto is_as_fast = [&](const Measurement* one) {
+    auto ratio = speedup(timing_of_working(*one)->wall, timing_of_working(*least)->wall);
+    return one == least || (ratio && ratio->is_same());
+  };
+  std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
+    return left->variant.runtime < right->variant.runtime;
+  });
+  return *std::find_if(working.begin(), working.end(), is_as_fast);
+}
+
+std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {
+  std::map<Benchmark, std::vector<const Measurement*>> benchmarks;
+  for (const Measurement& one : measurements) {
+    benchmarks[benchmark_of(one.variant)].push_back(&one);
+  }
+  std::map<Runtime, BackendSummary> summaries;
+  std::map<Runtime, Figures> figures;
+  for (const auto& [benchmark, alternatives] : benchmarks) {
+    add_benchmark(alternatives, summaries, figures);
+  }
+  std::vector<BackendSummary> all;
+  std::size_t timed = 0;
+  for (auto& [runtime, summary] : summaries) {
+    summary.runtime = runtime;
+    summary.speedup = geometric_mean(figures[runtime].speedups);
+    summary.memory_saved = geometric_mean(figures[runtime].memory_ratios);
+    summary.first_result = median_of(figures[runtime].first_results);
+    summary.ready = median_of(figures[runtime].ready);
+    if (summary.works > 0) ++timed;
+    all.push_back(summary);
+  }
+  return timed < 2 ? std::vector<BackendSummary>{} : all;
+}
+
+}  // namespace instr

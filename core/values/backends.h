@@ -1,0 +1,54 @@
+// What a run over several runtimes says of each: how many benchmarks it works for, where it is the
+// fastest, how much faster than eager on the whole, and how long it takes to begin. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/values/measurement.h"
+
+namespace instr {
+
+// What is run by one runtime or another: label, parameters, autograd, threads, device.
+using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Autograd,
+                             int, std::string>;
+
+Benchmark benchmark_of(const Variant& variant);
+
+struct BackendSummary {
+  Runtime runtime = Runtime::kEager;
+  std::size_t asked = 0;    // benchmarks
+  std::size_t works = 0;    // of these: timed and, where it was verified, right
+  std::size_t fastest = 0;  // fastest_of() those that more than one runtime works for
+  // Geometric mean of how much faster than eager; where both work.
+  std::optional<double> speedup;
+  // Geometric mean of eager's peak of live bytes over this one's; where both were measured and work.
+  std::optional<double> memory_saved;
+  // Medians, nanoseconds; where they were asked for.
+  std::optional<double> first_result;
+  std::optional<double> ready;
+};
+
+// Those that something was asked of, in the order of kRuntimes. Empty where there is nothing to compare:
+// fewer than two runtimes were timed.
+std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
+
+// Not verified, or found right.
+bool has_passed(const Measurement& measurement);
+
+// The wall times of a variant that works; null for others.
+const Timing* timing_of_working(const Measurement& measurement);
+
+// Peak of live bytes of a variant that works: the device's where that is known.
+std::optional<double> peak_of_working(const Measurement& measurement);
+
+// The one with the least median wall time; of those that differ from it by no more than chance the
+// first in the order of kRuntimes: what is plainer is not given up for nothing. Null where less than
+// two work.
+const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
+
+}  // namespace instr

@@ -1,0 +1,75 @@
+#include "core/values/measurement.h"
+
+#include <array>
+#include <utility>
+
+namespace instr {
+
+namespace {
+
+constexpr std::array<std::pair<FailureKind, const char*>, 11> kNames{{
+    {FailureKind::kCompileError, "compile_error"},
+    {FailureKind::kDefinitionError, "definition_error"},
+    {FailureKind::kCrashed, "crashed"},
+    {FailureKind::kAborted, "aborted"},
+    {FailureKind::kExited, "exited"},
+    {FailureKind::kException, "exception"},
+    {FailureKind::kTimedOut, "timed_out"},
+    {FailureKind::kOutOfMemory, "out_of_memory"},
+    {FailureKind::kWorkerLost, "worker_lost"},
+    {FailureKind::kNoProfile, "no_profile"},
+    {FailureKind::kUnsupported, "unsupported"},
+}};
+
+// By how much each says of its variant.
+enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
+
+Kind kind_of(const Measurement& one) {
+  if (std::holds_alternative<Skipped>(one.outcome)) return Kind::kSkipped;
+  const auto* counted = std::get_if<Counted>(&one.outcome);
+  if (counted == nullptr) return Kind::kFailed;
+  if (counted->metrics.contains("ir")) return Kind::kCounted;
+  return counted->timing ? Kind::kTimed : Kind::kVerified;
+}
+
+}  // namespace
+
+const char* to_string(FailureKind kind) {
+  for (const auto& [known, name] : kNames) {
+    if (known == kind) return name;
+  }
+  return "worker_lost";
+}
+
+std::optional<FailureKind> failure_kind_from(const std::string& name) {
+  for (const auto& [kind, known] : kNames) {
+    if (name == known) return kind;
+  }
+  return std::nullopt;
+}
+
+Measurement merged(Measurement first, Measurement second) {
+  double seconds = first.seconds + second.seconds;
+  if (kind_of(second) > kind_of(first)) std::swap(first, second);
+  auto* kept = std::get_if<Counted>(&first.outcome);
+  auto* other = std::get_if<Counted>(&second.outcome);
+  if (kept != nullptr && other != nullptr) {
+    kept->metrics.merge(other->metrics);
+    if (!kept->timing) kept->timing = std::move(other->timing);
+  }
+  if (!first.verification) first.verification = std::move(second.verification);
+  first.seconds = seconds;
+  return first;
+}
+
+void MeasurementList::add(Measurement one) {
+  auto [place, is_new] = places_.try_emplace(one.variant.key, all_.size());
+  if (!is_new && kind_of(all_[place->second]) != kind_of(one)) {
+    all_[place->second] = merged(std::move(all_[place->second]), std::move(one));
+    return;
+  }
+  place->second = all_.size();
+  all_.push_back(std::move(one));
+}
+
+}  // namespace instr

@@ -1,0 +1,96 @@
+// What measuring a variant gave: a value that says which of the possible outcomes it was.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/definitions/variant.h"
+#include "core/values/timing.h"
+#include "core/values/verification.h"
+
+namespace instr {
+
+enum class FailureKind {
+  kCompileError,
+  kDefinitionError,
+  kCrashed,
+  kAborted,
+  kExited,
+  kException,
+  kTimedOut,
+  kOutOfMemory,
+  kWorkerLost,
+  kNoProfile,
+  kUnsupported,
+};
+
+const char* to_string(FailureKind kind);  // "compile_error", ..., as in the results file
+std::optional<FailureKind> failure_kind_from(const std::string& name);
+
+struct Failure {
+  FailureKind kind = FailureKind::kWorkerLost;
+  std::string message;
+};
+
+// What one function costs itself and how often it is called, for each iteration of the statement.
+struct FunctionCost {
+  std::string function;
+  std::string object;  // file name of the shared object, without its folder
+  double ir = 0;       // instructions, without those of what it calls
+  double calls = 0;
+
+  bool operator==(const FunctionCost&) const = default;
+};
+
+// What was counted under Callgrind, or timed without it, or both.
+struct Counted {
+  // Metric name (core/definitions/metrics.h) -> value for each iteration; instructions are net of the empty
+  // loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
+  std::map<std::string, double> metrics;
+  std::uint64_t iterations = 0;  // of each block
+  std::uint64_t warmup = 0;      // iterations before the first block
+  bool steady = false;           // the last two blocks have exactly equal counts
+  // The last two blocks, instructions for each iteration; equal where steady.
+  double first_block_ir = 0;
+  double second_block_ir = 0;
+  bool gated = true;  // false for more than one thread: then counts depend on scheduling
+  std::vector<FunctionCost> functions;  // sorted by cost, highest first
+  std::optional<std::filesystem::path> profile;  // where --keep-profiles put it
+  std::optional<Timing> timing;
+};
+
+struct Skipped {
+  std::string reason;
+};
+
+struct Measurement {
+  Variant variant;
+  std::variant<Counted, Skipped, Failure> outcome;
+  double seconds = 0;  // wall time that measuring took
+  // Where the variant was verified. Of one that was only that the outcome has no metrics.
+  std::optional<Verification> verification = {};
+};
+
+// Two measurements of one variant, of its counts, its times or its verification, made one: what is there
+// of either is kept, but a failure is the variant's.
+Measurement merged(Measurement first, Measurement second);
+
+// Takes a further measurement of a run: merged with the one of its counts where it is that variant's
+// times or verification. Two of a kind stay two.
+class MeasurementList {
+ public:
+  void add(Measurement one);
+  const std::vector<Measurement>& all() const { return all_; }
+  std::vector<Measurement> take() { return std::move(all_); }
+
+ private:
+  std::vector<Measurement> all_;
+  std::map<std::string, std::size_t> places_;  // of the last one with that key
+};
+
+}  // namespace instr

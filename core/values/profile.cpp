@@ -1,0 +1,272 @@
+#include "core/values/profile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMaxEvents = 64;
+constexpr std::string_view kUnknown = "???";
+
+std::string_view trim(std::string_view text) {
+  auto begin = text.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
+}
+
+// Takes the next word off `rest`.
+std::string_view next_word(std::string_view& rest) {
+  auto begin = rest.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) {
+    rest = {};
+    return {};
+  }
+  auto end = std::min(rest.find_first_of(" \t\r", begin), rest.size());
+  auto word = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return word;
+}
+
+std::optional<std::uint64_t> number(std::string_view word) {
+  int base = 10;
+  if (word.starts_with("0x")) {
+    base = 16;
+    word.remove_prefix(2);
+  }
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
+  if (error != std::errc() || end != word.data() + word.size() || word.empty()) return std::nullopt;
+  return value;
+}
+
+// "123", "0x1f", "+3", "-4" or "*".
+bool is_position(std::string_view word) {
+  if (word == "*") return true;
+  if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
+  return number(word).has_value();
+}
+
+// The file's dictionaries: "(3) name" says what 3 means from then on, "(3)" uses it.
+class Names {
+ public:
+  // Index of the name that `text` stands for; nothing where it uses an unknown number.
+  std::optional<std::size_t> resolve(std::string_view text) {
+    text = trim(text);
+    if (!text.starts_with('(')) return intern(text);
+    auto close = text.find(')');
+    auto id = close == std::string_view::npos ? std::nullopt : number(text.substr(1, close - 1));
+    if (!id) return intern(text);  // an uncompressed "(below main)"
+    auto rest = trim(text.substr(close + 1));
+    if (!rest.empty()) return by_id_[*id] = intern(rest);
+    auto found = by_id_.find(*id);
+    if (found == by_id_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  std::size_t intern(std::string_view name) {
+    auto [entry, added] = by_name_.try_emplace(std::string(name), names_.size());
+    if (added) names_.push_back(entry->first);
+    return entry->second;
+  }
+
+  const std::string& at(std::size_t index) const { return names_[index]; }
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::unordered_map<std::uint64_t, std::size_t> by_id_;
+};
+
+class Parser {
+ public:
+  explicit Parser(const std::string& name) : name_(name) {}
+
+  Expected<Profile> parse(std::string_view text) {
+    while (!text.empty()) {
+      auto end = std::min(text.find('\n'), text.size());
+      ++line_;
+      if (auto problem = take_line(trim(text.substr(0, end)))) return broken(*problem);
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    if (profile_.events.empty()) return broken("it names no events");
+    if (inclusive_next_ || !totals_seen_) return broken("it ends in the middle");
+    name_functions();
+    return std::move(profile_);
+  }
+
+ private:
+  using Problem = std::optional<std::string>;
+
+  tl::unexpected<Error> broken(std::string what) const {
+    return tl::unexpected(Error{{name_, line_, 0},
+                                "not a whole Callgrind profile: " + std::move(what),
+                                "the program that wrote it may have been killed"});
+  }
+
+  Problem take_line(std::string_view line) {
+    if (line.empty() || line.starts_with('#')) return std::nullopt;
+    char first = line.front();
+    if ((first >= '0' && first <= '9') || first == '+' || first == '-' || first == '*') {
+      return take_costs(line);
+    }
+    auto mark = line.find_first_of(":=");
+    if (mark == std::string_view::npos || mark == 0) return "unknown text";
+    auto key = line.substr(0, mark);
+    auto value = trim(line.substr(mark + 1));
+    return line[mark] == ':' ? take_header(key, value) : take_specification(key, value);
+  }
+
+  Problem take_header(std::string_view key, std::string_view value) {
+    if (key == "events") return take_events(value);
+    if (key == "totals") return take_totals(value);
+    if (key == "positions") {
+      positions_ = 0;
+      while (!next_word(value).empty()) ++positions_;
+      if (positions_ == 0) return "no positions";
+    } else if (key == "part") {
+      if (profile_.parts > 0 && !totals_seen_) return "a part ends in the middle";
+      totals_seen_ = false;
+    }
+    return std::nullopt;
+  }
+
+  Problem take_events(std::string_view value) {
+    std::vector<std::string> events;
+    for (auto word = next_word(value); !word.empty(); word = next_word(value)) {
+      events.emplace_back(word);
+    }
+    if (events.empty() || events.size() > kMaxEvents) return "no usable list of events";
+    if (!profile_.events.empty() && events != profile_.events) return "its parts count different events";
+    profile_.totals.resize(events.size());
+    profile_.events = std::move(events);
+    ++profile_.parts;
+    totals_seen_ = false;
+    return std::nullopt;
+  }
+
+  Problem take_totals(std::string_view value) {
+    if (profile_.events.empty()) return "totals before events";
+    if (totals_seen_) return "two totals in one part";
+    totals_seen_ = true;
+    return add_costs(value, profile_.totals);
+  }
+
+  // fl=, fi=, fe=, cfi=, cfl=, jump= and so on do not matter here: costs go by function and object.
+  Problem take_specification(std::string_view key, std::string_view value) {
+    if (key == "calls") return take_calls(value);
+    bool is_function = key == "fn" || key == "cfn";
+    if (!is_function && key != "ob" && key != "cob") return std::nullopt;
+    auto index = (is_function ? functions_ : objects_).resolve(value);
+    if (!index) {
+      return is_function ? "a function number that was never given a name"
+                         : "an object number that was never given a name";
+    }
+    if (key == "cfn") callee_ = index;
+    if (key == "cob") callee_object_ = index;
+    if (key == "fn") function_ = index;
+    if (key == "ob") object_ = *index;
+    if (key == "fn" || key == "ob") current_.reset();
+    return std::nullopt;
+  }
+
+  // "60 +3": how often, and where the callee begins. It is the caller's object unless `cob` said
+  // otherwise.
+  Problem take_calls(std::string_view value) {
+    if (profile_.events.empty()) return "calls before events";
+    auto count = number(next_word(value));
+    if (!count) return "a bad number of calls";
+    if (!callee_) return "calls of no function";
+    profile_.functions[slot(*callee_, callee_object_.value_or(object_))].calls += *count;
+    callee_.reset();
+    callee_object_.reset();
+    inclusive_next_ = true;
+    return std::nullopt;
+  }
+
+  Problem take_costs(std::string_view line) {
+    if (profile_.events.empty()) return "costs before events";
+    for (int i = 0; i < positions_; ++i) {
+      if (!is_position(next_word(line))) return "a bad position";
+    }
+    // What follows `calls=` is the cost of the callee and all below it.
+    if (std::exchange(inclusive_next_, false)) {
+      std::vector<std::uint64_t> ignored(profile_.events.size());
+      return add_costs(line, ignored);
+    }
+    if (!function_) return "costs before a function";
+    if (!current_) current_ = slot(*function_, object_);
+    return add_costs(line, profile_.functions[*current_].self);
+  }
+
+  // Trailing zeros may be missing.
+  Problem add_costs(std::string_view words, std::vector<std::uint64_t>& sums) {
+    std::size_t event = 0;
+    for (auto word = next_word(words); !word.empty(); word = next_word(words)) {
+      auto cost = number(word);
+      if (!cost) return "a bad cost";
+      if (event >= sums.size()) return "more costs than events";
+      sums[event++] += *cost;
+    }
+    return std::nullopt;
+  }
+
+  // Where in the profile's functions a function of an object is.
+  std::size_t slot(std::size_t function, std::size_t object) {
+    std::uint64_t key = (std::uint64_t{function} << 32) | object;
+    auto [entry, added] = slots_.try_emplace(key, keys_.size());
+    if (added) {
+      keys_.emplace_back(function, object);
+      profile_.functions.push_back({"", "", std::vector<std::uint64_t>(profile_.events.size())});
+    }
+    return entry->second;
+  }
+
+  void name_functions() {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      profile_.functions[i].function = functions_.at(keys_[i].first);
+      profile_.functions[i].object = objects_.at(keys_[i].second);
+    }
+  }
+
+  const std::string& name_;
+  int line_ = 0;
+  Profile profile_;
+  Names functions_;
+  Names objects_;
+  int positions_ = 1;
+  bool totals_seen_ = false;
+  bool inclusive_next_ = false;
+  std::optional<std::size_t> function_;
+  std::size_t object_ = objects_.intern(kUnknown);
+  std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
+  std::optional<std::size_t> callee_;   // of the next calls
+  std::optional<std::size_t> callee_object_;
+  std::unordered_map<std::uint64_t, std::size_t> slots_;
+  std::vector<std::pair<std::size_t, std::size_t>> keys_;
+};
+
+}  // namespace
+
+Expected<Profile> parse_profile(std::string_view text, const std::string& name) {
+  return Parser(name).parse(text);
+}
+
+Expected<Profile> read_profile(const std::filesystem::path& path) {
+  std::error_code problem;
+  auto size = std::filesystem::file_size(path, problem);
+  std::string text(problem ? 0 : size, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (problem || !file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
+    return tl::unexpected(
+        Error{{path.string(), 0, 0}, "cannot read the profile", "check the disk and its permissions"});
+  }
+  return parse_profile(text, path.string());
+}
+
+}  // namespace instr

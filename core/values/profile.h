@@ -1,0 +1,38 @@
+// Reads Callgrind's output: totals, and for each function of each object its self cost and how often
+// it was called.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+struct ProfileFunction {
+  std::string function;
+  std::string object;  // path of the shared object as recorded; "???" where unknown
+  std::vector<std::uint64_t> self;  // one cost for each event, without what it called
+  // From wherever, itself included. Callgrind counts a call as it is made: one that was under way
+  // when the profile began is not among them; one made while collection was off, from code that ran
+  // while it was on, too, is.
+  std::uint64_t calls = 0;
+};
+
+struct Profile {
+  std::vector<std::string> events;    // "Ir", ...
+  std::vector<std::uint64_t> totals;  // one for each event; summed over the file's parts
+  std::vector<ProfileFunction> functions;  // in the order they appear, each once
+  int parts = 0;
+};
+
+// `text`: a whole file in Callgrind's format (name and position compression, any number of parts).
+// `name` stands for it in messages. Truncated, empty or foreign text is an Error with the line.
+Expected<Profile> parse_profile(std::string_view text, const std::string& name);
+
+Expected<Profile> read_profile(const std::filesystem::path& path);
+
+}  // namespace instr

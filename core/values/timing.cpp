@@ -1,0 +1,55 @@
+#include "core/values/timing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace instr {
+
+namespace {
+
+// Between the two values that lie next to it. `sorted` is not empty.
+double quantile(const std::vector<double>& sorted, double share) {
+  double place = share * static_cast<double>(sorted.size() - 1);
+  auto below = static_cast<std::size_t>(place);
+  std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+const RepeatedTime* repeated_time(const std::string& metric) {
+  auto found = std::find_if(kRepeatedTimes.begin(), kRepeatedTimes.end(),
+                            [&metric](const RepeatedTime& time) { return metric == time.metric; });
+  return found == kRepeatedTimes.end() ? nullptr : &*found;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+std::optional<double> geometric_mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+double relative_spread(std::vector<double> values) {
+  if (values.size() < 4) return 0;
+  std::sort(values.begin(), values.end());
+  double middle = quantile(values, 0.5);
+  return middle > 0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / middle : 0;
+}
+
+void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
+  for (const auto& [metric, values] : kRepeatedTimes) {
+    if (!(timing.*values).empty()) metrics[metric] = median(timing.*values);
+  }
+  if (timing.device_peak_bytes) {
+    metrics["device_peak_bytes"] = static_cast<double>(*timing.device_peak_bytes);
+  }
+}
+
+}  // namespace instr

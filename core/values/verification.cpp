@@ -1,0 +1,215 @@
+#include "core/values/verification.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "worker/wire.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::array<std::pair<VerificationCode, const char*>, 7> kNames{{
+    {VerificationCode::kPass, "PASS"},
+    {VerificationCode::kFail, "FAIL"},
+    {VerificationCode::kEagerFailed, "EAGER_FAILED"},
+    {VerificationCode::kExceptionRaised, "EXCEPTION_RAISED"},
+    {VerificationCode::kNondeterministicEagerRun, "NONDETERMINISTIC_EAGER_RUN"},
+    {VerificationCode::kVerifierSkipped, "VERIFIER_SKIPPED"},
+    {VerificationCode::kVerifierDidntRun, "VERIFIER_DIDNT_RUN"},
+}};
+
+struct TypeTolerance {
+  const char* type;
+  double relative;
+  double absolute;
+};
+
+// Those that torch.testing documents.
+constexpr TypeTolerance kTolerances[] = {
+    {"Half", 1e-3, 1e-5},         {"BFloat16", 1.6e-2, 1e-5},   {"Float", 1.3e-6, 1e-5},
+    {"Double", 1e-7, 1e-7},       {"ComplexHalf", 1e-3, 1e-5},  {"ComplexFloat", 1.3e-6, 1e-5},
+    {"ComplexDouble", 1e-7, 1e-7}, {"QInt8", 1.3e-6, 1e-5},     {"QUInt8", 1.3e-6, 1e-5},
+    {"QInt32", 1.3e-6, 1e-5}};
+
+// By how much more than eager a candidate may miss a double-precision reference.
+constexpr double kMostOfEagersError = 2;
+
+bool is_inexact(const std::string& type) {
+  return std::any_of(std::begin(kTolerances), std::end(kTolerances),
+                     [&type](const TypeTolerance& known) { return type == known.type; });
+}
+
+double number(const wire::Message& item, const char* name) {
+  return std::strtod(item.get(name, "nan").c_str(), nullptr);
+}
+
+// "NaN", "inf", "1.5"
+std::string shown(double value) { return std::isnan(value) ? "NaN" : fmt::format("{:.6g}", value); }
+
+// What is said of one of the tensors that were compared.
+struct Opinion {
+  bool is_good = true;
+  double difference = 0;  // largest
+  std::string reason;
+};
+
+Opinion bad(std::string reason) { return {false, 0, std::move(reason)}; }
+
+Opinion by_cosine(const wire::Message& item, double least) {
+  double cosine = number(item, "cosine");
+  double difference = number(item, "difference");
+  if (cosine >= least) {
+    return {true, difference, fmt::format("cosine similarity {}", shown(cosine))};
+  }
+  return bad(fmt::format("cosine similarity {}, at least {} is asked", shown(cosine), shown(least)));
+}
+
+std::string excess_reason(const wire::Message& item) {
+  double value = number(item, "value");
+  double eager = number(item, "eager_value");
+  if (!std::isfinite(value) || !std::isfinite(eager)) {
+    return fmt::format("{} at {} where eager has {}", shown(value), item.get("at"), shown(eager));
+  }
+  return fmt::format("largest difference {:.3g} at {}, allowed {:.3g}", number(item, "difference"),
+                     item.get("at"), number(item, "allowed"));
+}
+
+// Whether a run in double precision says that the candidate is about as right as eager is.
+Opinion by_reference(const wire::Message& item) {
+  double error = number(item, "reference_error");
+  double eager_error = number(item, "eager_reference_error");
+  double most = kMostOfEagersError * eager_error + number(item, "atol");
+  std::string errors = fmt::format("error against a float64 reference {:.3g}, eager's is {:.3g}",
+                                   error, eager_error);
+  if (std::isfinite(error) && std::isfinite(eager_error) && error <= most) {
+    return {true, number(item, "difference"), errors};
+  }
+  return bad(std::isfinite(error) ? excess_reason(item) + "; " + errors : excess_reason(item));
+}
+
+Opinion opinion_of(const wire::Message& item, const Tolerance& tolerance) {
+  if (!item.get("otherwise").empty()) return bad(item.get("otherwise"));
+  for (const auto& [field, eagers, what] :
+       {std::tuple{"shape", "eager_shape", "shape"}, {"type", "eager_type", "data type"},
+        {"device", "eager_device", "device"}}) {
+    if (item.get(field) == item.get(eagers)) continue;
+    return bad(fmt::format("{} {}, eager's is {}", what, item.get(field), item.get(eagers)));
+  }
+  if (tolerance.cosine && is_inexact(item.get("type"))) return by_cosine(item, *tolerance.cosine);
+  double difference = number(item, "difference");
+  if (item.get("exceeds") == "0") {
+    return {true, difference,
+            difference == 0 ? "equal" : fmt::format("largest difference {:.3g}", difference)};
+  }
+  if (item.fields.contains("reference_error")) return by_reference(item);
+  return bad(excess_reason(item));
+}
+
+std::string with_name(const wire::Message& item, const std::string& reason) {
+  std::string name = item.get("name");
+  return name.empty() ? reason : name + ": " + reason;
+}
+
+// FAIL where one of them is bad; else what the least good of them is like.
+Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
+  Verification verdict{VerificationCode::kPass, ""};
+  double largest = -1;
+  for (std::size_t i = 0; reply.fields.contains(std::to_string(i)); ++i) {
+    std::string line = reply.get(std::to_string(i));
+    if (!line.empty() && line.back() == '\n') line.pop_back();
+    auto item = wire::decode(line);
+    if (!item) return {VerificationCode::kVerifierDidntRun, "the worker's reply makes no sense"};
+    if (!item->fields.contains("eager_type")) continue;  // neither has this gradient
+    Opinion opinion = opinion_of(*item, tolerance);
+    if (!opinion.is_good) return {VerificationCode::kFail, with_name(*item, opinion.reason)};
+    if (!(opinion.difference > largest)) continue;
+    largest = opinion.difference;
+    verdict.reason = with_name(*item, opinion.reason);
+  }
+  return verdict;
+}
+
+// TorchScript's exceptions are mostly about where it was; what went wrong is their last line.
+std::string short_text(std::string text) {
+  text.erase(text.find_last_not_of(" \n") + 1);
+  bool is_traceback = text.starts_with("The following operation failed in the TorchScript");
+  std::size_t last = text.rfind('\n');
+  return is_traceback && last != std::string::npos ? text.substr(last + 1) : text;
+}
+
+Verification failure_of(const wire::Message& reply) {
+  if (reply.get("kind") == "unsupported") {
+    return {VerificationCode::kVerifierSkipped, reply.get("message")};
+  }
+  std::string stage = reply.get("stage");
+  std::string part = stage.empty() ? "" : stage == "candidate" ? "" : "in the " + stage + " run: ";
+  return {VerificationCode::kVerifierDidntRun, part + reply.get("message")};
+}
+
+}  // namespace
+
+const char* to_string(VerificationCode code) {
+  for (const auto& [known, name] : kNames) {
+    if (known == code) return name;
+  }
+  return "VERIFIER_DIDNT_RUN";
+}
+
+std::optional<VerificationCode> verification_code_from(const std::string& name) {
+  for (const auto& [code, known] : kNames) {
+    if (name == known) return code;
+  }
+  return std::nullopt;
+}
+
+bool is_candidate(const Variant& variant) { return variant.runtime != Runtime::kEager; }
+
+Variant eager_of(const Variant& candidate) {
+  Variant eager = candidate;
+  eager.runtime = Runtime::kEager;
+  std::string end = fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads,
+                                candidate.device);
+  std::string runtime = std::string("/") + to_string(candidate.runtime) + end;
+  if (eager.key.ends_with(runtime)) {
+    eager.key.resize(eager.key.size() - runtime.size());
+    eager.key += std::string("/") + to_string(Runtime::kEager) + end;
+  }
+  return eager;
+}
+
+std::string allowed_differences(const Tolerance& tolerance) {
+  std::string text;
+  for (const TypeTolerance& known : kTolerances) {
+    text += fmt::format("{} {} {} ", known.type, tolerance.relative.value_or(known.relative),
+                        tolerance.absolute.value_or(known.absolute));
+  }
+  return text;
+}
+
+Verification verification_of(const wire::Message& reply, const Tolerance& tolerance) {
+  using Code = VerificationCode;
+  if (reply.verb == "compared") return verdict_on(reply, tolerance);
+  if (reply.verb == "failed") return failure_of(reply);
+  if (reply.verb == "nothing") {
+    return {Code::kVerifierSkipped, "eager gives nothing to compare: " + reply.get("message")};
+  }
+  if (reply.verb == "raised") {
+    return {reply.get("by") == "eager" ? Code::kEagerFailed : Code::kExceptionRaised,
+            short_text(reply.get("message"))};
+  }
+  if (reply.verb == "nondeterministic") {
+    std::string name = reply.get("name");
+    return {Code::kNondeterministicEagerRun,
+            (name.empty() ? "the output" : "the " + name) + " differs between two runs of eager"};
+  }
+  return {Code::kVerifierDidntRun, "the worker's reply makes no sense: " + wire::encode(reply)};
+}
+
+}  // namespace instr

@@ -1,0 +1,58 @@
+// The rooms of core/ are as docs/ARCHITECTURE.md lists them, and data flows one way through them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The word that follows `before` in the line, up to `end`; empty where the line begins otherwise.
+std::string word_after(std::string_view line, std::string_view before, char end) {
+  if (!line.starts_with(before)) return "";
+  line.remove_prefix(before.size());
+  return std::string(line.substr(0, line.find(end)));
+}
+
+std::vector<std::string> documented_folders() {
+  std::ifstream text(fs::path(INSTR_SOURCE_DIR) / "docs/ARCHITECTURE.md");
+  std::vector<std::string> folders;
+  for (std::string line; std::getline(text, line);) {
+    if (auto folder = word_after(line, "| `core/", '/'); line.starts_with("| `core/" + folder + "/`")) {
+      folders.push_back(folder);
+    }
+  }
+  return folders;
+}
+
+TEST(Architecture, EachFolderIncludesThoseAboveItAlone) {
+  const std::vector<std::string> folders = documented_folders();
+  ASSERT_GE(folders.size(), 2u);
+  std::set<std::string> there;
+  std::size_t includes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(INSTR_SOURCE_DIR) / "core")) {
+    if (!entry.is_regular_file()) continue;
+    const std::string folder = entry.path().parent_path().filename().string();
+    there.insert(folder);
+    const auto own = std::find(folders.begin(), folders.end(), folder);
+    std::ifstream text(entry.path());
+    for (std::string line; std::getline(text, line);) {
+      const std::string other = word_after(line, "#include \"core/", '/');
+      if (other.empty()) continue;
+      ++includes;
+      EXPECT_LE(std::find(folders.begin(), folders.end(), other), own) << entry.path() << ": " << line;
+    }
+  }
+  EXPECT_EQ(there, std::set<std::string>(folders.begin(), folders.end()));
+  EXPECT_GT(includes, 100u);
+}
+
+}  // namespace
+}  // namespace instr
