@@ -3,6 +3,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/base/cores.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/run/pipeline.h"
@@ -28,7 +29,7 @@ std::string name_of(const Options& options, const Options& side) {
 
 // Half of the cores each, so that the two run side by side.
 int jobs_of(const Options& options) {
-  int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  int cores = static_cast<int>(std::ssize(usable_cores()));
   return std::max(1, (options.jobs > 0 ? options.jobs : cores) / 2);
 }
 

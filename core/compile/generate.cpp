@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -359,11 +360,9 @@ std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
   std::string functions;
   std::set<std::string> seen_globals;
   std::set<std::string> seen_symbols;
-  bool needs_cuda_graph = false;
   for (const auto& variant : variants) {
     std::string symbol = snippet_symbol(variant, purpose);
     if (!seen_symbols.insert(symbol).second) continue;
-    needs_cuda_graph = needs_cuda_graph || variant.runtime == Runtime::kCudaGraph;
     if (variant.global_setup && seen_globals.insert(variant.global_setup->code).second) {
       auto split = split_global(variant.global_setup->code);
       Writer hoisted("shared", /*with_places=*/true);
@@ -377,6 +376,9 @@ std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
     }
     functions += function_for(purpose, variant, symbol);
   }
+  bool needs_cuda_graph = std::any_of(variants.begin(), variants.end(), [](const Variant& one) {
+    return one.runtime == Runtime::kCudaGraph;
+  });
   if (needs_cuda_graph) includes = "#include <ATen/cuda/CUDAGraph.h>\n" + includes;
   if (purpose == Purpose::kVerify) return includes + globals + functions;
   return includes + globals +

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/format.h"
+#include "core/values/backends.h"
 #include "core/values/verification.h"
 
 namespace instr {
@@ -23,11 +24,6 @@ struct Collected {
   std::vector<double> memory_ratios;
   std::vector<double> compile_times;
 };
-
-std::optional<double> ratio(double of_eager, double of_this) {
-  if (!(of_eager > 0) || !(of_this > 0)) return std::nullopt;
-  return of_eager / of_this;
-}
 
 double metric(const ExperimentRecord& record, const char* name) {
   auto found = record.metrics.find(name);
@@ -49,11 +45,11 @@ void add(const ExperimentRecord& record, const ExperimentRecord* eager, Collecte
   auto compile_time = record.metrics.find("compile_time");
   if (compile_time != record.metrics.end()) to.compile_times.push_back(compile_time->second);
   if (eager == nullptr || eager->state != ExperimentState::kMeasured) return;
-  if (auto faster = ratio(median(eager->per_iter_times), median(record.per_iter_times))) {
+  if (auto faster = times_better(median(eager->per_iter_times), median(record.per_iter_times))) {
     to.speedups.push_back(*faster);
   }
   const char* memory = record.variant.device == "cuda" ? "cuda_peak_memory_bytes" : "peak_memory_bytes";
-  if (auto less = ratio(metric(*eager, memory), metric(record, memory))) {
+  if (auto less = times_better(metric(*eager, memory), metric(record, memory))) {
     to.memory_ratios.push_back(*less);
   }
 }

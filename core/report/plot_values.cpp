@@ -12,11 +12,8 @@
 namespace instr {
 
 std::optional<double> metric_of(const Measurement& one, const std::string& metric) {
-  const auto* counted = std::get_if<Counted>(&one.outcome);
-  if (counted == nullptr || !has_passed(one)) return std::nullopt;
-  auto found = counted->metrics.find(metric);
-  bool is_there = found != counted->metrics.end() && is_drawable(found->second);
-  return is_there ? std::optional(found->second) : std::nullopt;
+  auto value = metric_of_working(one, metric);
+  return value && is_drawable(*value) ? value : std::nullopt;
 }
 
 std::optional<double> wall_of(const Measurement& one) {

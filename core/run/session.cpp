@@ -187,10 +187,7 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
 
 Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   if (!options.wants_counts) return {};
-  auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
-  if (!worker) return tl::unexpected(worker.error());
   ScheduleOptions schedule;
-  schedule.worker = *worker;
   schedule.jobs = compile.jobs;
   if (options.wants_times && options.time_cores > 0) {
     auto cores = counting_cores(options.time_cores);
@@ -198,6 +195,9 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
     schedule.cores = *cores;
     schedule.jobs = std::min(compile.jobs, static_cast<int>(std::ssize(*cores)));
   }
+  auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
+  schedule.worker = *worker;
   if (options.timeout) schedule.timeout_s = *options.timeout;
   schedule.retries = options.retries;
   schedule.fresh_process = options.isolation == Isolation::kProcess;

@@ -45,14 +45,12 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     const Timing* timing = timing_of_working(*one);
     if (timing == nullptr) continue;
     ++summary.works;
-    auto peak = peak_of_working(*one);
-    auto peak_of_eager = eager != nullptr ? peak_of_working(*eager) : std::nullopt;
-    if (peak && peak_of_eager && *peak > 0 && *peak_of_eager > 0) {
-      known.memory_ratios.push_back(*peak_of_eager / *peak);
-    }
-    if (eager != nullptr && wall_of(*one) > 0) known.speedups.push_back(wall_of(*eager) / wall_of(*one));
     if (!timing->first_result.empty()) known.first_results.push_back(median(timing->first_result));
     if (!timing->ready.empty()) known.ready.push_back(median(timing->ready));
+    if (eager == nullptr) continue;
+    if (auto faster = times_better(wall_of(*eager), wall_of(*one))) known.speedups.push_back(*faster);
+    auto less = times_better(peak_of_working(*eager).value_or(0), peak_of_working(*one).value_or(0));
+    if (less) known.memory_ratios.push_back(*less);
   }
 }
 
@@ -73,13 +71,21 @@ const Timing* timing_of_working(const Measurement& measurement) {
   return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
 }
 
-std::optional<double> peak_of_working(const Measurement& measurement) {
+std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
-  for (const char* metric : {"device_peak_bytes", "peak_bytes"}) {
-    if (auto peak = counted->metrics.find(metric); peak != counted->metrics.end()) return peak->second;
-  }
-  return std::nullopt;
+  auto found = counted->metrics.find(metric);
+  return found == counted->metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> peak_of_working(const Measurement& measurement) {
+  auto on_device = metric_of_working(measurement, "device_peak_bytes");
+  return on_device ? on_device : metric_of_working(measurement, "peak_bytes");
+}
+
+std::optional<double> times_better(double of_eager, double of_this) {
+  if (!(of_eager > 0) || !(of_this > 0)) return std::nullopt;
+  return of_eager / of_this;
 }
 
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {

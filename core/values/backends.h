@@ -43,8 +43,14 @@ bool has_passed(const Measurement& measurement);
 // The wall times of a variant that works; null for others.
 const Timing* timing_of_working(const Measurement& measurement);
 
+// A metric of a variant that works; nothing where it was not measured.
+std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric);
+
 // Peak of live bytes of a variant that works: the device's where that is known.
 std::optional<double> peak_of_working(const Measurement& measurement);
+
+// How many times as fast, or as small, as eager; nothing where one of both is not above 0.
+std::optional<double> times_better(double of_eager, double of_this);
 
 // The one with the least median wall time; of those that differ from it by no more than chance the
 // first in the order of kRuntimes: what is plainer is not given up for nothing. Null where less than

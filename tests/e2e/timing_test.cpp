@@ -103,7 +103,6 @@ TEST_F(Timing, StandsBesideCounts) {
   EXPECT_NE(same.output.find("1 same"), std::string::npos) << same.output;
 }
 
-// The same endings as when counted, each its own, and all others unharmed.
 TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
   const std::size_t cores = usable_cores().size();
   auto none_left = time({"--metrics=ir,wall", "--time-cores=" + std::to_string(cores)});
@@ -128,6 +127,7 @@ TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
+// The same endings as when counted, each its own, and all others unharmed.
 TEST_F(Timing, HostileSnippetsAreToldApart) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
                      "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")});
