@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kLongestWord = 200;
 // Words that begin alike are near even where much is missing ("global" for "global_setup").
 constexpr std::size_t kShortestPrefix = 3;
+// More known words than this are not all told.
+constexpr std::size_t kMostKnown = 20;
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
 std::string lower(std::string_view text) {
@@ -98,10 +100,11 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known) {
   if (const auto near = nearest(word, known)) return "did you mean `" + *near + "`?";
   std::string text;
-  for (const std::string& candidate : known) {
-    text += (text.empty() ? "known: `" : ", `") + candidate + "`";
+  for (std::size_t i = 0; i < std::min(known.size(), kMostKnown); ++i) {
+    text += (i == 0 ? "known: `" : ", `") + known[i] + "`";
   }
-  return text;
+  if (known.size() <= kMostKnown) return text;
+  return text + " and " + std::to_string(known.size() - kMostKnown) + " more";
 }
 
 std::string what_it_takes(std::string_view word, const std::vector<std::string>& known) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
@@ -15,8 +16,16 @@ namespace instr {
 
 namespace {
 
+constexpr std::size_t kMostNear = 3;  // keys that are offered for one that is not there
+
 Error no_such_key(const std::string& key, const std::vector<std::string>& known) {
-  return {{}, "there is no benchmark with the key `" + key + "`", did_you_mean(key, known)};
+  std::vector<std::string> near = near_matches(key, known, kMostNear);
+  std::string advice = near.empty() ? "`instr_bench list` shows the keys" : "did you mean";
+  for (const std::string& one : near) {
+    advice += (&one == &near.front() ? " `" : " or `") + printable(one) + "`";
+  }
+  return {{}, "there is no benchmark with the key `" + printable(key) + "`",
+          advice + (near.empty() ? "" : "?")};
 }
 
 // Exactly that key: a person copies it from a table.

@@ -49,5 +49,13 @@ TEST(DidYouMean, NamesTheNearestOrAll) {
   EXPECT_EQ(did_you_mean("tpu0", {"cpu", "cuda"}), "known: `cpu`, `cuda`");
 }
 
+TEST(DidYouMean, OfManyWordsNamesSome) {
+  std::vector<std::string> known;
+  for (int i = 0; i < 500; ++i) known.push_back("matmul/mm/n=" + std::to_string(i) + "/eager");
+  std::string advice = did_you_mean("nosuch", known);
+  EXPECT_LT(advice.size(), 1000U);
+  EXPECT_TRUE(advice.ends_with("`matmul/mm/n=19/eager` and 480 more")) << advice;
+}
+
 }  // namespace
 }  // namespace instr
