@@ -6,8 +6,15 @@
 
 namespace instr {
 
-// The fields as one line with its end. Fields are quoted where they need it, and made printable
-// first, since readers stop at bytes that are not UTF-8, and some at control characters.
+// Text that a spreadsheet would take for a formula, since it begins with =, +, - or @ and is not a
+// number, behind an apostrophe, as spreadsheets mark text; other text as it is. from_cell() takes
+// the apostrophe off again.
+std::string as_cell(const std::string& text);
+std::string from_cell(const std::string& cell);
+
+// The fields, each as_cell(), as one line with its end. They are quoted where they need it, and
+// made printable first, since readers stop at bytes that are not UTF-8, and some at control
+// characters.
 std::string csv_line(const std::vector<std::string>& fields);
 
 }  // namespace instr

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/compare/expected_document.h"
@@ -162,7 +163,7 @@ class CsvReader {
                     "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`");
     }
     ExpectedCount count;
-    count.key = fields[0].text;
+    count.key = from_cell(fields[0].text);
     if (count.key.empty()) return refuse(fields[0].span.begin, "the key is empty", "list shows all keys");
     const bool has_metric = read_metric(fields[1], count);
     const bool has_number = read_number(fields[2], count);
@@ -201,7 +202,7 @@ class CsvReader {
 
   bool read_margin(const Field& field, ExpectedCount& count) {
     if (trim(field.text).empty()) return true;
-    auto margin = parse_limit(field.text);
+    auto margin = parse_limit(from_cell(field.text));
     if (!margin) {
       return refuse(field.span.begin, printable(margin.error().what), std::move(margin.error().advice));
     }
@@ -246,7 +247,7 @@ std::string expected_csv_lines(std::size_t columns, const std::string& key,
                                const MetricValues& metrics, std::string_view end) {
   std::string lines;
   for (const auto& [metric, value] : metrics) {
-    lines += quoted(key) + "," + metric + "," + count_text(value);
+    lines += quoted(as_cell(key)) + "," + metric + "," + count_text(value);
     if (columns > kLeastColumns) lines += ",";
     lines += end;
   }

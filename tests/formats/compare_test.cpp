@@ -2,6 +2,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/compare/compare_report.h"
 #include "tests/formats/consumers.h"
@@ -162,10 +163,10 @@ TEST_F(CompareFormats, HostileCsv) {
   json lines = read("csv", text_of(ReportFormat::kCsv, compared));
   ASSERT_EQ(lines.size(), compared.rows.size() * 3);
   for (std::size_t i = 0; i < compared.rows.size(); ++i) {
-    EXPECT_EQ(lines[i * 3]["key"], printable(compared.rows[i].key, true));
+    EXPECT_EQ(lines[i * 3]["key"], as_cell(printable(compared.rows[i].key, true)));
     EXPECT_EQ(lines[i * 3]["relative"], "");  // from 0
     EXPECT_EQ(lines[i * 3 + 1]["before"], "");
-    EXPECT_EQ(lines[i * 3 + 1]["metric"], printable(compared.rows[i].key, true));
+    EXPECT_EQ(lines[i * 3 + 1]["metric"], as_cell(printable(compared.rows[i].key, true)));
   }
 }
 

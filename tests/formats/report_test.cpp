@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/compare/compare.h"
 #include "tests/formats/consumers.h"
@@ -96,14 +97,14 @@ TEST_F(ReportFormats, HostileJsonAndCsv) {
   ASSERT_EQ(rows.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
     const Measurement measurement = hostile_measurements()[i];
-    EXPECT_EQ(rows[i]["key"], printable(measurement.variant.key, true));
+    EXPECT_EQ(rows[i]["key"], as_cell(printable(measurement.variant.key, true)));
     // JSON carries everything that is UTF-8 as it is.
     bool is_utf8 = measurement.variant.key.find('\xff') == std::string::npos;
     if (is_utf8) {
       EXPECT_EQ(lines[i + 1]["key"], measurement.variant.key);
     }
     if (i % 3 != 1) continue;
-    EXPECT_EQ(rows[i]["message"], printable(measurement.variant.label, true));
+    EXPECT_EQ(rows[i]["message"], as_cell(printable(measurement.variant.label, true)));
   }
 }
 

@@ -57,6 +57,15 @@ TEST(ExpectedCounts, ReadsCsv) {
   EXPECT_EQ(counts.limits.at(kOdd).hard.at("ir"), (Limit{std::nullopt, 0}));
 }
 
+// As our own writer and spreadsheets mark text that would be a formula.
+TEST(ExpectedCounts, AnApostropheMarksText) {
+  const ExpectedCounts counts =
+      parsed("e.csv", "key,metric,expected,margin\n'=1+1,ir,5,'+10\n'plain,ir,6,+1\n");
+  EXPECT_EQ(metrics(counts, "=1+1"), (std::map<std::string, double>{{"ir", 5}}));
+  EXPECT_EQ(counts.limits.at("=1+1").hard.at("ir"), (Limit{std::nullopt, 10}));
+  EXPECT_EQ(metrics(counts, "'plain"), (std::map<std::string, double>{{"ir", 6}}));
+}
+
 TEST(ExpectedCounts, ReadsToml) {
   const ExpectedCounts counts = parsed("e.toml", R"(# counted on the build machine
 ["matmul/mm/n=64/eager/forward/t1/cpu"]

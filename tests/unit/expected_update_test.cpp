@@ -202,7 +202,8 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
   std::string all;
   for (int c = 1; c < 128; ++c) all += static_cast<char>(c);
   for (const std::string& key : {all, std::string("\"\""), std::string(" a "), std::string("\n"), std::string("#a"),
-                                 std::string("矩阵,"), std::string("key"), std::string("margin.ir")}) {
+                                 std::string("矩阵,"), std::string("=1+1"), std::string("-5"),
+                                 std::string("'@x"), std::string("key"), std::string("margin.ir")}) {
     for (const char* name : {"e.csv", "e.toml"}) {
       const auto text = updated(name, "", {counted(key, {{"ir", 1}})}, kAll);
       const auto counts = parse_expected_counts(SourceText(name, text));
