@@ -12,7 +12,9 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
+#include "core/results/library_fields.h"
 
 namespace instr {
 
@@ -151,8 +153,11 @@ void Link::hang_up() { ::shutdown(socket_.get(), SHUT_WR); }
 
 void Link::abort() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
-Zygote::Zygote(Link link, Process process, fs::path log)
-    : link_(std::move(link)), process_(std::move(process)), log_(std::move(log)) {}
+Zygote::Zygote(Link link, Process process, fs::path log, bool is_native)
+    : link_(std::move(link)),
+      process_(std::move(process)),
+      log_(std::move(log)),
+      is_native_(is_native) {}
 
 Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   auto log = open_log(options.work_dir);
@@ -173,7 +178,8 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   return std::shared_ptr<Zygote>(
-      new Zygote(std::move(ends->first), *std::move(process), std::move(log->second)));
+      new Zygote(std::move(ends->first), *std::move(process), std::move(log->second),
+                 options.is_native));
 }
 
 Zygote::~Zygote() = default;  // the process's destructor kills the group
@@ -181,7 +187,12 @@ Zygote::~Zygote() = default;  // the process's destructor kills the group
 Expected<wire::Message> Zygote::await_hello(std::chrono::milliseconds timeout) {
   std::lock_guard lock(turn_);
   auto hello = link_.receive(timeout);
-  if (hello && hello->verb == "hello") return *std::move(hello);
+  if (hello && hello->verb == "hello") {
+    for (const auto& [name, id] : loaded_libraries(process_.pid())) {
+      hello->fields[(is_native_ ? std::string(kOfTimes) : "") + name] = id;
+    }
+    return *std::move(hello);
+  }
   std::string what = "the worker did not start: ";
   what += hello ? "it said '" + hello->verb + "'" : to_string(hello.error());
   if (auto log = log_since(0); !log.empty()) what += "\n" + log;

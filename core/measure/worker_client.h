@@ -85,7 +85,8 @@ class Zygote : public Requestable {
   // Kills it with all that is in its process group.
   ~Zygote() override;
 
-  // Waits for it to be ready, once; an Error says what it printed before it went.
+  // Waits for it to be ready, once: what it says of itself, and the libraries that it has loaded
+  // (core/measure/loaded_libraries.h). An Error says what it printed before it went.
   Expected<wire::Message> await_hello(std::chrono::milliseconds timeout);
 
   // Runs a request in the zygote itself (--isolation=process).
@@ -105,13 +106,14 @@ class Zygote : public Requestable {
   std::string log_since(std::uintmax_t begin) const;
 
  private:
-  Zygote(Link link, Process process, std::filesystem::path log);
+  Zygote(Link link, Process process, std::filesystem::path log, bool is_native);
   std::string written_since(std::uintmax_t begin) const;
 
   std::mutex turn_;
   Link link_;
   Process process_;
   std::filesystem::path log_;
+  bool is_native_;
 };
 
 // A process that a zygote forked: holds one unit, and forks a child for each measurement.

@@ -3,6 +3,7 @@
 
 #include "core/base/format.h"
 #include "core/report/report.h"
+#include "core/results/library_fields.h"
 
 namespace instr {
 
@@ -19,7 +20,7 @@ Json context_of(const ReportOptions& options) {
   if (!options.header) return context;
   context["instr_bench_version"] = options.header->version;
   for (const auto& [name, value] : options.header->fingerprint.entries) {
-    context.emplace(name, Json(value));
+    if (!is_library_field(name)) context.emplace(name, Json(value));
   }
   return context;
 }

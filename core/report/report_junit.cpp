@@ -3,6 +3,7 @@
 
 #include "core/base/junit.h"
 #include "core/report/report.h"
+#include "core/results/library_fields.h"
 
 namespace instr {
 
@@ -68,6 +69,7 @@ std::string report_junit(const std::vector<Measurement>& measurements,
   if (options.header) {
     suite.timestamp = options.header->started.substr(0, options.header->started.find('Z'));
     suite.properties = options.header->fingerprint.entries;
+    std::erase_if(suite.properties, [](const auto& one) { return is_library_field(one.first); });
   }
   double seconds = 0;
   for (const Measurement& measurement : measurements) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/results/library_fields.h"
 #include "core/values/simulation.h"
 
 namespace instr {
@@ -50,6 +51,14 @@ std::string text_of(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
+// Pairs of a field and its value; an object would have more members than a line of results may.
+void add_libraries(Fingerprint::Entries& entries, const nlohmann::ordered_json& pairs) {
+  for (const auto& pair : pairs) {
+    bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_string();
+    if (is_pair) entries.emplace_back(pair[0].get<std::string>(), text_of(pair[1]));
+  }
+}
+
 }  // namespace
 
 std::string Fingerprint::get(const std::string& name) const {
@@ -90,7 +99,15 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
 
 nlohmann::ordered_json to_json(const Fingerprint& fingerprint) {
   auto json = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : fingerprint.entries) json[name] = value;
+  auto libraries = nlohmann::ordered_json::array();
+  for (const auto& [name, value] : fingerprint.entries) {
+    if (is_library_field(name)) {
+      libraries.push_back({name, value});
+    } else {
+      json[name] = value;
+    }
+  }
+  if (!libraries.empty()) json[std::string(kLibraries)] = libraries;
   auto machine = nlohmann::ordered_json::object();
   for (const auto& [name, value] : fingerprint.machine) machine[name] = value;
   json["machine"] = machine;
@@ -101,7 +118,9 @@ Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json) 
   if (!json.is_object()) return fail("the fingerprint is not a JSON object");
   Fingerprint fingerprint;
   for (const auto& [name, value] : json.items()) {
-    if (name != "machine") {
+    if (name == kLibraries && value.is_array()) {
+      add_libraries(fingerprint.entries, value);
+    } else if (name != "machine") {
       fingerprint.entries.emplace_back(name, text_of(value));
     } else if (value.is_object()) {
       for (const auto& [item, text] : value.items()) {

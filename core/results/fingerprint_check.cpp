@@ -5,6 +5,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/results/library_fields.h"
 
 namespace instr {
 
@@ -13,10 +14,23 @@ namespace {
 struct Group {
   std::string name;
   std::vector<std::string> fields;
+
+  bool frees(const FieldDifference& difference) const {
+    const std::string& field = difference.name;
+    if (std::find(fields.begin(), fields.end(), field) != fields.end()) return true;
+    if (name == kLibraries) return is_library_field(field) || without_times(field) == kLibraries;
+    if (!is_library_field(field)) return false;
+    // Another LibTorch brings libraries, and asks for others; what both ask for is the system's.
+    bool is_asked_for_once = !difference.before || !difference.after;
+    if (name == "compiler") return is_asked_for_once;
+    bool is_torch = without_times(field).starts_with(kTorchLibrary);
+    return name == "libtorch" && (is_torch || is_asked_for_once);
+  }
 };
 
 const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups{
+      {"libraries", {}},
       // What is compiled and linked is asked of LibTorch, and the worker is compiled against it.
       {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags"}},
       {"compiler", {"compiler", "flags"}},
@@ -47,16 +61,17 @@ std::vector<std::string> names_of(const Fingerprint::Entries& before,
   return names;
 }
 
-Expected<std::set<std::string>> fields_that_may_vary(const std::vector<std::string>& vary,
-                                                     const std::vector<std::string>& fields) {
-  std::set<std::string> free;
+// A single field is a group of itself.
+Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>& vary,
+                                                  const std::vector<std::string>& fields) {
+  std::vector<Group> free;
   for (const std::string& name : vary) {
     auto group = std::find_if(groups().begin(), groups().end(),
                               [&name](const Group& known) { return known.name == name; });
     if (group != groups().end()) {
-      free.insert(group->fields.begin(), group->fields.end());
+      free.push_back(*group);
     } else if (std::find(fields.begin(), fields.end(), name) != fields.end()) {
-      free.insert(name);
+      free.push_back({"", {name}});
     } else {
       std::vector<std::string> known = vary_groups();
       known.insert(known.end(), fields.begin(), fields.end());
@@ -81,14 +96,39 @@ bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& b
                          const Fingerprint& after) {
   static const std::set<std::string> kOfCounts{"valgrind", "simulated_caches", "cpu_features",
                                                "cpu_capability"};
-  bool is_of_times = difference.name.starts_with("timed_");
-  if (!is_of_times && !kOfCounts.contains(difference.name)) return false;
+  bool is_of_times = difference.name.starts_with(kOfTimes);
+  bool is_of_counts = kOfCounts.contains(difference.name) || is_library_field(difference.name);
+  if (!is_of_times && !is_of_counts) return false;
   auto lacks = [is_of_times](const Fingerprint& one) {
     bool has_counts = !one.get("valgrind").empty();
     bool has_times = !one.get("timed_cpu_model").empty();
     return is_of_times ? has_counts && !has_times : has_times && !has_counts;
   };
   return lacks(before) || lacks(after);
+}
+
+// Where one side says of no library which it was, one difference says so, and not one for each.
+void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint& before,
+                    const Fingerprint& after) {
+  for (std::string_view of : {std::string_view(), kOfTimes}) {
+    auto is_one = [of](std::string_view name) {
+      return is_library_field(name) && name.starts_with(kOfTimes) == !of.empty();
+    };
+    auto count_of = [&is_one](const Fingerprint& one) {
+      return std::count_if(one.entries.begin(), one.entries.end(),
+                           [&is_one](const auto& entry) { return is_one(entry.first); });
+    };
+    auto in_before = count_of(before);
+    auto in_after = count_of(after);
+    if ((in_before == 0) == (in_after == 0)) continue;
+    auto erased = std::erase_if(differences, [&](const auto& one) { return is_one(one.name); });
+    if (erased == 0) continue;
+    auto text = [](auto count) {
+      return count == 0 ? std::nullopt : std::optional(std::to_string(count) + " recorded");
+    };
+    differences.push_back({std::string(of) + std::string(kLibraries), text(in_before),
+                           text(in_after), FieldClass::kMustMatch});
+  }
 }
 
 }  // namespace
@@ -105,7 +145,7 @@ const std::vector<std::string>& vary_groups() {
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary) {
-  auto free = fields_that_may_vary(vary, names_of(before.entries, after.entries));
+  auto free = groups_that_may_vary(vary, names_of(before.entries, after.entries));
   if (!free) return tl::unexpected(free.error());
   std::vector<FieldDifference> differences;
   if (before.entries.empty() && after.entries.empty()) {
@@ -115,8 +155,12 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
   std::erase_if(differences, [&](const FieldDifference& difference) {
     return is_beside_the_point(difference, before, after);
   });
+  join_libraries(differences, before, after);
   for (FieldDifference& difference : differences) {
-    if (free->contains(difference.name)) difference.field_class = FieldClass::kMayVary;
+    bool may_vary = std::any_of(free->begin(), free->end(), [&difference](const Group& group) {
+      return group.frees(difference);
+    });
+    if (may_vary) difference.field_class = FieldClass::kMayVary;
   }
   add_differences(differences, before.machine, after.machine, FieldClass::kInformative);
   std::stable_sort(differences.begin(), differences.end(), [](const auto& left, const auto& right) {
@@ -126,25 +170,23 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
 }
 
 std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences) {
-  std::set<std::string> fields;
-  for (const FieldDifference& difference : differences) {
-    if (difference.field_class == FieldClass::kMustMatch) fields.insert(difference.name);
-  }
+  std::vector<FieldDifference> left = differences;
+  std::erase_if(left, [](const auto& one) { return one.field_class != FieldClass::kMustMatch; });
   std::vector<std::string> names;
-  while (!fields.empty()) {
-    auto freed = [&fields](const Group& group) {
-      return std::count_if(group.fields.begin(), group.fields.end(),
-                           [&fields](const auto& field) { return fields.contains(field); });
+  while (!left.empty()) {
+    auto freed = [&left](const Group& group) {
+      return std::count_if(left.begin(), left.end(),
+                           [&group](const auto& one) { return group.frees(one); });
     };
     auto best = std::max_element(
         groups().begin(), groups().end(),
-        [&freed](const Group& left, const Group& right) { return freed(left) < freed(right); });
+        [&freed](const Group& less, const Group& more) { return freed(less) < freed(more); });
     if (freed(*best) == 0) {
-      names.insert(names.end(), fields.begin(), fields.end());
+      for (const FieldDifference& one : left) names.push_back(one.name);
       break;
     }
     names.push_back(best->name);
-    for (const std::string& field : best->fields) fields.erase(field);
+    std::erase_if(left, [&best](const auto& one) { return best->frees(one); });
   }
   return names;
 }

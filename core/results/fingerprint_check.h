@@ -27,8 +27,9 @@ struct FieldDifference {
 };
 
 // Names that `vary` takes beside those of single fields: "libtorch" (its version and build, and
-// with them the flags, the libraries linked and the worker), "compiler" (with the flags),
-// "valgrind", "cpu" (the features and the capability chosen by them), "worker".
+// with them the flags, the libraries linked, its own libraries and those that one side alone
+// loads), "compiler" (with the flags, and libraries that one side alone loads), "valgrind", "cpu"
+// (the features and the capability chosen by them), "worker", "libraries" (all that are loaded).
 const std::vector<std::string>& vary_groups();
 
 // The fields that differ: those that must match first, then in the order of the fingerprints. Where

@@ -54,7 +54,8 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
       {"valgrind", {"valgrind"}},
       {"cpu", {"cpu_capability"}},
       {"worker", {"worker_version"}},
-      {"machine", {}}};  // of times alone
+      {"machine", {}},     // of times alone
+      {"libraries", {}}};  // these say nothing of them
   EXPECT_EQ(vary_groups().size(), groups.size());
   for (const auto& [group, fields] : groups) {
     for (const auto& [name, value] : fingerprint().entries) {
@@ -110,6 +111,58 @@ TEST(FingerprintCheck, WhatIsOfTimesAloneMattersWhereBothHaveTimes) {
   const Fingerprint cut{{{"libtorch_version", "2.13.0"}}, {}};
   EXPECT_FALSE(is_comparable(*check_fingerprints(cut, counts, {})));
   EXPECT_FALSE(is_comparable(*check_fingerprints(cut, times, {})));
+}
+
+Fingerprint with_libraries(Fingerprint::Entries libraries) {
+  Fingerprint made = fingerprint();
+  made.entries.insert(made.entries.end(), libraries.begin(), libraries.end());
+  return made;
+}
+
+TEST(FingerprintCheck, ALibraryThatDiffersIsNamedAlone) {
+  const auto before = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
+  const auto after = with_libraries({{"library libblas.so.3", "bb"}, {"library libc.so.6", "cc"}});
+  auto differences = check_fingerprints(before, after, {"libtorch", "compiler", "worker"});
+  ASSERT_TRUE(differences);
+  ASSERT_EQ(differences->size(), 1U);
+  EXPECT_EQ(to_string((*differences)[0]), "library libblas.so.3: aa, then bb");
+  EXPECT_FALSE(is_comparable(*differences));
+  EXPECT_EQ(vary_for(*differences), std::vector<std::string>{"libraries"});
+  EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"libraries"})));
+  EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"library libblas.so.3"})));
+}
+
+// Its own, and what it alone asks for.
+TEST(FingerprintCheck, AnotherLibTorchBringsLibraries) {
+  const auto before = with_libraries({{"library libblas.so.3", "aa"},
+                                      {"library libc.so.6", "cc"},
+                                      {"libtorch_library libc10.so", "dd"}});
+  auto after = with_libraries({{"library libc.so.6", "cc"},
+                               {"libtorch_library libc10.so", "ee"},
+                               {"libtorch_library libgomp-1.so.1", "ff"}});
+  after.entries[0].second = "1.13.1";
+  auto differences = check_fingerprints(before, after, {});
+  ASSERT_TRUE(differences);
+  EXPECT_EQ(differences->size(), 4U);
+  EXPECT_EQ(vary_for(*differences), std::vector<std::string>{"libtorch"});
+  EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"libtorch"})));
+  after = with_libraries({{"library libc.so.6", "other"}, {"libtorch_library libc10.so", "ee"}});
+  EXPECT_FALSE(is_comparable(*check_fingerprints(before, after, {"libtorch"})));
+}
+
+TEST(FingerprintCheck, ResultsThatSayNothingOfLibrariesSayItOnce) {
+  const auto after = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
+  auto differences = check_fingerprints(fingerprint(), after, {"libtorch"});
+  ASSERT_TRUE(differences);
+  ASSERT_EQ(differences->size(), 1U);
+  EXPECT_EQ(to_string((*differences)[0]), "libraries: not said, then 2 recorded");
+  EXPECT_FALSE(is_comparable(*differences));
+  EXPECT_TRUE(is_comparable(*check_fingerprints(fingerprint(), after, {"libraries"})));
+  // Times' own libraries matter where both have times.
+  auto timed = after;
+  timed.entries.emplace_back("timed_cpu_model", "A");
+  timed.entries.emplace_back("timed_library libc.so.6", "other");
+  EXPECT_TRUE(check_fingerprints(after, timed, {})->empty());
 }
 
 TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {

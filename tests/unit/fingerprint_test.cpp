@@ -60,6 +60,23 @@ TEST(Fingerprint, ThroughJsonAndBack) {
   EXPECT_EQ(back->machine, fingerprint.machine);
 }
 
+// More than an object in a line of results may have.
+TEST(Fingerprint, HundredsOfLibrariesThroughJsonAndBack) {
+  Fingerprint fingerprint = example({{"library libc.so.6", "cc"}, {"timed_library libc.so.6", "dd"}});
+  for (int i = 0; i < 500; ++i) {
+    fingerprint.entries.emplace_back("libtorch_library lib" + std::to_string(i) + ".so", "id");
+  }
+  auto json = to_json(fingerprint);
+  EXPECT_EQ(json["libraries"][0].dump(), R"(["library libc.so.6","cc"])");
+  EXPECT_LT(json.size(), 20U);
+  auto back = fingerprint_from_json(json);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->entries, fingerprint.entries);
+  auto odd = nlohmann::ordered_json::parse(R"({"libraries":[1,["a"],["library a",2]],"x":"y"})");
+  EXPECT_EQ(fingerprint_from_json(odd)->entries,
+            (Fingerprint::Entries{{"library a", "2"}, {"x", "y"}}));
+}
+
 TEST(Fingerprint, ReadsWhatIsNotText) {
   auto json = nlohmann::ordered_json::parse(R"({"new":[1,2],"machine":"odd","n":3})");
   auto back = fingerprint_from_json(json);

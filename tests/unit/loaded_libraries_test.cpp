@@ -1,0 +1,127 @@
+#include "core/measure/loaded_libraries.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "core/base/private_folder.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMaps =
+    "58000000-58280000 r-xp 00001000 08:01 77  /usr/libexec/valgrind/callgrind-amd64-linux\n"
+    "04000000-04020000 r-xp 00001000 08:01 11 /usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\n"
+    "04860000-04870000 r--p 00000000 08:01 12                 /usr/lib/blas/libblas.so.3.11.0\n"
+    "04870000-04890000 r-xp 00010000 08:01 12                 /usr/lib/blas/libblas.so.3.11.0\n"
+    "04890000-048a0000 r-xp 00020000 08:01 12                 /usr/lib/blas/libblas.so.3.11.0\n"
+    "04900000-04910000 r--p 00000000 08:01 13                         /usr/lib/data.so.mo\n"
+    "04920000-04930000 rwxp 00000000 00:00 0 \n"
+    "04930000-04940000 r-xp 00000000 08:01 14 /usr/libexec/valgrind/vgpreload_core-amd64-linux.so\n"
+    "04940000-04950000 r-xp 00000000 08:02 15 /opt/my torch/lib/libtorch_cpu.so\n"
+    "04950000-04960000 r-xp 00000000 08:02 16 /opt/my torch/lib/libgomp-a3.so.1 (deleted)\n"
+    "7ffd0000-7ffd2000 r-xp 00000000 00:00 0                            [vdso]\n"
+    "half a li";
+
+TEST(LoadedLibraries, AreThoseOfWhichCodeIsMapped) {
+  std::vector<std::string> found;
+  for (const MappedFile& one : mapped_libraries(kMaps)) {
+    found.push_back(one.path.string() + " " + one.inode);
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{
+                       "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 08:01 11",
+                       "/usr/lib/blas/libblas.so.3.11.0 08:01 12",
+                       "/opt/my torch/lib/libtorch_cpu.so 08:02 15",
+                       "/opt/my torch/lib/libgomp-a3.so.1 (deleted) 08:02 16"}));
+}
+
+TEST(LoadedLibraries, AreNamedWithoutTheirMinorVersion) {
+  EXPECT_EQ(library_name("/usr/lib/libblas.so.3.11.0"), "libblas.so.3");
+  EXPECT_EQ(library_name("libstdc++.so.6.0.30"), "libstdc++.so.6");
+  EXPECT_EQ(library_name("libc.so.6"), "libc.so.6");
+  EXPECT_EQ(library_name("libc10.so"), "libc10.so");
+  EXPECT_EQ(library_name("libgomp-a3.so.1 (deleted)"), "libgomp-a3.so.1");
+  EXPECT_EQ(library_name("libgomp.so (deleted)"), "libgomp.so");
+}
+
+// A file that cannot be read any more equals no other.
+TEST(LoadedLibraries, WhatLiesBesideLibTorchIsItsOwn) {
+  auto fields = library_fields({{"/opt/torch/lib/libtorch_cpu.so", "1 1"},
+                                {"/opt/torch/lib/libgomp-a3.so.1", "1 2"},
+                                {"/nowhere/libc.so.6", "1 3"},
+                                {"/nowhere/libblas.so.3", "1 4"}});
+  EXPECT_EQ(fields, (std::map<std::string, std::string>{
+                        {"libtorch_library libgomp-a3.so.1", "inode 1 2"},
+                        {"library libc.so.6", "inode 1 3"},
+                        {"library libblas.so.3", "inode 1 4"}}));
+  // A LibTorch of the system's has only its names.
+  fields = library_fields({{"/nowhere/libtorch_cpu.so", "1 1"}, {"/nowhere/libc.so.6", "1 3"},
+                           {"/nowhere/libc10.so.1.13", "1 5"}, {"/nowhere/libblas.so.3", "1 4"}});
+  EXPECT_EQ(fields, (std::map<std::string, std::string>{
+                        {"libtorch_library libc10.so.1", "inode 1 5"},
+                        {"library libc.so.6", "inode 1 3"},
+                        {"library libblas.so.3", "inode 1 4"}}));
+}
+
+TEST(LoadedLibraries, WithoutABuildIdTheContentTells) {
+  auto folder = PrivateFolder::make();
+  ASSERT_TRUE(folder);
+  auto id_of = [&](const std::string& content) {
+    fs::path file = folder->path() / "libx.so.1";
+    std::ofstream(file) << content;
+    return library_fields({{file, "1 1"}}).at("library libx.so.1");
+  };
+  EXPECT_NE(id_of("a"), id_of("b"));
+  EXPECT_EQ(id_of("a"), id_of("a"));
+  EXPECT_EQ(id_of("a").find("inode"), std::string::npos);
+}
+
+// The notes that the loader itself has in memory, by the library's name.
+std::map<std::string, std::string> build_ids_in_memory() {
+  std::map<std::string, std::string> ids;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* to) {
+        for (int i = 0; i < info->dlpi_phnum; ++i) {
+          const auto& segment = info->dlpi_phdr[i];
+          if (segment.p_type != PT_NOTE) continue;
+          auto at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+          for (const char* end = at + segment.p_memsz; at < end;) {
+            ElfW(Nhdr) note;
+            std::memcpy(&note, at, sizeof note);
+            const char* content = at + sizeof note + ((note.n_namesz + 3) & ~3U);
+            at = content + ((note.n_descsz + 3) & ~3U);
+            if (note.n_type != NT_GNU_BUILD_ID) continue;
+            std::string id;
+            for (unsigned j = 0; j < note.n_descsz; ++j) {
+              char hex[3];
+              std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(content[j]));
+              id += hex;
+            }
+            auto& found = *static_cast<std::map<std::string, std::string>*>(to);
+            found[fs::path(info->dlpi_name).filename().string()] = id;
+          }
+        }
+        return 0;
+      },
+      &ids);
+  return ids;
+}
+
+TEST(LoadedLibraries, OfThisProcessAreThoseThatItsLoaderKnows) {
+  auto fields = loaded_libraries(getpid());
+  auto known = build_ids_in_memory();
+  for (const char* name : {"libc.so.6", "libstdc++.so.6"}) {
+    ASSERT_TRUE(known.contains(name)) << name;
+    EXPECT_EQ(fields["library " + std::string(name)], known[name]);
+  }
+  EXPECT_TRUE(loaded_libraries(-1).empty());
+}
+
+}  // namespace
+}  // namespace instr
