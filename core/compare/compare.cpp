@@ -1,14 +1,18 @@
 #include "core/compare/compare.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/base/format.h"
 #include "core/compare/compare_row.h"
+#include "core/compare/compare_text.h"
 #include "core/values/significance.h"
 
 namespace instr {
@@ -30,6 +34,12 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
   return {};
 }
 
+// What there is to attribute: instructions that changed, and what fails, warns or gains.
+bool is_of_interest(const MetricChange& metric) {
+  return metric.change().value_or(0) != 0 &&
+         (metric.metric == "ir" || metric.verdict != Verdict::kPasses);
+}
+
 Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
                          Attributor& attributor) {
   auto functions_before = before.functions(row.key);
@@ -37,7 +47,16 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
   auto functions_after = after.functions(row.key);
   if (!functions_after) return tl::unexpected(functions_after.error());
   if (functions_before->empty() || functions_after->empty()) return {};
-  row.attribution = attributor.attribute(*functions_before, *functions_after, row.ir_change());
+  // The metric that matters most; of equal ones the first.
+  const MetricChange* most = nullptr;
+  for (const MetricChange& metric : row.metrics) {
+    if (!is_of_interest(metric)) continue;
+    if (!is_attributable(metric.metric, *functions_before, *functions_after)) continue;
+    if (most == nullptr || metric.verdict > most->verdict) most = &metric;
+  }
+  if (most == nullptr) return {};
+  row.attribution = attributor.attribute(*functions_before, *functions_after, *most->change(),
+                                         most->metric);
   return {};
 }
 
@@ -47,7 +66,7 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
   Attributor attributor(options.attribution);
   std::size_t attributed = 0;
   for (ComparedRow& row : comparison.rows) {
-    if (row.ir_change() == 0) continue;
+    if (std::none_of(row.metrics.begin(), row.metrics.end(), is_of_interest)) continue;
     if (attributed == options.most_attributions) {
       ++comparison.not_attributed;
       continue;
@@ -120,6 +139,43 @@ ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
   return summary;
 }
 
+// The metrics that any of the set's counts has, whether its value can be read or not.
+std::set<std::string> metrics_of(const ResultSet& set) {
+  std::set<std::string> names;
+  for (const Measurement& one : set.results.measurements) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    if (counted == nullptr) continue;
+    for (const auto& [name, value] : counted->metrics) names.insert(name);
+    for (const auto& [name, why] : counted->lost) names.insert(name);
+  }
+  return names;
+}
+
+// "a, b, c and 12 more"
+std::string some_of(const std::vector<std::string>& keys) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(keys.size(), kMost); ++i) {
+    text += (i == 0 ? "" : ", ") + printable(keys[i]);
+  }
+  if (keys.size() <= kMost) return text;
+  return text + fmt::format(" and {} more", keys.size() - kMost);
+}
+
+// One for each changed limit, however many benchmarks have it.
+void add_limit_problems(Comparison& comparison) {
+  std::map<LimitChange, std::vector<std::string>> keys;
+  for (const ComparedRow& row : comparison.rows) {
+    for (const LimitChange& change : row.limit_changes) keys[change].push_back(row.key);
+  }
+  for (const auto& [change, changed] : keys) {
+    comparison.problems.push_back(limit_change_text(change) + ", for " +
+                                  format_plural(changed.size(), "benchmark") + ": " +
+                                  some_of(changed));
+    comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+  }
+}
+
 void add_problems(Comparison& comparison, const ResultSet& before, const ResultSet& after,
                   const CompareOptions& options) {
   for (const ResultSet* set : {&before, &after}) {
@@ -127,6 +183,7 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
     comparison.problems.push_back(set->name + ": the last line is incomplete and was left out");
     comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
   }
+  add_limit_problems(comparison);
   if (comparison.summary.comparable > 0) return;
   comparison.problems.emplace_back(comparison.rows.empty()
                                        ? "there is nothing to compare: both results are empty"
@@ -229,8 +286,9 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
+  const std::set<std::string> known_before = metrics_of(before);
   for (const auto& [key, pair] : pairs) {
-    auto row = compare_row(key, pair, options);
+    auto row = compare_row(key, pair, known_before, options);
     if (!row) return tl::unexpected(row.error());
     comparison.verdict = std::max(comparison.verdict, row->verdict);
     comparison.rows.push_back(std::move(*row));

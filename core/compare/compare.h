@@ -43,16 +43,30 @@ Limits default_limits();
 struct CompareOptions {
   Limits limits = default_limits();
   // For each metric a limit is looked for here first, by the row's key, then among the limits that
-  // the results carry from their definition (hard ones; the later results' before the earlier's),
-  // then in `limits`.
+  // the results carry from their definition (hard ones), then in `limits`.
   std::map<std::string, Limits> by_key;
+  // The same as it was at the base; nothing: as `by_key`.
+  std::optional<std::map<std::string, Limits>> by_key_before;
+  // The limits of the earlier results hold for each key that they have, so that no change loosens
+  // what it is held to. False for expected counts, which carry none.
+  bool base_has_limits = true;
   bool allow_new = true;              // else a row that has no baseline fails
   bool allow_missing = false;         // else a row that is no longer counted fails
   bool allow_failed = false;          // else a row that fails after, or before and after, fails
-  bool allow_not_comparable = false;  // else a metric with a hard limit that is lost fails
+  bool allow_not_comparable = false;  // else a lost metric or a count that is not steady fails
   bool allow_nothing = false;         // else a comparison without one comparable row fails
   AttributionOptions attribution;
   std::size_t most_attributions = 50;  // rows whose change is attributed, what matters most first
+};
+
+// A limit that differs between the two sides; that of `before` holds. Nothing: there is none.
+struct LimitChange {
+  std::string metric;
+  bool is_soft = false;
+  std::optional<Limit> before;
+  std::optional<Limit> after;
+
+  auto operator<=>(const LimitChange&) const = default;
 };
 
 // What became of a key. Slower and faster go by instructions or, where these are equal, by the
@@ -102,8 +116,9 @@ struct ComparedRow {
   // In the order of limit_metrics(), then of their names; of one side alone for new and missing
   // ones.
   std::vector<MetricChange> metrics;
-  // Of "ir", where it changed and the functions of both sides are known, for the rows that matter
-  // most.
+  std::vector<LimitChange> limit_changes;
+  // Of the metric that fails, warns or gains, else of "ir", where it changed and the functions of
+  // both sides tell of it, for the rows that matter most.
   std::optional<Attribution> attribution;
 
   // The metric of that name; null where there is none.
@@ -133,7 +148,8 @@ struct Comparison {
   ComparisonSummary summary;
   Verdict verdict = Verdict::kPasses;  // the worst of the rows and the problems
   std::size_t not_attributed = 0;  // changed rows beyond CompareOptions::most_attributions
-  // What is wrong with the comparison as a whole: nothing to compare, a file that was cut off.
+  // What is to be said of the comparison as a whole: nothing to compare, a file that was cut off,
+  // limits that are changed.
   std::vector<std::string> problems;
 };
 

@@ -5,6 +5,7 @@
 #include "core/base/csv.h"
 #include "core/base/version.h"
 #include "core/compare/compare_report.h"
+#include "core/compare/compare_text.h"
 
 namespace instr {
 
@@ -49,6 +50,17 @@ Json metric_json(const MetricChange& metric) {
   return json;
 }
 
+Json limit_changes_json(const std::vector<LimitChange>& changes) {
+  Json json = Json::array();
+  for (const LimitChange& change : changes) {
+    json.push_back({{"metric", change.metric},
+                    {"kind", change.is_soft ? "soft" : "hard"},
+                    {"before", limit_json(change.before)},
+                    {"after", limit_json(change.after)}});
+  }
+  return json;
+}
+
 Json function_json(const FunctionChange& part) {
   Json json;
   json["function"] = part.function;
@@ -67,6 +79,7 @@ Json function_json(const FunctionChange& part) {
 
 Json attribution_json(const Attribution& attribution) {
   Json json;
+  json["metric"] = attribution.metric;
   json["difference"] = json_number(attribution.difference);
   json["functions"] = Json::array();
   for (const FunctionChange& part : attribution.parts) {
@@ -88,6 +101,7 @@ Json row_json(const ComparedRow& row) {
   for (const MetricChange& metric : row.metrics) {
     json["metrics"][metric.metric] = metric_json(metric);
   }
+  if (!row.limit_changes.empty()) json["limit_changes"] = limit_changes_json(row.limit_changes);
   if (row.attribution) json["attribution"] = attribution_json(*row.attribution);
   return json;
 }
@@ -129,6 +143,15 @@ std::vector<std::string> limit_fields(const std::optional<Limit>& limit) {
   return {csv_number(given.percent), csv_number(given.absolute)};
 }
 
+// The reason and the limits that are changed.
+std::string remarks_of(const ComparedRow& row) {
+  std::string text = row.reason;
+  for (const LimitChange& change : row.limit_changes) {
+    text += (text.empty() ? "" : "; ") + limit_change_text(change);
+  }
+  return text;
+}
+
 std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& metric) {
   std::vector<std::string> fields{row.key,
                                   name_of(row.state),
@@ -142,7 +165,7 @@ std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& 
     for (std::string& field : limit_fields(limit)) fields.push_back(std::move(field));
   }
   fields.emplace_back(metric.metric.empty() ? "" : to_string(metric.verdict));
-  fields.push_back(row.reason);
+  fields.push_back(remarks_of(row));
   return fields;
 }
 

@@ -29,13 +29,6 @@ std::string label_of(const std::string& key) {
   return label;
 }
 
-// "0.5%|+100"
-std::string limit_text(const Limit& limit) {
-  std::string text = limit.percent ? fmt::format("{}%", *limit.percent) : "";
-  if (!limit.absolute) return text;
-  return text + (text.empty() ? "+" : "|+") + format_count(*limit.absolute);
-}
-
 std::string value_text(const std::optional<double>& value) {
   return value ? format_count(*value) : "none";
 }
@@ -43,7 +36,7 @@ std::string value_text(const std::optional<double>& value) {
 // "instructions 5,357 -> 10,714 (+5,357, +100%)"
 std::string change_text(const MetricChange& metric) {
   std::string text = fmt::format("{} {} -> {}",
-                                 metric.metric == "ir" ? "instructions" : metric.metric,
+                                 heading_of(metric.metric),
                                  value_text(metric.before), value_text(metric.after));
   auto change = metric.change();
   if (!change || *change == 0) return text;
@@ -59,7 +52,7 @@ std::string changes_text(const ComparedRow& row) {
 
 std::string attribution_text(const ComparedRow& row) {
   if (!row.attribution) return "";
-  std::string text = "where the instructions changed:\n";
+  std::string text = "where the " + heading_of(row.attribution->metric) + " changed:\n";
   for (const AttributionLine& line : attribution_lines(*row.attribution, 0)) {
     std::string object = line.object.empty() ? "" : "  [" + line.object + "]";
     std::string calls = line.calls.empty() ? "" : ", calls " + line.calls;
@@ -68,14 +61,14 @@ std::string attribution_text(const ComparedRow& row) {
   return text;
 }
 
-// Which metrics have this verdict, and what they were held against.
+// Which metrics have this verdict, and what they were compared with.
 std::vector<std::string> verdict_texts(const ComparedRow& row, Verdict verdict) {
   std::vector<std::string> texts;
   for (const MetricChange& metric : row.metrics) {
     if (metric.verdict != verdict) continue;
     const auto& limit = verdict == Verdict::kWarns ? metric.soft : metric.hard;
     texts.push_back(change_text(metric) +
-                    (limit ? ", limit " + limit_text(*limit) : std::string()));
+                    (limit ? ", limit " + to_string(*limit) : std::string()));
   }
   return texts;
 }
@@ -93,7 +86,9 @@ std::string message_of(const ComparedRow& row) {
 }
 
 std::string text_of(const ComparedRow& row) {
-  return (row.reason.empty() ? "" : row.reason + "\n") + changes_text(row) + attribution_text(row);
+  std::string text = row.reason.empty() ? "" : row.reason + "\n";
+  for (const LimitChange& change : row.limit_changes) text += limit_change_text(change) + "\n";
+  return text + changes_text(row) + attribution_text(row);
 }
 
 JunitCase case_of(const ComparedRow& row) {

@@ -69,6 +69,9 @@ class Budget {
     return left_out;
   }
 
+  // Nothing is added any more.
+  void close() { left_ = 0; }
+
   std::size_t left() const { return left_; }
   std::string text() && { return std::move(text_); }
 
@@ -110,10 +113,11 @@ std::string reason_piece(const ComparedRow& row) {
 }
 
 std::string attribution_piece(const ComparedRow& row) {
-  std::string out = fmt::format("\n{}: {} instructions\n\n| change | function | library | calls |\n"
+  std::string out = fmt::format("\n{}: {} {}\n\n| change | function | library | calls |\n"
                                 "|---:|:---|:---|---:|\n",
                                 code(printable(row.key), kKeyWidth),
-                                format_change(row.attribution->difference));
+                                format_change(row.attribution->difference),
+                                literal(heading_of(row.attribution->metric)));
   for (const AttributionLine& line : attribution_lines(*row.attribution, kFunctionWidth)) {
     out += fmt::format("| {} | {} | {} | {} |\n", line.change,
                        code(line.function, kFunctionWidth + 20),
@@ -124,7 +128,8 @@ std::string attribution_piece(const ComparedRow& row) {
 
 // What goes into each part of the comment.
 struct Pieces {
-  std::vector<std::string> attention;
+  std::vector<std::string> failures;
+  std::vector<std::string> attention;  // warns or gained
   std::vector<std::string> attributions;
   std::vector<std::string> changes;  // within the limits
   std::vector<std::string> reasons;
@@ -136,7 +141,8 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
   pieces.attributions_left_out = comparison.not_attributed;
   for (const ComparedRow& row : comparison.rows) {
     bool attention = needs_attention(row);
-    if (attention) pieces.attention.push_back(table_piece(row));
+    bool fails = row.verdict == Verdict::kFails;
+    if (attention) (fails ? pieces.failures : pieces.attention).push_back(table_piece(row));
     bool changed = row.state == RowState::kSlower || row.state == RowState::kFaster;
     if (changed && !attention) pieces.changes.push_back(table_piece(row));
     bool told = changed || row.state == RowState::kSame;
@@ -185,14 +191,20 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
                  std::size_t room, const char* what, std::size_t before = 0) {
     std::size_t count = before + budget.add_block(head, all, tail, room);
-    if (count == 0) return;
+    if (count == 0) return true;
     left_out.push_back(fmt::format("{} ({})", what, format_count(static_cast<double>(count))));
+    return false;
   };
-  // Each part leaves something for those after it.
-  add("", problem_pieces(comparison), "", budget.left() / 2, "problems");
-  add(std::string("\n") + kTableHead, pieces.attention, "", budget.left() / 2,
-      "rows that fail, warn or gained");
-  add(folded("Where the instructions changed"), pieces.attributions, kFoldEnd, budget.left() / 2,
+  add("", problem_pieces(comparison), "", budget.left() / 4, "problems");
+  // What fails goes first and may take all; each part after it leaves something for the next.
+  std::string table_head = std::string("\n") + kTableHead;
+  if (!pieces.failures.empty()) {
+    bool has_all = add(table_head, pieces.failures, "", budget.left(), "rows that fail");
+    if (!has_all) budget.close();
+    table_head.clear();
+  }
+  add(table_head, pieces.attention, "", budget.left() / 2, "rows that warn or gained");
+  add(folded("Where the counts changed"), pieces.attributions, kFoldEnd, budget.left() / 2,
       "breakdowns by function", pieces.attributions_left_out);
   add(folded("Not compared, new, or with a remark (" + benchmarks(pieces.reasons) + ")"),
       pieces.reasons, kFoldEnd, budget.left() / 2, "remarks");

@@ -44,6 +44,7 @@ std::vector<std::string> metric_names(const Counted* before, const Counted* afte
   for (const Counted* counted : {before, after}) {
     if (counted == nullptr) continue;
     for (const auto& [name, value] : counted->metrics) found.insert(name);
+    for (const auto& [name, why] : counted->lost) found.insert(name);
   }
   std::vector<std::string> names;
   for (const std::string& name : limit_metrics()) {
@@ -61,33 +62,24 @@ std::optional<double> value_of(const Counted* counted, const std::string& metric
   return found->second;
 }
 
-Expected<void> add_limits_of(const Measurement* measurement, std::map<std::string, Limit>& limits) {
-  if (measurement == nullptr) return {};
-  for (const auto& [metric, text] : measurement->variant.limits) {
+// What one side says the row is limited to, the most particular limit of each metric.
+Expected<Limits> limits_of(const Measurement& measurement,
+                           const std::map<std::string, Limits>& by_key, const Limits& otherwise) {
+  const Variant& variant = measurement.variant;
+  Limits limits;
+  if (auto own = by_key.find(variant.key); own != by_key.end()) limits = own->second;
+  for (const auto& [metric, text] : variant.limits) {
     auto limit = parse_limit(text);
     if (!limit) {
       return fail(fmt::format("the limit of {} that the results carry for `{}`: {}",
-                              printable(metric), printable(measurement->variant.key),
+                              printable(metric), printable(variant.key),
                               printable(limit.error().what)),
                   limit.error().advice);
     }
-    limits.emplace(metric, *limit);
+    limits.hard.emplace(metric, *limit);
   }
-  return {};
-}
-
-// What the row is held against, the most particular limit of each metric.
-Expected<Limits> limits_of(const std::string& key, const MeasurementPair& pair,
-                           const CompareOptions& options) {
-  Limits limits;
-  if (auto own = options.by_key.find(key); own != options.by_key.end()) limits = own->second;
-  for (const Measurement* measurement : {pair.after, pair.before}) {
-    if (auto added = add_limits_of(measurement, limits.hard); !added) {
-      return tl::unexpected(added.error());
-    }
-  }
-  limits.hard.insert(options.limits.hard.begin(), options.limits.hard.end());
-  limits.soft.insert(options.limits.soft.begin(), options.limits.soft.end());
+  limits.hard.insert(otherwise.hard.begin(), otherwise.hard.end());
+  limits.soft.insert(otherwise.soft.begin(), otherwise.soft.end());
   return limits;
 }
 
@@ -96,6 +88,36 @@ std::optional<Limit> limit_of(const std::map<std::string, Limit>& limits,
   auto found = limits.find(metric);
   if (found == limits.end() || found->second.is_none()) return std::nullopt;
   return found->second;
+}
+
+void add_limit_changes(std::vector<LimitChange>& changes, bool is_soft,
+                       const std::map<std::string, Limit>& before,
+                       const std::map<std::string, Limit>& after) {
+  std::set<std::string> metrics;
+  for (const auto* limits : {&before, &after}) {
+    for (const auto& [metric, limit] : *limits) metrics.insert(metric);
+  }
+  for (const std::string& metric : metrics) {
+    LimitChange change{metric, is_soft, limit_of(before, metric), limit_of(after, metric)};
+    if (change.before != change.after) changes.push_back(std::move(change));
+  }
+}
+
+// Gives the limits that hold for the row, and notes those that the later side has otherwise.
+Expected<Limits> settle_limits(ComparedRow& row, const MeasurementPair& pair,
+                               const CompareOptions& options) {
+  auto of_after = [&] { return limits_of(*pair.after, options.by_key, options.limits); };
+  if (pair.before == nullptr || (!options.base_has_limits && pair.after != nullptr)) {
+    return of_after();
+  }
+  const auto& by_key_before = options.by_key_before ? *options.by_key_before : options.by_key;
+  auto before = limits_of(*pair.before, by_key_before, options.limits);
+  if (!before || pair.after == nullptr) return before;
+  auto after = of_after();
+  if (!after) return after;
+  add_limit_changes(row.limit_changes, false, before->hard, after->hard);
+  add_limit_changes(row.limit_changes, true, before->soft, after->soft);
+  return before;
 }
 
 // Just at the limit is within it, whatever the last bit of the percentage says.
@@ -155,13 +177,11 @@ std::pair<double, double> blocks_of(const Counted& counted) {
   return std::minmax({ir, counted.first_block_ir, counted.second_block_ir});
 }
 
-// Whether counts that are not steady lie so far apart that they show a change beyond the hard limit
+// Whether counts that are not steady lie so far apart that they show a growth beyond the hard limit
 // all the same.
 bool is_beyond_doubt(const Counted& before, const Counted& after, const MetricChange& ir) {
-  auto [least_before, most_before] = blocks_of(before);
-  auto [least_after, most_after] = blocks_of(after);
-  return is_beyond(least_after - most_before, ir.hard, most_before) ||
-         is_beyond(least_before - most_after, ir.hard, least_before);
+  double most_before = blocks_of(before).second;
+  return is_beyond(blocks_of(after).first - most_before, ir.hard, most_before);
 }
 
 std::string unsteady_reason(const Counted& before, const Counted& after) {
@@ -174,50 +194,75 @@ std::string unsteady_reason(const Counted& before, const Counted& after) {
   return reason;
 }
 
-// Whether the instructions of the two can be told apart or told equal.
-bool tells(ComparedRow& row, const Counted& before, const Counted& after) {
-  const MetricChange* ir = row.metric("ir");
-  if (ir == nullptr || !ir->change() || (before.steady && after.steady)) return true;
-  bool equal = *ir->change() == 0 && blocks_of(before) == blocks_of(after);
-  bool beyond_doubt = is_beyond_doubt(before, after, *ir);
-  if (!equal) add_reason(row, unsteady_reason(before, after));
-  return equal || beyond_doubt;
+// What cannot be compared fails, unless it may.
+void give_up(ComparedRow& row, const std::string& reason, const CompareOptions& options) {
+  row.state = RowState::kNotComparable;
+  add_reason(row, reason);
+  raise(row, options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails);
 }
 
-// Metrics that one side alone has and that a limit waits for: what was measured must not go unseen,
-// and what is new has no baseline yet.
-void take_lost_metrics(ComparedRow& row, const CompareOptions& options) {
+// "no ir before (base.jsonl:4: it is null)"
+std::string lost_reason(const std::string& metric, const Counted& counted, const char* side) {
+  std::string reason = fmt::format("no {} {}", printable(metric), side);
+  auto why = counted.lost.find(metric);
+  return why == counted.lost.end() ? reason : fmt::format("{} ({})", reason, why->second);
+}
+
+// Metrics that a side should have and lacks: those whose value was found to be none, and those with
+// a limit that the other side has, unless no earlier result has them. What is newly asked for has
+// no baseline yet.
+void take_lost_metrics(ComparedRow& row, const Counted& before, const Counted& after,
+                       const std::set<std::string>& known_before, const CompareOptions& options) {
   for (const MetricChange& metric : row.metrics) {
-    if (!metric.hard || metric.before.has_value() == metric.after.has_value()) continue;
-    bool is_lost = metric.before.has_value();
-    const char* side = is_lost ? "after" : "before";
-    add_reason(row, fmt::format("no {} {}", printable(metric.metric), side));
-    raise(row, is_lost && !options.allow_not_comparable ? Verdict::kFails : Verdict::kWarns);
-    if (is_lost || metric.metric == "ir") row.state = RowState::kNotComparable;
+    const std::string& name = metric.metric;
+    bool is_limited =
+        (metric.hard || metric.soft) && metric.before.has_value() != metric.after.has_value();
+    bool is_new = !metric.before && !known_before.contains(name);
+    if (before.lost.contains(name) || (is_limited && !metric.before && !is_new)) {
+      give_up(row, lost_reason(name, before, "before"), options);
+    } else if (is_limited && is_new) {
+      add_reason(row, fmt::format("no {} before, in any row", printable(name)));
+      raise(row, Verdict::kWarns);
+      if (name == "ir") row.state = RowState::kNotComparable;
+    }
+    if (after.lost.contains(name) || (is_limited && !metric.after)) {
+      give_up(row, lost_reason(name, after, "after"), options);
+    }
   }
 }
 
+// Whether the counts cannot be compared as they are: not steady, and no growth beyond doubt.
+bool is_doubtful(const ComparedRow& row, const Counted& before, const Counted& after) {
+  const MetricChange* ir = row.metric("ir");
+  if (ir == nullptr || !ir->change() || (before.steady && after.steady)) return false;
+  return !is_beyond_doubt(before, after, *ir);
+}
+
 void compare_counts(ComparedRow& row, const Counted& before, const Counted& after,
-                    const CompareOptions& options) {
-  if (!before.gated || !after.gated) {
+                    const std::set<std::string>& known_before, const CompareOptions& options) {
+  if (!before.gated && !after.gated) {
     row.state = RowState::kNotComparable;
     row.reason = "more than one thread: the count depends on scheduling";
     return;
   }
-  bool any = false;
-  bool told = tells(row, before, after);
+  if (before.gated != after.gated) {
+    return give_up(row, fmt::format("not gated {}", before.gated ? "after" : "before"), options);
+  }
+  bool doubtful = is_doubtful(row, before, after);
   for (MetricChange& metric : row.metrics) {
-    any = any || metric.change();
-    if (told || metric.metric != "ir") metric.verdict = judge(metric);
+    if (!doubtful || metric.metric != "ir") metric.verdict = judge(metric);
     raise(row, metric.verdict);
   }
-  row.state = told ? state_of(row.metrics) : RowState::kNotComparable;
-  if (!told) raise(row, Verdict::kWarns);
-  take_lost_metrics(row, options);
-  if (any) return;
-  row.state = RowState::kNotComparable;
-  add_reason(row, "no metric has a value on both sides");
-  raise(row, options.allow_not_comparable ? Verdict::kWarns : Verdict::kFails);
+  row.state = state_of(row.metrics);
+  if (doubtful) {
+    give_up(row, unsteady_reason(before, after), options);
+  } else if (!before.steady || !after.steady) {
+    add_reason(row, unsteady_reason(before, after));
+  }
+  take_lost_metrics(row, before, after, known_before, options);
+  bool any = std::any_of(row.metrics.begin(), row.metrics.end(),
+                         [](const MetricChange& metric) { return metric.change().has_value(); });
+  if (!any) give_up(row, "no metric has a value on both sides", options);
 }
 
 // The state of a row that is not counted on both sides.
@@ -261,16 +306,17 @@ std::string reason_of(RowState state, const MeasurementPair& pair) {
 }  // namespace
 
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
+                                  const std::set<std::string>& known_before,
                                   const CompareOptions& options) {
-  auto limits = limits_of(key, pair, options);
-  if (!limits) return tl::unexpected(limits.error());
   ComparedRow row;
   row.key = key;
+  auto limits = settle_limits(row, pair, options);
+  if (!limits) return tl::unexpected(limits.error());
   const Counted* before = counted_of(pair.before);
   const Counted* after = counted_of(pair.after);
   row.metrics = metrics_of(before, after, *limits);
   if (before != nullptr && after != nullptr) {
-    compare_counts(row, *before, *after, options);
+    compare_counts(row, *before, *after, known_before, options);
     return row;
   }
   Side side_before = side_of(pair.before);

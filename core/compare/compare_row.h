@@ -1,6 +1,7 @@
 // One key of a comparison: its measurements before and after, made a row with a verdict.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "core/compare/compare.h"
@@ -12,9 +13,11 @@ struct MeasurementPair {
   const Measurement* after = nullptr;
 };
 
-// At least one of `pair` is there. An error where a limit that a measurement carries cannot be
-// parsed.
+// At least one of `pair` is there. `known_before`: the metrics that any of the earlier results has;
+// what none has is newly asked for, and not lost. An error where a limit that a measurement carries
+// cannot be parsed.
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
+                                  const std::set<std::string>& known_before,
                                   const CompareOptions& options);
 
 }  // namespace instr

@@ -200,7 +200,8 @@ std::string attributions_text(const Comparison& comparison, const CompareTableOp
       continue;
     }
     ++shown;
-    std::string change = format_change(row.attribution->difference) + " instructions";
+    std::string change = format_change(row.attribution->difference) + " " +
+                         heading_of(row.attribution->metric);
     out += "\n" + styled(printable(row.key), Style::kHeading, options.color) + "\n";
     out += indented(change + ", by function:", kIndent, width, kReasonLines);
     out += functions_text(*row.attribution, width);

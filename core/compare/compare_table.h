@@ -30,7 +30,8 @@ struct CompareMarkdownOptions {
 
 // The verdict, a table of what fails, warns or gains, and the rest folded: where the change is,
 // what changed within the limits, and what has no counts. Never longer than `most_bytes` (so not
-// more characters than that either); what was left out is said at the end.
+// more characters than that either); what was left out is said at the end. Nothing else takes the
+// place of a row that fails.
 std::string compare_markdown(const Comparison& comparison,
                              const CompareMarkdownOptions& options = {});
 

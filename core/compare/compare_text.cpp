@@ -15,10 +15,6 @@ namespace {
 // From here on one decimal is shown, below up to three.
 constexpr double kFewDecimals = 10;
 
-std::string heading_of(const std::string& metric) {
-  return metric == "ir" ? "instructions" : printable(metric);
-}
-
 std::string value_text(const std::optional<double>& value) {
   return value ? format_count(*value) : "";
 }
@@ -119,6 +115,10 @@ std::vector<std::string> short_names(const Attribution& attribution, std::size_t
 
 }  // namespace
 
+std::string heading_of(const std::string& metric) {
+  return metric == "ir" ? "instructions" : printable(metric);
+}
+
 std::string format_change(double change) {
   int decimals = decimals_of(change);
   double value = rounded(change, decimals);
@@ -135,6 +135,13 @@ std::string format_relative(std::optional<double> relative) {
   if (percent < 9.995) return fmt::format("{}{:.2f}%", sign, percent);
   if (percent < 99.95) return fmt::format("{}{:.1f}%", sign, percent);
   return sign + format_count(std::round(percent)) + "%";
+}
+
+std::string limit_change_text(const LimitChange& change) {
+  std::string before = to_string(change.before.value_or(Limit{}));
+  return fmt::format("the {}limit of {} is changed from {} to {} ({} holds)",
+                     change.is_soft ? "soft " : "", printable(change.metric), before,
+                     to_string(change.after.value_or(Limit{})), before);
 }
 
 std::vector<CompareLine> compare_lines(const ComparedRow& row) {
@@ -212,6 +219,7 @@ std::string verdict_line(const Comparison& comparison) {
   }
   if (!parts.empty()) return fmt::format("{}", fmt::join(parts, ", "));
   if (comparison.verdict == Verdict::kFails) return "the comparison fails";
+  if (comparison.verdict == Verdict::kWarns) return "all within the limits, with a warning";
   return "all within the limits";
 }
 

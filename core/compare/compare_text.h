@@ -11,11 +11,17 @@
 
 namespace instr {
 
+// "instructions" for "ir"; else the metric's name, printable.
+std::string heading_of(const std::string& metric);
+
 // "+1,234", "-12.5", "+0.017", "0"; "-" where not finite.
 std::string format_change(double change);
 
 // 0.0031 -> "+0.31%"; "from 0" where it is infinite; "" where it is absent or 0.
 std::string format_relative(std::optional<double> relative);
+
+// "the limit of ir is changed from 0.5% to none (0.5% holds)"
+std::string limit_change_text(const LimitChange& change);
 
 // One metric of a row; the first line of a row has its key.
 struct CompareLine {

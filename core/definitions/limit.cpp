@@ -110,6 +110,13 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
   return limits;
 }
 
+std::string to_string(const Limit& limit) {
+  if (limit.is_none()) return "none";
+  std::string text = limit.percent ? fmt::format("{}%", *limit.percent) : "";
+  if (!limit.absolute) return text;
+  return text + fmt::format("{}+{}", text.empty() ? "" : "|", *limit.absolute);
+}
+
 double allowance(const Limit& limit, double baseline) {
   if (limit.is_none()) return std::numeric_limits<double>::infinity();
   const double relative = limit.percent ? std::abs(baseline) * *limit.percent / 100 : 0;

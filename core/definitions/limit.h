@@ -17,7 +17,7 @@ struct Limit {
   std::optional<double> absolute;  // in the metric's own unit, for each iteration
 
   bool is_none() const { return !percent && !absolute; }
-  bool operator==(const Limit&) const = default;
+  auto operator<=>(const Limit&) const = default;
 };
 
 // Metrics that a limit can be set for: all that there are.
@@ -31,6 +31,9 @@ Expected<Limit> parse_limit(std::string_view text);
 // For the command line: "ir=0.5%|+100", "ir=0.5%|ir=+100", "ir=none|allocs=+0"; a part without a
 // metric belongs to the metric before it.
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
+
+// As parse_limit() takes it: "0.5%|+100", "none".
+std::string to_string(const Limit& limit);
 
 // The greatest move, in the metric's unit, that is within the limit; infinite where it is none.
 double allowance(const Limit& limit, double baseline);

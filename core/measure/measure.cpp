@@ -99,10 +99,15 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
 }
 
 // The measured loop is in the snippet's own function; the one call of that function is no iteration's.
-void take_off_loop(std::vector<FunctionCost>& functions, double loop) {
+// `loop`: instructions; `events`: what else the empty loop costs; for each iteration.
+void take_off_loop(std::vector<FunctionCost>& functions, double loop,
+                   const std::map<std::string, double>& events) {
   for (auto& function : functions) {
     if (function.function.rfind("instr_snippet_", 0) != 0) continue;
     function.ir -= loop;
+    for (auto& [name, count] : function.events) {
+      if (auto found = events.find(name); found != events.end()) count -= found->second;
+    }
     function.calls = 0;
     return;
   }
@@ -132,9 +137,11 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
 
 // Self costs for each iteration, which add up to `net`, of a block of `total` instructions.
 std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t iterations,
-                                           std::uint64_t total, double net) {
+                                           std::uint64_t total, double net,
+                                           const wire::Message& reply) {
   auto functions = functions_of(profile, iterations);
-  take_off_loop(functions, for_each_iteration(total, 0, iterations) - net);
+  take_off_loop(functions, for_each_iteration(total, 0, iterations) - net,
+                totals_of(reply, "loop_events"));
   if (std::uint64_t held = total_of(profile, "Ir"); held != total) {
     functions.push_back({"(miscounted by the simulation)", "",
                          for_each_iteration(total, held, iterations), 0});
@@ -204,21 +211,28 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
   if (event == std::ssize(profile.events) || iterations == 0) return {};
   struct Totals {
-    std::uint64_t self = 0;
+    std::vector<std::uint64_t> self;
     std::uint64_t calls = 0;
   };
+  const auto ir = static_cast<std::size_t>(event);
   std::map<std::pair<std::string, std::string>, Totals> totals;
   for (const auto& function : profile.functions) {
     auto object = std::filesystem::path(function.object).filename().string();
     Totals& sum = totals[{function.function, object}];
-    sum.self += function.self[static_cast<std::size_t>(event)];
+    sum.self.resize(profile.events.size());
+    for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
     sum.calls += function.calls;
   }
   std::vector<FunctionCost> costs;
   for (const auto& [name, sum] : totals) {
-    if (sum.self == 0) continue;
-    costs.push_back({name.first, name.second, for_each_iteration(sum.self, 0, iterations),
-                     for_each_iteration(sum.calls, 0, iterations)});
+    if (sum.self[ir] == 0) continue;
+    FunctionCost& cost = costs.emplace_back(FunctionCost{
+        name.first, name.second, for_each_iteration(sum.self[ir], 0, iterations),
+        for_each_iteration(sum.calls, 0, iterations)});
+    for (std::size_t i = 0; i < sum.self.size(); ++i) {
+      if (i == ir || sum.self[i] == 0) continue;
+      cost.events[profile.events[i]] = for_each_iteration(sum.self[i], 0, iterations);
+    }
   }
   std::stable_sort(costs.begin(), costs.end(),
                    [](const auto& left, const auto& right) { return left.ir > right.ir; });
@@ -258,7 +272,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   if (profile != nullptr) {
     if (auto failure = check_profile(*profile, *second, reply)) return *failure;
     counted.functions =
-        net_functions_of(*profile, *iterations, *second, counted.second_block_ir);
+        net_functions_of(*profile, *iterations, *second, counted.second_block_ir, reply);
   }
   return counted;
 }

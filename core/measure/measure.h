@@ -26,8 +26,9 @@ std::optional<Failure> failure_of_status(int wait_status);
 // Of all functions of a profile together; 0 where it has no such event.
 std::uint64_t total_of(const Profile& profile, std::string_view event);
 
-// Self costs and calls for each iteration, one for each (function, object's file name), greatest cost
-// first; functions that cost nothing themselves are left out.
+// Self costs, of all events that the profile has, and calls for each iteration, one for each
+// (function, object's file name), greatest cost first; functions that cost nothing themselves are
+// left out.
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);
 
 // What a file or folder of a variant is called: the key where it can be one, else something like it;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/format.h"
@@ -29,6 +31,7 @@ constexpr std::string_view kKeyStart = "{\"key\":\"";
 // was packed again.
 constexpr std::size_t kMostText = std::size_t{128} << 20;
 constexpr std::size_t kMostLine = std::size_t{16} << 20;
+constexpr std::size_t kLeastNumbers = 3;  // of a function: its own, instructions, calls
 constexpr std::size_t kMostNames = 1'000'000;
 constexpr const char* kAdvice = "measure again, or remove the file to go without functions";
 
@@ -176,10 +179,19 @@ class FunctionsFile {
     if (!json.is_object() || !json.contains("functions") || !json["functions"].is_array()) {
       return broken(line, "these functions cannot be read");
     }
+    std::vector<std::string> events;
+    if (json.contains("events") && json["events"].is_array()) {
+      for (const Json& event : json["events"]) {
+        if (!event.is_string()) return broken(line, "these functions cannot be read");
+        events.push_back(event.get<std::string>());
+      }
+    }
     std::vector<FunctionCost> costs;
     for (const Json& cost : json["functions"]) {
-      bool is_cost = cost.is_array() && cost.size() >= 3 && cost[0].is_number_unsigned() &&
-                     cost[1].is_number() && cost[2].is_number();
+      // What is behind the numbers that are known is of a later version.
+      std::size_t known = std::min(cost.size(), kLeastNumbers + events.size());
+      bool is_cost = cost.is_array() && known >= kLeastNumbers && cost[0].is_number_unsigned();
+      for (std::size_t i = 1; is_cost && i < known; ++i) is_cost = cost[i].is_number();
       if (!is_cost) return broken(line, "these functions cannot be read");
       auto number = cost[0].get<std::uint64_t>();
       if (number >= names_.size()) {
@@ -187,6 +199,11 @@ class FunctionsFile {
       }
       const Name& name = names_[number];
       costs.push_back({name.function, name.object, cost[1].get<double>(), cost[2].get<double>()});
+      for (std::size_t i = kLeastNumbers; i < known; ++i) {
+        if (auto count = cost[i].get<double>(); count != 0) {
+          costs.back().events[events[i - kLeastNumbers]] = count;
+        }
+      }
     }
     return costs;
   }
@@ -228,9 +245,38 @@ std::string FunctionLines::start(std::string_view header) {
   return fmt::format("{{\"functions_schema\":{}}}\n{}\n", kFunctionsSchema, header);
 }
 
+namespace {
+
+// Those that any of the functions has.
+std::vector<std::string> events_of(const std::vector<FunctionCost>& functions) {
+  std::set<std::string> events;
+  for (const FunctionCost& one : functions) {
+    for (const auto& [name, count] : one.events) events.insert(name);
+  }
+  return {events.begin(), events.end()};
+}
+
+// ",310,0,0.5"
+std::string events_text(const FunctionCost& cost, const std::vector<std::string>& events) {
+  std::string text;
+  std::string zeros;
+  for (const std::string& event : events) {
+    auto found = cost.events.find(event);
+    if (found == cost.events.end() || found->second == 0) {
+      zeros += ",0";
+    } else {
+      text += std::exchange(zeros, "") + fmt::format(",{}", found->second);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string FunctionLines::next(const std::string& key,
                                 const std::vector<FunctionCost>& functions) {
   const std::size_t first = numbers_.size();
+  const std::vector<std::string> events = events_of(functions);
   std::string names;
   std::string costs;
   for (const FunctionCost& cost : functions) {
@@ -240,11 +286,25 @@ std::string FunctionLines::next(const std::string& key,
       names += fmt::format("{}[{},{}]", names.empty() ? "" : ",", quoted(cost.function),
                            quoted(cost.object));
     }
-    costs += fmt::format("{}[{},{},{}]", costs.empty() ? "" : ",", entry->second, cost.ir, cost.calls);
+    costs += fmt::format("{}[{},{},{}{}]", costs.empty() ? "" : ",", entry->second, cost.ir,
+                         cost.calls, events_text(cost, events));
   }
   std::string lines;
   if (!names.empty()) lines = fmt::format("{}{},\"names\":[{}]}}\n", kNamesStart, first, names);
-  return lines + fmt::format("{{\"key\":{},\"functions\":[{}]}}\n", quoted(key), costs);
+  std::string named = events.empty() ? "" : "\"events\":" + to_line(Json(events)) + ",";
+  return lines + fmt::format("{{\"key\":{},{}\"functions\":[{}]}}\n", quoted(key), named, costs);
+}
+
+double total_of(const std::vector<FunctionCost>& functions) {
+  double sum = 0;
+  for (const FunctionCost& one : functions) sum += one.ir;
+  return sum;
+}
+
+bool is_sum_of(double ir, const std::vector<FunctionCost>& functions) {
+  double size = 0;
+  for (const FunctionCost& one : functions) size += std::fabs(one.ir);
+  return std::fabs(total_of(functions) - ir) <= 1e-6 + size * 1e-11;
 }
 
 Expected<FunctionsOf> open_functions(const fs::path& file) {

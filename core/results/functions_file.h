@@ -7,6 +7,8 @@
 //                                                               from `first`
 //   {"key":"matmul/mm/...","functions":[[0,1200.5,2],...]}      number, instructions and calls for
 //                                                               each iteration, greatest cost first
+//   {"key":"...","events":["D1mr","Dr"],"functions":[[0,1200.5,2,0.5,310],...]}
+//     where caches or branches were simulated: those events behind, without the zeros at the end
 //
 // A name is written once, before the first measurement that has it. Each measurement's lines are a
 // gzip member of their own: members appended to each other are a gzip file (`zcat` shows the lines),
@@ -45,6 +47,12 @@ class FunctionLines {
 // The functions of a key, greatest cost first; empty where none are known. Not to be called from two
 // threads at once.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
+
+// Instructions of all of them.
+double total_of(const std::vector<FunctionCost>& functions);
+
+// Whether `ir` is that total, but for what is lost to rounding where so many are added.
+bool is_sum_of(double ir, const std::vector<FunctionCost>& functions);
 
 // Of the results file `file`; there are none where it has no functions file. A kill's torn end is
 // left out. An error, with the file and its line: what is no functions file, of another schema or

@@ -18,10 +18,11 @@ struct OutcomeWriter {
   Json& json;
 
   void operator()(const Counted& counted) const {
-    bool is_counted = counted.metrics.contains("ir");
+    bool is_counted = counted.has_count();
     json["outcome"] = is_counted ? "counted" : counted.timing ? "timed" : "verified";
     Json metrics = Json::object();
     for (const auto& [name, value] : counted.metrics) metrics[name] = json_number(value);
+    for (const auto& [name, why] : counted.lost) metrics[name] = nullptr;
     json["metrics"] = metrics;
     if (counted.timing) add_timing(*counted.timing);
     if (!is_counted) return;

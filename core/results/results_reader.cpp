@@ -1,9 +1,11 @@
-#include <cmath>
+#include <fmt/format.h>
+
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/results/results.h"
 
@@ -75,6 +77,19 @@ std::vector<double> numbers_from(const Json* json) {
   return numbers;
 }
 
+// Beyond it no count is meant: a day of a fast core is some 1e15 instructions.
+constexpr double kMostCount = 1e18;
+
+// Why a metric's value is no count; nothing where it is one.
+std::optional<std::string> fault_of(const Json& value) {
+  if (value.is_null()) return "it is null";
+  if (!value.is_number()) return "it is no number";
+  auto number = value.get<double>();
+  if (number < 0) return "it is negative";
+  if (!(number <= kMostCount)) return "it is beyond 1e18";
+  return std::nullopt;
+}
+
 // What repetitions took; the peak is a metric as well.
 std::optional<Timing> timing_from(const Json& json, const std::map<std::string, double>& metrics) {
   const Json* times = member(json, "times");
@@ -88,12 +103,20 @@ std::optional<Timing> timing_from(const Json& json, const std::map<std::string, 
   return timing;
 }
 
-Counted counted_from(const Json& json) {
+// `where`: the file and its line.
+Counted counted_from(const Json& json, const std::string& where) {
   Counted counted;
   if (const Json* metrics = member(json, "metrics"); metrics != nullptr && metrics->is_object()) {
     for (const auto& [name, value] : metrics->items()) {
-      if (value.is_number()) counted.metrics[name] = value.get<double>();
+      if (auto fault = fault_of(value)) {
+        counted.lost[name] = where + ": " + *fault;
+      } else {
+        counted.metrics[name] = value.get<double>();
+      }
     }
+  }
+  if (text_or(json, "outcome") == "counted" && !counted.has_count()) {
+    counted.lost["ir"] = where + ": it is missing";
   }
   counted.iterations = whole_or<std::uint64_t>(json, "iterations", 0);
   counted.warmup = whole_or<std::uint64_t>(json, "warmup", 0);
@@ -128,12 +151,26 @@ std::optional<Verification> verification_from(const Json& json) {
   return Verification{VerificationCode::kVerifierDidntRun, name + ": " + reason};
 }
 
-// Nothing where the line has no identity or an outcome that is not one.
-std::optional<Measurement> measurement_from(const Json& json) {
+// The count is that of the last block, and blocks of a steady one are equal, unless it was edited.
+Expected<void> check_blocks(const std::string& key, const Json& json, const Counted& counted) {
+  auto ir = counted.metrics.find("ir");
+  if (ir == counted.metrics.end() || member(json, "blocks") == nullptr) return {};
+  double first = counted.first_block_ir;
+  double second = counted.second_block_ir;
+  if (ir->second == second && (first == second || !counted.steady)) return {};
+  return fail(fmt::format("`{}` has {} instructions, {}, and its blocks have {} and {}",
+                          printable(key), ir->second, counted.steady ? "steady" : "not steady",
+                          first, second));
+}
+
+// `where`: the file and its line. The error, where the line has no identity, an outcome that is not
+// one or a count that contradicts itself, has neither place nor advice.
+Expected<Measurement> measurement_from(const Json& json, const std::string& where) {
+  const Error unknown{{}, "a measurement without a key or a known outcome", ""};
   Measurement measurement;
   Variant& variant = measurement.variant;
   variant.key = text_or(json, "key");
-  if (variant.key.empty()) return std::nullopt;
+  if (variant.key.empty()) return tl::unexpected(unknown);
   variant.label = text_or(json, "label", variant.key);
   if (const Json* params = member(json, "params"); params != nullptr && params->is_object()) {
     for (const auto& [name, value] : params->items()) {
@@ -161,14 +198,18 @@ std::optional<Measurement> measurement_from(const Json& json) {
   std::string outcome = text_or(json, "outcome");
   measurement.verification = verification_from(json);
   if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
-    measurement.outcome = counted_from(json);
-    if (outcome != "counted") std::get<Counted>(measurement.outcome).steady = true;
+    Counted counted = counted_from(json, where);
+    if (outcome != "counted") counted.steady = true;
+    if (auto checked = check_blocks(variant.key, json, counted); !checked) {
+      return tl::unexpected(checked.error());
+    }
+    measurement.outcome = std::move(counted);
   } else if (outcome == "skipped") {
     measurement.outcome = Skipped{text_or(json, "reason")};
   } else if (outcome == "failed") {
     measurement.outcome = failure_from(json);
   } else {
-    return std::nullopt;
+    return tl::unexpected(unknown);
   }
   return measurement;
 }
@@ -267,11 +308,11 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name)
       results.torn = true;
       break;
     }
-    auto measurement = json ? measurement_from(*json) : std::nullopt;
+    auto measurement = std::move(json).and_then([&](const Json& read) {
+      return measurement_from(read, fmt::format("{}:{}", name, number));
+    });
     if (!measurement) {
-      return tl::unexpected(error_at(name, number,
-                                     json ? "a measurement without a key or a known outcome"
-                                          : json.error().what,
+      return tl::unexpected(error_at(name, number, measurement.error().what,
                                      "remove the line, or measure again"));
     }
     measurements.add(std::move(*measurement));

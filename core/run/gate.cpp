@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/format.h"
 #include "core/compare/expected_counts.h"
 #include "core/definitions/metrics.h"
 #include "core/results/baselines.h"
@@ -15,11 +16,38 @@ namespace instr {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Counts that are not the sum of what their functions cost were edited, or the functions were.
+Expected<void> check_sums(const fs::path& file, const Results& results,
+                          const FunctionsOf& functions) {
+  for (const Measurement& one : results.measurements) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    auto ir = counted == nullptr ? std::map<std::string, double>::const_iterator{}
+                                 : counted->metrics.find("ir");
+    if (counted == nullptr || ir == counted->metrics.end()) continue;
+    auto costs = functions(one.variant.key);
+    if (!costs) return tl::unexpected(costs.error());
+    if (costs->empty() || is_sum_of(ir->second, *costs)) continue;
+    return tl::unexpected(
+        Error{{file.string()},
+              fmt::format("`{}` has {} instructions, and its functions, in {}, have {} together",
+                          printable(one.variant.key), ir->second, functions_path(file).string(),
+                          total_of(*costs)),
+              "one of the two was edited: measure again"});
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name) {
   auto results = read_results(file);
   if (!results) return tl::unexpected(results.error());
   auto functions = open_functions(file);
   if (!functions) return tl::unexpected(functions.error());
+  auto checked = check_sums(file, *results, *functions);
+  if (!checked) return tl::unexpected(checked.error());
   return ResultSet{std::move(name), std::move(*results), std::move(*functions)};
 }
 
@@ -73,10 +101,14 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
 }
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
-  Gate gate{options.compare, {}};
+  Gate gate{options.compare, {}, {}};
   if (!options.limits_file) return gate;
-  return read_limits_file(*options.limits_file).map([&gate](LimitsFile&& file) {
-    gate.limits_file = std::move(file);
+  auto file = read_limits_file(*options.limits_file);
+  if (!file) return tl::unexpected(file.error());
+  gate.limits_file = *std::move(file);
+  if (!options.base_limits_file) return gate;
+  return read_limits_file(*options.base_limits_file).map([&gate](LimitsFile&& base) {
+    gate.base_limits_file = std::move(base);
     return gate;
   });
 }
@@ -138,7 +170,8 @@ bool has_metric(const ResultSet& set, const std::string& metric) {
 Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& after,
                                   const Gate& gate) {
   std::map<std::string, Limit> limits = gate.compare.limits.hard;
-  for (const LimitsEntry& entry : gate.limits_file) {
+  const LimitsFile& file = gate.base_limits_file ? *gate.base_limits_file : gate.limits_file;
+  for (const LimitsEntry& entry : file) {
     limits.insert(entry.limits.hard.begin(), entry.limits.hard.end());
   }
   for (const char* usual : kUsualMetrics) limits.erase(usual);
@@ -157,8 +190,13 @@ Expected<Comparison> hold_against(const Reference& before, ResultSet after, cons
     return tl::unexpected(applies.error());
   }
   CompareOptions options = gate.compare;
-  ResolvedLimits patterns = resolve_limits(gate.limits_file, keys_of(before.set, after));
+  std::vector<std::string> keys = keys_of(before.set, after);
+  ResolvedLimits patterns = resolve_limits(gate.limits_file, keys);
   options.by_key = std::move(patterns.by_key);
+  if (gate.base_limits_file) {
+    options.by_key_before = resolve_limits(*gate.base_limits_file, keys).by_key;
+  }
+  options.base_has_limits = !before.is_expected;
   for (const auto& [key, margins] : before.margins) {
     Limits limits = margins;
     limits.hard.insert(options.by_key[key].hard.begin(), options.by_key[key].hard.end());

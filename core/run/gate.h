@@ -1,4 +1,4 @@
-// What a run or a results file is held against: a baseline or expected counts, found and read first,
+// What a run or a results file is compared with: a baseline or expected counts, found and read first,
 // and compared once there is something to compare.
 #pragma once
 
@@ -28,7 +28,7 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
 // Without the measurements that are not wanted.
 ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& wanted);
 
-// What results are held against.
+// What results are compared with.
 struct Reference {
   ResultSet set;
   // Expected counts: they come from no run, so there is no fingerprint to compare.
@@ -49,6 +49,7 @@ tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions&
 struct Gate {
   CompareOptions compare;
   LimitsFile limits_file;
+  std::optional<LimitsFile> base_limits_file;
 };
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options);

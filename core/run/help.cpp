@@ -90,8 +90,11 @@ What to hold it against (compare and ab take these, too)
   --soft-limit=LIMITS     how far before it warns (ir=0.1%, alloc_bytes=+0,
                           peak_bytes=+0)
   --limits=FILE           limits by patterns of keys (TOML)
+  --base-limits=FILE      that file as it is at the base: it holds for each key
+                          that the base has
   --vary=LIST             what may differ between the two: libtorch, compiler,
-                          valgrind, cpu, worker, or a field of the fingerprint
+                          valgrind, cpu, worker, libraries, or a field of the
+                          fingerprint
   --show-same             rows without a difference, too
   --allow-missing         benchmarks may be gone
   --allow-failed          benchmarks may fail
@@ -123,8 +126,8 @@ functions that it is in; the limits decide what fails.
 
   --filter, --exclude, --runtime, --autograd, --threads, --device, --tag
                           compare these alone
-  --limit, --soft-limit, --limits, --vary, --forbid-new, --allow-...
-                          as for a run with --baseline: instr_bench --help
+  --limit, --soft-limit, --limits, --base-limits, --vary, --forbid-new,
+  --allow-...             as for a run with --baseline: instr_bench --help
   --format=FORMAT         table, markdown, json, jsonl, csv, junit
 
 Exit status

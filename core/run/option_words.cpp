@@ -103,6 +103,7 @@ constexpr Flag kSettings[] = {
     {"limit", "", kComparing},
     {"soft-limit", "", kComparing},
     {"limits", "", kComparing},
+    {"base-limits", "", kComparing},
     {"vary", "", kComparing | kMerge},
     {"top", "", kExplain},
     {"repeats", "", kSelftest},

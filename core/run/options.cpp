@@ -320,6 +320,7 @@ void read_gate(Reader& reader, const OptionWords& words, GateOptions& gate) {
   gate.baseline = reader.last("baseline");
   if (auto value = reader.last("expect")) gate.expect = *value;
   if (auto value = reader.last("limits")) gate.limits_file = *value;
+  if (auto value = reader.last("base-limits")) gate.base_limits_file = *value;
   gate.vary = items_of(reader.all("vary"));
   read_limits(reader, "limit", gate.compare.limits.hard);
   read_limits(reader, "soft-limit", gate.compare.limits.soft);
@@ -334,6 +335,9 @@ void read_gate(Reader& reader, const OptionWords& words, GateOptions& gate) {
   if (gate.baseline && gate.expect) {
     reader.fail_with({{}, "--baseline and --expect cannot go together",
                       "run twice: the second run takes everything from the cache"});
+  }
+  if (gate.base_limits_file && !gate.limits_file) {
+    reader.fail_with({{}, "--base-limits goes with --limits", "add --limits=FILE"});
   }
   if (gate.update_expected && !gate.expect) {
     reader.fail_with({{}, "--update-expected needs a file to update", "add --expect=FILE"});

@@ -42,6 +42,7 @@ struct GateOptions {
   std::optional<std::filesystem::path> expect;   // a file of expected counts
   bool update_expected = false;
   std::optional<std::filesystem::path> limits_file;
+  std::optional<std::filesystem::path> base_limits_file;  // that file as it is at the base
   std::vector<std::string> vary;  // fields of the fingerprint that are under test
   bool allow_missing_shards = false;
   bool show_same = false;

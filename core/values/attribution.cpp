@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/values/function_names.h"
+#include "core/values/simulation.h"
 
 namespace instr {
 
@@ -34,7 +35,7 @@ class Rounding {
 using Id = std::size_t;
 
 struct Side {
-  double ir = 0;
+  double cost = 0;
   double calls = 0;
 };
 
@@ -47,9 +48,16 @@ struct Cost {
 // By the name's number.
 using Costs = std::unordered_map<Id, Cost>;
 
-double magnitude_of(const std::vector<FunctionCost>& functions) {
+double cost_of(const FunctionCost& function, const std::string& metric) {
+  if (metric == "ir") return function.ir;
+  std::map<std::string, double> events = function.events;
+  events["Ir"] = function.ir;
+  return simulated_metric(metric, events).value_or(0);
+}
+
+double magnitude_of(const std::vector<FunctionCost>& functions, const std::string& metric) {
   double sum = 0;
-  for (const FunctionCost& function : functions) sum += std::fabs(function.ir);
+  for (const FunctionCost& function : functions) sum += std::fabs(cost_of(function, metric));
   return sum;
 }
 
@@ -68,7 +76,7 @@ struct RawNameHash {
 };
 
 double change_of(const Cost& cost) {
-  return cost.after.value_or(Side{}).ir - cost.before.value_or(Side{}).ir;
+  return cost.after.value_or(Side{}).cost - cost.before.value_or(Side{}).cost;
 }
 
 // Functions of one side alone whose names have something in common.
@@ -165,9 +173,9 @@ FunctionChange function_change(const CodeName& name, const CodeName& name_before
   change.same_name = name_before.function == name.function;
   const Side before = cost.before.value_or(Side{});
   const Side after = cost.after.value_or(Side{});
-  change.before = before.ir;
-  change.after = after.ir;
-  change.change = after.ir - before.ir;
+  change.before = before.cost;
+  change.after = after.cost;
+  change.change = after.cost - before.cost;
   change.calls_before = before.calls;
   change.calls_after = after.calls;
   return change;
@@ -175,15 +183,30 @@ FunctionChange function_change(const CodeName& name, const CodeName& name_before
 
 }  // namespace
 
+bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
+                     const std::vector<FunctionCost>& after) {
+  if (metric == "ir") return true;
+  if (!simulated_metric(metric, {})) return false;
+  // Of a simulation, something has read data or jumped.
+  auto has_events = [](const std::vector<FunctionCost>& functions) {
+    return std::any_of(functions.begin(), functions.end(),
+                       [](const FunctionCost& one) { return !one.events.empty(); });
+  };
+  return has_events(before) && has_events(after);
+}
+
 Attributor::Attributor(AttributionOptions options)
     : options_(options), names_(std::make_unique<Names>()) {}
 Attributor::~Attributor() = default;
 
 Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
-                                  const std::vector<FunctionCost>& after, double difference) {
+                                  const std::vector<FunctionCost>& after, double difference,
+                                  const std::string& metric) {
   Attribution result;
+  result.metric = metric;
   result.difference = result.unexplained = difference;
-  double magnitude = magnitude_of(before) + magnitude_of(after) + std::fabs(difference);
+  double magnitude =
+      magnitude_of(before, metric) + magnitude_of(after, metric) + std::fabs(difference);
   if (before.empty() || after.empty() || !std::isfinite(magnitude)) return result;
   Rounding rounding(magnitude);
   result.difference = result.unexplained = rounding(difference);
@@ -192,7 +215,7 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
     for (const FunctionCost& function : functions) {
       std::optional<Side>& sum = costs[names_->of(function)].*side;
       if (!sum) sum.emplace();
-      sum->ir += rounding(function.ir);
+      sum->cost += rounding(cost_of(function, metric));
       sum->calls += function.calls;
     }
   };

@@ -1,5 +1,5 @@
-// Which functions a change of a count is in: the self costs of two profiles of one variant, side by
-// side. All figures are instructions for each iteration, or calls for each.
+// Which functions a change of a metric is in: the self costs of two profiles of one variant, side by
+// side. All figures are in the metric's unit for each iteration, or calls for each.
 #pragma once
 
 #include <cstddef>
@@ -33,12 +33,18 @@ struct FunctionChange {
 // since all figures are rounded to one fixed step (2^-20 of an instruction or, for sums beyond what
 // that leaves room for, the least that keeps the sums exact).
 struct Attribution {
+  std::string metric = "ir";
   double difference = 0;
   std::vector<FunctionChange> parts;  // greatest change first
   std::size_t others = 0;             // functions that changed and are not among the parts
   double others_change = 0;
-  double unexplained = 0;  // the counts' difference less that of all functions of both profiles
+  double unexplained = 0;  // the metric's difference less that of all functions of both profiles
 };
+
+// Whether profiles say of functions what `metric` says of all: "ir" and, where both were simulated,
+// what caches and branches tell.
+bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
+                     const std::vector<FunctionCost>& after);
 
 struct AttributionOptions {
   std::size_t most_parts = 10;
@@ -53,11 +59,11 @@ class Attributor {
   Attributor(const Attributor&) = delete;
   Attributor& operator=(const Attributor&) = delete;
 
-  // `before`, `after`: the functions of both profiles. `difference`: of the two counts. Where one
-  // of the profiles is empty, all of it is `unexplained`. Functions that did not change are left
-  // out.
+  // `before`, `after`: the functions of both profiles. `difference`: of the metric. Where one of the
+  // profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
   Attribution attribute(const std::vector<FunctionCost>& before,
-                        const std::vector<FunctionCost>& after, double difference);
+                        const std::vector<FunctionCost>& after, double difference,
+                        const std::string& metric = "ir");
 
  private:
   class Names;

@@ -28,7 +28,7 @@ Kind kind_of(const Measurement& one) {
   if (std::holds_alternative<Skipped>(one.outcome)) return Kind::kSkipped;
   const auto* counted = std::get_if<Counted>(&one.outcome);
   if (counted == nullptr) return Kind::kFailed;
-  if (counted->metrics.contains("ir")) return Kind::kCounted;
+  if (counted->has_count()) return Kind::kCounted;
   return counted->timing ? Kind::kTimed : Kind::kVerified;
 }
 
@@ -55,6 +55,7 @@ Measurement merged(Measurement first, Measurement second) {
   auto* other = std::get_if<Counted>(&second.outcome);
   if (kept != nullptr && other != nullptr) {
     kept->metrics.merge(other->metrics);
+    kept->lost.merge(other->lost);
     if (!kept->timing) kept->timing = std::move(other->timing);
   }
   if (!first.verification) first.verification = std::move(second.verification);

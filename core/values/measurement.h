@@ -43,6 +43,9 @@ struct FunctionCost {
   std::string object;  // file name of the shared object, without its folder
   double ir = 0;       // instructions, without those of what it calls
   double calls = 0;
+  // Where caches or branches were simulated: what else it cost, by the names that Callgrind has for
+  // the events (Dr, D1mr, Bcm, ...); those that are 0 may be missing.
+  std::map<std::string, double> events = {};
 
   bool operator==(const FunctionCost&) const = default;
 };
@@ -52,6 +55,8 @@ struct Counted {
   // Metric name (core/definitions/metrics.h) -> value for each iteration; instructions are net of the empty
   // loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
   std::map<std::string, double> metrics;
+  // Of a results file: metrics that it should have and whose value is none, with the place and why.
+  std::map<std::string, std::string> lost;
   std::uint64_t iterations = 0;  // of each block
   std::uint64_t warmup = 0;      // iterations before the first block
   bool steady = false;           // the last two blocks have exactly equal counts
@@ -62,6 +67,9 @@ struct Counted {
   std::vector<FunctionCost> functions;  // sorted by cost, highest first
   std::optional<std::filesystem::path> profile;  // where --keep-profiles put it
   std::optional<Timing> timing;
+
+  // Whether instructions were counted, readable or not.
+  bool has_count() const { return metrics.contains("ir") || lost.contains("ir"); }
 };
 
 struct Skipped {

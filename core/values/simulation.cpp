@@ -34,8 +34,8 @@ std::vector<std::string> valgrind_options(const Simulation& simulation) {
   return options;
 }
 
-void add_simulated(std::map<std::string, double>& metrics,
-                   const std::map<std::string, double>& events) {
+std::optional<double> simulated_metric(const std::string& metric,
+                                       const std::map<std::string, double>& events) {
   auto sum = [&events](std::initializer_list<const char*> names) {
     double total = 0;
     for (const char* name : names) {
@@ -43,24 +43,31 @@ void add_simulated(std::map<std::string, double>& metrics,
     }
     return total;
   };
-  if (events.contains("D1mr")) {
-    double ram_hits = sum({"ILmr", "DLmr", "DLmw"});
-    double ll_hits = sum({"I1mr", "D1mr", "D1mw"}) - ram_hits;
-    double l1_hits = sum({"Ir", "Dr", "Dw"}) - ll_hits - ram_hits;
-    metrics["data_reads"] = sum({"Dr"});
-    metrics["data_writes"] = sum({"Dw"});
-    metrics["i1_misses"] = sum({"I1mr"});
-    metrics["d1_misses"] = sum({"D1mr", "D1mw"});
-    metrics["l1_hits"] = l1_hits;
-    metrics["ll_hits"] = ll_hits;
-    metrics["ram_hits"] = ram_hits;
-    metrics["estimated_cycles"] =
-        l1_hits + kCyclesOfLlHit * ll_hits + kCyclesOfRamHit * ram_hits;
+  double ram_hits = sum({"ILmr", "DLmr", "DLmw"});
+  double ll_hits = sum({"I1mr", "D1mr", "D1mw"}) - ram_hits;
+  double l1_hits = sum({"Ir", "Dr", "Dw"}) - ll_hits - ram_hits;
+  if (metric == "data_reads") return sum({"Dr"});
+  if (metric == "data_writes") return sum({"Dw"});
+  if (metric == "i1_misses") return sum({"I1mr"});
+  if (metric == "d1_misses") return sum({"D1mr", "D1mw"});
+  if (metric == "l1_hits") return l1_hits;
+  if (metric == "ll_hits") return ll_hits;
+  if (metric == "ram_hits") return ram_hits;
+  if (metric == "estimated_cycles") {
+    return l1_hits + kCyclesOfLlHit * ll_hits + kCyclesOfRamHit * ram_hits;
   }
-  if (events.contains("Bcm")) {
-    metrics["branches"] = sum({"Bc", "Bi"});
-    metrics["mispredictions"] = sum({"Bcm", "Bim"});
-  }
+  if (metric == "branches") return sum({"Bc", "Bi"});
+  if (metric == "mispredictions") return sum({"Bcm", "Bim"});
+  return std::nullopt;
+}
+
+void add_simulated(std::map<std::string, double>& metrics,
+                   const std::map<std::string, double>& events) {
+  auto add = [&](std::span<const char* const> names) {
+    for (const char* name : names) metrics[name] = *simulated_metric(name, events);
+  };
+  if (events.contains("D1mr")) add(kCacheMetrics);
+  if (events.contains("Bcm")) add(kBranchMetrics);
 }
 
 }  // namespace instr

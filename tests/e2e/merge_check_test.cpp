@@ -80,10 +80,15 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   auto listed = check({"baseline", "list"});
   EXPECT_TRUE(has(listed.output, "main  2 benchmarks")) << listed.output;
 
+  // Whoever makes it slower cannot allow it in the same change.
   write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  write(file("quick.toml"), replaced(kDefinitions, "label = \"squares\"",
+                                     "label = \"squares\"\nlimit = { ir = \"none\" }"));
   auto slower = check({"--definitions=quick.toml", "--baseline=main", "--output=slower.jsonl"});
   EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
   EXPECT_TRUE(has(slower.output, "squares/eager/forward/t1/cpu")) << slower.output;
+  EXPECT_TRUE(has(slower.output, "the limit of ir is changed from 0.5% to none (0.5% holds)"))
+      << slower.output;
   EXPECT_TRUE(has(slower.output, "slower, fails")) << slower.output;
   // Growing takes 1, 2, 4 ... 128 elements: eight allocations where there was one.
   EXPECT_TRUE(has(slower.output, "+7")) << slower.output;
@@ -92,6 +97,7 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
       << slower.output;
 
   write(file("quick.cpp"), kSource);
+  write(file("quick.toml"), kDefinitions);
   auto fixed = check({"--definitions=quick.toml", "--baseline=main"});
   EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
   EXPECT_TRUE(has(fixed.output, "2 same")) << fixed.output;
@@ -129,13 +135,40 @@ TEST_F(MergeCheck, NeverPassesByAccident) {
   EXPECT_TRUE(has(broken.output, "not one benchmark could be compared")) << broken.output;
 }
 
+// The build id of a shared object, as readelf tells it.
+std::string build_id_of(const std::string& file) {
+  SpawnOptions options;
+  options.argv = {"readelf", "--notes", file};
+  std::string notes = run_command(options)->output;
+  std::size_t begin = notes.find("Build ID: ") + 10;
+  return notes.substr(begin, notes.find('\n', begin) - begin);
+}
+
 TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
   ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code, 0);
   std::ifstream stream(file("a.jsonl"));
   std::string text((std::istreambuf_iterator<char>(stream)), {});
-  auto header = nlohmann::json::parse(text.substr(0, text.find('\n')));
-  header["fingerprint"]["compiler"] = "another compiler";
-  write(file("b.jsonl"), header.dump() + text.substr(text.find('\n')));
+  const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
+  auto with = [&](const std::string& field, const std::string& value) {
+    auto header = measured;
+    header["fingerprint"][field] = value;
+    write(file("b.jsonl"), header.dump() + text.substr(text.find('\n')));
+  };
+  // The C library that the worker has loaded is this machine's.
+  SpawnOptions find;
+  find.argv = {"g++", "-print-file-name=libc.so.6"};
+  std::string libc = run_command(find)->output;
+  std::string id = build_id_of(libc.substr(0, libc.find('\n')));
+  EXPECT_EQ(measured["fingerprint"].value("library libc.so.6", ""), id);
+  with("library libc.so.6", "another");
+  auto otherwise = check({"compare", "b.jsonl", "a.jsonl"});
+  EXPECT_EQ(otherwise.exit_code, 2);
+  EXPECT_TRUE(has(otherwise.errors, "--vary=libraries")) << otherwise.errors;
+  EXPECT_TRUE(has(otherwise.errors, "  library libc.so.6: another, then " + id + "\n"))
+      << otherwise.errors;
+  EXPECT_EQ(check({"compare", "b.jsonl", "a.jsonl", "--vary=libraries"}).exit_code, 0);
+
+  with("compiler", "another compiler");
   auto refused = check({"compare", "b.jsonl", "a.jsonl"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_TRUE(has(refused.errors, "compiler: another compiler, then ")) << refused.errors;
@@ -146,6 +179,51 @@ TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(has(run.errors, "compiler: another compiler, then ")) << run.errors;
   EXPECT_EQ(run.output, "");
+}
+
+TEST_F(MergeCheck, WhatCannotBeComparedFails) {
+  write(file("quick.toml"), std::string(kDefinitions) + R"(
+[[benchmark]]
+label = "grows"
+setup = "long length = 0; volatile long sum = 0;"
+stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
+)");
+  auto run = check({"--definitions=quick.toml", "--filter=scaled|grows", "--output=a.jsonl",
+                    "--metrics=ir,cache"});
+  ASSERT_EQ(run.exit_code, 0) << run.errors;
+  auto unsteady = check({"compare", "a.jsonl", "a.jsonl"});
+  EXPECT_EQ(unsteady.exit_code, 3) << unsteady.output;
+  EXPECT_TRUE(has(unsteady.output, "not steady before (")) << unsteady.output;
+  auto allowed = check({"compare", "a.jsonl", "a.jsonl", "--allow-not-comparable"});
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
+  EXPECT_TRUE(has(allowed.output, "not comparable, warns")) << allowed.output;
+  EXPECT_EQ(check({"compare", "a.jsonl", "a.jsonl", "--filter=scaled"}).exit_code, 0);
+
+  // Each edit of the one line, and what it gives.
+  std::ifstream stream(file("a.jsonl"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  auto edited = [&](auto change) {
+    std::string text;
+    for (const std::string& line : lines) {
+      auto json = nlohmann::json::parse(line);
+      if (json.value("label", "") == "scaled") change(json);
+      text += (json.contains("label") ? json.dump() : line) + "\n";
+    }
+    write(file("b.jsonl"), text);
+    fs::copy_file(file("a.jsonl.functions.jsonl.gz"), file("b.jsonl.functions.jsonl.gz"),
+                  fs::copy_options::overwrite_existing);
+    return check({"compare", "b.jsonl", "a.jsonl", "--filter=scaled"});
+  };
+  auto lost = edited([](auto& json) { json["metrics"]["ir"] = nullptr; });
+  EXPECT_EQ(lost.exit_code, 3) << lost.output << lost.errors;
+  EXPECT_TRUE(has(lost.output, "b.jsonl:")) << lost.output;
+  auto blocks = edited([](auto& json) { json["metrics"]["ir"] = 7; });
+  EXPECT_EQ(blocks.exit_code, 2) << blocks.output;
+  EXPECT_TRUE(has(blocks.errors, "`scaled/eager/forward/t1/cpu` has 7 instructions")) << blocks.errors;
+  auto sum = edited([](auto& json) { json["metrics"]["ir"] = 7, json["blocks"] = {7, 7}; });
+  EXPECT_EQ(sum.exit_code, 2) << sum.output;
+  EXPECT_TRUE(has(sum.errors, "b.jsonl.functions.jsonl.gz, have ")) << sum.errors;
 }
 
 TEST_F(MergeCheck, TwoBuildsOfALibrarySideBySide) {

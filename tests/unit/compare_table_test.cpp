@@ -130,6 +130,10 @@ TEST(CompareText, VerdictsCount) {
   EXPECT_EQ(verdict_line(example()), "3 benchmarks fail");
   EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {counted("a", 1)})), "all within the limits");
   EXPECT_EQ(verdict_line(comparison_of({}, {})), "the comparison fails");
+  Measurement loose = counted("a", 1);
+  loose.variant.limits["ir"] = "none";
+  EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {loose})),
+            "all within the limits, with a warning");
   EXPECT_EQ(verdict_line(comparison_of(
                 {counted("a", 1000), counted("b", 1000), counted("c", 1000)},
                 {counted("a", 1003), counted("b", 900), counted("c", 2000)})),
@@ -326,8 +330,24 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
   }
   std::string text = compare_markdown(huge("/eager"));
   EXPECT_GT(text.size(), 50000U);
-  EXPECT_TRUE(has(text, "Where the instructions changed"));
-  EXPECT_TRUE(has(text, "Changes within the limits (800 benchmarks)"));
+}
+
+TEST(CompareMarkdown, NothingTakesThePlaceOfWhatFails) {
+  std::string text = compare_markdown(huge("/eager"));
+  EXPECT_GT(text.size(), 50000U);
+  EXPECT_TRUE(has(text, "rows that fail ("));
+  EXPECT_FALSE(has(text, "<details>"));
+  // Where all that fails is shown, there is space for the rest.
+  std::vector<Measurement> first;
+  std::vector<Measurement> second;
+  for (int i = 0; i < 5000; ++i) {
+    first.push_back(counted("key" + std::to_string(i), 1e6));
+    second.push_back(counted("key" + std::to_string(i), i < 400 ? 2e6 : 1e6 + 1));
+  }
+  text = compare_markdown(comparison_of(first, second));
+  EXPECT_FALSE(has(text, "rows that fail ("));
+  EXPECT_TRUE(has(text, "<code>key399</code>"));
+  EXPECT_TRUE(has(text, "Changes within the limits (4,600 benchmarks)"));
 }
 
 TEST(CompareMarkdown, APartThatFillsItsRoomIsThere) {
@@ -356,7 +376,7 @@ TEST(CompareMarkdown, ARowTooLongKeepsNoOtherOut) {
   std::string text = compare_markdown(comparison);
   EXPECT_LE(text.size(), 60000U);
   EXPECT_TRUE(has(text, "<code>plain</code>"));
-  EXPECT_TRUE(has(text, "rows that fail, warn or gained (1)"));
+  EXPECT_TRUE(has(text, "rows that fail (1)"));
 }
 
 TEST(CompareTable, TenThousandRows) {

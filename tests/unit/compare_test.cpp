@@ -21,6 +21,13 @@ ComparedRow row_of(std::vector<Measurement> first, std::vector<Measurement> seco
   return comparison && !comparison->rows.empty() ? comparison->rows.front() : ComparedRow{};
 }
 
+// With that limit of its instructions; "": none of its own.
+Measurement limited(const std::string& key, double ir, const std::string& limit) {
+  Measurement measurement = counted(key, ir);
+  if (!limit.empty()) measurement.variant.limits["ir"] = limit;
+  return measurement;
+}
+
 ComparedRow row_of(double first, double second, const CompareOptions& options = {}) {
   return row_of({counted("k", first)}, {counted("k", second)}, options);
 }
@@ -117,26 +124,77 @@ TEST(Compare, APercentageReachedExactlyIsWithinIt) {
 }
 
 TEST(Compare, TheMostParticularLimitIsTaken) {
-  Measurement now = counted("k", 1100);
-  now.variant.limits["ir"] = "20%";
+  Measurement then = limited("k", 1000, "20%");
+  Measurement now = limited("k", 1100, "20%");
   CompareOptions options;
   options.limits.soft.clear();
-  EXPECT_EQ(row_of({counted("k", 1000)}, {now}, options).verdict, Verdict::kPasses);
+  EXPECT_EQ(row_of({then}, {now}, options).verdict, Verdict::kPasses);
   options.by_key["k"].hard["ir"] = Limit{std::nullopt, 5};
-  EXPECT_EQ(row_of({counted("k", 1000)}, {now}, options).verdict, Verdict::kFails);
+  EXPECT_EQ(row_of({then}, {now}, options).verdict, Verdict::kFails);
   options.by_key.clear();
   options.by_key["other"].hard["ir"] = Limit{std::nullopt, 5};
-  EXPECT_EQ(row_of({counted("k", 1000)}, {now}, options).verdict, Verdict::kPasses);
-  // The earlier results' limit counts where the later ones say nothing, and else does not.
-  Measurement then = counted("k", 1000);
-  then.variant.limits["ir"] = "30%";
-  EXPECT_EQ(row_of({then}, {counted("k", 1250)}, options).verdict, Verdict::kPasses);
-  EXPECT_EQ(row_of({then}, {[] {
-                     Measurement made = counted("k", 1250);
-                     made.variant.limits["ir"] = "20%";
-                     return made;
-                   }()}, options).verdict,
-            Verdict::kFails);
+  EXPECT_EQ(row_of({then}, {now}, options).verdict, Verdict::kPasses);
+}
+
+TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
+  CompareOptions options;
+  options.limits.soft.clear();
+  // The limit of the definition at the base holds, and where it had none, what holds for all.
+  for (auto [base, head] : {std::pair{"", "none"}, {"", "50%"}, {"5%", "none"}, {"5%", "50%"}}) {
+    auto comparison = compare(before({limited("k", 1000, base)}),
+                              after({limited("k", 1100, head)}), options);
+    ASSERT_TRUE(comparison);
+    EXPECT_EQ(comparison->verdict, Verdict::kFails) << base << " " << head;
+    ASSERT_EQ(comparison->problems.size(), 1U);
+    std::string was = *base == '\0' ? "0.5%" : base;
+    EXPECT_EQ(comparison->problems[0], "the limit of ir is changed from " + was + " to " + head +
+                                           " (" + was + " holds), for 1 benchmark: k");
+  }
+  // A tighter one waits for its base, too, and one that is taken out holds until then.
+  EXPECT_EQ(row_of({limited("k", 1000, "20%")}, {limited("k", 1100, "1%")}, options).verdict,
+            Verdict::kPasses);
+  EXPECT_EQ(row_of({limited("k", 1000, "20%")}, {limited("k", 1100, "")}, options).verdict,
+            Verdict::kPasses);
+  // A new key has no base; the limits of what is gone have nothing to hold.
+  EXPECT_TRUE(row_of({}, {limited("k", 1100, "none")}).limit_changes.empty());
+  EXPECT_TRUE(row_of({limited("k", 1100, "none")}, {}).limit_changes.empty());
+  // A failure at the base has limits all the same.
+  Measurement broken = failed("k");
+  broken.variant.limits["ir"] = "5%";
+  EXPECT_EQ(row_of({broken}, {limited("k", 1, "none")}).limit_changes.size(), 1U);
+  // Expected counts come from no run: the limits are those of what is measured.
+  options.base_has_limits = false;
+  EXPECT_EQ(row_of({counted("k", 1000)}, {limited("k", 1100, "20%")}, options).verdict,
+            Verdict::kPasses);
+}
+
+TEST(Compare, AFileOfLimitsHoldsAsItIsAtTheBase) {
+  CompareOptions options;
+  options.by_key["k"].hard["ir"] = Limit{};
+  options.by_key["k"].soft["allocs"] = Limit{1.0, 2};
+  EXPECT_TRUE(row_of(1000, 2000, options).limit_changes.empty());
+  options.by_key_before.emplace();
+  ComparedRow row = row_of(1000, 2000, options);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  ASSERT_EQ(row.limit_changes.size(), 2U);
+  EXPECT_EQ(row.limit_changes[0], (LimitChange{"ir", false, Limit{0.5, std::nullopt}, {}}));
+  EXPECT_EQ(row.limit_changes[1], (LimitChange{"allocs", true, {}, Limit{1.0, 2}}));
+  // A key that is new has no limits of a base.
+  EXPECT_EQ(row_of({}, {counted("k", 5)}, options).metric("ir")->hard, std::nullopt);
+}
+
+TEST(Compare, AChangedLimitIsOneLineHoweverManyHaveIt) {
+  std::vector<Measurement> first, second;
+  for (const char* key : {"a", "b", "c", "d", "e"}) {
+    first.push_back(counted(key, 10));
+    second.push_back(limited(key, 10, "1%|+5"));
+  }
+  auto comparison = compare(before(first), after(second));
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->verdict, Verdict::kWarns);
+  EXPECT_EQ(comparison->problems,
+            (std::vector<std::string>{"the limit of ir is changed from 0.5% to 1%|+5 (0.5% holds), "
+                                      "for 5 benchmarks: a, b, c and 2 more"}));
 }
 
 TEST(Compare, ALimitOfNoneIsNoLimit) {
@@ -200,30 +258,54 @@ TEST(Compare, CountsOfZero) {
 }
 
 TEST(Compare, ThreadsAreNotGated) {
-  Measurement threads = counted("k", 100);
-  std::get<Counted>(threads.outcome).gated = false;
-  ComparedRow row = row_of({counted("k", 1)}, {threads});
+  auto threads = [](double ir) {
+    Measurement made = counted("k", ir);
+    std::get<Counted>(made.outcome).gated = false;
+    return made;
+  };
+  ComparedRow row = row_of({threads(1)}, {threads(100)});
   EXPECT_EQ(row.state, RowState::kNotComparable);
   EXPECT_EQ(row.verdict, Verdict::kPasses);
   EXPECT_FALSE(row.reason.empty());
   EXPECT_EQ(row.metrics[0].change(), 99);
+  // What was gated and no longer is would else pass unseen.
+  for (bool after : {true, false}) {
+    row = after ? row_of({counted("k", 1)}, {threads(100)})
+                : row_of({threads(1)}, {counted("k", 100)});
+    EXPECT_EQ(row.state, RowState::kNotComparable);
+    EXPECT_EQ(row.verdict, Verdict::kFails);
+    EXPECT_EQ(row.reason, after ? "not gated after" : "not gated before");
+  }
+  CompareOptions allow;
+  allow.allow_not_comparable = true;
+  EXPECT_EQ(row_of({counted("k", 1)}, {threads(100)}, allow).verdict, Verdict::kWarns);
 }
 
-TEST(Compare, UnsteadyCountsWarnUnlessTheyShowAChangeBeyondDoubt) {
-  ComparedRow row = row_of({counted("k", 1000)}, {unsteady("k", 1000, 1010)});
-  EXPECT_EQ(row.state, RowState::kNotComparable);
-  EXPECT_EQ(row.verdict, Verdict::kWarns);
-  EXPECT_EQ(row.reason, "not steady after (1,000, then 1,010)");
-  row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1500, 1490)});
+TEST(Compare, UnsteadyCountsFailUnlessTheyMay) {
+  CompareOptions allow;
+  allow.allow_not_comparable = true;
+  auto expect = [&](const Measurement& before, const Measurement& after, const char* reason) {
+    ComparedRow row = row_of({before}, {after});
+    EXPECT_EQ(row.state, RowState::kNotComparable) << reason;
+    EXPECT_EQ(row.verdict, Verdict::kFails) << reason;
+    EXPECT_EQ(row.reason, reason);
+    EXPECT_EQ(row_of({before}, {after}, allow).verdict, Verdict::kWarns) << reason;
+  };
+  expect(counted("k", 1000), unsteady("k", 1000, 1010), "not steady after (1,000, then 1,010)");
+  expect(unsteady("k", 1000, 1010), counted("k", 1010), "not steady before (1,000, then 1,010)");
+  // Equal, too, and much faster.
+  expect(unsteady("k", 1001, 1000), unsteady("k", 1001, 1000),
+         "not steady before (1,001, then 1,000) after (1,001, then 1,000)");
+  expect(unsteady("k", 1500, 1490), unsteady("k", 1001, 1000),
+         "not steady before (1,500, then 1,490) after (1,001, then 1,000)");
+}
+
+TEST(Compare, AGrowthBeyondDoubtFailsWhateverIsAllowed) {
+  CompareOptions allow;
+  allow.allow_not_comparable = true;
+  ComparedRow row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1500, 1490)}, allow);
   EXPECT_EQ(row.state, RowState::kSlower);
   EXPECT_EQ(row.verdict, Verdict::kFails);
-  row = row_of({unsteady("k", 1500, 1490)}, {unsteady("k", 1001, 1000)});
-  EXPECT_EQ(row.verdict, Verdict::kGain);
-  // Equal to the last block: the same, and no noise.
-  row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1001, 1000)});
-  EXPECT_EQ(row.state, RowState::kSame);
-  EXPECT_EQ(row.verdict, Verdict::kPasses);
-  EXPECT_EQ(row.reason, "");
 }
 
 TEST(Compare, AnUnsteadyCountHidesNoAllocation) {
@@ -244,10 +326,11 @@ TEST(Compare, AMetricThatIsGoneFails) {
   CompareOptions allow;
   allow.allow_not_comparable = true;
   EXPECT_EQ(row_of({both}, {one}, allow).verdict, Verdict::kWarns);
-  // A new one has no baseline, which hides nothing of the others.
+  // One that is newly asked for has no baseline, which hides nothing of the others.
   row = row_of({one}, {both});
   EXPECT_EQ(row.state, RowState::kSame);
   EXPECT_EQ(row.verdict, Verdict::kWarns);
+  EXPECT_EQ(row.reason, "no allocs before, in any row");
   row = row_of({one}, {counted("k", {{"ir", 20}, {"allocs", 1}})});
   EXPECT_EQ(row.verdict, Verdict::kFails);
   // Without instructions on one side there is nothing to go by; without a limit nothing waits.
@@ -257,6 +340,42 @@ TEST(Compare, AMetricThatIsGoneFails) {
   EXPECT_EQ(row_of({empty}, {empty}).verdict, Verdict::kFails);
   double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(row_of(10, nan).verdict, Verdict::kFails);
+}
+
+// What other rows of the base have was asked for there.
+TEST(Compare, AMetricThatIsLostBeforeFails) {
+  auto both = counted("k", {{"ir", 10}, {"allocs", 1}});
+  auto comparison = compare(before({counted("k", {{"ir", 10}}), counted("other", 10)}),
+                            after({both, counted("other", 10)}));
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->rows[0].state, RowState::kNotComparable);
+  EXPECT_EQ(comparison->rows[0].verdict, Verdict::kFails);
+  EXPECT_EQ(comparison->rows[0].reason, "no allocs before");
+}
+
+TEST(Compare, AMetricWhoseValueIsNoneIsLostAndSaysWhere) {
+  auto lost = [](const char* metric) {
+    Measurement made = counted("k", {{"ir", 10}, {"Bc", 2}});
+    auto& outcome = std::get<Counted>(made.outcome);
+    outcome.metrics.erase(metric);
+    outcome.lost[metric] = "r.jsonl:7: it is null";
+    return made;
+  };
+  auto whole = counted("k", {{"ir", 10}, {"Bc", 2}});
+  for (const char* metric : {"ir", "Bc"}) {  // with a limit and without
+    std::string reason = std::string("no ") + metric;
+    ComparedRow row = row_of({whole}, {lost(metric)});
+    EXPECT_EQ(row.state, RowState::kNotComparable);
+    EXPECT_EQ(row.verdict, Verdict::kFails);
+    EXPECT_EQ(row.reason, reason + " after (r.jsonl:7: it is null)");
+    row = row_of({lost(metric)}, {whole});
+    EXPECT_EQ(row.verdict, Verdict::kFails);
+    EXPECT_EQ(row.reason, reason + " before (r.jsonl:7: it is null)");
+    EXPECT_EQ(row_of({lost(metric)}, {lost(metric)}).verdict, Verdict::kFails);
+    CompareOptions allow;
+    allow.allow_not_comparable = true;
+    EXPECT_EQ(row_of({lost(metric)}, {whole}, allow).verdict, Verdict::kWarns);
+  }
 }
 
 TEST(Compare, TwoMeasurementsOfOneKeyAreAnErrorThatNamesIt) {
@@ -341,6 +460,33 @@ TEST(Compare, ChangedRowsAloneAreAttributed) {
   EXPECT_EQ(comparison->rows[1].key, "a");
   ASSERT_TRUE(comparison->rows[1].attribution);
   EXPECT_EQ(comparison->rows[1].attribution->parts.size(), 2U);
+}
+
+TEST(Compare, TheMetricThatFailsIsAttributed) {
+  const std::string cycles = "estimated_cycles";
+  ResultSet first = before({counted("a", {{"ir", 10000}, {cycles, 900}})});
+  ResultSet second = after({counted("a", {{"ir", 10001}, {cycles, 1250}})});
+  auto functions = [](double misses) {
+    return functions_from({{"a", {{"f", "x.so", 60, 1, {{"Dr", 20}, {"D1mr", misses}}},
+                                  {"g", "x.so", 40, 1, {{"Dw", 5}}}}}});
+  };
+  first.functions = functions(2);
+  second.functions = functions(52);
+  CompareOptions options;
+  options.limits.hard[cycles] = Limit{1.0, std::nullopt};
+  auto comparison = compare(first, second, options);
+  ASSERT_TRUE(comparison);
+  const auto& attribution = comparison->rows[0].attribution;
+  ASSERT_TRUE(attribution);
+  EXPECT_EQ(attribution->metric, cycles);
+  EXPECT_EQ(attribution->difference, 350);
+  ASSERT_EQ(attribution->parts.size(), 1U);
+  EXPECT_EQ(attribution->parts[0].function, "f");
+  EXPECT_EQ(attribution->parts[0].change, 200);  // 50 misses at 5 cycles less the 1 of a hit
+  EXPECT_EQ(attribution->unexplained, 150);
+  // Where a side was not simulated there are the instructions alone.
+  first.functions = functions_from({{"a", {{"f", "x.so", 60, 1}, {"g", "x.so", 40, 1}}}});
+  EXPECT_EQ(compare(first, second, options)->rows[0].attribution->metric, "ir");
 }
 
 TEST(Compare, RowsAreAttributedUpToTheirNumberWhatMattersMostFirst) {

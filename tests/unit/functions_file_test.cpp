@@ -79,6 +79,31 @@ TEST(FunctionsFile, ThereAndBack) {
   EXPECT_EQ((*functions)("another").value(), Costs{});
 }
 
+TEST(FunctionsFile, HoldsWhatWasSimulated) {
+  const Costs costs{{"f", "a.so", 1200.5, 2, {{"D1mr", 0.5}, {"Dr", 310}}}, {"g", "b.so", 40, 1},
+                    {"h", "b.so", 4, 1, {{"Dr", -1.5}}}, {"i", "b.so", 3, 1, {{"D1mr", 2}}}};
+  FunctionLines lines;
+  std::string text = lines.next("k", costs);
+  EXPECT_EQ(text.substr(text.find('\n') + 1),
+            "{\"key\":\"k\",\"events\":[\"D1mr\",\"Dr\"],\"functions\":[[0,1200.5,2,0.5,310],"
+            "[1,40,1],[2,4,1,0,-1.5],[3,3,1,2]]}\n");
+  auto functions = parsed(packed({kStart, text}));
+  ASSERT_TRUE(functions) << to_string(functions.error());
+  EXPECT_EQ((*functions)("k").value(), costs);
+  for (const char* line : {R"({"key":"k","events":["Dr"],"functions":[[0,1,2,"3"]]})",
+                           R"({"key":"k","events":[7],"functions":[[0,1,2,3]]})"}) {
+    EXPECT_EQ(error_of_asking(line), "4: these functions cannot be read") << line;
+  }
+}
+
+TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
+  const Costs costs{{"f", "a.so", 1000.1, 2}, {"g", "b.so", 0.2, 1}, {"h", "b.so", -0.3, 1}};
+  EXPECT_TRUE(is_sum_of(1000, costs));
+  EXPECT_FALSE(is_sum_of(1000.5, costs));
+  // An instruction of a billion.
+  EXPECT_FALSE(is_sum_of(1e9 + 1, {{"f", "a.so", 1e9, 2}}));
+}
+
 TEST(FunctionsFile, TextThatIsNoUtf8IsReplaced) {
   auto functions = parsed(packed({kStart, FunctionLines().next("k\xff", {{"f\xff", "\xfe", 1, 1}})}));
   ASSERT_TRUE(functions) << to_string(functions.error());

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "core/base/private_folder.h"
 #include "tests/unit/compare_testing.h"
 
 namespace instr {
 namespace {
+
+namespace fs = std::filesystem;
 
 Expected<std::vector<FieldDifference>> check(const ResultsHeader& before,
                                              const ResultsHeader& after,
@@ -98,6 +103,49 @@ TEST(Gate, ALimitOfWhatNobodyMeasuredIsAnError) {
             "--metrics=ir,d1_misses");
   auto after = testing::after({testing::counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
   EXPECT_TRUE(hold_against(before, after, gate));
+}
+
+LimitsFile limits_of_a(double percent) {
+  LimitsEntry entry{{Text{"^a", {}}}, {}};
+  entry.limits.hard["ir"] = Limit{percent, std::nullopt};
+  return {entry};
+}
+
+TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
+  Gate gate;
+  gate.limits_file = limits_of_a(90);
+  gate.base_limits_file = limits_of_a(20);
+  Reference before;
+  before.set = testing::before({testing::counted("a", 100)});
+  auto comparison = hold_against(before, testing::after({testing::counted("a", 140)}), gate);
+  ASSERT_TRUE(comparison);
+  EXPECT_EQ(comparison->verdict, Verdict::kFails);
+  EXPECT_EQ(comparison->problems,
+            std::vector<std::string>{
+                "the limit of ir is changed from 20% to 90% (20% holds), for 1 benchmark: a"});
+}
+
+// Writes results and their functions, as a run does, and reads them.
+Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& one) {
+  auto writer = ResultsWriter::create(folder / "r.jsonl", make_results_header({}, {}));
+  EXPECT_TRUE(writer && writer->append(one) && writer->finish());
+  return read_result_set(folder / "r.jsonl", "r");
+}
+
+TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
+  auto folder = PrivateFolder::make();
+  ASSERT_TRUE(folder);
+  Measurement one = testing::counted("a/b", 1000);
+  auto& counted = std::get<Counted>(one.outcome);
+  counted.functions = {{"f", "x.so", 2000.25, 1}, {"g", "x.so", 474.75, 1}};
+  auto refused = through_a_file(folder->path(), one);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where.file, folder->path() / "r.jsonl");
+  EXPECT_EQ(refused.error().what,
+            "`a/b` has 1000 instructions, and its functions, in " +
+                (folder->path() / "r.jsonl.functions.jsonl.gz").string() + ", have 2475 together");
+  counted.functions[0].ir = 525.25;
+  EXPECT_TRUE(through_a_file(folder->path(), one));
 }
 
 TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {

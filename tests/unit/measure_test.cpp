@@ -242,6 +242,19 @@ TEST(FunctionsOf, TheOneCallOfTheSnippetIsNoIterations) {
   EXPECT_EQ(counted.functions[1].calls, 0.75);
 }
 
+TEST(FunctionsOf, HaveWhatElseWasCountedWithoutTheLoops) {
+  auto functions = functions_of(profile(), 50);
+  EXPECT_EQ(functions[1].events, (std::map<std::string, double>{{"Dr", 9.0 * 2 / 50}}));
+  auto reply = measured();
+  reply.fields["events"] = "Ir Dr";
+  reply.fields["events_2"] = "631229 936";
+  reply.fields["loop_events"] = "2 1";
+  auto given = profile();
+  given.functions.push_back({"instr_snippet_1", "unit-1.so", {900, 630079}, 1});
+  const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
+  EXPECT_EQ(counted.functions[0].events.at("Dr"), 9 - 1);
+}
+
 TEST(FunctionsOf, GoWithTheCount) {
   auto reply = measured();
   reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";

@@ -61,7 +61,7 @@ Measurement counted(const std::string& key, double ir) {
   outcome.warmup = 10;
   outcome.steady = true;
   outcome.first_block_ir = ir;
-  outcome.second_block_ir = ir + 0.25;
+  outcome.second_block_ir = ir;
   outcome.gated = false;
   outcome.functions = {{"at::mm(\"x\")", "libtorch_cpu.so", 1200.5, 3},
                        {"malloc", "worker", 40, 1}};
@@ -124,7 +124,7 @@ TEST(ResultsLine, HasTheNamesOfTheContract) {
             R"("runtime":"torchscript","autograd":"forward_backward","threads":2,"device":"cuda",)"
             R"("outcome":"counted","metrics":{"alloc_bytes":192.5,"allocs":3,"ir":1234,)"
             R"("peak_bytes":128},"iterations":20,"warmup":10,"steady":true,)"
-            R"("blocks":[1234,1234.25],"gated":false,"profile":"profiles/x.out",)"
+            R"("blocks":[1234,1234],"gated":false,"profile":"profiles/x.out",)"
             R"("seconds":0.041,"limits":{"ir":"0.5%"}})");
 }
 
@@ -143,7 +143,12 @@ TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
   EXPECT_TRUE(to_json(measurement)["metrics"]["ir"].is_null());
   auto back = parse_results(document({to_line(to_json(measurement))}), "r");
   ASSERT_TRUE(back);
-  EXPECT_FALSE(std::get<Counted>(back->measurements[0].outcome).metrics.contains("ir"));
+  const auto& lost = std::get<Counted>(back->measurements[0].outcome);
+  EXPECT_FALSE(lost.metrics.contains("ir"));
+  EXPECT_EQ(lost.lost.at("ir"), "r:2: it is null");
+  // And so they stay, when the file is written again.
+  EXPECT_EQ(to_json(back->measurements[0])["outcome"], "counted");
+  EXPECT_TRUE(to_json(back->measurements[0])["metrics"]["ir"].is_null());
 }
 
 TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
@@ -392,6 +397,47 @@ TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
             (std::map<std::string, double>{{"ir", 5}}));
   EXPECT_EQ(std::get<Failure>(results->measurements[1].outcome).message, "novel: m");
   EXPECT_FALSE(std::get<Counted>(results->measurements[2].outcome).timing);
+}
+
+TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
+  auto results = parse_results(
+      "{\"schema\":1}\n"
+      R"({"key":"a","outcome":"counted","metrics":{"ir":null,"allocs":"12","alloc_bytes":-4,)"
+      R"("peak_bytes":1.5e18,"data_reads":[1],"branches":0}})" "\n"
+      R"({"key":"b","outcome":"counted","metrics":{"allocs":1}})" "\n"
+      R"({"key":"c","outcome":"counted"})" "\n"
+      R"({"key":"d","outcome":"verified"})" "\n",
+      "r.jsonl");
+  ASSERT_TRUE(results) << to_string(results.error());
+  auto of = [&](std::size_t i) { return std::get<Counted>(results->measurements[i].outcome); };
+  EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
+  EXPECT_EQ(of(0).lost, (std::map<std::string, std::string>{
+                            {"ir", "r.jsonl:2: it is null"},
+                            {"allocs", "r.jsonl:2: it is no number"},
+                            {"alloc_bytes", "r.jsonl:2: it is negative"},
+                            {"peak_bytes", "r.jsonl:2: it is beyond 1e18"},
+                            {"data_reads", "r.jsonl:2: it is no number"}}));
+  EXPECT_EQ(of(1).lost.at("ir"), "r.jsonl:3: it is missing");
+  EXPECT_EQ(of(2).lost.at("ir"), "r.jsonl:4: it is missing");
+  EXPECT_TRUE(of(3).lost.empty());
+}
+
+TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
+  auto with = [](const char* ir, const char* steady, const char* blocks) {
+    return error_of("{\"schema\":1}\n" R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
+                    std::string(ir) + R"(},"steady":)" + steady + R"(,"blocks":)" + blocks + "}\n");
+  };
+  EXPECT_EQ(with("1174", "true", "[1174,1174]"), "no error");
+  EXPECT_EQ(with("6054241.666666667", "true", "[6054241.666666667,6054241.666666667]"), "no error");
+  EXPECT_EQ(with("1180", "false", "[1174,1180]"), "no error");
+  // The last two blocks may have equal counts, and other allocations.
+  EXPECT_EQ(with("1174", "false", "[1174,1174]"), "no error");
+  EXPECT_EQ(with("1174", "true", "[2475,2475]"),
+            "r.jsonl:2: `a/b` has 1174 instructions, steady, and its blocks have 2475 and 2475: "
+            "remove the line, or measure again");
+  EXPECT_NE(with("1174", "false", "[1174,2475]"), "no error");
+  EXPECT_NE(with("1180", "true", "[1174,1180]"), "no error");
+  EXPECT_NE(with("1174", "true", "[null,1174]"), "no error");
 }
 
 // What would take many times its size in memory, or time that grows with its square.
