@@ -160,11 +160,12 @@ Expected<void> check_blocks(const std::string& key, const Json& json, const Coun
   if (ir->second == second && (first == second || !counted.steady)) return {};
   return fail(fmt::format("`{}` has {} instructions, {}, and its blocks have {} and {}",
                           printable(key), ir->second, counted.steady ? "steady" : "not steady",
-                          first, second));
+                          first, second),
+              "it was edited: measure again");
 }
 
 // `where`: the file and its line. The error, where the line has no identity, an outcome that is not
-// one or a count that contradicts itself, has neither place nor advice.
+// one or a count that contradicts itself, has no place.
 Expected<Measurement> measurement_from(const Json& json, const std::string& where) {
   const Error unknown{{}, "a measurement without a key or a known outcome", ""};
   Measurement measurement;
@@ -312,8 +313,9 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name)
       return measurement_from(read, fmt::format("{}:{}", name, number));
     });
     if (!measurement) {
-      return tl::unexpected(error_at(name, number, measurement.error().what,
-                                     "remove the line, or measure again"));
+      auto [where, what, advice] = std::move(measurement.error());
+      if (advice.empty()) advice = "remove the line, or measure again";
+      return tl::unexpected(error_at(name, number, std::move(what), std::move(advice)));
     }
     measurements.add(std::move(*measurement));
   }

@@ -43,7 +43,7 @@ class CompareFormats : public ConsumerTest {
       row.metrics = {{"ir", 0, 12, Limit{0.5, 100}, {}, row.verdict},
                      {text, std::nan(""), 0, {}, {}, Verdict::kPasses},
                      {"gone", 3, {}, {}, {}, Verdict::kPasses}};
-      row.attribution = Attribution{12, {{text, text, text}}, 2, 1, std::nan("")};
+      row.attribution = Attribution{"ir", 12, {{text, text, text}}, 2, 1, std::nan("")};
       ++hostile.summary.rows[row.state];
       ++hostile.summary.verdicts[row.verdict];
     }

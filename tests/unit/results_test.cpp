@@ -434,7 +434,7 @@ TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   EXPECT_EQ(with("1174", "false", "[1174,1174]"), "no error");
   EXPECT_EQ(with("1174", "true", "[2475,2475]"),
             "r.jsonl:2: `a/b` has 1174 instructions, steady, and its blocks have 2475 and 2475: "
-            "remove the line, or measure again");
+            "it was edited: measure again");
   EXPECT_NE(with("1174", "false", "[1174,2475]"), "no error");
   EXPECT_NE(with("1180", "true", "[1174,1180]"), "no error");
   EXPECT_NE(with("1174", "true", "[null,1174]"), "no error");
