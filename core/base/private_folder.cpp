@@ -17,7 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPrefix = "instr_bench.run.";
+// Not that of earlier versions, whose lock was another one: they took a live folder for left behind.
+constexpr const char* kPrefix = "instr_bench.tmp.";
 constexpr const char* kLock = ".lock";
 // Younger ones may just not have been locked yet.
 constexpr std::time_t kOldEnough = 60;  // seconds

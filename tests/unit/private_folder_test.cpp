@@ -77,8 +77,8 @@ TEST_F(LeftBehind, GoesWithTheNextRun) {
 
 // Their locks may not reach us.
 TEST_F(LeftBehind, OfAnotherMachineGoesAfterADay) {
-  auto lives = folder("instr_bench.run.another0.abcdef", std::chrono::hours(1));
-  auto died = folder("instr_bench.run.another0.ghijkl", std::chrono::hours(25));
+  auto lives = folder("instr_bench.tmp.another0.abcdef", std::chrono::hours(1));
+  auto died = folder("instr_bench.tmp.another0.ghijkl", std::chrono::hours(25));
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
   EXPECT_TRUE(fs::exists(lives));
   EXPECT_FALSE(fs::exists(died));
@@ -86,7 +86,7 @@ TEST_F(LeftBehind, OfAnotherMachineGoesAfterADay) {
 
 TEST_F(LeftBehind, IsNotSomebodyElses) {
   auto other = folder("something.else", std::chrono::hours(1000));
-  fs::create_directory_symlink(other, parent_->path() / "instr_bench.run.link00");
+  fs::create_directory_symlink(other, parent_->path() / "instr_bench.tmp.link00");
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
   EXPECT_TRUE(fs::exists(other / "worker.log"));
 }
