@@ -102,14 +102,14 @@ build_preset() {
   mkdir -p "$root/build"
   (
     exec 9>"$root/build/.lock"
-    flock 9  # two runs at once build once
-    log=$(mktemp)
+    # Two runs at once build once.
+    flock --nonblock 9 || { say "waiting for another run that is building in $root/build"; flock 9; }
+    log=$root/build/$preset.log
     if [ ! -e "$folder/build.ninja" ] || [ $# -gt 0 ]; then
       say "configuring $preset"
-      (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log" >&2; rm -f "$log"; exit 1; }
+      (cd "$root" && cmake --preset "$preset" "$@") >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
     fi
     ninja -C "$folder" "${targets[@]+"${targets[@]}"}" 2>&1 | tee "$log" | show_steps "building $preset" ||
-      { tail -n 60 "$log" >&2; rm -f "$log"; exit 1; }
-    rm -f "$log"
+      { tail -n 60 "$log" >&2; exit 1; }
   ) || die "the $preset build failed (above)"
 }

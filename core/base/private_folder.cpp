@@ -1,14 +1,13 @@
 #include "core/base/private_folder.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -18,20 +17,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPrefix = "instr_bench.run.";
+// Not that of earlier versions, whose lock was another one: they took a live folder for left behind.
+constexpr const char* kPrefix = "instr_bench.tmp.";
+constexpr const char* kLock = ".lock";
 // Younger ones may just not have been locked yet.
 constexpr std::time_t kOldEnough = 60;  // seconds
+// Locks of another machine that shares the folder may not be seen here.
+constexpr std::time_t kOldEnoughElsewhere = 24 * 60 * 60;
 
-Fd open_and_lock(const fs::path& folder, bool wait) {
-  Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (fd && ::flock(fd.get(), wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) fd.reset();
-  return fd;
+// One for all containers of a machine, another for each machine and each time that it is booted.
+std::string this_boot() {
+  std::string id = "unknown0";
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+  return id.substr(0, 8);
 }
 
-bool is_left_behind(const Fd& locked) {
+bool is_left_behind(const fs::path& folder) {
   struct stat info {};
-  return locked && ::fstat(locked.get(), &info) == 0 && info.st_uid == ::geteuid() &&
-         info.st_mtime + kOldEnough < std::time(nullptr);
+  if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+  bool is_from_here = folder.filename().string().starts_with(kPrefix + this_boot());
+  std::time_t age = std::time(nullptr) - info.st_mtime;
+  if (info.st_uid != ::geteuid() || age <= (is_from_here ? kOldEnough : kOldEnoughElsewhere)) {
+    return false;
+  }
+  auto lock = FileLock::attempt(folder / kLock, LockKind::kExclusive);
+  return lock && *lock;
 }
 
 void remove_left_behind(const fs::path& parent) {
@@ -40,7 +50,7 @@ void remove_left_behind(const fs::path& parent) {
        entry.increment(problem)) {
     if (!entry->path().filename().string().starts_with(kPrefix)) continue;
     std::error_code ignored;
-    if (is_left_behind(open_and_lock(entry->path(), false))) fs::remove_all(entry->path(), ignored);
+    if (is_left_behind(entry->path())) fs::remove_all(entry->path(), ignored);
   }
 }
 
@@ -51,12 +61,14 @@ Expected<PrivateFolder> PrivateFolder::make(const fs::path& parent) {
   fs::path where = parent.empty() ? fs::temp_directory_path(problem) : parent;
   if (problem) where = "/tmp";
   remove_left_behind(where);
-  std::string pattern = (where / kPrefix).string() + "XXXXXX";
+  std::string pattern = (where / kPrefix).string() + this_boot() + ".XXXXXX";
   if (::mkdtemp(pattern.data()) == nullptr) {
     return fail("cannot make a temporary folder in " + where.string() + ": " + std::strerror(errno),
                 "make room there, or set TMPDIR to a folder that can be written");
   }
-  return PrivateFolder(pattern, open_and_lock(pattern, true));
+  // Without a lock, where the file system has none, nobody can take it for left behind either.
+  auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
+  return PrivateFolder(pattern, lock ? std::move(*lock) : std::nullopt);
 }
 
 PrivateFolder::PrivateFolder(PrivateFolder&& other) noexcept

@@ -1,11 +1,13 @@
-// A temporary folder that only this user can look into, and that goes with its owner; where the owner
-// was killed, with the next one's.
+// A temporary folder that only this user can look into, and that goes with its owner; where the
+// owner was killed, with the next one's. Nothing in its name says who made it: containers that
+// share a folder have the same process numbers.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "core/base/error.h"
-#include "core/base/process.h"
+#include "core/base/file_lock.h"
 
 namespace instr {
 
@@ -22,12 +24,12 @@ class PrivateFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  PrivateFolder(std::filesystem::path path, Fd lock)
+  PrivateFolder(std::filesystem::path path, std::optional<FileLock> lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
   void remove() noexcept;
 
   std::filesystem::path path_;
-  Fd lock_;  // of the folder itself: held while its owner lives
+  std::optional<FileLock> lock_;  // of a file in it: held while its owner lives
 };
 
 }  // namespace instr

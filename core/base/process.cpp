@@ -51,6 +51,7 @@ struct ChildPlan {
   std::vector<int> moved;  // room for the copies made before any is put in its place
   int above = 3;           // first descriptor number that no mapping names
   bool pin_layout = false;
+  bool own_group = true;
   std::optional<cpu_set_t> cores;
 };
 
@@ -75,6 +76,7 @@ Expected<ChildPlan> plan_child(const SpawnOptions& options) {
   plan.moved.resize(plan.descriptors.size(), -1);
   for (const auto& [from, to] : plan.descriptors) plan.above = std::max({plan.above, from, to + 1});
   plan.pin_layout = options.pin_layout;
+  plan.own_group = options.own_group;
   if (!options.cores.empty()) CPU_ZERO(&plan.cores.emplace());
   for (int core : options.cores) CPU_SET(core, &*plan.cores);
   return plan;
@@ -143,7 +145,7 @@ void reset_signals() {
 }
 
 [[noreturn]] void become_program(ChildPlan& plan, int channel) {
-  ::setpgid(0, 0);
+  if (plan.own_group) ::setpgid(0, 0);
   reset_signals();
   if (!place_descriptors(plan, channel)) report_fault(channel, kDescriptors);
   if (!plan.working_directory.empty() && ::chdir(plan.working_directory.c_str()) != 0) {
@@ -201,12 +203,26 @@ bool has_ended(pid_t pid) {
   return result != 0 || info.si_pid == pid;
 }
 
-int reap(pid_t pid) {
-  ::kill(-pid, SIGKILL);
+int wait_for_end(pid_t pid) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
+}
+
+// To a process and all its descendants.
+void signal_tree(pid_t pid, int signal) {
+  std::vector<pid_t> tree{pid};
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    auto id = std::to_string(tree[i]);
+    ::kill(tree[i], SIGSTOP);  // so that it forks no more while we look
+    std::ifstream children("/proc/" + id + "/task/" + id + "/children");
+    for (pid_t child = 0; children >> child;) tree.push_back(child);
+  }
+  for (pid_t each : tree) ::kill(each, signal);
+  for (pid_t each : tree) {
+    if (signal != SIGKILL) ::kill(each, SIGCONT);
+  }
 }
 
 // An eventfd that a stop request makes readable.
@@ -299,7 +315,8 @@ Expected<Process> Process::spawn(const SpawnOptions& options) {
     if (pid == 0) become_program(*plan, (*channel)[1].get());
   }
   if (pid < 0) return fail("cannot start '" + plan->program + "': " + errno_text(errno));
-  ::setpgid(pid, pid);  // by both sides, so that it holds whichever runs first
+  Process process(pid, options.own_group);
+  if (options.own_group) ::setpgid(pid, pid);  // by both sides: it holds whichever runs first
   (*channel)[1].reset();
   ChildFault fault;
   ssize_t count = 0;
@@ -307,26 +324,38 @@ Expected<Process> Process::spawn(const SpawnOptions& options) {
     count = ::read((*channel)[0].get(), &fault, sizeof fault);
   } while (count < 0 && errno == EINTR);
   if (count == static_cast<ssize_t>(sizeof fault)) {
-    reap(pid);
     return tl::unexpected(describe_fault(*plan, fault));
   }
-  return Process(pid);
+  return process;
 }
 
 Process::Process(Process&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), status_(std::exchange(other.status_, std::nullopt)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      own_group_(other.own_group_),
+      status_(std::exchange(other.status_, std::nullopt)) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   if (this != &other) {
-    if (pid_ > 0 && !status_) reap(pid_);
+    kill();
+    reap();
     pid_ = std::exchange(other.pid_, -1);
+    own_group_ = other.own_group_;
     status_ = std::exchange(other.status_, std::nullopt);
   }
   return *this;
 }
 
 Process::~Process() {
-  if (pid_ > 0 && !status_) reap(pid_);
+  kill();
+  reap();
+}
+
+// Its wait status; with a group of its own, what is left of that goes first.
+int Process::reap() {
+  if (pid_ <= 0 || status_) return status_.value_or(0);
+  if (own_group_) ::kill(-pid_, SIGKILL);
+  status_ = wait_for_end(pid_);
+  return *status_;
 }
 
 std::optional<int> Process::wait_for(std::chrono::milliseconds time) {
@@ -340,8 +369,7 @@ std::optional<int> Process::wait_for(std::chrono::milliseconds time) {
     auto pause = pidfd ? std::min(left, std::chrono::milliseconds(60'000)) : kLookAgain;
     ::poll(&watch, pidfd ? 1 : 0, static_cast<int>(pause.count()));
   }
-  status_ = reap(pid_);
-  return status_;
+  return reap();
 }
 
 int Process::wait() {
@@ -358,30 +386,27 @@ std::optional<int> Process::wait(std::stop_token stop) {
     pollfd watch[2] = {{stopped.get(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
     ::poll(watch, pidfd ? 2 : 1, pidfd ? -1 : static_cast<int>(kLookAgain.count()));
   }
-  status_ = reap(pid_);
-  return status_;
+  return reap();
 }
 
 void Process::kill() const {
+  if (pid_ <= 0 || status_) return;
   // Its number stays taken while it is not reaped; a pidfd would not do, it is the group that goes.
-  if (pid_ > 0 && !status_) ::kill(-pid_, SIGKILL);
+  if (own_group_) ::kill(-pid_, SIGKILL);
+  if (!own_group_) kill_tree(pid_);
 }
 
 void Process::stop(std::chrono::milliseconds grace) {
   if (status_ || pid_ <= 0) return;
-  ::kill(-pid_, SIGTERM);
-  if (!wait_for(grace)) status_ = reap(pid_);
+  if (own_group_) ::kill(-pid_, SIGTERM);
+  if (!own_group_) signal_tree(pid_, SIGTERM);
+  if (wait_for(grace)) return;
+  kill();
+  reap();
 }
 
 void kill_tree(pid_t pid) {
-  std::vector<pid_t> doomed{pid};
-  for (std::size_t i = 0; i < doomed.size(); ++i) {
-    auto id = std::to_string(doomed[i]);
-    ::kill(doomed[i], SIGSTOP);  // so that it forks no more while we look
-    std::ifstream children("/proc/" + id + "/task/" + id + "/children");
-    for (pid_t child = 0; children >> child;) doomed.push_back(child);
-  }
-  for (pid_t each : doomed) ::kill(each, SIGKILL);
+  signal_tree(pid, SIGKILL);
 }
 
 int exit_code_of(int wait_status) {

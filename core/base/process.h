@@ -1,5 +1,6 @@
 // The one place that spawns processes: an argv, never a shell; close-on-exec descriptors; a process
-// group of its own, so that nothing it starts outlives it.
+// group of its own, so that nothing it starts outlives it, but for one that is to have the
+// terminal.
 #pragma once
 
 #include <sys/types.h>
@@ -46,10 +47,14 @@ struct SpawnOptions {
   // stack, 1024 descriptors, no core files.
   bool pin_layout = false;
   std::vector<int> cores = {};  // that it may run on; empty: those of the caller
+  // False: it stays in the caller's process group, so that it may read the terminal and gets Ctrl-C
+  // and Ctrl-Z from it as a command in a script does. What it leaves behind at its end stays.
+  bool own_group = true;
 };
 
 // A running child, leader of its process group. The destructor kills the group and reaps. Once the
-// child itself has ended, what it left behind in its group is killed as well.
+// child itself has ended, what it left behind in its group is killed as well. One without a group
+// of its own is killed with its descendants, as far as they are found.
 class Process {
  public:
   // A program that cannot be run (not found, not executable) is an Error here, not an exit code.
@@ -65,14 +70,17 @@ class Process {
   int wait();
   // Until it ends or `stop` is requested; nothing in the latter case.
   std::optional<int> wait(std::stop_token stop);
-  // SIGKILL to the group, from any thread; the one that waits for it still reaps it.
+  // SIGKILL, from any thread; the one that waits for it still reaps it.
   void kill() const;
-  // SIGTERM to the group, SIGKILL after `grace`; reaps.
+  // SIGTERM, SIGKILL after `grace`; reaps.
   void stop(std::chrono::milliseconds grace);
 
  private:
-  explicit Process(pid_t pid) : pid_(pid) {}
+  Process(pid_t pid, bool own_group) : pid_(pid), own_group_(own_group) {}
+  int reap();
+
   pid_t pid_ = -1;
+  bool own_group_ = true;
   std::optional<int> status_;
 };
 

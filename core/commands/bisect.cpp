@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <chrono>
 
 #include "core/base/process.h"
 #include "core/commands/commands.h"
@@ -14,15 +14,21 @@ namespace {
 // What git bisect run takes a status for.
 enum BisectStatus { kGoodCommit = 0, kBadCommit = 1, kUntestable = 125 };
 
-// The build's output is not the benchmark's.
+// How long an interrupted build may clear up behind itself.
+constexpr std::chrono::seconds kGrace{5};
+
+// As `git bisect run` itself would run it, so that it may ask something on the terminal; but its
+// output is not the benchmark's.
 Expected<bool> build(const std::vector<std::string>& command, std::stop_token stop) {
   if (command.empty()) return true;
   SpawnOptions spawn;
   spawn.argv = command;
   spawn.descriptors = {{STDIN_FILENO, 0}, {STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
+  spawn.own_group = false;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   auto status = process->wait(stop);
+  if (!status) process->stop(kGrace);
   return status && exit_code_of(*status) == 0;
 }
 

@@ -103,7 +103,7 @@ std::string toolchain_identity(const CompileOptions& options) {
   return identity + headers_identity(options.libtorch);
 }
 
-std::vector<std::string> compiler_environment() {
+std::vector<std::string> compiler_environment(const fs::path& scratch) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view text = *entry;
@@ -111,12 +111,13 @@ std::vector<std::string> compiler_environment() {
     bool is_dropped = false;
     for (std::string_view name : {"LC_ALL=", "LANG=", "LANGUAGE=", "CPATH=", "C_INCLUDE_PATH=",
                                   "CPLUS_INCLUDE_PATH=", "LIBRARY_PATH=", "GCC_COLORS=",
-                                  "CCC_OVERRIDE_OPTIONS=", "DEPENDENCIES_OUTPUT="}) {
+                                  "CCC_OVERRIDE_OPTIONS=", "DEPENDENCIES_OUTPUT=", "TMPDIR="}) {
       is_dropped = is_dropped || text.substr(0, name.size()) == name;
     }
     if (!is_dropped) environment.emplace_back(text);
   }
   environment.push_back("LC_ALL=C");
+  environment.push_back("TMPDIR=" + scratch.string());
   return environment;
 }
 

@@ -2,6 +2,7 @@
 // identity of all of it, for the cache.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace instr {
 // at the size and time of each of LibTorch's headers: some tens of milliseconds.
 std::string toolchain_identity(const CompileOptions& options);
 
-// The compiler's environment: the caller's, but messages in English and no colours.
-std::vector<std::string> compiler_environment();
+// The compiler's environment: the caller's, but messages in English and no colours, and what it
+// leaves behind where it is killed in `scratch`.
+std::vector<std::string> compiler_environment(const std::filesystem::path& scratch);
 
 std::vector<std::string> user_compile_flags(const BuildOptions& build);
 std::vector<std::string> user_link_flags(const BuildOptions& build);

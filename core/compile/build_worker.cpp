@@ -77,8 +77,12 @@ const char* advice_for(const std::string& errors) {
 class WorkerBuild {
  public:
   WorkerBuild(WorkerKind kind, const fs::path& root, const CompileOptions& options,
-              std::stop_token stop)
-      : kind_(kind), root_(root), options_(options), stop_(std::move(stop)) {}
+              fs::path scratch, std::stop_token stop)
+      : kind_(kind),
+        root_(root),
+        options_(options),
+        scratch_(std::move(scratch)),
+        stop_(std::move(stop)) {}
 
   Expected<void> run(const std::vector<fs::path>& sources, const fs::path& program) {
     std::vector<fs::path> objects;
@@ -140,7 +144,7 @@ class WorkerBuild {
     SpawnOptions spawn;
     spawn.argv = {options_.toolchain.compiler.string()};
     spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
-    spawn.environment = compiler_environment();
+    spawn.environment = compiler_environment(scratch_);
     auto result = run_command(spawn, stop_);
     if (!result) return tl::unexpected(result.error());
     if (result->exit_code == 0) return {};
@@ -152,6 +156,7 @@ class WorkerBuild {
   WorkerKind kind_;
   fs::path root_;
   const CompileOptions& options_;
+  fs::path scratch_;
   std::stop_token stop_;
 };
 
@@ -165,7 +170,7 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
   std::string name = (kind == WorkerKind::kNative ? "native-" : "worker-") +
                      content_hash(files->identity + toolchain_identity(options));
   return cache.get(name + "/worker", [&](const fs::path& to) {
-    return WorkerBuild(kind, sources, options, stop).run(files->compiled, to);
+    return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files->compiled, to);
   });
 }
 

@@ -1,22 +1,21 @@
 #include "core/compile/cache.h"
 
-#include <pwd.h>
-#include <sys/stat.h>
+#include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <sstream>
 #include <vector>
 
+#include "core/base/file_lock.h"
 #include "core/base/private_folder.h"
+#include "core/base/trusted_path.h"
 #include "core/compile/cache_files.h"
+#include "core/compile/cache_folder.h"
 
 namespace instr {
 
@@ -26,53 +25,6 @@ namespace {
 
 // Below this much free space a failed artefact is blamed on the disk.
 constexpr std::uint64_t kFullDiskBytes = 64ull << 20;
-
-std::optional<fs::path> wanted_folder() {
-  if (const char* own = std::getenv("INSTR_BENCH_CACHE"); own != nullptr && *own != '\0') {
-    return fs::absolute(own);
-  }
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/') {
-    return fs::path(xdg) / "instr_bench";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return fs::path(home) / ".cache" / "instr_bench";
-  }
-  return std::nullopt;
-}
-
-// A folder that others may change would let them choose the code that we run.
-Expected<void> check_owner(const fs::path& folder) {
-  struct stat status {};
-  if (::stat(folder.c_str(), &status) != 0) return {};
-  std::string advice = "set INSTR_BENCH_CACHE to a folder of your own, or use --no-cache";
-  if (!S_ISDIR(status.st_mode)) {
-    return fail("the cache '" + folder.string() + "' is not a folder", advice);
-  }
-  if (status.st_uid != ::geteuid()) {
-    return fail("the cache '" + folder.string() + "' belongs to another user", advice);
-  }
-  if ((status.st_mode & 022) != 0) {
-    return fail("others may write to the cache '" + folder.string() + "'",
-                "run: chmod 700 '" + folder.string() + "'");
-  }
-  return {};
-}
-
-// Makes the folder and what the cache keeps in it; the text says why it cannot.
-std::optional<std::string> prepare(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder.parent_path(), error);
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return std::strerror(errno);
-  ::chmod(folder.c_str(), 0700);
-  for (const char* part : {"artefacts", "locks", "hints", "runs", "tmp"}) {
-    if (::mkdir((folder / part).c_str(), 0700) != 0 && errno != EEXIST) return std::strerror(errno);
-  }
-  fs::path probe = folder / "tmp" / ("probe-" + std::to_string(::getpid()));
-  auto written = write_text(probe, std::string(4096, '.'));
-  fs::remove(probe, error);
-  if (!written) return written.error().what;
-  return std::nullopt;
-}
 
 struct Name {
   std::string folder;
@@ -93,31 +45,42 @@ bool is_disk_full(const fs::path& folder) {
   return free_bytes < kFullDiskBytes || has_no_files_left || (status.f_flag & ST_RDONLY) != 0;
 }
 
-// One folder with its layout, and this run's mark in it.
+// What a run uses, a name a line, in its own folder.
+constexpr const char* kUsed = "used";
+
+// One folder with its layout, and in it one of this run's own.
 class Store {
  public:
   // `temporary`: the folder that goes with this object.
-  explicit Store(fs::path root, std::optional<PrivateFolder> temporary = std::nullopt)
-      : root_(std::move(root)), temporary_(std::move(temporary)) {
-    static std::atomic<int> serial{0};
-    own_ = std::to_string(::getpid()) + "-" + std::to_string(serial++);
-    if (auto lock = FileLock::wait(root_ / "runs" / own_, LockKind::kExclusive)) {
-      run_.emplace(std::move(*lock));
+  static Expected<std::unique_ptr<Store>> open(const fs::path& root, const CacheWaiting& waiting,
+                                               std::optional<PrivateFolder> temporary = {}) {
+    if (auto ready = prepare_cache_folder(root); !ready) return tl::unexpected(ready.error());
+    auto own = PrivateFolder::make(root / "runs");
+    if (!own) return tl::unexpected(own.error());
+    // A disk may be full although a folder could be made.
+    if (auto written = write_text(own->path() / "probe", std::string(4096, '.')); !written) {
+      return tl::unexpected(written.error());
     }
-  }
-
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
-
-  ~Store() {
-    std::error_code ignored;
-    if (run_) fs::remove(root_ / "runs" / own_, ignored);
+    Fd used(::open((own->path() / kUsed).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    return std::unique_ptr<Store>(
+        new Store(root, waiting, std::move(temporary), std::move(*own), std::move(used)));
   }
 
   const fs::path& root() const { return root_; }
+  const fs::path& scratch() const { return own_.path(); }
 
   // Shared by all who use artefacts; trim() takes it alone.
-  Expected<FileLock> use_lock() const { return FileLock::wait(root_ / "lock", LockKind::kShared); }
+  Expected<FileLock> use_lock() const {
+    return FileLock::wait(root_ / "lock", LockKind::kShared, waiting("removing old artefacts"));
+  }
+
+  Expected<FileLock> make_lock(const std::string& name) const {
+    return FileLock::wait(root_ / "locks" / name, LockKind::kExclusive,
+                          waiting("compiling the same code (" + name + ")"));
+  }
+
+  // A path in this run's own folder where nothing is yet.
+  fs::path new_scratch() { return own_.path() / std::to_string(serial_++); }
 
   std::optional<fs::path> find(const Name& name) {
     fs::path folder = root_ / "artefacts" / name.folder;
@@ -135,8 +98,7 @@ class Store {
 
   Expected<fs::path> make(const Name& name,
                           const std::function<Expected<void>(const fs::path&)>& make) {
-    static std::atomic<int> serial{0};
-    fs::path scratch = root_ / "tmp" / (own_ + "-" + std::to_string(serial++));
+    fs::path scratch = new_scratch();
     std::error_code error;
     fs::create_directories(scratch, error);
     if (error) return fail("cannot make '" + scratch.string() + "': " + error.message());
@@ -154,12 +116,9 @@ class Store {
 
   void trim(std::uint64_t max_bytes) {
     auto alone = FileLock::attempt(root_ / "lock", LockKind::kExclusive);
-    if (!alone) return;  // somebody is making or looking for something: another run will trim
+    // Where somebody is making or looking for something, another run will trim.
+    if (!alone || !*alone) return;
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(root_ / "tmp", error)) {
-      std::error_code ignored;
-      fs::remove_all(entry.path(), ignored);
-    }
     std::set<std::string> in_use = used_by_all();
     std::vector<FolderUse> uses;
     std::uint64_t total = 0;
@@ -181,6 +140,22 @@ class Store {
   }
 
  private:
+  Store(fs::path root, const CacheWaiting& waiting, std::optional<PrivateFolder> temporary,
+        PrivateFolder own, Fd used)
+      : root_(std::move(root)),
+        waiting_(waiting),
+        temporary_(std::move(temporary)),
+        own_(std::move(own)),
+        used_file_(std::move(used)) {}
+
+  Waiting waiting(const std::string& what) const {
+    std::string why =
+        "waiting for another run that is " + what + " in the cache '" + root_.string() + "'";
+    return {waiting_.stop, [this, why] {
+              if (waiting_.say) waiting_.say(why);
+            }};
+  }
+
   Expected<fs::path> make_in(const fs::path& scratch, const Name& name,
                              const std::function<Expected<void>(const fs::path&)>& make) {
     fs::path made = scratch / name.folder;
@@ -190,37 +165,33 @@ class Store {
     if (auto done = make(made / name.file); !done) return tl::unexpected(done.error());
     if (auto sealed = seal_folder(made); !sealed) return tl::unexpected(sealed.error());
     fs::path place = root_ / "artefacts" / name.folder;
-    // What is there already is broken: a whole one would have been found.
-    fs::rename(place, scratch / "broken", error);
     fs::rename(made, place, error);
-    if (error) return fail("cannot put '" + place.string() + "' in place: " + error.message());
+    if (error && !is_whole(place)) {
+      // Something broken is in the way.
+      fs::rename(place, scratch / "broken", error);
+      fs::rename(made, place, error);
+      if (error) return fail("cannot put '" + place.string() + "' in place: " + error.message());
+    }
     mark_used(name.folder);
     return place / name.file;
   }
 
   void mark_used(const std::string& name) {
     std::lock_guard guard(mutex_);
-    if (!used_.insert(name).second || !run_) return;
+    if (!used_.insert(name).second) return;
     std::string line = name + "\n";
     // A lost mark only lets another run's trim() remove what we loaded already.
-    [[maybe_unused]] ssize_t put = ::write(run_->descriptor(), line.data(), line.size());
+    [[maybe_unused]] ssize_t put = ::write(used_file_.get(), line.data(), line.size());
   }
 
-  // Artefacts used by this run and by all others that are alive; marks of dead ones go.
-  std::set<std::string> used_by_all() {
-    std::lock_guard guard(mutex_);
-    std::set<std::string> names = used_;
+  // Artefacts used by this run and by all others. The folders of those that were killed go when
+  // another run makes its own.
+  std::set<std::string> used_by_all() const {
+    std::set<std::string> names;
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(root_ / "runs", error)) {
-      if (entry.path().filename() == own_) continue;
-      if (FileLock::attempt(entry.path(), LockKind::kExclusive)) {
-        std::error_code ignored;
-        fs::remove(entry.path(), ignored);
-        continue;
-      }
-      std::istringstream lines(read_text(entry.path()).value_or(""));
-      std::string line;
-      while (std::getline(lines, line)) names.insert(line);
+      std::istringstream lines(read_text(entry.path() / kUsed).value_or(""));
+      for (std::string line; std::getline(lines, line);) names.insert(line);
     }
     return names;
   }
@@ -239,10 +210,12 @@ class Store {
     }
   }
 
-  fs::path root_;
+  const fs::path root_;
+  const CacheWaiting& waiting_;
   std::optional<PrivateFolder> temporary_;
-  std::string own_;  // this run's name
-  std::optional<FileLock> run_;
+  PrivateFolder own_;
+  Fd used_file_;
+  std::atomic<int> serial_{0};
   std::mutex mutex_;
   std::set<std::string> used_;  // found whole or made in this run
 };
@@ -251,17 +224,24 @@ class Store {
 
 namespace {
 
-Expected<std::unique_ptr<Store>> temporary_store() {
+Expected<std::unique_ptr<Store>> temporary_store(const CacheWaiting& waiting) {
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(folder.error());
   fs::path root = folder->path();
-  if (auto problem = prepare(root)) return fail("cannot use '" + root.string() + "': " + *problem);
-  return std::make_unique<Store>(root, std::move(*folder));
+  if (auto trusted = check_trusted(fs::absolute(root)); !trusted) {
+    return fail(trusted.error().what, "set TMPDIR to a folder of your own");
+  }
+  auto store = Store::open(root, waiting, std::move(*folder));
+  if (!store) return fail("cannot use '" + root.string() + "': " + store.error().what);
+  return store;
 }
 
 }  // namespace
 
 struct Cache::State {
+  explicit State(CacheWaiting given) : waiting(std::move(given)) {}
+
+  const CacheWaiting waiting;
   mutable std::mutex mutex;
   std::unique_ptr<Store> store;     // never changed once set
   std::unique_ptr<Store> fallback;  // set when the disk turns out to be full
@@ -276,7 +256,7 @@ struct Cache::State {
   Expected<void> fall_back(const std::string& reason) {
     std::lock_guard guard(mutex);
     if (fallback) return {};
-    auto made = temporary_store();
+    auto made = temporary_store(waiting);
     if (!made) return tl::unexpected(made.error());
     fallback = std::move(*made);
     note = reason;
@@ -289,24 +269,25 @@ Cache::Cache(Cache&&) noexcept = default;
 Cache& Cache::operator=(Cache&&) noexcept = default;
 Cache::~Cache() = default;
 
-Expected<Cache> Cache::open(bool enabled) {
-  auto state = std::make_unique<State>();
-  auto wanted = wanted_folder();
+Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
+  auto state = std::make_unique<State>(std::move(waiting));
+  auto wanted = wanted_cache_folder();
   if (enabled && wanted) {
-    if (auto safe = check_owner(*wanted); !safe) return tl::unexpected(safe.error());
-    auto problem = prepare(*wanted);
-    if (!problem) {
-      state->store = std::make_unique<Store>(*wanted);
+    auto safe = check_cache_folder(*wanted);
+    if (!safe) return tl::unexpected(safe.error());
+    auto store = Store::open(*wanted, state->waiting);
+    if (store) {
+      state->store = std::move(*store);
       return Cache(std::move(state));
     }
-    state->note = "the cache '" + wanted->string() + "' cannot be written (" + *problem +
+    state->note = "the cache '" + wanted->string() + "' cannot be written (" + store.error().what +
                   "): compiled code is not kept";
   } else if (enabled) {
     state->note = "no home folder for the cache: compiled code is not kept; set INSTR_BENCH_CACHE";
   } else {
     state->note = "no cache, as asked: compiled code is not kept";
   }
-  auto temporary = temporary_store();
+  auto temporary = temporary_store(state->waiting);
   if (!temporary) return tl::unexpected(temporary.error());
   state->store = std::move(*temporary);
   return Cache(std::move(state));
@@ -327,7 +308,7 @@ Expected<fs::path> Cache::get(const std::string& name,
   auto attempt = [&](Store& store) -> Expected<fs::path> {
     auto use = store.use_lock();
     if (!use) return tl::unexpected(use.error());
-    auto alone = FileLock::wait(store.root() / "locks" / parts.folder, LockKind::kExclusive);
+    auto alone = store.make_lock(parts.folder);
     if (!alone) return tl::unexpected(alone.error());
     if (auto found = store.find(parts)) return *found;
     return store.make(parts, make);
@@ -351,19 +332,20 @@ std::optional<std::string> Cache::read_hint(const std::string& name) const {
 }
 
 void Cache::write_hint(const std::string& name, const std::string& text) {
-  const fs::path& root = state_->current().root();
-  auto use = state_->current().use_lock();
-  static std::atomic<int> serial{0};
-  fs::path scratch = root / "tmp" /
-                     ("hint-" + std::to_string(::getpid()) + "-" + std::to_string(serial++));
+  Store& store = state_->current();
+  fs::path scratch = store.new_scratch();
   std::error_code ignored;
-  if (write_text(scratch, text)) fs::rename(scratch, root / "hints" / name, ignored);
+  if (write_text(scratch, text)) fs::rename(scratch, store.root() / "hints" / name, ignored);
   fs::remove(scratch, ignored);
 }
 
 void Cache::trim(std::uint64_t max_bytes) { state_->store->trim(max_bytes); }
 
 const fs::path& Cache::folder() const { return state_->current().root(); }
+
+const fs::path& Cache::scratch() const {
+  return state_->current().scratch();
+}
 
 std::optional<std::string> Cache::note() const {
   std::lock_guard guard(state_->mutex);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -13,13 +14,20 @@
 
 namespace instr {
 
+// Where a run waits for another one that uses the same cache.
+struct CacheWaiting {
+  std::stop_token stop = {};                             // ends the wait
+  std::function<void(const std::string& why)> say = {};  // called where it takes more than a second
+};
+
 class Cache {
  public:
   // Opens $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; made
-  // private (0700) to this user. A folder of another user, or one that others may write to, is an
-  // error. Where it cannot be written, and with `enabled` false, a private temporary folder that
-  // goes with this object takes its place (`note` says so).
-  static Expected<Cache> open(bool enabled);
+  // private (0700) to this user. A folder of another user, or one that others may write to or put
+  // something else in the place of (check_trusted), is an error. Where it cannot be written, and
+  // with `enabled` false, a private temporary folder that goes with this object takes its place
+  // (`note` says so).
+  static Expected<Cache> open(bool enabled, CacheWaiting waiting = {});
 
   Cache(Cache&&) noexcept;
   Cache& operator=(Cache&&) noexcept;
@@ -32,7 +40,8 @@ class Cache {
 
   // The artefact of that name; where it is missing, `make` writes it to the path it is given (in
   // the same folder tree), and it is put in place by an atomic rename under a lock, so that
-  // concurrent runs make it once.
+  // concurrent runs make it once. Where locks do not reach (machines that share a volume), each
+  // makes its own and the first one stays.
   Expected<std::filesystem::path> get(
       const std::string& name,
       const std::function<Expected<void>(const std::filesystem::path&)>& make);
@@ -49,6 +58,8 @@ class Cache {
   void trim(std::uint64_t max_bytes);
 
   const std::filesystem::path& folder() const;
+  // A folder that goes with this run, for what compilers leave lying about while they work.
+  const std::filesystem::path& scratch() const;
   // Why artefacts are not kept, where they are not: the folder cannot be written, the disk is full.
   std::optional<std::string> note() const;
 

@@ -1,7 +1,6 @@
 #include "core/compile/cache_files.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -13,6 +12,7 @@
 #include <sstream>
 #include <vector>
 
+#include "core/base/process.h"
 #include "core/compile/cache.h"
 
 namespace instr {
@@ -34,12 +34,6 @@ std::string hexadecimal(XXH128_hash_t hash) {
   }
   return text;
 }
-
-int open_lock(const fs::path& file) {
-  return ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-}
-
-int lock_operation(LockKind kind) { return kind == LockKind::kShared ? LOCK_SH : LOCK_EX; }
 
 // "size hash" of each file under the folder by its relative path, the seal itself left out.
 std::optional<std::map<std::string, std::string>> file_sums(const fs::path& folder) {
@@ -85,21 +79,6 @@ bool sizes_match(const fs::path& folder, const std::string& seal) {
 
 std::string content_hash(std::string_view bytes) {
   return hexadecimal(XXH3_128bits(bytes.data(), bytes.size()));
-}
-
-Expected<FileLock> FileLock::wait(const fs::path& file, LockKind kind) {
-  Fd fd(open_lock(file));
-  if (!fd) return fail("cannot open '" + file.string() + "': " + std::strerror(errno));
-  while (::flock(fd.get(), lock_operation(kind)) != 0) {
-    if (errno != EINTR) return fail("cannot lock '" + file.string() + "': " + std::strerror(errno));
-  }
-  return FileLock(std::move(fd));
-}
-
-std::optional<FileLock> FileLock::attempt(const fs::path& file, LockKind kind) {
-  Fd fd(open_lock(file));
-  if (!fd || ::flock(fd.get(), lock_operation(kind) | LOCK_NB) != 0) return std::nullopt;
-  return FileLock(std::move(fd));
 }
 
 std::optional<std::string> file_hash(const fs::path& file) {

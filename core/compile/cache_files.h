@@ -1,5 +1,5 @@
-// What the cache does with files: advisory locks, checksums, small texts. All of it is on folders
-// that belong to this user alone.
+// What the cache does with files: checksums, small texts. All of it is on folders that belong to
+// this user alone.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,8 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/base/process.h"
 
 namespace instr {
-
-enum class LockKind { kShared, kExclusive };
-
-// Holds flock(2) on a file, made if missing, until destroyed. Locks of two objects exclude each
-// other within a process as between processes.
-class FileLock {
- public:
-  // Waits for the lock.
-  static Expected<FileLock> wait(const std::filesystem::path& file, LockKind kind);
-  // Nothing where another holds it, or the file cannot be opened.
-  static std::optional<FileLock> attempt(const std::filesystem::path& file, LockKind kind);
-
-  int descriptor() const { return fd_.get(); }
-
- private:
-  explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
-  Fd fd_;
-};
 
 // Hash of a file's content, as content_hash; nothing where it cannot be read.
 std::optional<std::string> file_hash(const std::filesystem::path& file);

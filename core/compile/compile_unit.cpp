@@ -32,13 +32,16 @@ Expected<std::string> read_support_header(const fs::path& sources) {
   return text->replace(at, kInclude.size(), *abi);
 }
 
-std::vector<std::string> quiet_flags(bool is_clang) {
+// What changes no code: how the compiler speaks, and as what it writes debug information where it
+// is asked for any. DWARF 5 as these compilers write it, Valgrind before 3.20 does not always read.
+std::vector<std::string> common_flags(bool is_clang) {
   std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
   if (is_clang) {
-    flags.insert(flags.end(), {"-fno-caret-diagnostics", "-ferror-limit=0"});
+    flags.insert(flags.end(),
+                 {"-fno-caret-diagnostics", "-ferror-limit=0", "-fdebug-default-version=4"});
   } else {
     flags.insert(flags.end(), {"-fno-diagnostics-show-caret", "-fmax-errors=0",
-                               "-fdiagnostics-column-unit=byte"});
+                               "-fdiagnostics-column-unit=byte", "-gdwarf-4", "-g0"});
   }
   return flags;
 }
@@ -93,7 +96,7 @@ Expected<void> UnitCompiler::run_compiler(std::vector<std::string> arguments,
   SpawnOptions spawn;
   spawn.argv = {options_.toolchain.compiler.string()};
   append(spawn.argv, arguments);
-  spawn.environment = compiler_environment();
+  spawn.environment = compiler_environment(cache_.scratch());
   auto result = run_command(spawn, stop_);
   if (!result) return tl::unexpected(result.error());
   if (stop_.stop_requested()) return fail("stopped");
@@ -107,10 +110,9 @@ Expected<void> UnitCompiler::run_compiler(std::vector<std::string> arguments,
 }
 
 Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContext& context) {
-  std::vector<std::string> arguments = context.flags;
-  // Snippets call what is in it.
-  arguments.erase(std::remove(arguments.begin(), arguments.end(), "-fvisibility=hidden"),
-                  arguments.end());
+  std::vector<std::string> arguments = options_.toolchain.user_flags;
+  append(arguments, common_flags(options_.toolchain.is_clang));
+  append(arguments, user_compile_flags(*context.build));
   BuildOptions alone = *context.build;
   alone.sources = {source};
   auto inputs = user_inputs_identity(alone);
@@ -146,7 +148,7 @@ Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions>
   BuildContext context;
   context.build = build;
   context.flags = options_.toolchain.flags;
-  append(context.flags, quiet_flags(options_.toolchain.is_clang));
+  append(context.flags, common_flags(options_.toolchain.is_clang));
   context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
   append(context.link_flags, options_.toolchain.link_flags);
   std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");

@@ -108,9 +108,10 @@ std::string language_standard(const Compiler& compiler, const LibTorch& torch) {
 // (how often a function is called and with which arguments, what its offline copy costs) what to
 // inline and specialise; so its early inliner, which looks at one function and those below it, does
 // the inlining alone, and is let do more of it than it would.
-std::vector<std::string> independence_flags(bool is_clang) {
-  if (is_clang) return {};
-  return {"-fno-ipa-icf",
+std::vector<std::string> snippet_flags(bool is_clang) {
+  if (is_clang) return {"-fvisibility=hidden"};
+  return {"-fvisibility=hidden",
+          "-fno-ipa-icf",
           "-fno-ipa-cp",
           "-fno-ipa-sra",
           "-fno-ipa-ra",
@@ -132,10 +133,11 @@ std::vector<std::string> independence_flags(bool is_clang) {
           "--param=large-unit-insns=1000000000"};
 }
 
-std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch& torch) {
-  std::vector<std::string> flags{language_standard(compiler, torch), "-O2", "-fPIC",
-                                 "-fvisibility=hidden"};
-  for (const auto& flag : independence_flags(compiler.is_clang)) flags.push_back(flag);
+// `special`: those between what every source has and what LibTorch's headers need.
+std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch& torch,
+                                       const std::vector<std::string>& special) {
+  std::vector<std::string> flags{language_standard(compiler, torch), "-O2", "-fPIC"};
+  flags.insert(flags.end(), special.begin(), special.end());
   for (const auto& define : torch.defines) flags.push_back("-D" + define);
   for (const auto& folder : torch.include_dirs) {
     flags.push_back("-isystem");
@@ -165,7 +167,8 @@ Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
   toolchain.compiler = compiler->path;
   toolchain.is_clang = compiler->is_clang;
   toolchain.version = compiler->version;
-  toolchain.flags = compile_flags(*compiler, libtorch);
+  toolchain.flags = compile_flags(*compiler, libtorch, snippet_flags(compiler->is_clang));
+  toolchain.user_flags = compile_flags(*compiler, libtorch, {});
   toolchain.link_flags = linker_flags(libtorch);
   return toolchain;
 }

@@ -16,6 +16,8 @@ struct Toolchain {
   bool is_clang = false;
   std::string version;             // first line of --version
   std::vector<std::string> flags;  // all that units are compiled with, LibTorch's own included
+  // What the user's own sources are compiled with: as their build would, and so that they load.
+  std::vector<std::string> user_flags;
   std::vector<std::string> link_flags;
 };
 

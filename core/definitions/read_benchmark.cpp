@@ -173,8 +173,9 @@ class BenchmarkReader {
     definition_.warmup = read_.integer("warmup", 0, kMaxIterations);
     definition_.iterations = read_.integer("iterations", 1, kMaxIterations);
     definition_.timeout = read_.number("timeout");
-    if (definition_.timeout && !(*definition_.timeout > 0 && std::isfinite(*definition_.timeout))) {
-      refuse("timeout", "`timeout` must be a finite number of seconds above 0", "write for example `timeout = 60`");
+    if (definition_.timeout && !is_time(*definition_.timeout)) {
+      refuse("timeout", "`timeout` must be a number of seconds above 0, 1e6 at most",
+             "write for example `timeout = 60`");
     }
     read_libtorch();
   }

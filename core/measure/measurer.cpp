@@ -1,6 +1,5 @@
 #include "core/measure/measurer.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -14,11 +13,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::chrono::milliseconds timeout_of(const Variant& variant, double otherwise) {
-  double seconds = std::clamp(variant.timeout.value_or(otherwise), 0.001, 1e6);
-  return std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-}
 
 // The host keeps the time itself; only one that has stopped doing so is given up, well after it.
 // Without a fork there is no one else to keep it.
@@ -46,7 +40,7 @@ Attempt lost(std::string message, const std::string& log) {
 
 wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
   const Variant& variant = compiled.variant;
-  auto timeout = timeout_of(variant, options_.timeout_s);
+  auto timeout = timeout_of(variant.timeout.value_or(options_.timeout_s));
   return {"measure",
           {{"symbol", compiled.symbol},
            {"threads", std::to_string(variant.threads)},
@@ -60,11 +54,10 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"fork", options_.fork ? "1" : "0"}}};
 }
 
-Attempt Measurer::measure(const CompiledVariant& compiled, const Zygote& zygote,
-                          Requestable& where) const {
-  auto log_begin = zygote.log_size();
+Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
+  auto log_begin = where.log_size();
   auto begin = Clock::now();
-  auto timeout = timeout_of(compiled.variant, options_.timeout_s);
+  auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
   auto reply = where.request(request_for(compiled), patience(timeout, options_.fork));
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) return {settle(*reply, compiled.variant), seconds};
@@ -74,7 +67,7 @@ Attempt Measurer::measure(const CompiledVariant& compiled, const Zygote& zygote,
     return {Failure{FailureKind::kTimedOut, what}, seconds};
   }
   auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
-                      zygote.log_since(log_begin));
+                      where.log_since(log_begin));
   attempt.seconds = seconds;
   return attempt;
 }

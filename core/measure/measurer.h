@@ -36,9 +36,8 @@ class Measurer {
 
   explicit Measurer(Options options) : options_(std::move(options)) {}
 
-  // Asks `where` to measure; its log is `zygote`'s. The profile is read, kept where that was asked,
-  // and removed.
-  Attempt measure(const CompiledVariant& compiled, const Zygote& zygote, Requestable& where) const;
+  // Asks `where` to measure. The profile is read, kept where that was asked, and removed.
+  Attempt measure(const CompiledVariant& compiled, Requestable& where) const;
 
  private:
   wire::Message request_for(const CompiledVariant& compiled) const;

@@ -12,6 +12,14 @@ namespace {
 constexpr std::chrono::minutes kLoadTimeout{5};
 constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
 
+// What a worker said that loading a unit ended, and the cure where there is one.
+std::string with_cure(std::string log) {
+  if (log.find("debuginfo reader") == std::string::npos) return log;
+  return log +
+         "\nValgrind cannot read the debug information of a library that the unit loads: build it "
+         "with -gdwarf-4, or take the information out with strip --strip-debug";
+}
+
 }  // namespace
 
 Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host) {
@@ -24,7 +32,7 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::uni
     if (!host) {
       if (auto problem = make_host(key, host)) return *std::move(problem);
     }
-    auto result = measurer.measure(task.compiled, host->zygote(), *host);
+    auto result = measurer.measure(task.compiled, *host);
     if (!host->answers()) drop(host);
     return result;
   } catch (const std::exception& error) {
@@ -68,7 +76,7 @@ std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::uniq
     units[key].load_crashes = 0;
     return std::nullopt;
   }
-  auto problem = load_problem(key, reply, (*zygote)->log_since(log_begin));
+  auto problem = load_problem(key, reply, host->log_since(log_begin));
   drop(host);
   return problem;
 }
@@ -80,9 +88,10 @@ Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
   if (reply) {
     unit.load_failure = outcome_of(*reply, {}, nullptr);
   } else if (++unit.load_crashes >= kLoadCrashes) {
-    unit.load_failure = Failure{
-        FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
-                                   to_string(reply.error()) + (log.empty() ? "" : "\n" + log)};
+    unit.load_failure =
+        Failure{FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
+                                           to_string(reply.error()) +
+                                           (log.empty() ? "" : "\n" + with_cure(log))};
   }
   if (unit.load_failure) return {*unit.load_failure};
   auto attempt = lost("loading the unit ended the worker");
@@ -110,9 +119,9 @@ Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
   auto hello = zygote.await_hello(kLoadTimeout).and_then(check_hello);
   if (!hello) return lost(to_string(hello.error()));
   auto loaded = zygote.request(load_request(options.worker, task.compiled.unit), kLoadTimeout);
-  if (!loaded) return lost("loading the unit ended the worker");
+  if (!loaded) return lost("loading the unit ended the worker", with_cure(zygote.log_since(0)));
   if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
-  auto result = measurer.measure(task.compiled, zygote, zygote);
+  auto result = measurer.measure(task.compiled, zygote);
   auto* failure = std::get_if<Failure>(&result.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
   {

@@ -46,10 +46,10 @@ std::string cores_for(int threads) {
   return fmt::format("{}", fmt::join(cores.end() - count, cores.end(), " "));
 }
 
-double timeout_of(const Group& group, double usual) {
+std::chrono::milliseconds limit_of(const Group& group, double usual) {
   double sum = 0;
   for (const CompiledVariant& one : group) sum += one.variant.timeout.value_or(usual);
-  return sum;
+  return timeout_of(sum);
 }
 
 // Fresh processes that are asked how long a variant takes to begin.
@@ -59,17 +59,18 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
   const Variant& variant = group.front().variant;
   std::string symbols;
   for (const CompiledVariant& one : group) symbols += (symbols.empty() ? "" : " ") + one.symbol;
-  return {verb,
-          {{"symbols", symbols},
-           {"device", variant.device},
-           {"threads", std::to_string(variant.threads)},
-           {"repetitions", std::to_string(options.repetitions)},
-           {"min_time", fmt::format("{}", options.min_time_s)},
-           {"iterations", std::to_string(options.iterations.value_or(variant.iterations.value_or(0)))},
-           {"dtype", data_type_of(variant)},
-           {"cores", cores_for(variant.threads)},
-           {"memory_limit", std::to_string(options.memory_limit)},
-           {"timeout_ms", fmt::format("{:.0f}", timeout_of(group, options.timeout_s) * 1000)}}};
+  return {
+      verb,
+      {{"symbols", symbols},
+       {"device", variant.device},
+       {"threads", std::to_string(variant.threads)},
+       {"repetitions", std::to_string(options.repetitions)},
+       {"min_time", fmt::format("{}", options.min_time_s)},
+       {"iterations", std::to_string(options.iterations.value_or(variant.iterations.value_or(0)))},
+       {"dtype", data_type_of(variant)},
+       {"cores", cores_for(variant.threads)},
+       {"memory_limit", std::to_string(options.memory_limit)},
+       {"timeout_ms", std::to_string(limit_of(group, options.timeout_s).count())}}};
 }
 
 // Of each variant; where something ended them all, of each on its own.
@@ -122,9 +123,7 @@ tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWork
                                                     const TimerOptions& options) {
   std::set<std::filesystem::path> units;
   for (const CompiledVariant& one : group) units.insert(one.unit);
-  auto limit = std::chrono::milliseconds(
-      static_cast<std::int64_t>(timeout_of(group, options.timeout_s) * 1000));
-  return worker.ask(units, request_for(verb, group, options), limit);
+  return worker.ask(units, request_for(verb, group, options), limit_of(group, options.timeout_s));
 }
 
 bool time_all(std::vector<CompiledVariant> variants, NativeWorker& worker,

@@ -64,8 +64,7 @@ Verification verify(const Variant& candidate, const CompiledVariants& compiled,
   if (one == compiled.units.end() || eager == compiled.units.end()) {
     return {Code::kVerifierDidntRun, "it was not compiled"};
   }
-  auto limit = std::chrono::milliseconds(
-      static_cast<std::int64_t>(candidate.timeout.value_or(options.timeout_s) * 1000));
+  auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
   auto reply = worker.ask({one->second.unit, eager->second.unit},
                           request_for(one->second, eager->second, options, limit), limit);
   if (!reply) return {Code::kVerifierDidntRun, reply.error()};

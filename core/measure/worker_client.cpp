@@ -63,13 +63,15 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
   return std::pair{std::move(log), fs::path(name)};
 }
 
-// What Valgrind itself has to say in its log, without the figures that the worker has it write there.
+// What Valgrind itself had to say last in its log, without the figures that the worker has it write
+// there.
 std::string valgrind_words(const fs::path& log) {
   std::ifstream file(log, std::ios::binary);
   std::string words;
-  for (std::string line; words.size() < kLogTail && std::getline(file, line);) {
+  for (std::string line; std::getline(file, line);) {
     bool is_message = line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
     if (is_message) words += line + "\n";
+    if (words.size() > 2 * kLogTail) words.erase(0, words.find('\n', kLogTail) + 1);
   }
   return words;
 }
@@ -232,7 +234,11 @@ std::uintmax_t Zygote::log_size() const {
 }
 
 std::string Zygote::log_since(std::uintmax_t begin) const {
-  std::string own = wire::kProfilePrefix + std::to_string(process_.pid()) + ".log";
+  return log_since(begin, process_.pid());
+}
+
+std::string Zygote::log_since(std::uintmax_t begin, pid_t pid) const {
+  std::string own = wire::kProfilePrefix + std::to_string(pid) + ".log";
   std::string text = written_since(begin) + valgrind_words(log_.parent_path() / own);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
@@ -248,6 +254,11 @@ std::string Zygote::written_since(std::uintmax_t begin) const {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   return text;
+}
+
+std::chrono::milliseconds timeout_of(double seconds) {
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(std::clamp(seconds, 0.001, 1e9) * 1000));
 }
 
 // Through the folder that the worker runs in, so that the cache's path shows nowhere in its memory;
@@ -272,6 +283,10 @@ Host::~Host() {
   link_.abort();
   // Only one that was there a moment ago: its number may be another's by now.
   if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
+}
+
+std::string Host::log_since(std::uintmax_t begin) const {
+  return zygote_->log_since(begin, pid_);
 }
 
 Reply Host::request(const wire::Message& message, std::chrono::milliseconds timeout) {

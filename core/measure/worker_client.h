@@ -71,7 +71,15 @@ class Requestable {
  public:
   virtual ~Requestable() = default;
   virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
+
+  // What it and its hosts wrote to standard error: how much so far, and the end of what came after;
+  // with what Valgrind said in the meantime of it.
+  virtual std::uintmax_t log_size() const = 0;
+  virtual std::string log_since(std::uintmax_t begin) const = 0;
 };
+
+// A timeout as requests have it; the longest of those that are added up is thirty years.
+std::chrono::milliseconds timeout_of(double seconds);
 
 // The request to load a unit that is kept beside the worker; empty: what the worker itself holds.
 wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
@@ -101,9 +109,10 @@ class Zygote : public Requestable {
   // Its wait status once it has ended.
   std::optional<int> await_end(std::chrono::milliseconds timeout);
 
-  // What it and its hosts wrote to standard error: how much so far, and the end of what came after.
-  std::uintmax_t log_size() const;
-  std::string log_since(std::uintmax_t begin) const;
+  std::uintmax_t log_size() const override;
+  std::string log_since(std::uintmax_t begin) const override;
+  // The same with what Valgrind said of the process `pid`: of a host it keeps a log of its own.
+  std::string log_since(std::uintmax_t begin, pid_t pid) const;
 
  private:
   Zygote(Link link, Process process, std::filesystem::path log, bool is_native);
@@ -127,6 +136,8 @@ class Host : public Requestable {
   Host& operator=(const Host&) = delete;
 
   Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
+  std::uintmax_t log_size() const override { return zygote_->log_size(); }
+  std::string log_since(std::uintmax_t begin) const override;
 
   // False once a request got no answer.
   bool answers() const { return !loss_; }
@@ -135,8 +146,6 @@ class Host : public Requestable {
   // request; abort(): a waiting request ends at once.
   void hang_up() { link_.hang_up(); }
   void abort() { link_.abort(); }
-
-  Zygote& zygote() { return *zygote_; }
 
  private:
   Host(std::shared_ptr<Zygote> zygote, Link link, pid_t pid);

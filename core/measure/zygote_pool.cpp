@@ -38,8 +38,10 @@ void ZygotePool::need(Runtime runtime) {
 }
 
 void ZygotePool::start(Runtime runtime) {
+  Slot& target = slot(runtime);
+  target.state = killed_ ? State::kFailed : State::kStarting;
+  if (killed_) target.error = Error{{}, "interrupted", ""};
   if (killed_) return;
-  slot(runtime).state = State::kStarting;
   starters_.emplace_back([this, runtime] { bring_up(runtime); });
 }
 
@@ -104,8 +106,10 @@ void ZygotePool::lost(Runtime runtime, const std::shared_ptr<Zygote>& zygote) {
   if (target.zygote != zygote || target.state != State::kReady) return;
   old = std::exchange(target.zygote, nullptr);
   if (++target.losses < kMostLosses) return start(runtime);
+  std::string what = "the worker was lost, again and again";
+  if (auto log = old->log_since(0); !log.empty()) what += "\n" + log;
   target.state = State::kFailed;
-  target.error = Error{{}, "the worker was lost, again and again", "is the machine out of memory?"};
+  target.error = Error{{}, std::move(what), "is the machine out of memory?"};
 }
 
 void ZygotePool::worked(Runtime runtime) {

@@ -64,14 +64,16 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source, Optio
     return Expected<std::filesystem::path>(source.beside(path));
   });
   take_numbers(read, "threads", kMaxThreads, options.axes.threads);
-  take_numbers(read, "batch_size", 1'000'000, options.axes.batch_sizes);
-  auto repeat = read.integer("repeat", 2, 1'000'000);
+  take_numbers(read, "batch_size", kMostBatch, options.axes.batch_sizes);
+  auto repeat = read.integer("repeat", 2, kMostRepetitions);
   if (repeat && !options.repeat) options.repeat = *repeat;
   auto iterations = read.integer("iterations_per_run", 1, kMaxIterations);
   if (iterations && !options.iterations_per_run) options.iterations_per_run = *iterations;
   auto timeout = read.number("timeout");
-  if (timeout && *timeout <= 0) {
-    read.add_error(read.place("timeout"), "`timeout` is not above 0", "write seconds: timeout = 60");
+  if (timeout && !is_time(*timeout)) {
+    read.add_error(read.place("timeout"),
+                   "`timeout` must be a number of seconds above 0, 1e6 at most",
+                   "write for example `timeout = 60`");
   } else if (timeout && !options.timeout) {
     options.timeout = *timeout;
   }

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <functional>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "core/base/near_match.h"
 #include "core/base/version.h"
 #include "core/compare/compare_report.h"
+#include "core/definitions/definition_keys.h"
 #include "core/run/option_words.h"
 
 namespace instr {
@@ -60,12 +61,16 @@ Expected<T> choice(const std::string& name, const std::string& value,
   });
 }
 
-Expected<int> whole_number(const std::string& name, const std::string& value, int least) {
+Expected<int> whole_number(const std::string& name, const std::string& value, int least,
+                           int most = std::numeric_limits<int>::max()) {
   int number = 0;
   const char* end = value.data() + value.size();
   auto [stopped, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || stopped != end || number < least) {
-    return fail(fmt::format("--{}: `{}` is not a number of at least {}", name, value, least),
+  if (error != std::errc() || stopped != end || number < least || number > most) {
+    std::string range = most == std::numeric_limits<int>::max()
+                            ? fmt::format("of at least {}", least)
+                            : fmt::format("from {} to {}", least, most);
+    return fail(fmt::format("--{}: `{}` is not a number {}", name, value, range),
                 fmt::format("write a whole number, such as --{}={}", name, std::max(least, 2)));
   }
   return number;
@@ -75,8 +80,8 @@ Expected<double> seconds(const std::string& name, const std::string& value) {
   double number = 0;
   const char* end = value.data() + value.size();
   auto [stopped, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || stopped != end || !std::isfinite(number) || number <= 0) {
-    return fail(fmt::format("--{}: `{}` is not a time above 0", name, value),
+  if (error != std::errc() || stopped != end || !is_time(number)) {
+    return fail(fmt::format("--{}: `{}` is not a time above 0 and up to 1e6", name, value),
                 fmt::format("write seconds, such as --{}=30 or --{}=0.5", name, name));
   }
   return number;
@@ -196,15 +201,15 @@ void read_experiment(Reader& reader, Options& options) {
   reader.each<Autograd>("test", selection.autograds, in_option("test", test_from));
   reader.each<std::string>("dtype", options.axes.data_types, in_option("dtype", data_type_from));
   reader.each<int>("batch-size", options.axes.batch_sizes, [](const std::string& item) {
-    return whole_number("batch-size", item, 1);
+    return whole_number("batch-size", item, 1, kMostBatch);
   });
-  auto take = [&reader](const char* name, int least, std::optional<int>& target) {
+  auto take = [&reader](const char* name, int least, int most, std::optional<int>& target) {
     if (auto value = reader.last(name)) {
-      reader.set(whole_number(name, *value, least), target.emplace());
+      reader.set(whole_number(name, *value, least, most), target.emplace());
     }
   };
-  take("repeat", 2, options.repeat);
-  take("iterations-per-run", 1, options.iterations_per_run);
+  take("repeat", 2, kMostRepetitions, options.repeat);
+  take("iterations-per-run", 1, kMaxIterations, options.iterations_per_run);
   bool is_shown = options.format == ReportFormat::kTable || options.format == ReportFormat::kMarkdown;
   if (!is_shown) {
     reader.fail_with({{}, "experiments are shown as a table or as Markdown",
@@ -273,7 +278,9 @@ void read_needs(Reader& reader, Options& options) {
 
 void read_measuring(Reader& reader, Options& options) {
   read_metrics(reader, options.metrics);
-  if (auto value = reader.last("jobs")) reader.set(whole_number("jobs", *value, 1), options.jobs);
+  if (auto value = reader.last("jobs")) {
+    reader.set(whole_number("jobs", *value, 1, kMostJobs), options.jobs);
+  }
   if (auto value = reader.last("churn")) {
     reader.set(whole_number("churn", *value, 0), options.churn);
   }
@@ -290,7 +297,7 @@ void read_measuring(Reader& reader, Options& options) {
     options.timeout = time;
   }
   if (auto value = reader.last("repetitions")) {
-    reader.set(whole_number("repetitions", *value, 2), options.repetitions);
+    reader.set(whole_number("repetitions", *value, 2, kMostRepetitions), options.repetitions);
   }
   if (auto value = reader.last("min-time")) {
     reader.set(seconds("min-time", *value), options.min_time);

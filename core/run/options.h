@@ -33,6 +33,10 @@ enum class Command {
   kExperiment,
   kPlot
 };
+inline constexpr int kMostJobs = 4096;  // each is a thread
+inline constexpr int kMostRepetitions = 1'000'000;
+inline constexpr int kMostBatch = 1'000'000;
+
 enum class Isolation { kFork, kProcess };
 enum class Verbosity { kQuiet, kNormal, kVerbose };
 

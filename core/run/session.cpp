@@ -169,7 +169,8 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
   auto toolchain = find_toolchain(options.compiler, state->libtorch);
   if (!toolchain) return tl::unexpected(toolchain.error());
   state->toolchain = *toolchain;
-  auto cache = Cache::open(options.use_cache);
+  auto cache =
+      Cache::open(options.use_cache, {stop, [raw](const std::string& why) { raw->note(why); }});
   if (!cache) return tl::unexpected(cache.error());
   state->cache = std::move(*cache);
   if (state->cache->note()) state->note(*state->cache->note());

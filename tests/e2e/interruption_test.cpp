@@ -1,4 +1,6 @@
-// Ctrl-C, killed workers, two runs at once: nothing finished is lost, nothing is left behind.
+// Ctrl-C, killed workers, two runs at once: nothing finished is lost, nothing is left behind; and
+// who has the terminal.
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -120,6 +122,41 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
     EXPECT_EQ(records.at("known/nops/n=100/eager/forward/t1/cpu").at("metrics").at("ir"), 100);
   }
   EXPECT_TRUE(stray_processes(folder.path()).empty());
+}
+
+// On a terminal of its own, which `typed` is typed into, with an end where it would wait for ever.
+int run_on_terminal(std::vector<std::string> arguments, const std::string& typed) {
+  Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return -1;
+  const std::string name = ptsname(ours.get());
+  arguments.insert(arguments.begin(), INSTR_BENCH_PROGRAM);
+  std::vector<char*> words;
+  for (auto& argument : arguments) words.push_back(argument.data());
+  words.push_back(nullptr);
+  pid_t program = fork();
+  if (program == 0) {
+    setsid();
+    dup2(open(name.c_str(), O_RDWR), 0);  // now the session's
+    alarm(60);
+    execv(INSTR_BENCH_PROGRAM, words.data());
+    _exit(127);
+  }
+  int status = 0;
+  EXPECT_EQ(::write(ours.get(), typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
+  EXPECT_EQ(waitpid(program, &status, 0), program);
+  return exit_code_of(status);
+}
+
+TEST(Interruption, TheCommandOfBisectMayAskOnTheTerminal) {
+  TemporaryFolder folder;
+  fs::path good = folder.path() / "good.csv", answer = folder.path() / "answer";
+  write(good, "key,metric,expected,margin\na/eager/forward/t1/cpu,ir,1,\n");
+  int status = run_on_terminal(
+      {"bisect", "--key=a/eager/forward/t1/cpu", "--baseline=" + good.string(), "--", "sh", "-c",
+       "read line && echo $line >" + answer.string() + "; exit 1"},
+      "yes\n");
+  EXPECT_EQ(status, 125);  // it does not build
+  EXPECT_EQ(text_of(answer), "yes\n");
 }
 
 }  // namespace

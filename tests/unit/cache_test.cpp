@@ -1,15 +1,19 @@
 #include "core/compile/cache.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <future>
 #include <thread>
 
 #include "core/base/private_folder.h"
+#include "core/base/process.h"
 #include "core/compile/cache_files.h"
 
 namespace instr {
@@ -85,7 +89,9 @@ TEST_F(CacheTest, AFailedMakeLeavesNothing) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().what, "no");
   EXPECT_FALSE(cache.find("unit-1.so"));
-  EXPECT_TRUE(fs::is_empty(root_ / "tmp"));
+  for (const auto& entry : fs::directory_iterator(cache.scratch())) {
+    EXPECT_TRUE(entry.is_regular_file() && entry.file_size() <= 4096) << entry.path();
+  }
   EXPECT_EQ(read_text(put(cache, "unit-1.so", "whole")), "whole");
 }
 
@@ -123,6 +129,27 @@ TEST_F(CacheTest, RefusesAnothersFolder) {
   auto refused = Cache::open(true);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().what.find("another user"), std::string::npos);
+}
+
+TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
+  fs::create_directories(root_);
+  fs::permissions(root_, fs::perms::owner_all);
+  fs::permissions(folder_->path(), fs::perms::all);
+  auto refused = Cache::open(true);
+  fs::permissions(folder_->path(), fs::perms::owner_all);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "the cache '" + root_.string() + "': others may write to '" +
+                                      folder_->path().string() + "'");
+  EXPECT_NE(refused.error().advice.find("--no-cache"), std::string::npos);
+}
+
+TEST_F(CacheTest, MakesTheFoldersAboveItForThisUserAlone) {
+  ::setenv("INSTR_BENCH_CACHE", (root_ / "above/cache").c_str(), 1);
+  mode_t before = ::umask(0002);
+  open();
+  ::umask(before);
+  EXPECT_EQ(fs::status(root_ / "above").permissions(), fs::perms::owner_all);
+  EXPECT_FALSE(open().note());
 }
 
 TEST_F(CacheTest, RefusesWhatIsNoFolder) {
@@ -204,6 +231,117 @@ TEST_F(CacheTest, ProcessesMakeAnArtefactOnce) {
     makers += WEXITSTATUS(status);
   }
   EXPECT_EQ(makers, 1);
+}
+
+// Runs `body` as process 1 of a namespace of its own, as a container does; exit status 77 where
+// that is not allowed.
+template <class Body>
+pid_t start_container(Body body) {
+  pid_t outer = ::fork();
+  if (outer != 0) return outer;
+  std::string uids = "0 " + std::to_string(::geteuid()) + " 1";
+  if (::unshare(CLONE_NEWPID) != 0) {
+    bool can =
+        ::unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0 && write_text("/proc/self/uid_map", uids);
+    if (!can) ::_exit(77);
+  }
+  pid_t inner = ::fork();
+  if (inner == 0) ::_exit(::getpid() == 1 ? body() : 78);
+  int status = 0;
+  ::waitpid(inner, &status, 0);
+  ::_exit(WEXITSTATUS(status));
+}
+
+int exit_status_of(pid_t child) {
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child ? exit_code_of(status) : -1;
+}
+
+TEST_F(CacheTest, RunsOfOneProcessNumberDoNotWaitForEachOther) {
+  int opened[2], done[2];
+  ASSERT_TRUE(::pipe(opened) == 0 && ::pipe(done) == 0);
+  pid_t first = start_container([&] {
+    auto cache = Cache::open(true);
+    if (!cache || cache->note() || ::write(opened[1], "!", 1) != 1) return 1;
+    char byte;
+    return ::read(done[0], &byte, 1) == 1 ? 0 : 2;
+  });
+  ::close(opened[1]);
+  char byte;
+  if (::read(opened[0], &byte, 1) != 1) {
+    int status = exit_status_of(first);
+    if (status == 77) GTEST_SKIP() << "no namespaces here";
+    FAIL() << status;
+  }
+  pid_t second = start_container([&] {
+    auto cache = Cache::open(true);
+    if (!cache || cache->note()) return 1;
+    return cache->get("unit-1.so", [](const fs::path& to) { return write_text(to, "code"); }) ? 0
+                                                                                              : 2;
+  });
+  std::jthread end([&](std::stop_token over) {
+    for (int i = 0; i < 2000 && !over.stop_requested(); ++i) ::usleep(10'000);
+    if (!over.stop_requested()) kill_tree(second);
+  });
+  EXPECT_EQ(exit_status_of(second), 0);
+  end.request_stop();
+  EXPECT_EQ(::write(done[1], "!", 1), 1);
+  EXPECT_EQ(exit_status_of(first), 0);
+  for (int fd : {opened[0], done[0], done[1]}) ::close(fd);
+}
+
+TEST_F(CacheTest, WaitingForAnotherRunIsSaidAndCanBeEnded) {
+  Cache first = open();
+  std::promise<void> begun, finish;
+  std::jthread maker([&] {
+    auto made = first.get("unit-1.so", [&](const fs::path& to) {
+      begun.set_value();
+      finish.get_future().wait();
+      return write_text(to, "code");
+    });
+    EXPECT_TRUE(made);
+  });
+  begun.get_future().wait();
+  std::stop_source stop;
+  std::string said;
+  auto second = Cache::open(true, {stop.get_token(), [&](const std::string& why) {
+                                     said = why;
+                                     stop.request_stop();
+                                   }});
+  ASSERT_TRUE(second);
+  auto waited = second->get("unit-1.so", [](const fs::path& to) { return write_text(to, "two"); });
+  EXPECT_FALSE(waited);
+  EXPECT_EQ(said,
+            "waiting for another run that is compiling the same code (unit-1.so) in the cache '" +
+                root_.string() + "'");
+  finish.set_value();
+}
+
+// Where locks do not reach, as on some network volumes: the lock's file is another one.
+TEST_F(CacheTest, WithoutLocksTheFirstOneStays) {
+  Cache first = open();
+  Cache second = open();
+  fs::path theirs;
+  auto ours = first.get("unit-1.so", [&](const fs::path& to) {
+    fs::remove(root_ / "locks/unit-1.so");
+    theirs = put(second, "unit-1.so", "theirs");
+    return write_text(to, "ours");
+  });
+  ASSERT_TRUE(ours) << to_string(ours.error());
+  EXPECT_EQ(*ours, theirs);
+  EXPECT_EQ(read_text(*ours), "theirs");
+  EXPECT_EQ(open().find("unit-1.so"), theirs);
+}
+
+TEST_F(CacheTest, WithoutLocksTrimKeepsWhatLiveRunsWorkOn) {
+  Cache first = open();
+  auto made = first.get("unit-1.so", [&](const fs::path& to) {
+    fs::remove(root_ / "lock");
+    open().trim(0);
+    return write_text(to, "code");
+  });
+  ASSERT_TRUE(made) << to_string(made.error());
+  EXPECT_EQ(read_text(*made), "code");
 }
 
 TEST_F(CacheTest, TrimRemovesTheLeastRecentlyUsed) {

@@ -348,6 +348,91 @@ TEST_P(CompileTest, AChangedHeaderOfLibTorchIsSeen) {
   EXPECT_NE(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
 }
 
+std::string code_of(const fs::path& object) {
+  SpawnOptions ask;
+  ask.argv = {"objdump", "-d", "--no-show-raw-insn", object.string()};
+  auto said = run_command(ask);
+  std::string text = said ? said->output : "";
+  return text.substr(std::min(text.find("Disassembly"), text.size()));  // without the file's name
+}
+
+// Nothing of what keeps snippets apart, such as less inlining, touches what is to be measured.
+TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
+  fs::path source = folder_->path() / "own.cpp";
+  std::string body;
+  for (int i = 0; i < 40; ++i) body += "a ^= a << " + std::to_string(1 + i % 7) + "; ";
+  ASSERT_TRUE(write_text(source, "static int once(int a) { " + body +
+                                     "return a; }\n"
+                                     "int own(int a) { return once(a + 1) + 2; }\n"));
+  auto build = std::make_shared<BuildOptions>();
+  build->sources = {source};
+  auto one = variant("a", "int a = 1;", "a = own(a);");
+  ASSERT_TRUE(write_text(folder_->path() / "own.h", "int own(int);\n"));
+  build->include_dirs = {folder_->path()};
+  one.global_setup = Text{"#include \"own.h\"\n", {}};
+  one.build = build;
+  auto outcome = compile_all({one});
+  ASSERT_EQ(outcome.compiled.size(), 1u) << outcome.failed["a"];
+  fs::path object;
+  for (const auto& entry : fs::recursive_directory_iterator(folder_->path() / "cache/artefacts")) {
+    if (entry.path().extension() == ".o") object = entry.path();
+  }
+  SpawnOptions by_hand;
+  by_hand.argv = {options_.toolchain.compiler.string(),
+                  options_.toolchain.flags[0],
+                  "-O2",
+                  "-fPIC",
+                  "-c",
+                  source.string(),
+                  "-o",
+                  (folder_->path() / "by_hand.o").string()};
+  ASSERT_EQ(run_command(by_hand)->exit_code, 0);
+  EXPECT_NE(code_of(object), "");
+  EXPECT_EQ(code_of(object), code_of(folder_->path() / "by_hand.o"));
+}
+
+std::string dwarf_version_of(const fs::path& object) {
+  SpawnOptions ask;
+  ask.argv = {"readelf", "--debug-dump=info", object.string()};
+  auto said = run_command(ask);
+  std::istringstream lines(said ? said->output : "");
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("Version:") != std::string::npos) return line.substr(line.find_last_of(' ') + 1);
+  }
+  return "none";
+}
+
+// Not every Valgrind reads DWARF 5 as compilers write it.
+TEST_P(CompileTest, DebugInformationIsWhatValgrindReadsUnlessAVersionIsGiven) {
+  for (const auto& [flag, version] : {std::pair{"-g", "4"}, {"-gdwarf-5", "5"}, {"-DX", "none"}}) {
+    auto one = variant("a", "int a = 1;", "++a;");
+    auto build = std::make_shared<BuildOptions>();
+    build->flags = {flag};
+    one.build = build;
+    auto outcome = compile_all({one});
+    ASSERT_EQ(outcome.compiled.size(), 1u) << outcome.failed["a"];
+    EXPECT_EQ(dwarf_version_of(outcome.compiled["a"].unit), version) << flag;
+  }
+}
+
+// A compiler that is killed leaves its temporary files.
+TEST_P(CompileTest, WhatACompilerLeavesBehindGoesWithTheRun) {
+  fs::path compiler = folder_->path() / "compiler", temporary = folder_->path() / "tmp";
+  fs::create_directory(temporary);
+  ASSERT_TRUE(write_text(compiler, "#!/bin/sh\n: > \"${TMPDIR:-/tmp}/unit-left.o\"\nexec '" +
+                                       options_.toolchain.compiler.string() + "' \"$@\"\n"));
+  fs::permissions(compiler, fs::perms::owner_all);
+  options_.toolchain.compiler = compiler;
+  const char* set = std::getenv("TMPDIR");
+  std::optional<std::string> before = set ? std::optional<std::string>(set) : std::nullopt;
+  ::setenv("TMPDIR", temporary.c_str(), 1);
+  auto outcome = compile_all({variant("a", "int a = 1;", "++a;")});
+  before ? ::setenv("TMPDIR", before->c_str(), 1) : ::unsetenv("TMPDIR");
+  EXPECT_EQ(outcome.compiled.size(), 1u);
+  EXPECT_TRUE(fs::is_empty(temporary));
+  EXPECT_TRUE(fs::is_empty(folder_->path() / "cache/runs"));
+}
+
 TEST_P(CompileTest, StopsWhenAsked) {
   std::stop_source stop;
   stop.request_stop();

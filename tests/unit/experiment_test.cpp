@@ -209,8 +209,10 @@ timeout = 2.5
 
 TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
   Options options;
-  auto applied = apply("backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n",
-                       options);
+  auto applied = apply(
+      "backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n"
+      "timeout = nan\n",
+      options);
   ASSERT_FALSE(applied);
   std::string text;
   for (const Error& error : applied.error()) text += to_string(error) + "\n";
@@ -219,6 +221,7 @@ TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
   EXPECT_NE(text.find("batch_size"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:3:9: `evel` is no test"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:5:11: `timeout` must be"), std::string::npos) << text;
 }
 
 class ExperimentLogTest : public ::testing::Test {

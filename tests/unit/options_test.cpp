@@ -244,12 +244,19 @@ TEST(Options, MissingValues) {
 }
 
 TEST(Options, BadValues) {
-  for (const char* jobs : {"0", "-1", "2x", "1.5", "99999999999", " 2"}) {
+  for (const char* jobs : {"0", "-1", "2x", "1.5", "99999999999", "4097", " 2"}) {
     EXPECT_EQ(error_of({std::string("--jobs=") + jobs}),
               "--jobs: `" + std::string(jobs) +
-                  "` is not a number of at least 1: write a whole number, such as --jobs=2");
+                  "` is not a number from 1 to 4096: write a whole number, such as --jobs=2");
   }
-  for (const char* time : {"0", "-3", "inf", "nan", "5s", "1e999"}) {
+  for (const char* text : {"--repetitions=1000001", "--min-time=1e300"}) {
+    EXPECT_NE(error_of({text}), "no error") << text;
+  }
+  for (const char* text :
+       {"--repeat=1000001", "--iterations-per-run=1000000001", "--batch-size=1000001"}) {
+    EXPECT_NE(error_of({"experiment", text}), "no error") << text;
+  }
+  for (const char* time : {"0", "-3", "inf", "nan", "5s", "1e999", "1e300", "1000001"}) {
     EXPECT_NE(error_of({std::string("--timeout=") + time}).find("is not a time above 0"),
               std::string::npos)
         << time;

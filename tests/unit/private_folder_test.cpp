@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -33,12 +35,11 @@ TEST(PrivateFolder, IsPrivateAndGoesWithItsOwner) {
 
 class LeftBehind : public testing::Test {
  protected:
-  // A folder as a run makes it, last touched an hour ago.
-  fs::path old_folder(const std::string& name) {
+  fs::path folder(const std::string& name, std::chrono::hours age) {
     fs::path path = parent_->path() / name;
     fs::create_directory(path);
     std::ofstream(path / "worker.log") << "text";
-    age(path);
+    fs::last_write_time(path, fs::file_time_type::clock::now() - age);
     return path;
   }
 
@@ -46,22 +47,47 @@ class LeftBehind : public testing::Test {
     fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
   }
 
+  std::vector<fs::path> folders() const {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(parent_->path())) {
+      if (entry.is_directory()) found.push_back(entry.path());
+    }
+    return found;
+  }
+
   Expected<PrivateFolder> parent_ = PrivateFolder::make();
 };
 
 TEST_F(LeftBehind, GoesWithTheNextRun) {
-  auto left = old_folder("instr_bench.run.abcdef");
+  pid_t killed = ::fork();
+  if (killed == 0) {
+    auto folder = PrivateFolder::make(parent_->path());
+    ::_exit(folder ? 0 : 1);  // destroys nothing
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(killed, &status, 0), killed);
+  ASSERT_EQ(status, 0);
+  ASSERT_EQ(folders().size(), 1U);
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
-  EXPECT_FALSE(fs::exists(left));
+  EXPECT_EQ(folders().size(), 1U) << "too young";
+  age(folders()[0]);
+  ASSERT_TRUE(PrivateFolder::make(parent_->path()));
+  EXPECT_TRUE(folders().empty());
 }
 
-TEST_F(LeftBehind, IsNotWhatIsYoungOrSomebodyElses) {
-  auto young = parent_->path() / "instr_bench.run.young0";
-  fs::create_directory(young);
-  auto other = old_folder("something.else");
-  fs::create_directory_symlink(other, parent_->path() / "instr_bench.run.link00");
+// Their locks may not reach us.
+TEST_F(LeftBehind, OfAnotherMachineGoesAfterADay) {
+  auto lives = folder("instr_bench.tmp.another0.abcdef", std::chrono::hours(1));
+  auto died = folder("instr_bench.tmp.another0.ghijkl", std::chrono::hours(25));
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
-  EXPECT_TRUE(fs::exists(young));
+  EXPECT_TRUE(fs::exists(lives));
+  EXPECT_FALSE(fs::exists(died));
+}
+
+TEST_F(LeftBehind, IsNotSomebodyElses) {
+  auto other = folder("something.else", std::chrono::hours(1000));
+  fs::create_directory_symlink(other, parent_->path() / "instr_bench.tmp.link00");
+  ASSERT_TRUE(PrivateFolder::make(parent_->path()));
   EXPECT_TRUE(fs::exists(other / "worker.log"));
 }
 

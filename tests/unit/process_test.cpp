@@ -239,6 +239,43 @@ TEST(Spawn, SignalsOfTheCallerAreNotInherited) {
   EXPECT_EQ(result->output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
+// A process group in the background that reads the terminal is stopped.
+TEST(Process, InTheCallersGroupItMayReadTheTerminal) {
+  Fd ours(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+  ASSERT_TRUE(ours && ::grantpt(ours.get()) == 0 && ::unlockpt(ours.get()) == 0);
+  const std::string name = ::ptsname(ours.get());
+  pid_t session = ::fork();
+  if (session == 0) {
+    ::setsid();
+    int terminal = ::open(name.c_str(), O_RDWR);  // now the session's
+    auto options = shell("read line && test \"$line\" = hello");
+    options.descriptors = {{terminal, 0}};
+    options.own_group = false;
+    auto process = Process::spawn(options);
+    auto status = process ? process->wait_for(20s) : std::nullopt;
+    ::_exit(status ? exit_code_of(*status) : 99);
+  }
+  EXPECT_EQ(::write(ours.get(), "hello\n", 6), 6);
+  int status = 0;
+  ASSERT_EQ(::waitpid(session, &status, 0), session);
+  EXPECT_EQ(exit_code_of(status), 0);
+}
+
+TEST(Process, InTheCallersGroupItIsStoppedWithWhatItStarted) {
+  auto options = shell("sleep 1000 & echo $!; wait");
+  options.own_group = false;
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  Fd from(ends[0]), to(ends[1]);
+  options.descriptors = {{to.get(), 1}};
+  auto process = Process::spawn(options);
+  ASSERT_TRUE(process);
+  char text[32] = {};
+  ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
+  process->stop(20s);
+  EXPECT_TRUE(ends_soon(std::atoi(text)));
+}
+
 TEST(Process, WaitForSaysNothingWhileItRuns) {
   auto process = Process::spawn(shell("sleep 1000"));
   ASSERT_TRUE(process);

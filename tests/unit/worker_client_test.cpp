@@ -168,5 +168,16 @@ TEST_F(LinkTest, AbortEndsAWaitingRequest) {
   link_->abort();
 }
 
+TEST(TimeoutOf, AnyNumberIsATimeThatCanBeAddedToNow) {
+  EXPECT_EQ(timeout_of(1.5), 1500ms);
+  EXPECT_EQ(timeout_of(0), 1ms);
+  EXPECT_EQ(timeout_of(-1e300), 1ms);
+  for (double much : {1e12, 1e300}) {
+    EXPECT_EQ(timeout_of(much), 1'000'000'000s);
+    EXPECT_GT(std::chrono::steady_clock::now() + timeout_of(much) * 3 / 2,
+              std::chrono::steady_clock::now());
+  }
+}
+
 }  // namespace
 }  // namespace instr

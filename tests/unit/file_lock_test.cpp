@@ -1,0 +1,47 @@
+#include "core/base/file_lock.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/private_folder.h"
+
+namespace instr {
+namespace {
+
+class FileLockTest : public testing::Test {
+ protected:
+  Expected<PrivateFolder> folder_ = PrivateFolder::make();
+  std::filesystem::path file_ = folder_->path() / "lock";
+};
+
+TEST_F(FileLockTest, ExcludesOthers) {
+  auto shared = FileLock::attempt(file_, LockKind::kShared);
+  ASSERT_TRUE(shared && *shared);
+  auto second = FileLock::attempt(file_, LockKind::kShared);
+  EXPECT_TRUE(second && *second);
+  auto alone = FileLock::attempt(file_, LockKind::kExclusive);
+  ASSERT_TRUE(alone);
+  EXPECT_FALSE(*alone);
+  shared->reset();
+  second->reset();
+  EXPECT_TRUE(FileLock::wait(file_, LockKind::kExclusive, {}));
+}
+
+TEST_F(FileLockTest, WhatCannotBeOpenedIsAnErrorAndNotWaitedFor) {
+  EXPECT_FALSE(FileLock::attempt(folder_->path(), LockKind::kShared));
+  EXPECT_FALSE(FileLock::wait(folder_->path() / "no" / "file", LockKind::kShared, {}));
+}
+
+TEST_F(FileLockTest, AWaitIsSaidOnceAndEndsWhenAsked) {
+  auto held = FileLock::attempt(file_, LockKind::kExclusive);
+  std::stop_source stop;
+  int said = 0;
+  auto waited = FileLock::wait(file_, LockKind::kShared, {stop.get_token(), [&] {
+                                                            ++said;
+                                                            stop.request_stop();
+                                                          }});
+  EXPECT_FALSE(waited);
+  EXPECT_EQ(said, 1);
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,72 @@
+#include "core/base/trusted_path.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/base/private_folder.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TrustedPath : public testing::Test {
+ protected:
+  // A folder in ours with one of our own in it.
+  fs::path inside(const std::string& name, fs::perms permissions) {
+    fs::path folder = ours_->path() / name;
+    fs::create_directories(folder / "mine");
+    fs::permissions(folder, permissions);
+    return folder / "mine";
+  }
+
+  static std::string problem_of(const fs::path& path) {
+    auto checked = check_trusted(path);
+    return checked ? "none" : to_string(checked.error());
+  }
+
+  Expected<PrivateFolder> ours_ = PrivateFolder::make();
+};
+
+constexpr fs::perms kAll = fs::perms::all;
+
+TEST_F(TrustedPath, OursAndWhatIsNotThereYetAreFine) {
+  EXPECT_EQ(problem_of("/"), "none");
+  EXPECT_EQ(problem_of(ours_->path()), "none");
+  EXPECT_EQ(problem_of(ours_->path() / "not" / "there"), "none");
+  EXPECT_EQ(problem_of(inside("readable", fs::perms(0755))), "none");
+}
+
+TEST_F(TrustedPath, OthersMayNotWriteAboveIt) {
+  fs::path mine = inside("shared", kAll);
+  EXPECT_EQ(problem_of(mine), "others may write to '" + mine.parent_path().string() +
+                                  "': run: chmod go-w '" + mine.parent_path().string() + "'");
+  EXPECT_NE(problem_of(mine / "not" / "there"), "none");
+  EXPECT_NE(problem_of(mine / ".." / "mine"), "none");
+  EXPECT_EQ(problem_of(inside("sticky", kAll | fs::perms::sticky_bit)), "none");
+}
+
+TEST_F(TrustedPath, LinksAreFollowed) {
+  fs::path mine = inside("shared", kAll), safe = inside("safe", fs::perms(0700));
+  fs::create_directory_symlink(mine, ours_->path() / "to_shared");
+  fs::create_directory_symlink(safe, mine.parent_path() / "link");
+  fs::create_directory_symlink("safe/mine", ours_->path() / "relative");
+  fs::create_directory_symlink("loop", ours_->path() / "loop");
+  EXPECT_NE(problem_of(ours_->path() / "to_shared"), "none");
+  EXPECT_NE(problem_of(mine.parent_path() / "link"), "none");
+  EXPECT_EQ(problem_of(ours_->path() / "relative" / "cache"), "none");
+  EXPECT_NE(problem_of(ours_->path() / "loop"), "none");
+}
+
+TEST_F(TrustedPath, NobodyElseOwnsAFolderAboveIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  fs::path mine = inside("theirs", fs::perms(0755));
+  ASSERT_EQ(::chown(mine.parent_path().c_str(), 12345, 12345), 0);
+  EXPECT_NE(problem_of(mine).find("belongs to another user"), std::string::npos);
+  fs::path grouped = inside("grouped", fs::perms(0775));
+  ASSERT_EQ(::chown(grouped.parent_path().c_str(), 0, 12345), 0);
+  EXPECT_NE(problem_of(grouped).find("others may write"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr

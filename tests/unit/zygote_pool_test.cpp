@@ -1,0 +1,63 @@
+// With a script in Valgrind's place that says hello and then listens.
+#include "core/measure/zygote_pool.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/private_folder.h"
+#include "core/compile/cache_files.h"
+#include "worker/abi.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+class ZygotePoolTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::path script = folder_->path() / "valgrind";
+    ASSERT_TRUE(write_text(script, "#!/bin/sh\nprintf 'hello\\tabi=" +
+                                       std::to_string(INSTR_ABI_VERSION) + "\\n' >&3\ncat <&3\n"));
+    fs::permissions(script, fs::perms::owner_all);
+    ZygoteOptions options;
+    options.valgrind = script;
+    options.worker = folder_->path() / "worker";
+    options.work_dir = folder_->path();
+    pool_.emplace(options, [] {});
+  }
+
+  Expected<PrivateFolder> folder_ = PrivateFolder::make();
+  std::optional<ZygotePool> pool_;
+};
+
+TEST_F(ZygotePoolTest, AfterItsEndThereIsAnErrorAndNoZygote) {
+  pool_->need(Runtime::kEager);
+  auto hello = pool_->hello({});
+  ASSERT_TRUE(hello) << to_string(hello.error());
+  auto zygote = pool_->get(Runtime::kEager);
+  ASSERT_TRUE(zygote);
+  pool_->kill();
+  pool_->lost(Runtime::kEager, *zygote);
+  auto after = pool_->get(Runtime::kEager);
+  ASSERT_FALSE(after);
+  EXPECT_EQ(after.error().what, "interrupted");
+  EXPECT_EQ(pool_->state(Runtime::kEager), ZygotePool::State::kFailed);
+  pool_->need(Runtime::kTorchScript);
+  EXPECT_FALSE(pool_->get(Runtime::kTorchScript));
+  EXPECT_EQ(pool_->state(Runtime::kTorchScript), ZygotePool::State::kFailed);
+}
+
+TEST_F(ZygotePoolTest, ALostOneIsReplaced) {
+  pool_->need(Runtime::kEager);
+  ASSERT_TRUE(pool_->hello({}));
+  auto first = pool_->get(Runtime::kEager);
+  ASSERT_TRUE(first);
+  pool_->lost(Runtime::kEager, *first);
+  while (pool_->state(Runtime::kEager) == ZygotePool::State::kStarting) std::this_thread::yield();
+  auto second = pool_->get(Runtime::kEager);
+  ASSERT_TRUE(second);
+  EXPECT_NE(*second, *first);
+}
+
+}  // namespace
+}  // namespace instr
