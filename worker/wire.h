@@ -139,4 +139,12 @@ inline std::optional<Message> decode(std::string_view line) {
   return message;
 }
 
+// A line as encode() gives it; nothing where its newline is missing: one that was cut short may still
+// read as a message.
+inline std::optional<Message> decode_line(std::string_view line) {
+  if (line.empty() || line.back() != '\n') return std::nullopt;
+  line.remove_suffix(1);
+  return decode(line);
+}
+
 }  // namespace instr::wire

@@ -18,7 +18,6 @@ struct Side {
   std::string name;
   std::vector<Variant> variants;
   std::optional<Recorder> recorder;
-  Expected<bool> finished = false;
 };
 
 std::string name_of(const Options& options, const Options& side) {
@@ -27,7 +26,7 @@ std::string name_of(const Options& options, const Options& side) {
   return side.compiler.value_or("");
 }
 
-// Half of the cores each, so that the two run side by side.
+// Half of the cores each, so that the two can count side by side.
 int jobs_of(const Options& options) {
   int cores = static_cast<int>(std::ssize(usable_cores()));
   return std::max(1, (options.jobs > 0 ? options.jobs : cores) / 2);
@@ -45,16 +44,30 @@ Expected<std::optional<std::filesystem::path>> output_of(const Options& options,
   return *options.output / name;
 }
 
-void measure_both(Side (&sides)[2], const std::vector<std::string>& command, Progress& progress,
-                  std::stop_token stop) {
-  progress.expect(sides[0].variants.size() + sides[1].variants.size());
-  auto measure = [&](Side& side) {
-    side.finished =
-        measure_all(side.options, command, side.variants, progress, *side.recorder, stop);
-    side.recorder->finish();
+// Counts side by side, each on its half of the cores; times in turns once both have counted.
+Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& command,
+                            Progress& progress, std::stop_token stop) {
+  std::optional<Expected<Session>> counted[2];
+  auto count = [&](int i) {
+    Side& side = sides[i];
+    counted[i].emplace(
+        count_all(side.options, command, side.variants, progress, *side.recorder, stop));
   };
-  std::jthread first([&] { measure(sides[0]); });
-  measure(sides[1]);
+  {
+    std::jthread first([&] { count(0); });
+    count(1);
+  }
+  std::vector<Session*> sessions;
+  for (auto& one : counted) {
+    if (!*one) return tl::unexpected(one->error());
+    sessions.push_back(&**one);
+  }
+  if (!Session::time(sessions, stop)) return {};
+  for (Session* session : sessions) {
+    auto inspected = session->inspect(stop);
+    if (!inspected) return tl::unexpected(inspected.error());
+  }
+  return {};
 }
 
 Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Side (&sides)[2],
@@ -96,11 +109,14 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
       progress.print(2, "error: " + to_string(error) + "\n");
     });
   }
-  measure_both(sides, command, progress, stop);
+  const std::size_t passes = (options.wants_counts ? 1 : 0) + (options.wants_times ? 1 : 0);
+  progress.expect(passes * (sides[0].variants.size() + sides[1].variants.size()));
+  auto measured = measure_both(sides, command, progress, stop);
   progress.finish();
+  for (Side& side : sides) side.recorder->finish();
   if (stop.stop_requested()) return kInterrupted;
+  if (!measured) return refuse(measured.error());
   for (const Side& side : sides) {
-    if (!side.finished) return refuse(side.finished.error());
     if (!side.recorder->could_write()) return kBadSetup;
   }
   std::vector<FieldDifference> differences;

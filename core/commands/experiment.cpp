@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/report/experiment_summary.h"
@@ -59,6 +60,7 @@ struct Ran {
   std::vector<ExperimentRecord> records;
   std::size_t were_there = 0;  // the first ones
   double seconds = 0;          // that the others took, with compiling
+  std::size_t unwritten = 0;   // that are not in the file
 };
 
 // "; 541 s, of which 216 s were timed": nothing where nothing was left to run.
@@ -76,6 +78,11 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
                           ? markdown_of(grid, "backend")
                           : table_of(grid, "by backend:", terminal.width, terminal.color);
   fmt::print("{}\n{}{}\n", table, experiment_line(records), cost_of(ran));
+  if (ran.unwritten != 0) {
+    fmt::print(stderr, "error: {} could not be written; the same command measures {} again\n",
+               format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them");
+    return kBadSetup;
+  }
   if (is_interrupted) {
     fmt::print(stderr, "interrupted; the same command goes on\n");
     return kInterrupted;
@@ -97,8 +104,11 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
   events.on_done = [&](const Measurement& measurement) {
     ExperimentRecord record = record_of(measurement, *setting);
     record.timestamp = utc_now();
+    const bool could_write = log->unwritten() == 0;
     auto written = log->append(std::move(record));
-    if (!written) progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
+    if (!written && could_write) {
+      progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
+    }
     progress.finished(measurement);
   };
   auto session = Session::open(options, events, stop);
@@ -117,9 +127,10 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
   }
   progress.expect(rest.size());
   auto finished = session->experiment(rest, stop);
+  const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
   if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return Ran{log->records(), were_there, took.count()};
+  return Ran{log->records(), were_there, took.count(), unwritten};
 }
 
 }  // namespace

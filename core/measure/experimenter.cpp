@@ -46,8 +46,16 @@ Expected<bool> run_experiments(const std::vector<Variant>& variants, CompileOpti
     events.on_start(variant.key);
     auto begin = Clock::now();
     Measurement one{variant, Counted{}, 0};
-    if (is_candidate(variant)) one.verification = verify(variant, *to_verify, worker, verifying);
-    one.outcome = measure(variant, *to_measure, worker, options);
+    tl::expected<Verification, std::string> verified;
+    if (is_candidate(variant)) {
+      verified = verify(variant, *to_verify, worker, verifying);
+      one.verification = verified.value_or(Verification{});
+    }
+    if (verified) {
+      one.outcome = measure(variant, *to_measure, worker, options);
+    } else {
+      one.outcome = Failure{FailureKind::kWorkerLost, "while it was verified: " + verified.error()};
+    }
     one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!stop.stop_requested()) events.on_done(std::move(one));
   }

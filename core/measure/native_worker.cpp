@@ -9,45 +9,95 @@ namespace instr {
 namespace {
 
 constexpr std::chrono::minutes kStartTimeout{2};
+constexpr std::chrono::seconds kLoadTime{10};  // beside what the variant itself may take
+constexpr int kLoadAttempts = 2;  // so many losses, and the unit is to blame
 
-tl::unexpected<std::string> lost(Loss loss) {
-  return tl::unexpected("the worker was lost: " + std::string(to_string(loss)));
+std::string lost(const std::string& how) { return "the worker was lost: " + how; }
+
+wire::Message load_failure(Loss loss) {
+  bool is_late = loss == Loss::kTimedOut;
+  FailureKind kind = is_late ? FailureKind::kTimedOut : FailureKind::kCrashed;
+  return {"failed",
+          {{"kind", to_string(kind)},
+           {"message", is_late ? "loading the unit took longer than the timeout"
+                               : std::string("loading the unit ended the worker, twice: ") +
+                                     to_string(loss)}}};
 }
 
 }  // namespace
 
-NativeWorker::NativeWorker(std::filesystem::path program, PrivateFolder folder,
-                           std::shared_ptr<Zygote> zygote, wire::Message hello)
-    : program_(std::move(program)),
-      folder_(std::move(folder)),
-      zygote_(std::move(zygote)),
-      hello_(std::move(hello)) {}
+NativeWorker::NativeWorker(std::filesystem::path program, PrivateFolder folder)
+    : program_(std::move(program)), folder_(std::move(folder)) {}
 
 Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesystem::path& program) {
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(folder.error());
-  auto zygote =
-      Zygote::start({.worker = program, .work_dir = folder->path(), .is_native = true});
-  if (!zygote) return tl::unexpected(zygote.error());
-  auto hello = (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
+  std::unique_ptr<NativeWorker> worker(new NativeWorker(program, *std::move(folder)));
+  auto hello = worker->bring_up();
   if (!hello) return tl::unexpected(hello.error());
-  return std::unique_ptr<NativeWorker>(new NativeWorker(program, *std::move(folder),
-                                                        *std::move(zygote), *std::move(hello)));
+  worker->hello_ = *std::move(hello);
+  return worker;
+}
+
+// Starts a zygote, in the place of the one there was.
+Expected<wire::Message> NativeWorker::bring_up() {
+  auto started =
+      Zygote::start({.worker = program_, .work_dir = folder_.path(), .is_native = true});
+  if (!started) return tl::unexpected(started.error());
+  std::shared_ptr<Zygote> old;  // ended after the mutex is released
+  {
+    std::lock_guard lock(mutex_);
+    if (is_killed_) return fail("interrupted");
+    old = std::exchange(zygote_, *started);
+  }
+  return (*started)->await_hello(kStartTimeout).and_then(check_hello);
+}
+
+std::shared_ptr<Zygote> NativeWorker::zygote() {
+  std::lock_guard lock(mutex_);
+  return zygote_;
+}
+
+void NativeWorker::kill() {
+  std::lock_guard lock(mutex_);
+  is_killed_ = true;
+  if (zygote_) zygote_->kill();
+}
+
+// Of the zygote that is there; where that one answers no more, of another one.
+tl::expected<std::unique_ptr<Host>, std::string> NativeWorker::fork_host() {
+  if (auto host = Host::fork(zygote())) return *std::move(host);
+  if (auto started = bring_up(); !started) {
+    return tl::unexpected(lost("it could not be started again: " + to_string(started.error())));
+  }
+  return Host::fork(zygote()).map_error([](Loss loss) { return lost(to_string(loss)); });
 }
 
 tl::expected<wire::Message, std::string> NativeWorker::ask(
     const std::set<std::filesystem::path>& units, const wire::Message& request,
     std::chrono::milliseconds limit) {
-  auto host = Host::fork(zygote_);
-  if (!host) return lost(host.error());
-  for (const auto& unit : units) {
-    auto loaded = (*host)->request(load_request(program_, unit), kStartTimeout);
-    if (!loaded) return tl::unexpected(std::string("loading the unit ended the worker"));
-    if (loaded->verb != "loaded") return *std::move(loaded);
+  tl::expected<std::unique_ptr<Host>, std::string> host;
+  Reply loaded = tl::unexpected(Loss::kClosed);
+  for (int i = 0; i < kLoadAttempts && !loaded && loaded.error() == Loss::kClosed; ++i) {
+    host = fork_host();
+    if (!host) return tl::unexpected(host.error());
+    loaded = load(**host, units, limit + kLoadTime);
   }
-  auto reply = (*host)->request(request, limit + kStartTimeout);
-  if (!reply) return lost(reply.error());
-  return *std::move(reply);
+  if (!loaded) return load_failure(loaded.error());
+  if (loaded->verb != "loaded") return *std::move(loaded);
+  return (*host)->request(request, limit + kStartTimeout).map_error([](Loss loss) {
+    return lost(to_string(loss));
+  });
+}
+
+// `loaded`, or the reply to the first unit that is not.
+Reply NativeWorker::load(Host& host, const std::set<std::filesystem::path>& units,
+                         std::chrono::milliseconds limit) const {
+  Reply reply = wire::Message{"loaded", {}};
+  for (const auto& unit : units) {
+    if (reply && reply->verb == "loaded") reply = host.request(load_request(program_, unit), limit);
+  }
+  return reply;
 }
 
 }  // namespace instr

@@ -1,10 +1,12 @@
-// The worker that runs without Valgrind: started once, and asked in a fresh process each time.
+// The worker that runs without Valgrind: started once, again where it was lost, and asked in a
+// fresh process each time.
 #pragma once
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -29,23 +31,30 @@ class NativeWorker {
   // What it said of itself.
   const wire::Message& hello() const { return hello_; }
 
-  // The answer of a process that it forks for this and that loads these units first; or what was lost.
-  // `limit` is what the answer may take; starting and loading may take their time beside it.
+  // The answer of a process that it forks for this and that loads these units first. The error says
+  // what was lost on the way, for which the units are not to blame: the next request finds a worker
+  // again. `limit` is what the answer may take; starting and loading may take their time beside it.
   tl::expected<wire::Message, std::string> ask(const std::set<std::filesystem::path>& units,
                                                const wire::Message& request,
                                                std::chrono::milliseconds limit);
 
   // From any thread: ends it and what it forked, for good.
-  void kill() { zygote_->kill(); }
+  void kill();
 
  private:
-  NativeWorker(std::filesystem::path program, PrivateFolder folder, std::shared_ptr<Zygote> zygote,
-               wire::Message hello);
+  NativeWorker(std::filesystem::path program, PrivateFolder folder);
+  Expected<wire::Message> bring_up();
+  std::shared_ptr<Zygote> zygote();
+  tl::expected<std::unique_ptr<Host>, std::string> fork_host();
+  Reply load(Host& host, const std::set<std::filesystem::path>& units,
+             std::chrono::milliseconds limit) const;
 
   const std::filesystem::path program_;
   const PrivateFolder folder_;
-  std::shared_ptr<Zygote> zygote_;
   wire::Message hello_;
+  std::mutex mutex_;  // of the next two
+  std::shared_ptr<Zygote> zygote_;
+  bool is_killed_ = false;
 };
 
 }  // namespace instr

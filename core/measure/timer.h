@@ -1,4 +1,4 @@
-// Times compiled variants in the native worker, one group at a time with nothing else running: what
+// Times compiled variants in native workers, one group at a time with nothing else running: what
 // differs in its runtime alone is timed in turns in one process, so that it can be compared.
 #pragma once
 
@@ -29,8 +29,18 @@ tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWork
                                                     const std::vector<CompiledVariant>& group,
                                                     const TimerOptions& options);
 
-// Each ends in one call of on_done. False where `stop` was requested first: then the worker is killed.
-bool time_all(std::vector<CompiledVariant> variants, NativeWorker& worker,
-              const TimerOptions& options, const NativeEvents& events, std::stop_token stop);
+// What is timed in one worker, and who is told of it.
+struct TimedSide {
+  std::vector<CompiledVariant> variants;
+  NativeWorker& worker;
+  TimerOptions options;
+  NativeEvents events;
+};
+
+// Times what all sides have, one request at a time, on whichever side it is. Of more than one side
+// the same benchmarks are timed in turns: one repetition of each side after the other, each in a
+// fresh process, so that whatever drifts on the machine drifts for both. Each variant ends in one
+// call of its side's on_done. False where `stop` was requested first: then the workers are killed.
+bool time_all(std::vector<TimedSide> sides, std::stop_token stop);
 
 }  // namespace instr

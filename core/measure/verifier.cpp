@@ -50,24 +50,29 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
 
 }  // namespace
 
-Verification verify(const Variant& candidate, const CompiledVariants& compiled,
-                    NativeWorker& worker, const VerifierOptions& options) {
+tl::expected<Verification, std::string> verify(const Variant& candidate,
+                                               const CompiledVariants& compiled,
+                                               NativeWorker& worker,
+                                               const VerifierOptions& options) {
   std::string eager_key = eager_of(candidate).key;
   if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
-    return {Code::kEagerFailed, failed->second.message};
+    return Verification{Code::kEagerFailed, failed->second.message};
   }
   if (auto failed = compiled.failures.find(candidate.key); failed != compiled.failures.end()) {
-    return {Code::kVerifierDidntRun, failed->second.message};
+    return Verification{Code::kVerifierDidntRun, failed->second.message};
   }
   auto one = compiled.units.find(candidate.key);
   auto eager = compiled.units.find(eager_key);
   if (one == compiled.units.end() || eager == compiled.units.end()) {
-    return {Code::kVerifierDidntRun, "it was not compiled"};
+    return Verification{Code::kVerifierDidntRun, "it was not compiled"};
   }
   auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
   auto reply = worker.ask({one->second.unit, eager->second.unit},
                           request_for(one->second, eager->second, options, limit), limit);
-  if (!reply) return {Code::kVerifierDidntRun, reply.error()};
+  if (!reply) return tl::unexpected(reply.error());
+  bool is_lost = reply->verb == "failed" &&
+                 failure_kind_from(reply->get("kind")) == FailureKind::kWorkerLost;
+  if (is_lost) return tl::unexpected(reply->get("message"));
   return verification_of(*reply, candidate.tolerance);
 }
 
@@ -82,7 +87,9 @@ Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions
     if (stop.stop_requested()) return false;
     events.on_start(candidate.key);
     auto begin = Clock::now();
-    Measurement one{candidate, Counted{}, 0, verify(candidate, *compiled, worker, options)};
+    auto verified = verify(candidate, *compiled, worker, options);
+    if (!verified) verified = Verification{Code::kVerifierDidntRun, verified.error()};
+    Measurement one{candidate, Counted{}, 0, *std::move(verified)};
     one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     std::get<Counted>(one.outcome).steady = true;
     if (!stop.stop_requested()) events.on_done(std::move(one));

@@ -23,8 +23,11 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
                                                     CompileOptions options, Cache& cache,
                                                     std::stop_token stop);
 
-Verification verify(const Variant& candidate, const CompiledVariants& compiled,
-                    NativeWorker& worker, const VerifierOptions& options);
+// The error says how the worker was lost, for which the candidate is not to blame.
+tl::expected<Verification, std::string> verify(const Variant& candidate,
+                                               const CompiledVariants& compiled,
+                                               NativeWorker& worker,
+                                               const VerifierOptions& options);
 
 // Compiles the candidates and their eager variants for this (`compile` says how, its purpose aside),
 // and verifies one after the other: each ends in one call of on_done, with a measurement

@@ -18,6 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNanosecond = 1e-9;
+const std::string kBehindKind = ": ";  // in a failed one's reason
 
 // Names in a line, of the metrics that an experiment has and their factors.
 struct MetricName {
@@ -201,8 +202,9 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
   } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
     bool is_skip = failure->kind == FailureKind::kUnsupported;
     record.state = is_skip ? ExperimentState::kSkipped : ExperimentState::kFailed;
+    if (!is_skip) record.failure = failure->kind;
     record.reason = is_skip ? failure->message
-                            : fmt::format("{}: {}", to_string(failure->kind), failure->message);
+                            : to_string(failure->kind) + (kBehindKind + failure->message);
   } else {
     take_times(measurement, record);
   }
@@ -216,8 +218,10 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
 Measurement measurement_of(const ExperimentRecord& record) {
   Measurement measurement{record.variant, Skipped{record.reason}, 0,
                           Verification{record.code, record.code_reason}};
-  if (record.state == ExperimentState::kFailed) {
-    measurement.outcome = Failure{FailureKind::kWorkerLost, record.reason};
+  if (record.failure) {
+    std::string kind = to_string(*record.failure) + kBehindKind;
+    bool says_so = record.reason.starts_with(kind);
+    measurement.outcome = Failure{*record.failure, record.reason.substr(says_so ? kind.size() : 0)};
   }
   if (record.state != ExperimentState::kMeasured) return measurement;
   Counted counted;
@@ -255,6 +259,10 @@ Json to_json(const ExperimentRecord& record) {
   return json;
 }
 
+bool is_final(const ExperimentRecord& record) {
+  return record.failure != FailureKind::kWorkerLost;
+}
+
 Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   auto parsed = parse_json(line);
   if (!parsed) return tl::unexpected(parsed.error());
@@ -279,6 +287,10 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
       value_at<std::string>(json, "/experiment/accelerator_model").value_or("");
   record.state = known->first;
   record.reason = value_at<std::string>(json, "/reason").value_or("");
+  if (record.state == ExperimentState::kFailed) {
+    record.failure = failure_kind_from(record.reason.substr(0, record.reason.find(kBehindKind)))
+                         .value_or(FailureKind::kWorkerLost);
+  }
   record.iterations = value_at<std::uint64_t>(json, "/iterations_per_run").value_or(0);
   record.timestamp = value_at<std::string>(json, "/timestamp").value_or("");
   record.code = *code;

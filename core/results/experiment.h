@@ -58,6 +58,7 @@ struct ExperimentRecord {
   ExperimentSetting setting;
   ExperimentState state = ExperimentState::kMeasured;
   std::string reason;  // of what is not measured: "crashed: SIGSEGV"
+  std::optional<FailureKind> failure;  // of a failed one: what its reason begins with
   std::vector<double> total_times;     // seconds of each run
   std::vector<double> per_iter_times;  // the same for each iteration
   std::uint64_t iterations = 0;        // of a run
@@ -73,6 +74,9 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
 Measurement measurement_of(const ExperimentRecord& record);
 
 nlohmann::ordered_json to_json(const ExperimentRecord& record);
+
+// Whether measuring it again would end the same. Of one whose worker was lost nobody knows.
+bool is_final(const ExperimentRecord& record);
 
 // The other way. An error, without a place, where the line is none of to_json's.
 Expected<ExperimentRecord> parse_experiment(std::string_view line);

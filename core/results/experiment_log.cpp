@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,12 +34,17 @@ std::string whole_lines(const fs::path& file) {
   return all;
 }
 
+struct Line {
+  ExperimentRecord record;
+  std::string text;  // with its end
+};
+
 using OnRecord = std::function<std::string(const ExperimentRecord&)>;
 
 // Each line's record; `refuse` says why it cannot stand here (empty: it can).
-Expected<std::vector<ExperimentRecord>> parse_lines(const std::string& text, const fs::path& file,
-                                                    const OnRecord& refuse) {
-  std::vector<ExperimentRecord> records;
+Expected<std::vector<Line>> parse_lines(const std::string& text, const fs::path& file,
+                                        const OnRecord& refuse) {
+  std::vector<Line> records;
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -47,9 +54,32 @@ Expected<std::vector<ExperimentRecord>> parse_lines(const std::string& text, con
     if (!wrong.empty()) {
       return fail(fmt::format("{}:{}: {}", file.string(), number, wrong), kAdvice);
     }
-    records.push_back(*std::move(record));
+    records.push_back({*std::move(record), line + "\n"});
   }
   return records;
+}
+
+std::vector<ExperimentRecord> records_of(std::vector<Line> lines) {
+  std::vector<ExperimentRecord> records;
+  for (Line& line : lines) records.push_back(std::move(line.record));
+  return records;
+}
+
+// The file open for appending, which no other run writes to meanwhile.
+Expected<Fd> open_alone(const fs::path& file) {
+  Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd) return tl::unexpected(write_error(file, errno));
+  struct stat opened {};
+  struct stat there {};
+  bool is_taken = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  // One that had it may have replaced it since it was opened.
+  bool is_same = ::fstat(fd.get(), &opened) == 0 && ::stat(file.c_str(), &there) == 0 &&
+                 opened.st_ino == there.st_ino;
+  if (is_taken || !is_same) {
+    return fail(fmt::format("{}: another run writes to this file", file.string()),
+                "wait until it has ended, or name another file with --output");
+  }
+  return fd;
 }
 
 // Why a record cannot stand in the same file as those of now; empty: it can.
@@ -75,31 +105,40 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
 }  // namespace
 
 Expected<std::vector<ExperimentRecord>> read_experiments(const fs::path& file) {
-  return parse_lines(whole_lines(file), file, [](const ExperimentRecord&) { return ""; });
+  return parse_lines(whole_lines(file), file, [](const ExperimentRecord&) { return ""; })
+      .map(records_of);
 }
 
-Expected<ExperimentLog> ExperimentLog::open(const fs::path& file,
+Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
                                             const std::vector<Variant>& variants,
                                             const ExperimentSetting& setting) {
   std::error_code ignored;
+  const fs::path file = follow_links(path);
   if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
     return fail(fmt::format("{}: this is no file that experiments can be kept in", file.string()),
                 "name a regular file with --output");
   }
-  Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!fd) return tl::unexpected(write_error(file, errno));
+  auto fd = open_alone(file);
+  if (!fd) return tl::unexpected(fd.error());
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   const std::string text = whole_lines(file);
-  auto records = parse_lines(text, file, [&](const ExperimentRecord& record) {
+  auto lines = parse_lines(text, path, [&](const ExperimentRecord& record) {
     return mismatch(record, keys, setting);
   });
-  if (!records) return tl::unexpected(records.error());
-  if (ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0) {
+  if (!lines) return tl::unexpected(lines.error());
+  std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
+  std::string kept;
+  for (const Line& line : *lines) kept += line.text;
+  if (kept != text) {
+    fd = replace_file(file, kept);
+    if (!fd) return tl::unexpected(fd.error());
+    ::flock(fd->get(), LOCK_EX | LOCK_NB);
+  } else if (ftruncate(fd->get(), static_cast<off_t>(text.size())) != 0) {
     return tl::unexpected(write_error(file, errno));
   }
-  ExperimentLog log(AppendFile(std::move(fd), file));
-  log.records_ = *std::move(records);
+  ExperimentLog log(AppendFile(*std::move(fd), path));
+  log.records_ = records_of(*std::move(lines));
   return log;
 }
 
@@ -118,5 +157,7 @@ Expected<void> ExperimentLog::append(ExperimentRecord record) {
   records_.push_back(std::move(record));
   return file_.append(line);
 }
+
+Expected<void> ExperimentLog::finish() { return file_.append(""); }
 
 }  // namespace instr

@@ -17,13 +17,14 @@ Expected<std::vector<ExperimentRecord>> read_experiments(const std::filesystem::
 
 class ExperimentLog {
  public:
-  // Opens the file, which may be there already: a last line that is not whole goes. Errors: a line
-  // that is no experiment's, one of a key that `variants` do not have, one measured in another way.
-  static Expected<ExperimentLog> open(const std::filesystem::path& file,
+  // Opens the file, which may be there already: a last line that is not whole goes, and so do results
+  // that are not final (is_final). Errors: a line that is no experiment's, one of a key that `variants`
+  // do not have, one measured in another way; another run that has it open.
+  static Expected<ExperimentLog> open(const std::filesystem::path& path,
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);
 
-  // What is in the file.
+  // What is in the file, and what could not be written to it.
   const std::vector<ExperimentRecord>& records() const { return records_; }
 
   // The variants that the file lacks, in their order.
@@ -31,6 +32,10 @@ class ExperimentLog {
 
   // Writes a line, whole or not at all; what could not be written is written by the next call.
   Expected<void> append(ExperimentRecord record);
+  // Writes what could not be written before. An error where that still is so.
+  Expected<void> finish();
+  // Results that are not in the file.
+  std::size_t unwritten() const { return file_.kept(); }
 
  private:
   explicit ExperimentLog(AppendFile file) : file_(std::move(file)) {}

@@ -16,7 +16,7 @@ Commands (instr_bench COMMAND --help tells more of those marked *)
   explain KEY *           where a single count goes, function by function
   compare BASE NEW *      what changed between two results, in which function
   ab *                    measure two LibTorch builds, builds of your library or
-                          compilers side by side, and compare
+                          compilers, and compare them
   baseline *              list, show or remove the baselines that --save made
   merge FILE... *         make the results of shards one
   bisect *                for git bisect run: the commit that made it slower
@@ -161,8 +161,8 @@ constexpr const char* kAb = R"(Usage: instr_bench ab --libtorch=A --libtorch=B [
        instr_bench ab --compiler=g++ --compiler=clang++
 
 Measures the same definitions with two LibTorch builds, two builds of your own
-library (files with a [build] table each) or two compilers, side by side, and
-compares them. Takes the options of a run and of compare.
+library (files with a [build] table each) or two compilers, counts side by side
+and times in turns, and compares them. Takes the options of a run and compare.
 
   -o, --output=FOLDER     keep both results there, as a.jsonl and b.jsonl
 

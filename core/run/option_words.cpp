@@ -90,7 +90,7 @@ constexpr Flag kSettings[] = {
     {"isolation", "", kMeasuring},
     {"repetitions", "", kMeasuring},
     {"min-time", "", kTiming},
-    {"time-cores", "", kMeasuring},
+    {"time-cores", "", kMeasuring & ~kAb},  // whose sides are timed in turns, after all counts
     {"churn", "", kMeasuring},
     {"libtorch", "", kTiming | kDoctor | kSelftest},
     {"compiler", "", kTiming | kDoctor | kSelftest},

@@ -82,21 +82,13 @@ ReportOptions report_options(const Options& options) {
   return report;
 }
 
-Expected<bool> measure_all(const Options& options, const std::vector<std::string>& command,
-                           const std::vector<Variant>& variants, Progress& progress,
-                           Recorder& recorder, std::stop_token stop, const HeaderCheck& check) {
-  if (variants.empty()) {
-    // A shard may be: nothing is started for it, so nothing is known of what it would be measured
-    // with.
-    ResultsHeader header = make_results_header({}, command);
-    header.shard = options.selection.shard;
-    recorder.open(header);
-    return true;
-  }
+Expected<Session> count_all(const Options& options, const std::vector<std::string>& command,
+                            const std::vector<Variant>& variants, Progress& progress,
+                            Recorder& recorder, std::stop_token stop, const HeaderCheck& check) {
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   auto session = Session::open(options, events_of(progress, recorder), abandon.get_token());
-  if (!session) return tl::unexpected(session.error());
+  if (!session) return session;
   progress.phase("starting LibTorch under Valgrind");
   session->prepare(variants);
   // Units compile while the zygotes start; the results file needs what a zygote says of itself.
@@ -111,10 +103,28 @@ Expected<bool> measure_all(const Options& options, const std::vector<std::string
     });
     if (!introduced) abandon.request_stop();
   });
-  auto finished = session->measure(variants, abandon.get_token());
+  auto finished = session->count(variants, abandon.get_token());
   introduction.join();
   if (!introduced && !stop.stop_requested()) return tl::unexpected(introduced.error());
-  return finished;
+  if (!finished) return tl::unexpected(finished.error());
+  return session;
+}
+
+Expected<bool> measure_all(const Options& options, const std::vector<std::string>& command,
+                           const std::vector<Variant>& variants, Progress& progress,
+                           Recorder& recorder, std::stop_token stop, const HeaderCheck& check) {
+  if (variants.empty()) {
+    // A shard may be: nothing is started for it, so nothing is known of what it would be measured
+    // with.
+    ResultsHeader header = make_results_header({}, command);
+    header.shard = options.selection.shard;
+    recorder.open(header);
+    return true;
+  }
+  auto session = count_all(options, command, variants, progress, recorder, stop, check);
+  if (!session) return tl::unexpected(session.error());
+  if (!Session::time({&*session}, stop)) return false;
+  return session->inspect(stop);
 }
 
 }  // namespace instr

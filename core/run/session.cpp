@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -51,6 +52,10 @@ struct Session::State {
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
+  // What is left to do of what was compiled.
+  std::vector<CompiledVariant> to_time;
+  std::vector<CompiledVariant> to_dump;
+  std::vector<Variant> to_verify;
   // Last: they go first, while what they use is there.
   std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
   std::unique_ptr<NativeWorker> native;  // where something is to be timed or verified
@@ -58,8 +63,9 @@ struct Session::State {
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
-  bool time(std::vector<CompiledVariant> variants, std::stop_token stop);
-  bool count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop);
+  void take(UnitResult unit, const Wanted& wanted);
+  std::vector<CompiledVariant> take_beside();
+  std::vector<TimedSide> sides(std::vector<CompiledVariant> variants);
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
   TimerOptions timer_options() const;
   std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
@@ -238,27 +244,28 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
-// Times what has not failed.
-bool Session::State::time(std::vector<CompiledVariant> variants, std::stop_token stop) {
+// What is to be timed of these: what has not failed. Nothing where that is none.
+std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> variants) {
   {
     std::lock_guard lock(turn);
     std::erase_if(variants, [this](const auto& one) { return failed.contains(one.variant.key); });
   }
-  if (variants.empty()) return true;
+  if (variants.empty()) return {};
   phase("timing");
-  return time_all(std::move(variants), *native, timer_options(), native_events(), stop);
+  std::vector<TimedSide> sides;
+  sides.push_back({std::move(variants), *native, timer_options(), native_events()});
+  return sides;
 }
 
-// Waits for the counts, and then times with nothing else running; beside the counts only what the cores
-// that are kept for that are enough for.
-bool Session::State::count_and_time(std::vector<CompiledVariant> to_time, std::stop_token stop) {
-  if (!scheduler) return time(std::move(to_time), stop);
+// What is timed while the others count: that for which the cores that are kept for times are enough.
+std::vector<CompiledVariant> Session::State::take_beside() {
+  if (!scheduler) return {};
   auto beside = std::stable_partition(to_time.begin(), to_time.end(), [this](const auto& one) {
     return one.variant.threads > options.time_cores;
   });
-  if (!time({beside, to_time.end()}, stop)) return false;
+  std::vector<CompiledVariant> taken(beside, to_time.end());
   to_time.erase(beside, to_time.end());
-  return scheduler->wait(stop) && time(std::move(to_time), stop);
+  return taken;
 }
 
 TimerOptions Session::State::timer_options() const {
@@ -328,37 +335,59 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   return finished;
 }
 
+void Session::State::take(UnitResult unit, const Wanted& wanted) {
+  for (const auto& one : unit.failed) done(one);
+  if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
+  for (const auto& one : unit.compiled) {
+    if (options.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
+    if (options.wants_times) to_time.push_back(one);
+    if (options.dump.any()) to_dump.push_back(one);
+  }
+  if (!scheduler) return;
+  std::erase_if(unit.compiled, [](const auto& one) { return !is_countable(one.variant); });
+  scheduler->add(std::move(unit.compiled));
+}
+
 Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
-                                const std::function<bool(const CompiledVariant&)>& wanted) {
-  std::vector<Variant> runnable = state_->skip_unsupported(variants);
-  std::vector<CompiledVariant> to_time;
-  std::vector<CompiledVariant> to_dump;
-  std::vector<Variant> to_verify;
-  auto on_unit = [&](UnitResult unit) {
-    for (const auto& failed : unit.failed) state_->done(failed);
-    if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
-    for (const auto& one : unit.compiled) {
-      if (state_->options.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
-    }
-    if (state_->options.wants_times) {
-      to_time.insert(to_time.end(), unit.compiled.begin(), unit.compiled.end());
-    }
-    if (state_->options.dump.any()) {
-      to_dump.insert(to_dump.end(), unit.compiled.begin(), unit.compiled.end());
-    }
-    if (!state_->scheduler) return;
-    std::erase_if(unit.compiled, [](const auto& one) { return !is_countable(one.variant); });
-    state_->scheduler->add(std::move(unit.compiled));
-  };
-  auto compiled = compile(runnable, state_->compile, *state_->cache, on_unit, stop);
+                                const Wanted& wanted) {
+  auto finished = count(variants, stop, wanted);
+  if (finished && *finished) finished = time({this}, stop);
+  if (finished && *finished) finished = inspect(stop);
+  return finished;
+}
+
+Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_token stop,
+                              const Wanted& wanted) {
+  State& state = *state_;
+  state.to_time.clear();
+  state.to_dump.clear();
+  state.to_verify.clear();
+  auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), wanted); };
+  auto compiled =
+      compile(state.skip_unsupported(variants), state.compile, *state.cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
-  Expected<bool> finished = state_->count_and_time(std::move(to_time), stop);
-  // A device that is not there has been told by then.
-  std::erase_if(to_verify, [&](const auto& one) { return state_->skipped.contains(one.key); });
-  std::erase_if(to_dump, [&](const auto& one) { return state_->skipped.contains(one.variant.key); });
-  if (*finished) finished = state_->verify(to_verify, stop);
-  if (finished && *finished) finished = state_->dump(to_dump, stop);
-  state_->cache->trim(kCacheLimit);
+  if (!time_all(state.sides(state.take_beside()), stop)) return false;
+  return !state.scheduler || state.scheduler->wait(stop);
+}
+
+bool Session::time(const std::vector<Session*>& sessions, std::stop_token stop) {
+  std::vector<TimedSide> sides;
+  for (Session* session : sessions) {
+    auto its = session->state_->sides(std::exchange(session->state_->to_time, {}));
+    std::move(its.begin(), its.end(), std::back_inserter(sides));
+  }
+  return time_all(std::move(sides), stop);
+}
+
+Expected<bool> Session::inspect(std::stop_token stop) {
+  State& state = *state_;
+  // A device that is not there has been reported by then.
+  std::erase_if(state.to_verify, [&](const auto& one) { return state.skipped.contains(one.key); });
+  std::erase_if(state.to_dump,
+                [&](const auto& one) { return state.skipped.contains(one.variant.key); });
+  auto finished = state.verify(std::exchange(state.to_verify, {}), stop);
+  if (finished && *finished) finished = state.dump(std::exchange(state.to_dump, {}), stop);
+  state.cache->trim(kCacheLimit);
   return finished;
 }
 

@@ -54,9 +54,18 @@ class Session {
   Expected<Fingerprint> fingerprint(std::stop_token stop);
 
   // Compiles and measures; each variant ends in one call of on_done, but for those that `wanted`
-  // refuses once compiled. False where `stop` came first.
+  // refuses once compiled. False where `stop` came first. It is the next three, one after the other.
+  using Wanted = std::function<bool(const CompiledVariant&)>;
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,
-                         const std::function<bool(const CompiledVariant&)>& wanted = {});
+                         const Wanted& wanted = {});
+
+  // Compiles and counts, and keeps what is to be timed and verified after that.
+  Expected<bool> count(const std::vector<Variant>& variants, std::stop_token stop,
+                       const Wanted& wanted = {});
+  // Times what each has counted: of two sessions in turns, never at the same time.
+  static bool time(const std::vector<Session*>& sessions, std::stop_token stop);
+  // Verifies, and looks inside.
+  Expected<bool> inspect(std::stop_token stop);
 
   // The same with experiments instead: each is verified and measured in fresh processes.
   Expected<bool> experiment(const std::vector<Variant>& variants, std::stop_token stop);

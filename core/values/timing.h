@@ -14,7 +14,7 @@ namespace instr {
 struct Timing {
   std::vector<double> wall;  // the statement and the work it left to the device
   std::vector<double> cpu;   // of the thread that ran the statement
-  std::uint64_t iterations = 0;  // of each repetition
+  std::uint64_t iterations = 0;  // of each repetition; of the first, where each has its own process
   std::optional<std::uint64_t> device_peak_bytes;
   // One figure for each fresh process, nanoseconds: from the text until the statement has run once,
   // and until what prepares itself in its first runs is done with that. Empty: not asked for.

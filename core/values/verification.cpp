@@ -119,13 +119,14 @@ std::string with_name(const wire::Message& item, const std::string& reason) {
 
 // FAIL where one of them is bad; else what the least good of them is like.
 Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
+  const Verification malformed{VerificationCode::kVerifierDidntRun,
+                               "the worker's reply is malformed"};
+  if (!reply.fields.contains("0")) return malformed;
   Verification verdict{VerificationCode::kPass, ""};
   double largest = -1;
   for (std::size_t i = 0; reply.fields.contains(std::to_string(i)); ++i) {
-    std::string line = reply.get(std::to_string(i));
-    if (!line.empty() && line.back() == '\n') line.pop_back();
-    auto item = wire::decode(line);
-    if (!item) return {VerificationCode::kVerifierDidntRun, "the worker's reply makes no sense"};
+    auto item = wire::decode_line(reply.get(std::to_string(i)));
+    if (!item) return malformed;
     if (!item->fields.contains("eager_type")) continue;  // neither has this gradient
     Opinion opinion = opinion_of(*item, tolerance);
     if (!opinion.is_good) return {VerificationCode::kFail, with_name(*item, opinion.reason)};
@@ -209,7 +210,7 @@ Verification verification_of(const wire::Message& reply, const Tolerance& tolera
     return {Code::kNondeterministicEagerRun,
             (name.empty() ? "the output" : "the " + name) + " differs between two runs of eager"};
   }
-  return {Code::kVerifierDidntRun, "the worker's reply makes no sense: " + wire::encode(reply)};
+  return {Code::kVerifierDidntRun, "the worker's reply is malformed: " + wire::encode(reply)};
 }
 
 }  // namespace instr

@@ -36,7 +36,7 @@ struct Verification {
   // A run that has such a one did not go well.
   bool is_wrong() const {
     return code == VerificationCode::kFail || code == VerificationCode::kExceptionRaised ||
-           code == VerificationCode::kEagerFailed;
+           code == VerificationCode::kEagerFailed || code == VerificationCode::kVerifierDidntRun;
   }
 };
 

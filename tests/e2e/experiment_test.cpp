@@ -1,5 +1,7 @@
 // The experiment runner and --dump, on the real native worker.
 
+#include <signal.h>
+
 #include <algorithm>
 
 #include "tests/e2e/program.h"
@@ -28,6 +30,20 @@ label = "crashing"
 stmt = "raise(SIGSEGV);"
 global_setup = "#include <csignal>"
 )toml";
+
+// Numbers of the processes that this one started.
+std::vector<std::string> children_of(pid_t parent) {
+  std::vector<std::string> children;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    std::string stat = text_of(entry.path() / "stat");  // "pid (name) state parent ..."
+    auto end = stat.rfind(')');
+    bool is_child = end != std::string::npos &&
+                    stat.substr(end + 4).starts_with(std::to_string(parent) + " ");
+    if (is_child) children.push_back(entry.path().filename().string());
+  }
+  return children;
+}
 
 class Experiment : public ::testing::Test {
  protected:
@@ -91,8 +107,8 @@ TEST_F(Experiment, GoesOnWhereItWasKilled) {
   EXPECT_EQ(partial.exit_code, 0) << partial.errors;
   std::string before = text_of(file("r.jsonl"));
   std::size_t lines = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n'));
-  std::string torn = before.substr(0, before.rfind('\n', before.size() - 2) + 20);
-  write(file("r.jsonl"), torn);
+  std::string cut = before.substr(0, before.rfind('\n', before.size() - 2) + 20);
+  write(file("r.jsonl"), cut);
   auto again = run(with({"--filter=relu", "--test=eval", "--verbose"}));
   EXPECT_EQ(again.exit_code, 0) << again.errors;
   EXPECT_EQ(records().size(), lines);
@@ -104,6 +120,79 @@ TEST_F(Experiment, GoesOnWhereItWasKilled) {
   auto other = run(with({"--filter=wrong"}));
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_NE(other.errors.find("r.jsonl:1: "), std::string::npos) << other.errors;
+}
+
+// A limit on files takes the place of a full disk: both are errors of write(). The file is one finished
+// result, with blanks nearly up to that limit.
+TEST_F(Experiment, AFullDiskIsNoSuccessAndLosesNothingElse) {
+  const std::vector<std::string> arguments = with({"--filter=relu", "--test=eval"});
+  ASSERT_EQ(run(arguments).exit_code, 0);  // compiles all
+  const std::size_t lines = records().size();
+  std::string text = text_of(file("r.jsonl"));
+  text.resize(text.find('\n'));
+  text.resize((64 << 10) - 100, ' ');
+  write(file("r.jsonl"), text + "\n");
+  SpawnOptions limited = command(arguments);
+  const std::vector<std::string> shell{"bash", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "-"};
+  limited.argv.insert(limited.argv.begin(), shell.begin(), shell.end());
+  auto full = run_command(limited);
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->exit_code, 2) << full->errors;
+  EXPECT_NE(full->errors.find("cannot write"), std::string::npos) << full->errors;
+  EXPECT_NE(full->errors.find(std::to_string(lines - 1) + " results could not be written"),
+            std::string::npos)
+      << full->errors;
+  EXPECT_EQ(text_of(file("r.jsonl")), text + "\n");
+  EXPECT_EQ(run(arguments).exit_code, 0);
+  EXPECT_EQ(records().size(), lines);
+}
+
+// The one that is measured fails; the next ones have another worker, and the same command measures it
+// again. What a snippet brings on itself is final.
+TEST_F(Experiment, AWorkerKilledFromOutsideIsReplaced) {
+  write(file("d.toml"), R"toml(schema = 1
+global_setup = "#include <csignal>\n#include <fcntl.h>\n#include <unistd.h>"
+[[benchmark]]
+label = "first"
+stmt = "auto x = torch::rand({4});"
+[[benchmark]]
+label = "lost"
+stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
+[[benchmark]]
+label = "kills itself"
+stmt = "raise(SIGKILL);"
+[[benchmark]]
+label = "too large"
+stmt = "auto x = torch::zeros({1l << 46});"
+[[benchmark]]
+label = "last"
+stmt = "auto x = torch::rand({4});"
+)toml");
+  const std::string marker = file("is there");
+  std::string text = text_of(file("d.toml"));
+  write(file("d.toml"), text.replace(text.find("FILE"), 4, marker));
+  SpawnOptions options = command(with({}));
+  auto process = Process::spawn(options);
+  ASSERT_TRUE(process);
+  while (!fs::exists(marker) && !process->wait_for(std::chrono::milliseconds(20))) {
+  }
+  for (const std::string& worker : children_of(process->pid())) ::kill(std::stoi(worker), SIGKILL);
+  EXPECT_EQ(exit_code_of(process->wait()), 1);
+  auto reason = [this](const std::string& label) {
+    auto record = records().at(label + "/dtype=float32/eager/forward/t1/cpu");
+    return record.value("reason", record.at("state").get<std::string>());
+  };
+  EXPECT_EQ(reason("first"), "measured");
+  EXPECT_EQ(reason("lost").substr(0, 13), "worker_lost: ");
+  EXPECT_EQ(reason("kills itself").substr(0, 16), "crashed: SIGKILL");
+  EXPECT_EQ(reason("too large").substr(0, 15), "out_of_memory: ");
+  EXPECT_EQ(reason("last"), "measured");
+  auto again = run(with({"--verbose"}));
+  EXPECT_EQ(again.exit_code, 1) << again.errors;
+  EXPECT_NE(again.errors.find("4 of 5 are there already"), std::string::npos) << again.errors;
+  EXPECT_EQ(reason("lost"), "measured");
+  EXPECT_EQ(records().size(), 5u);
+  EXPECT_TRUE(stray_processes().empty());
 }
 
 TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
@@ -136,6 +225,23 @@ TEST_F(Experiment, LooksInside) {
   bool has_relu = false;
   for (const auto& event : trace.at("traceEvents")) has_relu |= event.at("name") == "aten::relu";
   EXPECT_TRUE(has_relu);
+}
+
+// What does not fit into an answer is not there, rather than there in part.
+TEST_F(Experiment, AnAnswerThatIsTooLongIsNotTakenInPart) {
+  write(file("d.toml"), R"toml(schema = 1
+global_setup = "#include <ATen/record_function.h>"
+[[benchmark]]
+label = "long"
+setup = "const std::string name(1000, 'x');"
+stmt = """
+for (int i = 0; i < 20000; ++i) { RECORD_FUNCTION(name, std::vector<c10::IValue>{}); }
+"""
+)toml");
+  auto ended = run({"--definitions=" + file("d.toml"), "--metrics=wall", "--min-time=0.001",
+                    "--repetitions=2", "--dump=profile", "--dump-folder=" + file("dump")});
+  EXPECT_NE(ended.errors.find("its answer is longer than"), std::string::npos) << ended.errors;
+  EXPECT_FALSE(fs::exists(file("dump") + "/long.eager.forward.t1.cpu"));
 }
 
 }  // namespace

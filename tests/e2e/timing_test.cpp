@@ -127,6 +127,70 @@ TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
+// What the two sides of ab run: each process says whose turn it is, and no two may be there at once.
+const char* const kTurns = R"(#pragma once
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <stdexcept>
+char side();
+struct Turn {
+  int lock = open("FOLDER/lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  Turn() {
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) throw std::runtime_error("both sides at once");
+    int log = open("FOLDER/turns", O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    char name = side();
+    if (write(log, &name, 1) != 1) throw std::runtime_error("turns");
+    close(log);
+  }
+  ~Turn() { close(lock); }
+};
+)";
+
+TEST_F(Timing, TwoSidesTakeTurns) {
+  std::string header = kTurns;
+  for (std::size_t at; (at = header.find("FOLDER")) != std::string::npos;) {
+    header.replace(at, 6, folder_.path().string());
+  }
+  write(file("turns.h"), header);
+  for (const char* side : {"a", "b"}) {
+    std::string name = side;
+    write(file(name + ".cpp"), "char side() { return '" + name + "'; }\n");
+    write(file(name + ".toml"),
+          "[build]\ninclude_dirs = [\".\"]\nsources = [\"" + name + ".cpp\"]\n");
+  }
+  write(file("d.toml"), R"(schema = 1
+global_setup = '#include "turns.h"'
+[[benchmark]]
+label = "turns"
+setup = "Turn turn;"
+stmt = "usleep(200);"
+[[benchmark]]
+label = "few"
+stmt = "usleep(200);"
+iterations = 2
+)");
+  const std::vector<std::string> both{"ab", "--build=" + file("a.toml"), "--build=" + file("b.toml"),
+                                      "--definitions=" + file("d.toml"), "--metrics=wall",
+                                      "--repetitions=4", "--min-time=0.01"};
+  auto with = [&both](const std::string& more) {
+    auto words = both;
+    words.push_back(more);
+    return run(words);
+  };
+  auto result = with("--output=" + file("both"));
+  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  EXPECT_EQ(text_of(file("turns")), "abbaabba");
+  for (const char* side : {"both/a.jsonl", "both/b.jsonl"}) {
+    auto records = read_results(file(side));
+    for (const char* label : {"turns", "few"}) {
+      EXPECT_EQ(records.at(label + kPlain).at("times").at("wall").size(), 4u) << side << label;
+    }
+  }
+  auto refused = with("--time-cores=1");
+  EXPECT_EQ(refused.exit_code, 2) << refused.errors;
+}
+
 // The same endings as when counted, each its own, and all others unharmed.
 TEST_F(Timing, HostileSnippetsAreToldApart) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",

@@ -90,9 +90,12 @@ class Project:
             "commit", "--quiet", f"--message={message}")
         return git(self.folder, "rev-parse", "HEAD")
 
-    def branch(self, name, message, source):
-        """A branch of main with one commit, and its merge into main as a CI service tries it."""
+    def branch(self, name, message, source, texts=None):
+        """A branch of main with one commit, and its merge into main as a CI service tries it. `texts`:
+        of other files, by name."""
         git(self.folder, "checkout", "--quiet", "-B", name, "main")
+        for file, text in (texts or {}).items():
+            self.write(file, text)
         head = self.commit(message, source)
         git(self.folder, "checkout", "--quiet", "--detach", "main")
         git(self.folder, "-c", "user.name=CI", "-c", "user.email=ci@example.org", "merge", "--quiet",

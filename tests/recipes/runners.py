@@ -12,6 +12,8 @@ from pathlib import Path
 
 import yaml
 
+from . import comments, project
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 APT_GET = """#!/usr/bin/env bash
@@ -37,7 +39,6 @@ class Outcome:
     """A job's exit status is that of the first line that failed; `log` is what all printed."""
     status: int = 0
     log: str = ""
-    comment_status: int = 0
     folder: Path = None
 
 
@@ -60,6 +61,7 @@ class Machine:
             "TORCH_DIR": os.environ.get("TORCH_DIR", "/usr"),
             "GIT_TEMPLATE_DIR": str(self.folder / "template"),
             "INSTR_BENCH_URL": str(ROOT),
+            "INSTR_BENCH_REVISION": project.git(ROOT, "rev-parse", "HEAD"),
             "CI": "true",
         }
 
@@ -74,6 +76,10 @@ class Machine:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, text=True)
         return done.returncode, done.stdout
+
+    def own(self, variables):
+        """A job's variables, but with this machine's cache: what is compiled lasts."""
+        return {**variables, "INSTR_BENCH_CACHE": self.environment["INSTR_BENCH_CACHE"]}
 
     def restore(self, key, path):
         kept = self.folder / "caches" / key
@@ -95,46 +101,76 @@ def both(jobs):
         return list(pool.map(lambda job: job(), jobs))
 
 
+def upload(path, artifact):
+    """A file or folder, if it is there; in the place of an older one."""
+    if path.is_dir():
+        shutil.copytree(path, artifact, symlinks=True, dirs_exist_ok=True)
+    elif path.exists():
+        artifact.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, artifact / path.name, follow_symlinks=False)
+
+
 class GitHub:
-    """One run of a workflow file for the merge of a pull request or, without one, for main."""
+    """One run of a workflow file for an event: the merge of a pull request, a merge queue's, or a push
+    to main."""
 
     def __init__(self, machine, project, recipe, api):
         self.machine, self.project, self.api = machine, project, api
         self.workflow = yaml.safe_load(recipe.read_text())
 
-    def run(self, commit, pull_request):
-        """Outcomes by job, in the order of the file, each of all its matrix's jobs."""
+    def run(self, commit, event, base=""):
+        """Outcomes by job, in the order of the file, each of all its matrix's jobs. `base`: of a merge
+        queue."""
+        on = self.workflow[True]  # YAML's `on`
+        if event not in on:
+            raise RuntimeError(f"nothing runs on {event}")
+        is_pull = event == "pull_request"
+        shared = {"github.event_name": event, "github.sha": commit, "github.repository": "team/project",
+                  "github.event.merge_group.base_sha": base,
+                  "github.event.pull_request.number": "7" if is_pull else "",
+                  "github.event.pull_request.head.repo.full_name": "team/project" if is_pull else "",
+                  "vars.INSTR_BENCH_URL": str(ROOT),
+                  "vars.INSTR_BENCH_REVISION": self.machine.environment["INSTR_BENCH_REVISION"]}
+        environment = self.texts(self.workflow.get("env", {}), shared)
+        shared |= {f"env.{name}": value for name, value in environment.items()}
+        self.text(self.workflow["concurrency"]["group"], shared)  # names what there is
         results = {}
         for name, job in self.workflow["jobs"].items():
-            if any(one.status for one in results.get(job.get("needs"), [])):
+            needs = job.get("needs", [])
+            failed = any(one.status for need in ([needs] if isinstance(needs, str) else needs)
+                         for one in results.get(need, [Outcome(1)]))
+            if not self.wanted(job.get("if", "success()"), failed, shared):
                 continue
             matrix = job.get("strategy", {}).get("matrix", {"": [None]})
             (key, values), = matrix.items()
-            jobs = [lambda value=value: self.job(job, commit, pull_request, {
-                f"matrix.{key}": value, "strategy.job-total": len(values)}) for value in values]
+            jobs = [lambda value=value: self.job(job, environment, {
+                **shared, f"matrix.{key}": value, "strategy.job-total": len(values)}) for value in values]
             results[name] = both(jobs)
         return results
 
-    def job(self, job, commit, pull_request, context):
+    def job(self, job, environment, context):
         outcome = Outcome(folder=self.machine.job_folder())
         outcome.folder.mkdir()
-        context = {**context, "github.event_name": "pull_request" if pull_request else "push",
-                   "github.token": "a-token", "vars.INSTR_BENCH_URL": str(ROOT)}
         files = outcome.folder.parent / f"{outcome.folder.name}-files"
         files.mkdir()
+        permissions = job.get("permissions", self.workflow["permissions"])
+        may_comment = permissions.get("pull-requests") == "write"
+        context = {**context, "github.token": comments.TOKEN if may_comment else "one that can read"}
+        is_pull = context["github.event_name"] == "pull_request"
         variables = {
             "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(outcome.folder),
-            "GITHUB_API_URL": self.api.url, "GITHUB_REPOSITORY": "team/project",
-            "GITHUB_SHA": commit, "GITHUB_BASE_REF": "main" if pull_request else "",
-            "GITHUB_REF_NAME": "7/merge" if pull_request else "main",
+            "GITHUB_API_URL": self.api.url, "GITHUB_REPOSITORY": context["github.repository"],
+            "GITHUB_SERVER_URL": "https://github.example", "GITHUB_RUN_ID": "99",
+            "GITHUB_SHA": context["github.sha"], "GITHUB_BASE_REF": "main" if is_pull else "",
+            "GITHUB_REF_NAME": "7/merge" if is_pull else "main",
             "GITHUB_OUTPUT": str(files / "output"), "GITHUB_STEP_SUMMARY": str(files / "summary"),
-            **self.texts(self.workflow.get("env", {}), context)}
+            **environment}
         saved = []
         for step in job["steps"]:
             if not self.wanted(step.get("if", "success()"), outcome.status, context):
                 continue
             if "uses" in step:
-                saved += self.use(step, context, outcome, commit) or []
+                saved += self.use(step, context, outcome) or []
             else:
                 self.script(step, context, variables, outcome, files)
         for key, path in saved if not outcome.status else []:
@@ -143,24 +179,23 @@ class GitHub:
 
     def script(self, step, context, variables, outcome, files):
         Path(variables["GITHUB_OUTPUT"]).write_text("")
-        status, log = self.machine.shell(self.text(step["run"], context), outcome.folder,
-                                         {**variables, **self.texts(step.get("env", {}), context)})
+        variables = {**variables, **self.texts(step.get("env", {}), context)}
+        variables = {name: self.inside(value, outcome) for name, value in variables.items()}
+        status, log = self.machine.shell(self.inside(self.text(step["run"], context), outcome),
+                                         outcome.folder, self.machine.own(variables))
         outcome.log += log
-        if step.get("continue-on-error"):
-            outcome.comment_status = status
-        else:
-            outcome.status = outcome.status or status
+        outcome.status = outcome.status or status
         for line in (files / "output").read_text().splitlines():
             name, _, value = line.partition("=")
             context[f"steps.{step['id']}.outputs.{name}"] = value
 
-    def use(self, step, context, outcome, commit):
+    def use(self, step, context, outcome):
         given = self.texts(step.get("with", {}), context)
         action = step["uses"].partition("@")[0]
         artifacts = self.machine.folder / "artifacts"
-        path = outcome.folder / given.get("path", ".")
+        path = outcome.folder / self.inside(given.get("path", "."), outcome)
         if action == "actions/checkout":
-            self.project.checkout(outcome.folder, commit)
+            self.project.checkout(outcome.folder, context["github.sha"])
         elif action in ("actions/cache", "actions/cache/restore"):
             hit = self.machine.restore(given["key"], path)
             context[f"steps.{step.get('id')}.outputs.cache-hit"] = str(hit).lower()
@@ -168,28 +203,39 @@ class GitHub:
         elif action == "actions/cache/save":
             self.machine.store(given["key"], path)
         elif action == "actions/upload-artifact":
-            shutil.copytree(path, artifacts / given["name"])
+            upload(path, artifacts / given["name"])
         elif action == "actions/download-artifact":
-            for one in artifacts.glob(given["pattern"]):
-                shutil.copytree(one, path, dirs_exist_ok=True)
+            found = list(artifacts.glob(given.get("pattern", given.get("name"))))
+            for one in found:
+                shutil.copytree(one, path, symlinks=True, dirs_exist_ok=True)
+            if not found and not step.get("continue-on-error"):
+                outcome.status = 1
         else:
             raise RuntimeError(f"{step['uses']}: not known here")
 
     @staticmethod
+    def inside(text, outcome):
+        """The container's /root is this job's home."""
+        return str(text).replace("/root/", f"{outcome.folder}-home/")
+
+    @staticmethod
     def text(text, context):
-        return re.sub(r"\$\{\{ (.*?) \}\}", lambda found: str(context[found[1]]), str(text))
+        def value(found):
+            return next((str(context[term]) for term in found[1].split(" || ") if context[term]), "")
+        return re.sub(r"\$\{\{ (.*?) \}\}", value, str(text))
 
     def texts(self, table, context):
         return {name: self.text(value, context) for name, value in table.items()}
 
     @staticmethod
-    def wanted(condition, status, context):
+    def wanted(condition, failed, context):
         terms = condition.split(" && ")
-        if status and "!cancelled()" not in terms:
+        if failed and "!cancelled()" not in terms:
             return False
         for term in terms:
-            if compared := re.fullmatch(r"(\S+) (==|!=) '(.*)'", term):
-                if (context[compared[1]] == compared[3]) != (compared[2] == "=="):
+            if compared := re.fullmatch(r"(\S+) (==|!=) (\S+)", term):
+                right = compared[3].strip("'") if compared[3][0] == "'" else context[compared[3]]
+                if (context[compared[1]] == right) != (compared[2] == "=="):
                     return False
             elif term not in ("!cancelled()", "success()"):
                 raise RuntimeError(f"if: {term}: not known here")
@@ -207,51 +253,60 @@ class GitLab:
     def run(self, commit, base):
         """Outcomes by job. `base` is where the merge request's branch left main; None for main."""
         results = {}
-        for stage in self.stages:
+        failed = False
+        for stage in (*self.stages, ".post"):
             for name, job in self.jobs.items():
                 job = {**self.jobs.get(job.get("extends"), {}), **job}
                 if name.startswith(".") or job.get("stage", "test") != stage:
                     continue
+                variables = self.variables(commit, base)
+                rule = next((rule for rule in job["rules"] if self.holds(rule["if"], variables)), None)
+                if rule is None or (failed and rule.get("when") != "always"):
+                    continue
                 count = job.get("parallel", 1)
-                results[name] = both([lambda index=index: self.job(job, commit, base, index, count)
-                                      for index in range(1, count + 1)])
-            if any(one.status for outcomes in results.values() for one in outcomes):
-                break
+                needed = [one for one in job.get("needs", results) if one in results]
+                results[name] = both([lambda index=index: self.job(name, job, rule, needed, {
+                    **variables, "CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(count)})
+                    for index in range(1, count + 1)])
+            failed = any(one.status for outcomes in results.values() for one in outcomes)
         return results
 
-    def job(self, job, commit, base, index, count):
-        outcome = Outcome(folder=self.machine.job_folder())
-        self.project.checkout(outcome.folder, commit)
+    def variables(self, commit, base):
         variables = {
             "GITLAB_CI": "true", "CI_API_V4_URL": self.api.url, "CI_PROJECT_ID": "42",
-            "CI_COMMIT_SHA": commit, "CI_DEFAULT_BRANCH": "main", "GITLAB_TOKEN": "a-token",
-            "CI_NODE_INDEX": str(index), "CI_NODE_TOTAL": str(count)}
-        if base:
-            variables |= {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "7",
-                          "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
-                          "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
-        else:
-            variables |= {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"}
-        rule = next(rule for rule in job["rules"] if self.holds(rule["if"], variables))
-        for name, value in (job.get("variables", {}) | rule.get("variables", {})).items():
-            variables[name] = self.expanded(value, variables)
+            "CI_COMMIT_SHA": commit, "CI_DEFAULT_BRANCH": "main",
+            "CI_PIPELINE_URL": "https://gitlab.example/team/project/-/pipelines/99"}
+        if not base:
+            return variables | {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"}
+        return variables | {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "7",
+                            "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
+                            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+
+    def job(self, name, job, rule, needed, variables):
+        outcome = Outcome(folder=self.machine.job_folder())
+        self.project.checkout(outcome.folder, variables["CI_COMMIT_SHA"])
+        variables = {**self.machine.environment, **variables, "CI_PROJECT_DIR": str(outcome.folder)}
+        if job.get("environment", {}).get("name") == "instr_bench-comment":
+            variables["GITLAB_TOKEN"] = comments.TOKEN  # which is for that environment alone
+        for one, value in (job.get("variables", {}) | rule.get("variables", {})).items():
+            variables[one] = self.expanded(value, variables)
         caches = [(self.expanded(cache["key"], variables), outcome.folder / path,
                    cache.get("when", "on_success")) for cache in job["cache"] for path in cache["paths"]]
         for key, path, _ in caches:
             self.machine.restore(key, path)
         artifacts = self.machine.folder / "artifacts"
-        shutil.copytree(artifacts, outcome.folder, dirs_exist_ok=True)
+        for one in needed:
+            if (artifacts / one).exists():
+                shutil.copytree(artifacts / one, outcome.folder, symlinks=True, dirs_exist_ok=True)
         outcome.status, outcome.log = self.machine.shell(
-            "\n".join(job["before_script"] + job["script"]), outcome.folder, variables)
-        outcome.comment_status, log = self.machine.shell(
-            "\n".join(job.get("after_script", [])), outcome.folder, variables)
-        outcome.log += log
+            "\n".join(job.get("before_script", []) + job["script"]), outcome.folder,
+            self.machine.own(variables))
         for key, path, when in caches:
             if when == "always" or not outcome.status:
                 self.machine.store(key, path)
-        for path in job.get("artifacts", {}).get("paths", []):
-            if (outcome.folder / path).is_dir():
-                shutil.copytree(outcome.folder / path, artifacts / path, dirs_exist_ok=True)
+        kept = job.get("artifacts", {})
+        for path in kept.get("paths", []) if not outcome.status or kept.get("when") == "always" else []:
+            upload(outcome.folder / path, artifacts / name / (path if path != "report.md" else ""))
         return outcome
 
     @staticmethod

@@ -2,6 +2,8 @@
 #include "core/results/experiment.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -248,6 +250,7 @@ TEST_F(ExperimentLogTest, GoesOnAfterTheLastWholeLine) {
   EXPECT_EQ(log->missing(variants_).size(), 2u);
   ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
   const std::string whole = text();
+  log = fail("closed");
   std::ofstream(file_, std::ios::app) << "{\"key\":\"b/ea";
   auto again = open();
   ASSERT_TRUE(again) << again.error().what;
@@ -276,6 +279,64 @@ TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
     EXPECT_FALSE(open(setting));
   }
   EXPECT_EQ(text(), before);
+}
+
+// A lost worker says nothing of the snippet, a crash does.
+TEST_F(ExperimentLogTest, WhatLostItsWorkerIsMeasuredAgain) {
+  auto log = open();
+  ASSERT_TRUE(log) << log.error().what;
+  Measurement lost{variants_[0], Failure{FailureKind::kWorkerLost, "it ended"}, 0};
+  Measurement crashed{variants_[1], Failure{FailureKind::kCrashed, "SIGSEGV: a: b"}, 0};
+  ASSERT_TRUE(log->append(record(lost)));
+  const std::size_t lost_size = text().size();
+  ASSERT_TRUE(log->append(record(crashed)));
+  const std::string kept = text().substr(lost_size);
+  log = fail("closed");
+  log = open();
+  ASSERT_TRUE(log) << log.error().what;
+  EXPECT_EQ(text(), kept);
+  ASSERT_EQ(log->records().size(), 1u);
+  Measurement back = measurement_of(log->records()[0]);
+  EXPECT_EQ(std::get<Failure>(back.outcome).kind, FailureKind::kCrashed);
+  EXPECT_EQ(std::get<Failure>(back.outcome).message, "SIGSEGV: a: b");
+  auto rest = log->missing(variants_);
+  ASSERT_EQ(rest.size(), 1u);
+  EXPECT_EQ(rest[0].key, variants_[0].key);
+  // The file was replaced: what comes now is in the new one.
+  ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
+  EXPECT_EQ(read_experiments(file_)->size(), 2u);
+}
+
+TEST_F(ExperimentLogTest, OneRunAtATimeWritesToIt) {
+  auto log = open();
+  ASSERT_TRUE(log) << log.error().what;
+  auto other = open();
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().what.find("another run writes to this file"), std::string::npos);
+  log = fail("closed");
+  EXPECT_TRUE(open());
+}
+
+// A limit of this process takes the place of a full disk.
+TEST_F(ExperimentLogTest, WhatCannotBeWrittenIsKeptUntilItCan) {
+  auto log = open();
+  ASSERT_TRUE(log) << log.error().what;
+  ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
+  const std::string whole = text();
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto old_handler = signal(SIGXFSZ, SIG_IGN);
+  rlimit little{whole.size() + 100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  EXPECT_FALSE(log->append(record(measured(variants_[1].key, {1, 2, 3}, 0))));
+  EXPECT_EQ(text(), whole);
+  EXPECT_EQ(log->unwritten(), 1u);
+  EXPECT_FALSE(log->finish());
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, old_handler);
+  EXPECT_TRUE(log->finish());
+  EXPECT_EQ(log->unwritten(), 0u);
+  EXPECT_EQ(read_experiments(file_)->size(), 2u);
 }
 
 TEST_F(ExperimentLogTest, WhatIsNoLogIsRefused) {

@@ -139,6 +139,21 @@ TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
   EXPECT_EQ(of({"failed", {{"kind", "crashed"}, {"message", "SIGSEGV"}, {"stage", "eager"}}}),
             (Verification{Code::kVerifierDidntRun, "in the eager run: SIGSEGV"}));
   EXPECT_EQ(of({"gibberish", {}}).code, Code::kVerifierDidntRun);
+  EXPECT_EQ(of({"compared", {}}).code, Code::kVerifierDidntRun);
+  EXPECT_TRUE(of({"compared", {}}).is_wrong());
+}
+
+TEST(VerificationVerdict, WhatWasCutShortIsNoPass) {
+  const std::string whole = wire::encode(item({}));
+  auto of = [](const std::string& line) {
+    return verification_of({"compared", {{"0", line}}}, {}).code;
+  };
+  EXPECT_EQ(of(whole), Code::kPass);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(of(whole.substr(0, size)), Code::kVerifierDidntRun) << size;
+    EXPECT_FALSE(wire::decode_line(whole.substr(0, size))) << size;
+  }
+  EXPECT_EQ(wire::decode_line(whole)->fields, item({}).fields);
 }
 
 // As "Float 1.3e-06 1e-05" is read by the worker.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <sstream>
 
@@ -34,28 +35,39 @@ std::string read_start(int fd) {
 }
 
 // Through which a child answers: memory that it shares with its host, so that this survives whatever
-// a snippet does to the child's descriptors.
+// a snippet does to the child's descriptors. A text in it is whole: its size is stored last, since the
+// child may be killed at any moment.
 class SharedText {
  public:
   SharedText()
-      : page_(static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+      : page_(static_cast<Page*>(mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
   ~SharedText() {
-    if (is_there()) munmap(page_, kSize);
+    if (is_there()) munmap(page_, sizeof(Page));
   }
   SharedText(const SharedText&) = delete;
   SharedText& operator=(const SharedText&) = delete;
 
   bool is_there() const { return page_ != MAP_FAILED; }
-  // What is longer is cut, and is then no message.
-  void set(const std::string& text) {
-    memcpy(page_, text.c_str(), std::min(text.size() + 1, kSize - 1));
+  // False where it is too long: then there is no text.
+  bool set(const std::string& text) {
+    page_->size.store(0);
+    if (text.size() > sizeof page_->text) return false;
+    memcpy(page_->text, text.data(), text.size());
+    page_->size.store(text.size());
+    return true;
   }
-  std::string get() const { return std::string(page_, strnlen(page_, kSize)); }
+  // Empty: none was set. The snippet can write here, too: what it wrote may be no message.
+  std::string get() const {
+    return std::string(page_->text, std::min(page_->size.load(), sizeof page_->text));
+  }
 
  private:
-  static constexpr std::size_t kSize = 4 << 20;
-  char* page_;
+  struct Page {
+    std::atomic<std::size_t> size;
+    char text[15 << 20];  // what the coordinator takes, less what the host adds
+  };
+  Page* page_;
 };
 
 // More than that, and the child's allocations fail. Devices reserve what they never use.
@@ -187,9 +199,9 @@ wire::Message NativeHost::verify(const wire::Message& request) {
 
 wire::Message NativeHost::in_child(const wire::Message& request, const Work& work) {
   std::string device = request.get("device", "cpu");
-  int output = memfd_create("snippet-output", MFD_CLOEXEC);
   SharedText answer;
-  if (!answer.is_there()) return failed("worker_lost", "no memory for the answer");
+  int output = answer.is_there() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
+  if (output < 0) return failed("worker_lost", std::string("no place for the answer: ") + strerror(errno));
   auto on_stage = [&answer](const std::string& stage) {
     answer.set(wire::encode({kStage, {{"stage", stage}}}));
   };
@@ -202,17 +214,17 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
       reason = "the data type '" + request.get("dtype") + "' is not known";
     }
     auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
-    answer.set(wire::encode(reply));
+    if (!answer.set(wire::encode(reply))) {
+      answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));
+    }
   };
   Ended ended = run_in_child(
       body, output, static_cast<std::int64_t>(number(request, "timeout_ms", "0")),
       [] { return false; }, [this] { return channel_.hung_up(); });
   std::string printed = read_start(output);
-  std::string line = answer.get();
+  auto said = wire::decode_line(answer.get());
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  if (!line.empty() && line.back() == '\n') line.pop_back();
-  auto said = wire::decode(line);
   bool is_answer = said && said->verb != kStage && !ended.timed_out;
   wire::Message reply = is_answer         ? *said
                         : ended.timed_out ? failed("timed_out", "the snippet ran longer than its timeout")
