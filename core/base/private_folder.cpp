@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kPrefix = "instr_bench.run.";
+// Among a user's files: whoever looks for definitions there leaves it out.
+constexpr const char* kHiddenPrefix = ".instr_bench.run.";
 // Younger ones may just not have been locked yet.
 constexpr std::time_t kOldEnough = 60;  // seconds
 
@@ -34,11 +36,11 @@ bool is_left_behind(const Fd& locked) {
          info.st_mtime + kOldEnough < std::time(nullptr);
 }
 
-void remove_left_behind(const fs::path& parent) {
+void remove_left_behind(const fs::path& parent, const char* prefix) {
   std::error_code problem;
   for (fs::directory_iterator entry(parent, problem), end; !problem && entry != end;
        entry.increment(problem)) {
-    if (!entry->path().filename().string().starts_with(kPrefix)) continue;
+    if (!entry->path().filename().string().starts_with(prefix)) continue;
     std::error_code ignored;
     if (is_left_behind(open_and_lock(entry->path(), false))) fs::remove_all(entry->path(), ignored);
   }
@@ -50,12 +52,23 @@ Expected<PrivateFolder> PrivateFolder::make(const fs::path& parent) {
   std::error_code problem;
   fs::path where = parent.empty() ? fs::temp_directory_path(problem) : parent;
   if (problem) where = "/tmp";
-  remove_left_behind(where);
-  std::string pattern = (where / kPrefix).string() + "XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    return fail("cannot make a temporary folder in " + where.string() + ": " + std::strerror(errno),
-                "make room there, or set TMPDIR to a folder that can be written");
-  }
+  return make_named(where, kPrefix).map_error([&where](int error) {
+    return Error{
+        {},
+        "cannot make a temporary folder in " + where.string() + ": " + std::strerror(error),
+        "make room there, or set TMPDIR to a folder that can be written"};
+  });
+}
+
+tl::expected<PrivateFolder, int> PrivateFolder::make_in(const fs::path& parent) {
+  return make_named(parent, kHiddenPrefix);
+}
+
+tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& parent,
+                                                           const char* prefix) {
+  remove_left_behind(parent, prefix);
+  std::string pattern = (parent / prefix).string() + "XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
   return PrivateFolder(pattern, open_and_lock(pattern, true));
 }
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/base/cores.h"
+#include "core/base/output_folder.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/run/pipeline.h"
@@ -34,15 +35,14 @@ int jobs_of(const Options& options) {
 }
 
 // --output=FOLDER holds both results files.
-Expected<std::optional<std::filesystem::path>> output_of(const Options& options, const char* name) {
-  if (!options.output) return std::nullopt;
-  std::error_code error;
-  std::filesystem::create_directories(*options.output, error);
-  if (error) {
-    return tl::unexpected(Error{{options.output->string()}, "cannot make: " + error.message(),
-                                "ab writes a.jsonl and b.jsonl to the folder --output"});
-  }
-  return *options.output / name;
+Expected<std::optional<ResultsTarget>> output_of(const Options& options, const char* name) {
+  if (!options.output) return std::optional<ResultsTarget>();
+  auto made =
+      make_output_folder(*options.output, "ab writes a.jsonl and b.jsonl to the folder --output");
+  if (!made) return tl::unexpected(made.error());
+  return ResultsTarget::open(*options.output / name).map([](ResultsTarget&& target) {
+    return std::optional(std::move(target));
+  });
 }
 
 void measure_both(Side (&sides)[2], const std::vector<std::string>& command, Progress& progress,
@@ -51,7 +51,7 @@ void measure_both(Side (&sides)[2], const std::vector<std::string>& command, Pro
   auto measure = [&](Side& side) {
     side.finished =
         measure_all(side.options, command, side.variants, progress, *side.recorder, stop);
-    side.recorder->finish();
+    side.recorder->finish(side.finished.value_or(false));
   };
   std::jthread first([&] { measure(sides[0]); });
   measure(sides[1]);
@@ -92,7 +92,7 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
     sides[i].variants = std::move(*variants);
     auto output = output_of(options, files[i]);
     if (!output) return refuse(output.error());
-    sides[i].recorder.emplace(*output, [&progress](const Error& error) {
+    sides[i].recorder.emplace(std::move(*output), [&progress](const Error& error) {
       progress.print(2, "error: " + to_string(error) + "\n");
     });
   }

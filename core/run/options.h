@@ -44,6 +44,7 @@ struct GateOptions {
   std::optional<std::filesystem::path> limits_file;
   std::vector<std::string> vary;  // fields of the fingerprint that are under test
   bool allow_missing_shards = false;
+  Incomplete incomplete = Incomplete::kRefused;
   bool show_same = false;
   CompareOptions compare;
 };

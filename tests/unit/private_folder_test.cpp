@@ -55,6 +55,15 @@ TEST_F(LeftBehind, GoesWithTheNextRun) {
   EXPECT_FALSE(fs::exists(left));
 }
 
+TEST_F(LeftBehind, AmongAUsersFilesToo) {
+  auto left = old_folder(".instr_bench.run.abcdef");
+  auto made = PrivateFolder::make_in(parent_->path());
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(made->path().filename().string().starts_with("."));
+  EXPECT_EQ(PrivateFolder::make_in("/no/such/folder").error(), ENOENT);
+}
+
 TEST_F(LeftBehind, IsNotWhatIsYoungOrSomebodyElses) {
   auto young = parent_->path() / "instr_bench.run.young0";
   fs::create_directory(young);
