@@ -1,14 +1,17 @@
 // instr_bench: the pipeline, top to bottom. Load definitions, expand to variants, select, compile,
 // measure, store, compare, report.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string_view>
 
 #include "core/base/format.h"
 #include "core/base/interrupt.h"
+#include "core/base/last_resort.h"
+#include "core/base/output.h"
 #include "core/commands/commands.h"
 #include "core/compare/expected_counts.h"
 #include "core/definitions/select.h"
@@ -37,19 +40,35 @@ struct Run {
   bool is_whole() const { return !is_interrupted && could_write; }
 };
 
-// The file that is written while measuring: the one asked for, or what becomes the baseline.
-Expected<std::optional<std::filesystem::path>> output_of(const Options& options) {
-  if (options.output && !std::filesystem::exists(options.output->parent_path() / ".")) {
-    return fail(fmt::format("{}: there is no such folder", options.output->parent_path().string()),
-                "make it first, or name a file in another one");
+// What is written while measuring, found to be writable before: the file asked for, or what becomes
+// the baseline.
+struct Output {
+  std::filesystem::path file;
+  std::optional<ResultsTarget> target;
+  std::optional<BaselineDraft> draft;
+};
+
+Expected<Output> output_of(const Options& options) {
+  Output output;
+  if (options.save) {
+    auto draft = BaselineDraft::start(*options.save);
+    if (!draft) return tl::unexpected(draft.error());
+    output.draft = std::move(*draft);
   }
-  if (options.output || !options.save) return options.output;
-  return start_baseline(*options.save).map([](const auto& path) { return std::optional(path); });
+  if (!options.output && !output.draft) return output;
+  output.file = options.output ? *options.output : output.draft->file();
+  auto target = ResultsTarget::open(output.file);
+  if (!target) return tl::unexpected(target.error());
+  if (output.draft && !target->is_file()) {
+    return fail("--save cannot keep what --output writes to a pipe or terminal",
+                "leave one of them out, or name a file");
+  }
+  output.target = std::move(*target);
+  return output;
 }
 
 Expected<Run> measure(const Options& options, const std::vector<std::string>& command,
-                      const std::vector<Variant>& variants,
-                      const std::optional<std::filesystem::path>& output,
+                      const std::vector<Variant>& variants, std::optional<ResultsTarget> target,
                       const std::optional<Reference>& reference, std::stop_token stop) {
   auto begin = Clock::now();
   Run run;
@@ -59,7 +78,7 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
                                               variants.begin(), variants.end(), is_candidate))
                                         : 0;
   progress.expect(variants.size() * passes + verified);
-  Recorder recorder(output, [&](const Error& error) {
+  Recorder recorder(std::move(target), [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
   });
   auto is_comparable = [&](const ResultsHeader& header) -> Expected<void> {
@@ -70,7 +89,7 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
   };
   auto finished = measure_all(options, command, variants, progress, recorder, stop, is_comparable);
   progress.finish();
-  recorder.finish();
+  recorder.finish(finished.value_or(false) && !stop.stop_requested());
   if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
   run.measurements = recorder.in_order_of(variants);
   run.header = recorder.header();
@@ -85,16 +104,22 @@ bool has_failure(const Measurement& one) { return std::holds_alternative<Failure
 bool is_wrong(const Measurement& one) { return one.verification && one.verification->is_wrong(); }
 
 // --save: makes what was measured the baseline of that name.
-Expected<void> save(const Options& options, const Run& run, const std::filesystem::path& output) {
-  if (!options.save) return {};
+Expected<void> save(const Options& options, const Run& run, const Output& output) {
+  if (!output.draft) return {};
   bool is_worth_it = std::any_of(run.measurements.begin(), run.measurements.end(), has_count);
-  if (!run.is_whole() || !is_worth_it) {
-    fmt::print(stderr, "the baseline `{}` stays as it was; what was measured is in {}\n",
-               *options.save, output.string());
+  if (run.is_whole() && is_worth_it) {
+    return output.draft->publish(output.file).map([](const std::filesystem::path& file) {
+      print_message(fmt::format("saved as {}\n", file.string()));
+    });
+  }
+  std::string stays = fmt::format("the baseline `{}` stays as it was", *options.save);
+  if (!run.header) {  // nothing was written
+    print_message(stays + "\n");
     return {};
   }
-  return finish_baseline(*options.save, output).map([](const std::filesystem::path& file) {
-    fmt::print(stderr, "saved as {}\n", file.string());
+  auto kept = options.output ? Expected<std::filesystem::path>(output.file) : output.draft->keep();
+  return kept.map([&stays](const std::filesystem::path& file) {
+    print_message(fmt::format("{}; what was measured is in {}\n", stays, file.string()));
   });
 }
 
@@ -107,8 +132,8 @@ tl::expected<void, Errors> update_expected(const Options& options, const Run& ru
       *options.gate.expect, run.measurements,
       [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
   if (!updated) return tl::unexpected(updated.error());
-  fmt::print(stderr, "{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
-             updated->changed, updated->added, updated->removed);
+  print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
+                            updated->changed, updated->added, updated->removed));
   return {};
 }
 
@@ -116,11 +141,12 @@ ExitStatus show_counts(const Options& options, const Run& run) {
   ReportOptions report_as = report_options(options);
   report_as.header = run.header;
   report_as.seconds = run.seconds;
+  report_as.is_complete = !run.is_interrupted;
   bool is_worth_it = !run.measurements.empty() || options.format != ReportFormat::kTable;
-  if (is_worth_it) fmt::print("{}", report(options.format, run.measurements, report_as));
+  if (is_worth_it) print_output(report(options.format, run.measurements, report_as));
   if (run.is_interrupted) {
-    fmt::print(stderr, "interrupted after {}\n",
-               format_plural(run.measurements.size(), "measurement"));
+    print_message(fmt::format("interrupted after {}\n",
+                              format_plural(run.measurements.size(), "measurement")));
     return kInterrupted;
   }
   if (!run.could_write) return kBadSetup;
@@ -144,17 +170,19 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   if (!gate) return refuse(gate.error());
   auto reference = find_reference(options.gate, options.selection, *variants);
   if (!reference) return refuse(reference.error());
+  auto writable = check_update(options.gate);
+  if (!writable) return refuse(writable.error());
   auto output = output_of(options);
   if (!output) return refuse(output.error());
 
-  auto measured = measure(options, command, *variants, *output, *reference, stop);
+  auto measured = measure(options, command, *variants, std::move(output->target), *reference, stop);
   if (!measured) return refuse(measured.error());
-  auto saved = save(options, *measured, output->value_or(""));
+  auto saved = save(options, *measured, *output);
   if (!saved) return refuse(saved.error());
   auto updated = update_expected(options, *measured);
   if (!updated) return refuse(updated.error());
 
-  if (variants->empty()) fmt::print(stderr, "this shard has no benchmark\n");
+  if (variants->empty()) print_message("this shard has no benchmark\n");
   bool is_compared = *reference && measured->is_whole() &&
                      (!variants->empty() || !(*reference)->set.results.measurements.empty());
   ExitStatus status = is_compared ? show_changes(options, *measured, *gate, **reference)
@@ -164,35 +192,76 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   return status == kGood && has_wrong ? kNotMeasured : status;
 }
 
-int dispatch(const Options& options, const std::vector<std::string>& command) {
-  if (options.show) {
-    fmt::print("{}", *options.show);
-    return kGood;
-  }
-  if (options.command == Command::kList) return list_command(options);
-  if (options.dry_run && options.command == Command::kRun) return dry_run_command(options);
-  Interrupt interrupt;
+int dispatch(const Options& options, const std::vector<std::string>& command,
+             std::stop_token stop) {
   switch (options.command) {
-    case Command::kDoctor: return doctor_command(options, interrupt.token());
-    case Command::kWatch: return watch_command(options, interrupt.token());
+    case Command::kList:
+      return list_command(options);
+    case Command::kDoctor:
+      return doctor_command(options, stop);
+    case Command::kWatch:
+      return watch_command(options, stop);
     case Command::kCompare: return compare_command(options);
     case Command::kBaseline: return baseline_command(options);
-    case Command::kExplain: return explain_command(options, command, interrupt.token());
-    case Command::kAb: return ab_command(options, command, interrupt.token());
+    case Command::kExplain:
+      return explain_command(options, command, stop);
+    case Command::kAb:
+      return ab_command(options, command, stop);
     case Command::kMerge: return merge_command(options);
-    case Command::kBisect: return bisect_command(options, command, interrupt.token());
-    case Command::kSelftest: return selftest_command(options, interrupt.token());
-    case Command::kExperiment: return experiment_command(options, interrupt.token());
-    case Command::kPlot: return plot_command(options, interrupt.token());
-    default: return run(options, command, interrupt.token());
+    case Command::kBisect:
+      return bisect_command(options, command, stop);
+    case Command::kSelftest:
+      return selftest_command(options, stop);
+    case Command::kExperiment:
+      return experiment_command(options, stop);
+    case Command::kPlot:
+      return plot_command(options, stop);
+    default:
+      return options.dry_run ? dry_run_command(options) : run(options, command, stop);
   }
+}
+
+// What only reads and prints has nothing to keep when it is interrupted.
+bool measures(const Options& options) {
+  switch (options.command) {
+    case Command::kList:
+    case Command::kCompare:
+    case Command::kBaseline:
+    case Command::kMerge: return false;
+    default: return !options.dry_run;
+  }
+}
+
+int run_program(int argc, char** argv, int failed) {
+  const std::vector<std::string> command(argv, argv + argc);
+  auto options = parse_options(argc, argv);
+  if (!options) {
+    refuse(options.error());
+    return failed;
+  }
+  if (options->show) {
+    print_output(*options->show);
+    return kGood;
+  }
+  Interrupt interrupt(!measures(*options));
+  int status = dispatch(*options, command, interrupt.token());
+  // Whatever reading or writing was given up for it.
+  return status == kBadSetup && interrupt.token().stop_requested() ? kInterrupted : status;
+}
+
+// For git bisect run a status below 125 is a verdict on the commit, and one above 127 ends it.
+int failed_status(int argc, char** argv) {
+  bool is_bisect = std::find(argv, argv + argc, std::string_view("bisect")) != argv + argc;
+  return is_bisect ? kInterrupted + kBadSetup : kBadSetup;
 }
 
 }  // namespace
 }  // namespace instr
 
 int main(int argc, char** argv) {
-  auto options = instr::parse_options(argc, argv);
-  if (!options) return instr::refuse(options.error());
-  return instr::dispatch(*options, {argv, argv + argc});
+  instr::open_standard_streams();
+  const int failed = instr::failed_status(argc, argv);
+  const int status =
+      instr::with_last_resort(failed, [=] { return instr::run_program(argc, argv, failed); });
+  return instr::finish_output(status, failed);
 }

@@ -1,11 +1,11 @@
 #include "core/base/exit_status.h"
 
-#include <fmt/core.h>
+#include "core/base/output.h"
 
 namespace instr {
 
 ExitStatus refuse(const Errors& errors) {
-  for (const auto& error : errors) fmt::print(stderr, "error: {}\n", to_string(error));
+  for (const auto& error : errors) print_message("error: " + to_string(error) + "\n");
   return kBadSetup;
 }
 

@@ -11,6 +11,7 @@ enum ExitStatus {
   kBadSetup = 2,     // usage, definitions or set-up; results that cannot be compared
   kRegression = 3,   // beyond its limit
   kInterrupted = 130,
+  kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs
 };
 
 // Says on standard error what is wrong; kBadSetup.

@@ -1,14 +1,20 @@
 #include "core/base/interrupt.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+
+#include "core/base/exit_status.h"
+#include "core/base/process.h"
 
 namespace instr {
 
 namespace {
-
-constexpr int kExitInterrupted = 130;
 
 sigset_t interruptions() {
   sigset_t signals;
@@ -17,23 +23,42 @@ sigset_t interruptions() {
   return signals;
 }
 
+// Readable from the first interruption on. Signals are the process's, and so is this.
+int interruption() {
+  static const Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return event.get();
+}
+
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt(bool at_once) {
+  interruption();
   sigset_t signals = interruptions();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  waiter_ = std::jthread([this](std::stop_token done) {
+  waiter_ = std::jthread([this, at_once](std::stop_token done) {
     sigset_t awaited = interruptions();
-    timespec patience{0, 100'000'000};  // how soon the thread sees that it is no longer wanted
-    while (!done.stop_requested()) {
-      if (sigtimedwait(&awaited, nullptr, &patience) < 0) continue;
+    for (int signal = 0; sigwait(&awaited, &signal) == 0 && !done.stop_requested();) {
       // Workers end by themselves when this process does: their sockets close.
-      if (source_.stop_requested()) _exit(kExitInterrupted);
+      if (at_once || source_.stop_requested()) _exit(kInterrupted);
+      const std::uint64_t one = 1;
+      [[maybe_unused]] ssize_t written = ::write(interruption(), &one, sizeof one);
       source_.request_stop();
     }
   });
 }
 
-Interrupt::~Interrupt() = default;
+Interrupt::~Interrupt() {
+  waiter_.request_stop();
+  pthread_kill(waiter_.native_handle(), SIGINT);  // it waits for one
+}
+
+bool wait_for_input(int fd) {
+  for (;;) {
+    pollfd watch[2] = {{interruption(), POLLIN, 0}, {fd, POLLIN, 0}};
+    if (::poll(watch, 2, -1) < 0 && errno != EINTR) return true;  // reading says what is wrong
+    if (watch[0].revents != 0) return false;
+    if (watch[1].revents != 0) return true;
+  }
+}
 
 }  // namespace instr

@@ -19,6 +19,8 @@ namespace {
 
 // Not that of earlier versions, whose lock was another one: they took a live folder for left behind.
 constexpr const char* kPrefix = "instr_bench.tmp.";
+// Among a user's files: whoever looks for definitions there leaves it out.
+constexpr const char* kHiddenPrefix = ".instr_bench.tmp.";
 constexpr const char* kLock = ".lock";
 // Younger ones may just not have been locked yet.
 constexpr std::time_t kOldEnough = 60;  // seconds
@@ -32,10 +34,10 @@ std::string this_boot() {
   return id.substr(0, 8);
 }
 
-bool is_left_behind(const fs::path& folder) {
+bool is_left_behind(const fs::path& folder, const std::string& prefix) {
   struct stat info {};
   if (::lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
-  bool is_from_here = folder.filename().string().starts_with(kPrefix + this_boot());
+  bool is_from_here = folder.filename().string().starts_with(prefix + this_boot());
   std::time_t age = std::time(nullptr) - info.st_mtime;
   if (info.st_uid != ::geteuid() || age <= (is_from_here ? kOldEnough : kOldEnoughElsewhere)) {
     return false;
@@ -44,13 +46,13 @@ bool is_left_behind(const fs::path& folder) {
   return lock && *lock;
 }
 
-void remove_left_behind(const fs::path& parent) {
+void remove_left_behind(const fs::path& parent, const char* prefix) {
   std::error_code problem;
   for (fs::directory_iterator entry(parent, problem), end; !problem && entry != end;
        entry.increment(problem)) {
-    if (!entry->path().filename().string().starts_with(kPrefix)) continue;
+    if (!entry->path().filename().string().starts_with(prefix)) continue;
     std::error_code ignored;
-    if (is_left_behind(entry->path())) fs::remove_all(entry->path(), ignored);
+    if (is_left_behind(entry->path(), prefix)) fs::remove_all(entry->path(), ignored);
   }
 }
 
@@ -60,12 +62,23 @@ Expected<PrivateFolder> PrivateFolder::make(const fs::path& parent) {
   std::error_code problem;
   fs::path where = parent.empty() ? fs::temp_directory_path(problem) : parent;
   if (problem) where = "/tmp";
-  remove_left_behind(where);
-  std::string pattern = (where / kPrefix).string() + this_boot() + ".XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    return fail("cannot make a temporary folder in " + where.string() + ": " + std::strerror(errno),
-                "make room there, or set TMPDIR to a folder that can be written");
-  }
+  return make_named(where, kPrefix).map_error([&where](int error) {
+    return Error{
+        {},
+        "cannot make a temporary folder in " + where.string() + ": " + std::strerror(error),
+        "make room there, or set TMPDIR to a folder that can be written"};
+  });
+}
+
+tl::expected<PrivateFolder, int> PrivateFolder::make_in(const fs::path& parent) {
+  return make_named(parent, kHiddenPrefix);
+}
+
+tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& parent,
+                                                           const char* prefix) {
+  remove_left_behind(parent, prefix);
+  std::string pattern = (parent / prefix).string() + this_boot() + ".XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
   // Without a lock, where the file system has none, nobody can take it for left behind either.
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
   return PrivateFolder(pattern, lock ? std::move(*lock) : std::nullopt);

@@ -17,6 +17,10 @@ class PrivateFolder {
   // what killed runs of this user have left there.
   static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
 
+  // The same for files that are then moved into `parent`: whatever their names are, no other
+  // process uses them meanwhile, in whatever container. The error is errno's.
+  static tl::expected<PrivateFolder, int> make_in(const std::filesystem::path& parent);
+
   PrivateFolder(PrivateFolder&& other) noexcept;
   PrivateFolder& operator=(PrivateFolder&& other) noexcept;
   ~PrivateFolder();
@@ -24,6 +28,8 @@ class PrivateFolder {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  static tl::expected<PrivateFolder, int> make_named(const std::filesystem::path& parent,
+                                                     const char* prefix);
   PrivateFolder(std::filesystem::path path, std::optional<FileLock> lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
   void remove() noexcept;

@@ -1,6 +1,7 @@
 #include "core/base/replace_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,9 +31,16 @@ void keep_permissions(const fs::path& from, const Fd& to) {
 }  // namespace
 
 fs::path follow_links(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
   std::error_code error;
-  fs::path real = fs::canonical(path, error);
-  return error ? path : real;
+  fs::path file = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!fs::is_symlink(fs::symlink_status(file, error))) return file;
+    const fs::path target = fs::read_symlink(file, error);
+    if (error) break;
+    file = file.parent_path() / target;  // an absolute one takes the place of the whole path
+  }
+  return path;
 }
 
 Written write_all(int descriptor, std::string_view text) {
@@ -41,6 +49,11 @@ Written write_all(int descriptor, std::string_view text) {
     const ssize_t count =
         ::write(descriptor, text.data() + written.bytes, text.size() - written.bytes);
     if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EAGAIN) {  // a pipe or terminal that another program has set so
+      pollfd watch{descriptor, POLLOUT, 0};
+      ::poll(&watch, 1, -1);
+      continue;
+    }
     if (count <= 0) {
       written.error = count < 0 ? errno : EIO;
       return written;
@@ -59,27 +72,41 @@ Error write_error(const fs::path& path, int number) {
   return {{path.string()}, "cannot write: " + std::string(std::strerror(number)), advice};
 }
 
-Expected<Fd> replace_file(const fs::path& path, std::string_view text) {
-  fs::path temporary = path;
-  temporary += ".new" + std::to_string(::getpid());
-  // A killed process of this number may have left one, which in a container may be each time's.
-  ::unlink(temporary.c_str());
-  Fd fd = open_file(temporary, O_CREAT | O_EXCL);
-  if (fd) {
-    keep_permissions(path, fd);
-  } else if (errno == EACCES || errno == EROFS) {
-    // A file that one may write in a folder that one may not: emptied and written in place.
-    fd = open_file(path, O_TRUNC);
-    temporary.clear();
+Expected<Replacement> Replacement::write(const fs::path& path, std::string_view text) {
+  Replacement made(path);
+  auto folder = PrivateFolder::make_in(path.has_parent_path() ? path.parent_path() : ".");
+  if (folder) {
+    made.folder_ = std::move(*folder);
+    made.fd_ = open_file(made.written(), O_CREAT | O_EXCL);
+  } else if (folder.error() == EACCES || folder.error() == EROFS) {
+    made.fd_ = open_file(path, 0);
+    made.text_ = text;
+  } else {
+    errno = folder.error();
   }
-  if (!fd) return tl::unexpected(write_error(path, errno));
-  const Written written = write_all(fd.get(), text);
-  std::error_code error(written.error, std::generic_category());
-  if (!error && !temporary.empty()) fs::rename(temporary, path, error);
-  if (!error) return fd;
-  std::error_code ignored;
-  if (!temporary.empty()) fs::remove(temporary, ignored);
-  return tl::unexpected(write_error(path, error.value()));
+  if (!made.fd_) return tl::unexpected(write_error(path, errno));
+  if (!made.folder_) return made;
+  keep_permissions(path, made.fd_);
+  const Written written = write_all(made.fd_.get(), text);
+  if (written.error != 0) return tl::unexpected(write_error(path, written.error));
+  return made;
+}
+
+Expected<Fd> Replacement::put() {
+  std::error_code error;
+  if (folder_) {
+    fs::rename(written(), path_, error);
+  } else {
+    // A file that one may write in a folder that one may not: emptied and written in place.
+    int failed = ::ftruncate(fd_.get(), 0) == 0 ? write_all(fd_.get(), text_).error : errno;
+    error = {failed, std::generic_category()};
+  }
+  if (error) return tl::unexpected(write_error(path_, error.value()));
+  return std::move(fd_);
+}
+
+Expected<Fd> replace_file(const fs::path& path, std::string_view text) {
+  return Replacement::write(path, text).and_then([](Replacement&& made) { return made.put(); });
 }
 
 }  // namespace instr

@@ -1,28 +1,12 @@
 #include "core/base/source_text.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <utility>
 
-#include "core/base/process.h"
+#include "core/base/read_file.h"
 
 namespace instr {
 namespace {
-
-constexpr off_t kLargestFile = 64 << 20;  // bytes; no definition file comes near
-
-tl::unexpected<Error> refuse(const std::filesystem::path& path, std::string what, std::string advice) {
-  return tl::unexpected<Error>(Error{{path.string(), 0, 0}, std::move(what), std::move(advice)});
-}
-
-tl::unexpected<Error> cannot_read(const std::filesystem::path& path, int error) {
-  return refuse(path, std::string("cannot be read: ") + std::strerror(error),
-                error == ENOENT ? "check the path" : "check the file's permissions");
-}
 
 // Bytes of the UTF-8 character at the start of `text`; 0 where there is none that is valid.
 std::size_t utf8_length(std::string_view text) {
@@ -47,26 +31,9 @@ bool is_space_or_newline(char c) { return c == ' ' || c == '\t' || c == '\r' || 
 }  // namespace
 
 Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
-  // O_NONBLOCK: opening a pipe that nobody writes to must not hang.
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return cannot_read(path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return cannot_read(path, errno);
-  if (!S_ISREG(info.st_mode)) return refuse(path, "is no regular file", "name a text file here");
-  if (info.st_size > kLargestFile) {
-    return refuse(path, "is larger than 64 MiB", "name a text file here");
-  }
-  std::string text(static_cast<std::size_t>(info.st_size), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got = ::read(fd.get(), text.data() + filled, text.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return cannot_read(path, errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  text.resize(filled);
-  return checked(path.string(), std::move(text));
+  return read_file(path, kMostText).and_then([&path](std::string&& text) {
+    return checked(path.string(), std::move(text));
+  });
 }
 
 Expected<SourceText> SourceText::checked(std::string path, std::string text) {

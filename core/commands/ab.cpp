@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "core/base/cores.h"
+#include "core/base/output_folder.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/run/pipeline.h"
@@ -33,15 +34,14 @@ int jobs_of(const Options& options) {
 }
 
 // --output=FOLDER holds both results files.
-Expected<std::optional<std::filesystem::path>> output_of(const Options& options, const char* name) {
-  if (!options.output) return std::nullopt;
-  std::error_code error;
-  std::filesystem::create_directories(*options.output, error);
-  if (error) {
-    return tl::unexpected(Error{{options.output->string()}, "cannot make: " + error.message(),
-                                "ab writes a.jsonl and b.jsonl to the folder --output"});
-  }
-  return *options.output / name;
+Expected<std::optional<ResultsTarget>> output_of(const Options& options, const char* name) {
+  if (!options.output) return std::optional<ResultsTarget>();
+  auto made =
+      make_output_folder(*options.output, "ab writes a.jsonl and b.jsonl to the folder --output");
+  if (!made) return tl::unexpected(made.error());
+  return ResultsTarget::open(*options.output / name).map([](ResultsTarget&& target) {
+    return std::optional(std::move(target));
+  });
 }
 
 // Counts side by side, each on its half of the cores; times in turns once both have counted.
@@ -105,7 +105,7 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
     sides[i].variants = std::move(*variants);
     auto output = output_of(options, files[i]);
     if (!output) return refuse(output.error());
-    sides[i].recorder.emplace(*output, [&progress](const Error& error) {
+    sides[i].recorder.emplace(std::move(*output), [&progress](const Error& error) {
       progress.print(2, "error: " + to_string(error) + "\n");
     });
   }
@@ -113,7 +113,8 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
   progress.expect(passes * (sides[0].variants.size() + sides[1].variants.size()));
   auto measured = measure_both(sides, command, progress, stop);
   progress.finish();
-  for (Side& side : sides) side.recorder->finish();
+  const bool is_complete = measured && !stop.stop_requested();
+  for (Side& side : sides) side.recorder->finish(is_complete);
   if (stop.stop_requested()) return kInterrupted;
   if (!measured) return refuse(measured.error());
   for (const Side& side : sides) {

@@ -1,23 +1,26 @@
-#include "core/results/baselines.h"
-
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 
 #include "core/base/format.h"
+#include "core/base/output.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
+#include "core/results/baselines.h"
 #include "core/results/results.h"
 #include "core/run/pipeline.h"
 
 namespace instr {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 // "main  473 benchmarks  LibTorch 2.13.0  2026-11-21T11:16:10Z", or why it cannot be read.
 std::string baseline_line(const std::string& name, std::size_t width) {
-  auto results = find_baseline(name).and_then(read_results);
+  auto results =
+      find_baseline(name).and_then([](const fs::path& file) { return read_results(file); });
   std::string line = pad_right(name, width) + "  ";
   if (!results) return line + to_string(results.error()) + "\n";
   return line + fmt::format("{}  LibTorch {}  {}\n",
@@ -30,10 +33,10 @@ ExitStatus list_baselines() {
   std::vector<std::string> names = baseline_names();
   std::size_t width = 0;
   for (const std::string& name : names) width = std::max(width, name.size());
-  for (const std::string& name : names) fmt::print("{}", baseline_line(name, width));
+  for (const std::string& name : names) print_output(baseline_line(name, width));
   if (names.empty()) {
-    fmt::print(stderr, "no baselines in {}: make one with instr_bench --save=NAME\n",
-               baselines_folder().string());
+    print_message(fmt::format("no baselines in {}: make one with instr_bench --save=NAME\n",
+                              baselines_folder().string()));
   }
   return kGood;
 }
@@ -41,13 +44,15 @@ ExitStatus list_baselines() {
 ExitStatus show_baseline(const Options& options, const std::string& name) {
   auto wanted = selector(options.selection);
   if (!wanted) return refuse(wanted.error());
-  auto results = find_baseline(name).and_then(read_results);
+  auto results = find_baseline(name).and_then(
+      [&options](const fs::path& file) { return read_results(file, options.gate.incomplete); });
   if (!results) return refuse(results.error());
   std::erase_if(results->measurements,
                 [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
   ReportOptions report_as = report_options(options);
   report_as.header = results->header;
-  fmt::print("{}", report(options.format, results->measurements, report_as));
+  report_as.is_complete = results->is_complete;
+  print_output(report(options.format, results->measurements, report_as));
   return kGood;
 }
 

@@ -1,8 +1,8 @@
 #include "core/compare/compare.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
+#include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/compare/compare_report.h"
@@ -13,10 +13,10 @@ namespace instr {
 ExitStatus show_comparison(const Options& options, const Comparison& comparison,
                            const std::vector<FieldDifference>& differences) {
   for (const FieldDifference& difference : differences) {
-    bool is_told = difference.field_class == FieldClass::kMayVary
-                       ? options.verbosity != Verbosity::kQuiet
-                       : options.verbosity == Verbosity::kVerbose;
-    if (is_told) fmt::print(stderr, "{}\n", to_string(difference));
+    bool is_shown = difference.field_class == FieldClass::kMayVary
+                        ? options.verbosity != Verbosity::kQuiet
+                        : options.verbosity == Verbosity::kVerbose;
+    if (is_shown) print_message(to_string(difference) + "\n");
   }
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
   CompareReportOptions report_as;
@@ -25,7 +25,7 @@ ExitStatus show_comparison(const Options& options, const Comparison& comparison,
   report_as.table.show_same = options.gate.show_same;
   auto text = compare_report(options.format, comparison, report_as);
   if (!text) return refuse(text.error());
-  fmt::print("{}", *text);
+  print_output(*text);
   return comparison.verdict == Verdict::kFails ? kRegression : kGood;
 }
 
@@ -34,11 +34,13 @@ ExitStatus compare_command(const Options& options) {
   if (!wanted) return refuse(wanted.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
-  auto before = read_reference(options.operands[0]);
+  auto before = read_reference(options.operands[0], options.gate.incomplete);
   if (!before) return refuse(before.error());
   before->set = only(std::move(before->set), *wanted);
-  auto after = read_reference(options.operands[1]);
+  auto after = read_reference(options.operands[1], options.gate.incomplete);
   if (!after) return refuse(after.error());
+  auto checked = check_shard(*before, after->set.results.header.shard, options.gate.incomplete);
+  if (!checked) return refuse(checked.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
   auto comparison = hold_against(*before, only(std::move(after->set), *wanted), *gate);

@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <span>
 
 #include "core/base/format.h"
+#include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/report/experiment_summary.h"
@@ -77,14 +78,15 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
   std::string table = options.format == ReportFormat::kMarkdown
                           ? markdown_of(grid, "backend")
                           : table_of(grid, "by backend:", terminal.width, terminal.color);
-  fmt::print("{}\n{}{}\n", table, experiment_line(records), cost_of(ran));
+  print_output(fmt::format("{}\n{}{}\n", table, experiment_line(records), cost_of(ran)));
   if (ran.unwritten != 0) {
-    fmt::print(stderr, "error: {} could not be written; the same command measures {} again\n",
-               format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them");
+    print_message(fmt::format(
+        "error: {} could not be written; the same command measures {} again\n",
+        format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them"));
     return kBadSetup;
   }
   if (is_interrupted) {
-    fmt::print(stderr, "interrupted; the same command goes on\n");
+    print_message("interrupted; the same command goes on\n");
     return kInterrupted;
   }
   bool has_failed = std::any_of(records.begin(), records.end(), [](const auto& one) {
@@ -111,12 +113,16 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
     }
     progress.finished(measurement);
   };
+  const std::filesystem::path file = options.output.value_or(kUsualFile);
+  if (auto writable = ExperimentLog::check(file); !writable) {
+    return tl::unexpected(writable.error());
+  }
   auto session = Session::open(options, events, stop);
   if (!session) return tl::unexpected(session.error());
   auto found = setting_of(options, *session, stop);
   if (!found) return tl::unexpected(found.error());
   setting = *found;
-  auto opened = ExperimentLog::open(options.output.value_or(kUsualFile), variants, *setting);
+  auto opened = ExperimentLog::open(file, variants, *setting);
   if (!opened) return tl::unexpected(opened.error());
   log = std::move(*opened);
   const std::size_t were_there = log->records().size();

@@ -1,12 +1,12 @@
 #include "core/report/explain.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/results/baselines.h"
@@ -53,10 +53,11 @@ Expected<Measurement> measured(const Options& options, const std::vector<std::st
   return measurements.front();
 }
 
-Expected<Measurement> stored(const std::string& key, const std::string& name_or_file) {
+Expected<Measurement> stored(const std::string& key, const std::string& name_or_file,
+                             Incomplete incomplete) {
   auto file = find_baseline(name_or_file);
   if (!file) return tl::unexpected(file.error());
-  auto set = read_result_set(*file, name_or_file);
+  auto set = read_result_set(*file, name_or_file, incomplete);
   if (!set) return tl::unexpected(set.error());
   std::vector<std::string> keys;
   for (Measurement& one : set->results.measurements) {
@@ -73,7 +74,7 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
 ExitStatus show(const Options& options, const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr) {
-    fmt::print("{}", report(ReportFormat::kTable, {measurement}, report_options(options)));
+    print_output(report(ReportFormat::kTable, {measurement}, report_options(options)));
     return std::holds_alternative<Skipped>(measurement.outcome) ? kGood : kNotMeasured;
   }
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
@@ -81,7 +82,7 @@ ExitStatus show(const Options& options, const Measurement& measurement) {
   shown.most_functions = static_cast<std::size_t>(options.top);
   shown.width = terminal.width;
   shown.color = terminal.color;
-  fmt::print("{}", explain_text(measurement.variant.key, *counted, shown));
+  print_output(explain_text(measurement.variant.key, *counted, shown));
   return kGood;
 }
 
@@ -90,7 +91,7 @@ ExitStatus show(const Options& options, const Measurement& measurement) {
 ExitStatus explain_command(const Options& options, const std::vector<std::string>& command,
                            std::stop_token stop) {
   if (options.operands.size() == 2) {
-    auto measurement = stored(options.operands[0], options.operands[1]);
+    auto measurement = stored(options.operands[0], options.operands[1], options.gate.incomplete);
     return measurement ? show(options, *measurement) : refuse(measurement.error());
   }
   auto variants = plan_one(options);

@@ -1,8 +1,8 @@
 #include "core/report/list.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
+#include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/commands.h"
 #include "core/run/pipeline.h"
@@ -12,8 +12,8 @@ namespace instr {
 ExitStatus list_command(const Options& options) {
   auto variants = plan(options);
   if (!variants) return refuse(variants.error());
-  fmt::print("{}", list_text(*variants));
-  if (isatty(STDOUT_FILENO)) fmt::print(stderr, "{}", list_summary(*variants));
+  print_output(list_text(*variants));
+  if (isatty(STDOUT_FILENO)) print_message(list_summary(*variants));
   return kGood;
 }
 
@@ -22,7 +22,7 @@ ExitStatus dry_run_command(const Options& options) {
   if (!variants) return refuse(variants.error());
   auto planned = plan_run(options, *variants);
   if (!planned) return refuse(planned.error());
-  fmt::print("{}", dry_run_text(*planned, inspect_terminal(STDOUT_FILENO, options.color).color));
+  print_output(dry_run_text(*planned, inspect_terminal(STDOUT_FILENO, options.color).color));
   return kGood;
 }
 

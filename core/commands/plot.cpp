@@ -1,13 +1,12 @@
 #include "core/report/plot.h"
 
-#include <fcntl.h>
-#include <fmt/core.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <fmt/format.h>
 
 #include "core/base/format.h"
+#include "core/base/output.h"
+#include "core/base/output_file.h"
 #include "core/base/private_folder.h"
+#include "core/base/read_file.h"
 #include "core/base/replace_file.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
@@ -53,26 +52,24 @@ Expected<std::string> draw(const std::string& script, std::stop_token stop) {
   return std::move(ran->output);
 }
 
-Expected<void> write_picture(const fs::path& to, const std::string& svg) {
-  fs::path file = follow_links(to);
-  std::error_code error;
-  fs::file_status status = fs::status(file, error);
-  if (fs::is_regular_file(status) || !fs::exists(status)) {
-    return replace_file(file, svg).map([](const Fd&) {});
-  }
-  // A pipe, a terminal: nothing is to be put in its place.
-  Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd) return tl::unexpected(write_error(to, errno));
-  Written written = write_all(fd.get(), svg);
-  if (written.error != 0) return tl::unexpected(write_error(to, written.error));
+constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
+                              return start.substr(0, 4096).find("<svg") != std::string_view::npos;
+                            }};
+
+Expected<void> write_picture(OutputFile to, const std::string& svg) {
+  if (to.is_regular()) return replace_file(to.path(), svg).map([](const Fd&) {});
+  const Written written = write_all(to.take_stream().get(), svg);
+  if (written.error != 0) return tl::unexpected(write_error(to.path(), written.error));
   return {};
 }
 
 // Of a run's results file, or of one of experiments.
-Expected<std::vector<Measurement>> measurements_in(const fs::path& file) {
-  auto results = read_results(file);
+Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incomplete incomplete) {
+  auto bytes = read_file(file, kMostResults, ReadFrom::kFilesAndPipes);
+  if (!bytes) return tl::unexpected(bytes.error());
+  auto results = parse_results(*bytes, file.string(), incomplete);
   if (results) return std::move(results->measurements);
-  auto records = read_experiments(file);
+  auto records = parse_experiments(*bytes, file.string());
   if (!records || records->empty()) return tl::unexpected(results.error());
   std::vector<Measurement> measurements;
   for (const ExperimentRecord& record : *records) measurements.push_back(measurement_of(record));
@@ -82,7 +79,9 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file) {
 Expected<Chart> chart_of(const Options& options) {
   auto wanted = selector(options.selection);
   if (!wanted) return tl::unexpected(wanted.error());
-  auto measurements = find_baseline(options.operands[0]).and_then(measurements_in);
+  auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
+    return measurements_in(file, options.gate.incomplete);
+  });
   if (!measurements) return tl::unexpected(measurements.error());
   std::erase_if(*measurements,
                 [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
@@ -96,20 +95,26 @@ Expected<Chart> chart_of(const Options& options) {
 }  // namespace
 
 ExitStatus plot_command(const Options& options, std::stop_token stop) {
+  std::optional<OutputFile> output;
+  if (options.output) {
+    auto opened = OutputFile::open(*options.output, kPicture);
+    if (!opened) return refuse(opened.error());
+    output = std::move(*opened);
+  }
   auto chart = chart_of(options);
   if (!chart) return refuse(chart.error());
   auto svg = draw(plot_script(*chart), stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!svg) return refuse(svg.error());
   if (chart->left_out > 0 && options.verbosity != Verbosity::kQuiet) {
-    fmt::print(stderr, "left out: {} that did not pass verification\n",
-               format_plural(chart->left_out, "measurement"));
+    print_message(fmt::format("left out: {} that did not pass verification\n",
+                              format_plural(chart->left_out, "measurement")));
   }
-  if (!options.output) {
-    fmt::print("{}", *svg);
+  if (!output) {
+    print_output(*svg);
     return kGood;
   }
-  auto written = write_picture(*options.output, *svg);
+  auto written = write_picture(std::move(*output), *svg);
   return written ? kGood : refuse(written.error());
 }
 

@@ -8,14 +8,18 @@
 
 namespace instr {
 
-ExitStatus watch_command(const Options& options, std::stop_token stop) {
+ExitStatus watch_command(const Options& options, std::stop_token interrupted) {
+  // There is nothing to watch for once nobody reads what it says.
+  std::stop_source ending;
+  std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
+  std::stop_token stop = ending.get_token();
   bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
   Progress progress(progress_options(options));
   WatchLines lines;
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& one) {
     progress.finished(one);
-    progress.print(STDOUT_FILENO, lines.next(one, color));
+    if (!progress.print(STDOUT_FILENO, lines.next(one, color))) ending.request_stop();
   };
   auto session = Session::open(options, events, stop);
   if (!session) return refuse(session.error());

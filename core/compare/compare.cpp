@@ -179,8 +179,8 @@ void add_limit_problems(Comparison& comparison) {
 void add_problems(Comparison& comparison, const ResultSet& before, const ResultSet& after,
                   const CompareOptions& options) {
   for (const ResultSet* set : {&before, &after}) {
-    if (!set->results.torn) continue;
-    comparison.problems.push_back(set->name + ": the last line is incomplete and was left out");
+    if (set->results.is_complete) continue;
+    comparison.problems.push_back(set->name + ": incomplete: the run that wrote it did not finish");
     comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
   }
   add_limit_problems(comparison);

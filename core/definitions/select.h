@@ -15,6 +15,8 @@ namespace instr {
 struct Shard {
   int index = 1;  // 1 to count
   int count = 1;
+
+  bool operator==(const Shard&) const = default;
 };
 
 // Whether a variant with that key is in that part.

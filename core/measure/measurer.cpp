@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/base/replace_file.h"
 #include "core/compile/cache_files.h"
 #include "core/values/profile.h"
 
@@ -74,7 +75,9 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
 
 Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) const {
   std::string name = reply.get("profile");
-  if (reply.verb != "measured" || name.empty()) return outcome_of(reply, variant, nullptr);
+  if (reply.verb != "measured" || name.empty()) {
+    return with_cause(outcome_of(reply, variant, nullptr));
+  }
   fs::path written = options_.work_dir / name;
   auto settled = [&]() -> Outcome {
     std::optional<Profile> profile;
@@ -90,7 +93,21 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) con
   }();
   std::error_code ignored;
   fs::remove(written, ignored);
-  return settled;
+  return with_cause(std::move(settled));
+}
+
+// What Valgrind could not write for want of space comes out as a count or a profile that is
+// missing: a full disk is then the cause, and not whatever else that may mean.
+Outcome Measurer::with_cause(Outcome outcome) const {
+  auto* failure = std::get_if<Failure>(&outcome);
+  if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;
+  const std::string some(std::size_t{64} << 10,
+                         ' ');  // more than a count, less than a profile takes
+  auto written = Replacement::write(options_.work_dir / "probe", some);
+  if (written) return outcome;
+  failure->message = "Valgrind could not write what it counted: " + options_.work_dir.string() +
+                     ": " + written.error().what + ": free some space, or set TMPDIR";
+  return outcome;
 }
 
 Outcome Measurer::keep(const fs::path& profile, const Variant& variant, Counted counted) const {

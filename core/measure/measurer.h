@@ -43,6 +43,7 @@ class Measurer {
   wire::Message request_for(const CompiledVariant& compiled) const;
   Outcome settle(const wire::Message& reply, const Variant& variant) const;
   Outcome keep(const std::filesystem::path& profile, const Variant& variant, Counted counted) const;
+  Outcome with_cause(Outcome outcome) const;
 
   const Options options_;
 };

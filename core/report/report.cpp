@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/csv.h"
+#include "core/base/json_line.h"
 #include "core/report/report_grid.h"
 
 namespace instr {
@@ -75,6 +76,7 @@ std::vector<std::string> csv_fields(const Measurement& measurement,
 std::string report_json(const std::vector<Measurement>& measurements,
                         const ReportOptions& options) {
   Json json = options.header ? to_json(*options.header) : Json::object();
+  json["complete"] = options.is_complete;
   json["measurements"] = Json::array();
   for (const Measurement& measurement : measurements) {
     json["measurements"].push_back(to_json(measurement));
@@ -93,6 +95,7 @@ std::string report_jsonl(const std::vector<Measurement>& measurements,
   std::string out;
   if (options.header) out += to_line(to_json(*options.header)) + "\n";
   for (const Measurement& measurement : measurements) out += to_line(to_json(measurement)) + "\n";
+  if (options.header && options.is_complete) out += end_line(measurements.size()) + "\n";
   return out;
 }
 

@@ -35,6 +35,7 @@ struct ReportOptions {
   std::vector<std::string> metrics{"ir", "allocs", "alloc_bytes"};  // that the tables show
   std::optional<double> seconds;  // wall time of the whole run; absent: the sum of the parts
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines
+  bool is_complete = true;              // else the run did not finish; the same
 };
 
 // Rows come in the order of the measurements, each group at its first one. All end with a newline.
@@ -45,7 +46,7 @@ std::string report_table(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 std::string report_markdown(const std::vector<Measurement>& measurements,
                             const ReportOptions& options);
-// One document: the header's fields, then "measurements" and "summary".
+// One document: the header's fields, then "complete", "measurements" and "summary".
 std::string report_json(const std::vector<Measurement>& measurements, const ReportOptions& options);
 // The lines of a results file.
 std::string report_jsonl(const std::vector<Measurement>& measurements,

@@ -1,5 +1,8 @@
 #include "core/results/baselines.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -41,24 +44,41 @@ Error io_error(const fs::path& path, const char* what, const std::error_code& er
           "see that the folder can be written to"};
 }
 
-// In one step for whoever reads `to`.
-Expected<void> put(const fs::path& from, const fs::path& to, bool move) {
+Expected<void> move_one(const fs::path& from, const fs::path& to) {
   std::error_code error;
-  fs::path source = from;
-  if (!move) {
-    source = to;
-    source += ".new";
-    fs::copy_file(from, source, fs::copy_options::overwrite_existing, error);
-    if (error) return tl::unexpected(io_error(to, "cannot write", error));
-  }
-  fs::rename(source, to, error);
+  fs::rename(from, to, error);
   if (error) return tl::unexpected(io_error(to, "cannot write", error));
   return {};
 }
 
-fs::path partial_path(const fs::path& baseline) {
-  fs::path path = baseline;
-  return path.replace_extension(".partial");
+// Where the file system has no locks, there is none.
+Fd lock(const fs::path& folder, int how) {
+  Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd) ::flock(fd.get(), how);
+  return fd;
+}
+
+// Results and their functions. Each rename is one step, and the lock makes the two one for those
+// that look for it; whom a kill leaves with one of each is told by the functions' second line.
+Expected<void> move_both(const fs::path& from, const fs::path& to) {
+  const Fd held = lock(to.parent_path(), LOCK_EX);
+  std::error_code error;
+  if (fs::exists(functions_path(from), error)) {
+    auto renamed = move_one(functions_path(from), functions_path(to));
+    if (!renamed) return renamed;
+  } else {
+    fs::remove(functions_path(to), error);
+  }
+  return move_one(from, to);
+}
+
+Expected<void> copy_both(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::copy_file(from, to, error);
+  const bool has_functions = !error && fs::exists(functions_path(from), error);
+  if (has_functions) fs::copy_file(functions_path(from), functions_path(to), error);
+  if (error) return tl::unexpected(io_error(to, "cannot write", error));
+  return {};
 }
 
 }  // namespace
@@ -105,27 +125,39 @@ std::vector<std::string> baseline_names() {
   return names;
 }
 
-Expected<fs::path> start_baseline(const std::string& name) {
+Expected<BaselineDraft> BaselineDraft::start(const std::string& name) {
   auto path = baseline_path(name);
-  if (!path) return path;
+  if (!path) return tl::unexpected(path.error());
+  const fs::path parent = path->parent_path();
   std::error_code error;
-  fs::create_directories(path->parent_path(), error);
-  if (error) return tl::unexpected(io_error(path->parent_path(), "cannot make", error));
-  return partial_path(*path);
+  fs::create_directories(parent, error);
+  if (error) return tl::unexpected(io_error(parent, "cannot make", error));
+  auto folder = PrivateFolder::make_in(parent);
+  if (!folder) {
+    return tl::unexpected(
+        io_error(parent, "cannot write", {folder.error(), std::generic_category()}));
+  }
+  return BaselineDraft(std::move(*path), std::move(*folder));
 }
 
-Expected<fs::path> finish_baseline(const std::string& name, const fs::path& file) {
-  auto path = baseline_path(name);
-  if (!path) return path;
-  bool move = file == partial_path(*path);
+Expected<fs::path> BaselineDraft::publish(const fs::path& file) const {
+  Expected<void> done;
+  if (file != this->file()) done = copy_both(file, this->file());
+  if (done) done = move_both(this->file(), baseline_);
+  return done.map([this] { return baseline_; });
+}
+
+Expected<fs::path> BaselineDraft::keep() const {
+  fs::path kept = baseline_;
+  kept.replace_extension(".partial");
+  return move_both(file(), kept).map([&kept] { return kept; });
+}
+
+Fd hold_baselines(const fs::path& file) {
   std::error_code error;
-  if (fs::exists(functions_path(file), error)) {
-    auto put_functions = put(functions_path(file), functions_path(*path), move);
-    if (!put_functions) return tl::unexpected(put_functions.error());
-  } else {
-    fs::remove(functions_path(*path), error);
-  }
-  return put(file, *path, move).map([&path] { return *path; });
+  const bool is_baseline =
+      fs::equivalent(fs::absolute(file, error).parent_path(), baselines_folder(), error);
+  return is_baseline ? lock(baselines_folder(), LOCK_SH) : Fd();
 }
 
 Expected<void> remove_baseline(const std::string& name) {
@@ -135,6 +167,7 @@ Expected<void> remove_baseline(const std::string& name) {
   if (!fs::exists(*path, error)) {
     return fail("there is no baseline `" + name + "`", did_you_mean(name, baseline_names()));
   }
+  const Fd held = lock(path->parent_path(), LOCK_EX);
   fs::remove(*path, error);
   if (error) return tl::unexpected(io_error(*path, "cannot remove", error));
   fs::remove(functions_path(*path), error);

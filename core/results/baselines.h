@@ -4,9 +4,12 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/private_folder.h"
+#include "core/base/process.h"
 
 namespace instr {
 
@@ -26,13 +29,34 @@ Expected<std::filesystem::path> find_baseline(const std::string& name_or_file);
 // Sorted.
 std::vector<std::string> baseline_names();
 
-// Where a run that is to become the baseline `name` keeps its results until it is whole.
-Expected<std::filesystem::path> start_baseline(const std::string& name);
+// A baseline in the making, in a private folder beside the baselines: two runs that save the same
+// name at once each have their own, and the last one to publish stays.
+class BaselineDraft {
+ public:
+  // Makes the folders.
+  static Expected<BaselineDraft> start(const std::string& name);
 
-// Makes the results in `file`, with their functions, the baseline `name`. Where `file` is the one of
-// start_baseline() it is moved, else copied. The old baseline is there until the new one is whole.
-Expected<std::filesystem::path> finish_baseline(const std::string& name,
-                                                const std::filesystem::path& file);
+  // Where the run keeps its results, unless they are kept elsewhere.
+  std::filesystem::path file() const { return folder_.path() / "results.jsonl"; }
+
+  // Makes the results in `file`, with their functions, the baseline: moves file(), copies another
+  // one. The old baseline is there until the new one is whole.
+  Expected<std::filesystem::path> publish(const std::filesystem::path& file) const;
+
+  // Keeps what an interrupted run left in file() beside the baselines, and gives the new place.
+  Expected<std::filesystem::path> keep() const;
+
+ private:
+  BaselineDraft(std::filesystem::path baseline, PrivateFolder folder)
+      : baseline_(std::move(baseline)), folder_(std::move(folder)) {}
+
+  std::filesystem::path baseline_;
+  PrivateFolder folder_;
+};
+
+// While it is held, no baseline's results and functions are replaced: both are of one run. Nothing
+// where `file` is not a baseline.
+Fd hold_baselines(const std::filesystem::path& file);
 
 Expected<void> remove_baseline(const std::string& name);
 

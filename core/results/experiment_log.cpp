@@ -6,13 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "core/base/output_file.h"
+#include "core/base/read_file.h"
 #include "core/base/replace_file.h"
 #include "core/results/results.h"
 
@@ -24,14 +25,17 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAdvice = "name another file with --output, or remove this one";
 
-// The text up to the end of its last whole line.
-std::string whole_lines(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  std::string all = text.str();
-  all.resize(all.rfind('\n') + 1);
-  return all;
+constexpr std::string_view kLineStart = "{\"model\":";
+
+// Its first line may have been cut anywhere.
+constexpr FileKind kExperimentsKind{
+    "results of experiments", [](std::string_view start) {
+      return kLineStart.starts_with(start.substr(0, kLineStart.size()));
+    }};
+
+// Up to the end of the last whole line.
+std::string_view whole_lines(std::string_view text) {
+  return text.substr(0, text.rfind('\n') + 1);
 }
 
 struct Line {
@@ -42,21 +46,18 @@ struct Line {
 using OnRecord = std::function<std::string(const ExperimentRecord&)>;
 
 // Each line's record; `refuse` says why it cannot stand here (empty: it can).
-Expected<std::vector<Line>> parse_lines(const std::string& text, const fs::path& file,
+Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string& name,
                                         const OnRecord& refuse) {
-  std::vector<Line> records;
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    auto record = parse_experiment(line);
+  std::vector<Line> lines;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    auto record = parse_experiment(text.substr(0, end));
     std::string wrong = record ? refuse(*record) : record.error().what;
-    if (!wrong.empty()) {
-      return fail(fmt::format("{}:{}: {}", file.string(), number, wrong), kAdvice);
-    }
-    records.push_back({*std::move(record), line + "\n"});
+    if (!wrong.empty()) return fail(fmt::format("{}:{}: {}", name, number, wrong), kAdvice);
+    lines.push_back({*std::move(record), std::string(text.substr(0, end)) + "\n"});
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
-  return records;
+  return lines;
 }
 
 std::vector<ExperimentRecord> records_of(std::vector<Line> lines) {
@@ -104,26 +105,33 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
 
 }  // namespace
 
-Expected<std::vector<ExperimentRecord>> read_experiments(const fs::path& file) {
-  return parse_lines(whole_lines(file), file, [](const ExperimentRecord&) { return ""; })
+Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
+                                                          const std::string& name) {
+  return parse_lines(whole_lines(text), name, [](const ExperimentRecord&) { return ""; })
       .map(records_of);
+}
+
+Expected<void> ExperimentLog::check(const fs::path& file) {
+  auto output = OutputFile::open(file, kExperimentsKind);
+  if (!output) return tl::unexpected(output.error());
+  if (output->is_regular()) return {};
+  return fail(fmt::format("{}: experiments cannot be kept in a pipe or terminal", file.string()),
+              "name a file with --output");
 }
 
 Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
                                             const std::vector<Variant>& variants,
                                             const ExperimentSetting& setting) {
-  std::error_code ignored;
+  if (auto checked = check(path); !checked) return tl::unexpected(checked.error());
   const fs::path file = follow_links(path);
-  if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored)) {
-    return fail(fmt::format("{}: this is no file that experiments can be kept in", file.string()),
-                "name a regular file with --output");
-  }
   auto fd = open_alone(file);
   if (!fd) return tl::unexpected(fd.error());
+  auto all = read_file(file, kMostResults);
+  if (!all) return tl::unexpected(all.error());
+  const std::string_view text = whole_lines(*all);
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  const std::string text = whole_lines(file);
-  auto lines = parse_lines(text, path, [&](const ExperimentRecord& record) {
+  auto lines = parse_lines(text, path.string(), [&](const ExperimentRecord& record) {
     return mismatch(record, keys, setting);
   });
   if (!lines) return tl::unexpected(lines.error());

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,14 +14,18 @@
 
 namespace instr {
 
-// All whole lines of such a file. An error names the line that is no experiment's.
-Expected<std::vector<ExperimentRecord>> read_experiments(const std::filesystem::path& file);
+// All whole lines of such a file's text. An error names the line that is not an experiment's.
+Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
+                                                          const std::string& name);
 
 class ExperimentLog {
  public:
+  // Whether the file can be written and holds nothing else; open() looks, too.
+  static Expected<void> check(const std::filesystem::path& file);
+
   // Opens the file, which may be there already: a last line that is not whole goes, and so do results
-  // that are not final (is_final). Errors: a line that is no experiment's, one of a key that `variants`
-  // do not have, one measured in another way; another run that has it open.
+  // that are not final (is_final). Errors: a line that is not an experiment's, one of a key that
+  // `variants` do not have, one measured in another way; another run that has it open.
   static Expected<ExperimentLog> open(const std::filesystem::path& path,
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);

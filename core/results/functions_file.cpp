@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "core/base/format.h"
 #include "core/base/gzip.h"
 #include "core/base/json_line.h"
+#include "core/base/read_file.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -27,9 +27,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kNamesStart = "{\"first\":";
 constexpr std::string_view kKeyStart = "{\"key\":\"";
+constexpr std::string_view kEndStart = "{\"end\":";
 // Of a member's text. A measurement's is some kilobytes; all of them are one member in a file that
 // was packed again.
-constexpr std::size_t kMostText = std::size_t{128} << 20;
+constexpr std::size_t kMostMember = std::size_t{128} << 20;
+constexpr std::size_t kMostText = std::size_t{2} << 30;  // of all members
 constexpr std::size_t kMostLine = std::size_t{16} << 20;
 constexpr std::size_t kLeastNumbers = 3;  // of a function: its own, instructions, calls
 constexpr std::size_t kMostNames = 1'000'000;
@@ -76,17 +78,21 @@ class FunctionsFile {
       : packed_(std::move(bytes)), name_(std::move(name)) {}
 
   // To be called first. `header`: the first line of the results file.
-  Expected<void> index(const std::string& header) {
+  Expected<void> index(const std::string& header, Incomplete incomplete) {
     int line = 0;
+    std::size_t text = 0;
     for (std::size_t at = 0; at < packed_.size();) {
-      auto member = gunzip_member(packed_, at, kMostText);
+      auto member = gunzip_member(packed_, at, kMostMember);
       if (!member) return broken(line + 1, member.error().what);
+      text += member->text.size();
+      if (text > kMostText) return broken(line + 1, "more text than instr_bench ever writes");
       auto taken = take_member(*member, at, header, line);
       if (!taken) return taken;
       at = member->end;
     }
     if (line < 2) return broken(line, "cut off before its first measurement");
-    return {};
+    if (is_complete_ || incomplete == Incomplete::kAllowed) return {};
+    return broken(line, "these functions were cut off");
   }
 
   Expected<std::vector<FunctionCost>> of(const std::string& key) {
@@ -94,7 +100,7 @@ class FunctionsFile {
     if (found == places_.end()) return std::vector<FunctionCost>{};
     const Place& place = found->second;
     if (!unpacked_ || unpacked_at_ != place.member) {
-      auto member = gunzip_member(packed_, place.member, kMostText);
+      auto member = gunzip_member(packed_, place.member, kMostMember);
       if (!member) return broken(place.line, member.error().what);
       unpacked_ = std::move(member->text);
       unpacked_at_ = place.member;
@@ -131,6 +137,8 @@ class FunctionsFile {
       return broken(2, "these functions belong to other results than the file that they are beside");
     }
     if (line.empty()) return {};
+    if (is_complete_) return broken(place.line, "a line after the end of the functions");
+    if (line.starts_with(kEndStart)) return take_end(parsed(line), place.line);
     if (line.starts_with(kNamesStart)) return take_names(parsed(line), place.line);
     auto key = line.starts_with(kKeyStart) ? string_at_start(line.substr(kKeyStart.size()))
                                            : std::nullopt;
@@ -153,6 +161,14 @@ class FunctionsFile {
     return broken(1, fmt::format("functions of schema {}; this instr_bench reads {}",
                                  printable(to_line(schema)), kFunctionsSchema),
                   "use the instr_bench that wrote it, or measure again with this one");
+  }
+
+  Expected<void> take_end(const Json& json, int line) {
+    const auto measurements = measurements_at_end(json);
+    is_complete_ = measurements == places_.size();
+    if (is_complete_) return {};
+    return broken(
+        line, fmt::format("this end is not that of functions of {} measurements", places_.size()));
   }
 
   Expected<void> take_names(const Json& json, int line) {
@@ -212,26 +228,10 @@ class FunctionsFile {
   std::string name_;
   std::vector<Name> names_;
   std::unordered_map<std::string, Place> places_;
+  bool is_complete_ = false;
   std::optional<std::string> unpacked_;  // the member at `unpacked_at_`
   std::size_t unpacked_at_ = 0;
 };
-
-// Without its newline.
-std::string first_line(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string line;
-  std::getline(stream, line);
-  return line;
-}
-
-Expected<std::string> read_bytes(const fs::path& path) {
-  std::error_code problem;
-  bool is_file = fs::is_regular_file(path, problem);
-  std::string bytes(is_file ? fs::file_size(path, problem) : 0, '\0');
-  std::ifstream stream(path, std::ios::binary);
-  if (is_file && stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) return bytes;
-  return tl::unexpected(Error{{path.string()}, "cannot be read", kAdvice});
-}
 
 }  // namespace
 
@@ -289,6 +289,7 @@ std::string FunctionLines::next(const std::string& key,
     costs += fmt::format("{}[{},{},{}{}]", costs.empty() ? "" : ",", entry->second, cost.ir,
                          cost.calls, events_text(cost, events));
   }
+  ++measurements_;
   std::string lines;
   if (!names.empty()) lines = fmt::format("{}{},\"names\":[{}]}}\n", kNamesStart, first, names);
   std::string named = events.empty() ? "" : "\"events\":" + to_line(Json(events)) + ",";
@@ -307,7 +308,12 @@ bool is_sum_of(double ir, const std::vector<FunctionCost>& functions) {
   return std::fabs(total_of(functions) - ir) <= 1e-6 + size * 1e-11;
 }
 
-Expected<FunctionsOf> open_functions(const fs::path& file) {
+std::string FunctionLines::end() const {
+  return end_line(measurements_) + "\n";
+}
+
+Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& header,
+                                     Incomplete incomplete) {
   std::error_code error;
   // The writer follows links, too.
   fs::path real = fs::canonical(file, error);
@@ -315,15 +321,15 @@ Expected<FunctionsOf> open_functions(const fs::path& file) {
   if (!fs::exists(path, error)) {
     return [](const std::string&) { return std::vector<FunctionCost>{}; };
   }
-  return read_bytes(path).and_then([&](std::string&& bytes) {
-    return parse_functions(std::move(bytes), first_line(file), path.string());
+  return read_file(path, kMostResults).and_then([&](std::string&& bytes) {
+    return parse_functions(std::move(bytes), header, path.string(), incomplete);
   });
 }
 
 Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
-                                      const std::string& name) {
+                                      const std::string& name, Incomplete incomplete) {
   auto file = std::make_shared<FunctionsFile>(std::move(bytes), name);
-  auto indexed = file->index(header);
+  auto indexed = file->index(header, incomplete);
   if (!indexed) return tl::unexpected(indexed.error());
   return [file](const std::string& key) { return file->of(key); };
 }

@@ -1,18 +1,21 @@
 // The functions of a results file, beside it in FILE.functions.jsonl.gz: what each costs itself and
 // how often it is called, for each measurement. One place knows the format:
 //
-//   {"functions_schema":2}
-//   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, as it is there
+//   {"functions_schema":3}
+//   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, as it is
+//   there
 //   {"first":0,"names":[["at::mm(...)","libtorch_cpu.so"],...]}  function and library, numbered on
 //                                                               from `first`
 //   {"key":"matmul/mm/...","functions":[[0,1200.5,2],...]}      number, instructions and calls for
 //                                                               each iteration, greatest cost first
 //   {"key":"...","events":["D1mr","Dr"],"functions":[[0,1200.5,2,0.5,310],...]}
 //     where caches or branches were simulated: those events behind, without the zeros at the end
+//   {"end":{"measurements":2}}                                  where all are there
 //
 // A name is written once, before the first measurement that has it. Each measurement's lines are a
-// gzip member of their own: members appended to each other are a gzip file (`zcat` shows the lines),
-// what a kill cuts off is one measurement's, and one measurement is read without the others.
+// gzip member of their own: members appended to each other are a gzip file (`zcat` shows the
+// lines), what a kill cuts off is one measurement's, and one measurement is read without the
+// others.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +30,10 @@
 
 namespace instr {
 
-inline constexpr int kFunctionsSchema = 2;
+// What reading does with results or functions of a run that did not finish.
+enum class Incomplete { kRefused, kAllowed };
+
+inline constexpr int kFunctionsSchema = 3;
 
 // Where the functions of a results file are.
 std::filesystem::path functions_path(const std::filesystem::path& file);
@@ -40,8 +46,12 @@ class FunctionLines {
 
   std::string next(const std::string& key, const std::vector<FunctionCost>& functions);
 
+  // After the last one.
+  std::string end() const;
+
  private:
   std::unordered_map<std::string, std::size_t> numbers_;
+  std::size_t measurements_ = 0;
 };
 
 // The functions of a key, greatest cost first; empty where none are known. Not to be called from two
@@ -54,15 +64,17 @@ double total_of(const std::vector<FunctionCost>& functions);
 // Whether `ir` is that total, but for what is lost to rounding where so many are added.
 bool is_sum_of(double ir, const std::vector<FunctionCost>& functions);
 
-// Of the results file `file`; there are none where it has no functions file. A kill's torn end is
-// left out. An error, with the file and its line: what is no functions file, of another schema or
-// beside another results file than it was written for; damage. What a measurement's line holds is
-// looked at when it is asked for.
-Expected<FunctionsOf> open_functions(const std::filesystem::path& file);
+// Of the results file `file`, whose first line, without its newline, is `header`; there are none
+// where it has no functions file. An error, with the file and its line: what is not a functions
+// file, of another schema, beside another results file than it was written for, or cut off, unless
+// that is allowed: then what is whole is there; damage. What a measurement's line holds is looked
+// at when it is asked for.
+Expected<FunctionsOf> open_functions(const std::filesystem::path& file, const std::string& header,
+                                     Incomplete incomplete = Incomplete::kRefused);
 
-// The same on the bytes of a functions file; `header`: the first line of the results file, without
-// its newline; `name` is for messages.
+// The same on the bytes of a functions file; `name` is for messages.
 Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
-                                      const std::string& name);
+                                      const std::string& name,
+                                      Incomplete incomplete = Incomplete::kRefused);
 
 }  // namespace instr

@@ -7,8 +7,7 @@
 
 namespace instr {
 
-Recorder::Recorder(std::optional<std::filesystem::path> output,
-                   std::function<void(const Error&)> on_error)
+Recorder::Recorder(std::optional<ResultsTarget> output, std::function<void(const Error&)> on_error)
     : output_(std::move(output)), on_error_(std::move(on_error)) {}
 
 void Recorder::take(const Measurement& measurement) {
@@ -21,16 +20,16 @@ void Recorder::open(const ResultsHeader& header) {
   std::lock_guard lock(mutex_);
   header_ = header;
   if (!output_) return;
-  auto writer = ResultsWriter::create(*output_, header);
+  auto writer = ResultsWriter::create(*std::exchange(output_, std::nullopt), header);
   if (!writer) return fail_to_write(writer.error());
   writer_ = std::move(*writer);
   for (const auto& one : measurements_.all()) write(one);
 }
 
-void Recorder::finish() {
+void Recorder::finish(bool is_complete) {
   std::lock_guard lock(mutex_);
   if (!writer_) return;
-  auto finished = writer_->finish();
+  auto finished = writer_->finish(is_complete);
   if (!finished) fail_to_write(finished.error());
 }
 

@@ -1,7 +1,6 @@
 // Keeps the measurements of a run as they end, in memory and, where asked, in a results file.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,16 +16,15 @@ namespace instr {
 class Recorder {
  public:
   // `on_error` is told, once, why the file cannot be written; the run goes on without it.
-  Recorder(std::optional<std::filesystem::path> output,
-           std::function<void(const Error&)> on_error);
+  Recorder(std::optional<ResultsTarget> output, std::function<void(const Error&)> on_error);
 
   void take(const Measurement& measurement);
 
   // Writes what was taken so far, and from here on each as it comes.
   void open(const ResultsHeader& header);
 
-  // Nothing is written from here on.
-  void finish();
+  // Nothing is written from here on. `is_complete`: all that was to be measured was taken.
+  void finish(bool is_complete);
 
   // In the order of the variants, whatever the order they were measured in.
   std::vector<Measurement> in_order_of(const std::vector<Variant>& variants) const;
@@ -38,7 +36,7 @@ class Recorder {
   void write(const Measurement& measurement);  // with the mutex held, as the next
   void fail_to_write(const Error& error);
 
-  const std::optional<std::filesystem::path> output_;
+  std::optional<ResultsTarget> output_;  // until open()
   const std::function<void(const Error&)> on_error_;
   mutable std::mutex mutex_;
   MeasurementList measurements_;

@@ -1,6 +1,7 @@
 // Results files: JSON Lines, one header line, then one line for each measurement, written as each
-// ends, so that a kill loses nothing that was finished. The functions are in a file beside it
-// (core/results/functions_file.h).
+// ends, so that a kill loses nothing that was finished; and an end line once all are there
+// (core/base/json_line.h), so that what was cut off does not pass for whole. The functions are in a
+// file beside it (core/results/functions_file.h).
 #pragma once
 
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/output_file.h"
 #include "core/definitions/select.h"
 #include "core/results/fingerprint.h"
 #include "core/results/functions_file.h"
@@ -20,7 +22,7 @@
 
 namespace instr {
 
-inline constexpr int kResultsSchema = 1;
+inline constexpr int kResultsSchema = 2;
 
 struct ResultsHeader {
   int schema = kResultsSchema;
@@ -48,13 +50,26 @@ std::string utc_now();
 // One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 
+// Where results are to go: found to be writable, and to hold nothing but results, before anything
+// is measured.
+class ResultsTarget {
+ public:
+  static Expected<ResultsTarget> open(const std::filesystem::path& file);
+
+  // Not a pipe or terminal: then the functions are beside it, and it can be read afterwards.
+  bool is_file() const { return file_.is_regular(); }
+
+ private:
+  friend class ResultsWriter;
+  explicit ResultsTarget(OutputFile file) : file_(std::move(file)) {}
+  OutputFile file_;
+};
+
 // Writes a results file. Its functions may be called from any thread.
 class ResultsWriter {
  public:
-  // Starts `file` with the header: an existing one is replaced in one step, and its functions go.
-  // What is not a regular file (/dev/stdout, a pipe) is written to, and has no functions beside it.
-  static Expected<ResultsWriter> create(const std::filesystem::path& file,
-                                        const ResultsHeader& header);
+  // Starts the file with the header: an existing one is replaced in one step, with its functions.
+  static Expected<ResultsWriter> create(ResultsTarget target, const ResultsHeader& header);
 
   ResultsWriter(ResultsWriter&&) noexcept;
   ResultsWriter& operator=(ResultsWriter&&) noexcept;
@@ -64,8 +79,9 @@ class ResultsWriter {
   // call writes it first.
   Expected<void> append(const Measurement& measurement);
 
-  // Writes what is still kept; an error says how many measurements are not in the file.
-  Expected<void> finish();
+  // To be called last: writes what is still kept and, where all that was to be measured is there,
+  // the end line. An error says how many measurements are not in the file.
+  Expected<void> finish(bool is_complete);
 
  private:
   struct State;
@@ -76,14 +92,17 @@ class ResultsWriter {
 struct Results {
   ResultsHeader header;
   std::vector<Measurement> measurements;  // identity and outcome; `functions` are empty
-  bool torn = false;                      // the last line was incomplete and was left out
+  bool is_complete = true;  // else the run that wrote them did not finish; a cut line is left out
+  std::string header_line = {};  // as it is in the file
 };
 
-// Reads a results file. Unknown fields are ignored; an error names the line that cannot be read; a
-// newer schema is refused.
-Expected<Results> read_results(const std::filesystem::path& file);
+// Reads a results file. Unknown fields are ignored; an error names the line that cannot be read;
+// another schema is refused.
+Expected<Results> read_results(const std::filesystem::path& file,
+                               Incomplete incomplete = Incomplete::kRefused);
 
 // The same on the file's bytes; `name` is for messages.
-Expected<Results> parse_results(std::string_view bytes, const std::string& name);
+Expected<Results> parse_results(std::string_view bytes, const std::string& name,
+                                Incomplete incomplete = Incomplete::kAllowed);
 
 }  // namespace instr

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/format.h"
 #include "core/base/json_line.h"
+#include "core/base/read_file.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -17,10 +17,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kMeasureAgain = "measure again";
+
 // Bytes, far beyond what is ever written: JSON takes many times its text's size in memory.
 constexpr std::size_t kLongestLine = std::size_t{4} << 20;
-
-constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are read at once
 
 // The error has neither place nor advice.
 Expected<Json> parse_object(std::string_view line) {
@@ -237,12 +237,12 @@ Expected<ResultsHeader> header_from(std::string_view line, const std::string& na
   ResultsHeader header;
   header.schema = whole_or<int>(*json, "schema", std::numeric_limits<int>::max());
   header.version = text_or(*json, "version");
-  if (header.schema > kResultsSchema || header.schema < 1) {
+  if (header.schema != kResultsSchema) {
     std::string by = header.version.empty() ? "" : ", written by instr_bench " + header.version;
-    return tl::unexpected(
-        error_at(name, 1, "results of schema " + schema->dump() + by + "; this one reads up to " +
-                              std::to_string(kResultsSchema),
-                 "use a newer instr_bench, or measure again with this one"));
+    return tl::unexpected(error_at(name, 1,
+                                   "results of schema " + schema->dump() + by +
+                                       "; this one reads schema " + std::to_string(kResultsSchema),
+                                   "measure again with this one"));
   }
   header.started = text_or(*json, "started");
   if (const Json* command = member(*json, "command"); command != nullptr && command->is_array()) {
@@ -253,32 +253,10 @@ Expected<ResultsHeader> header_from(std::string_view line, const std::string& na
   header.shard = shard_from(member(*json, "shard"));
   if (const Json* fingerprint = member(*json, "fingerprint")) {
     auto read = fingerprint_from_json(*fingerprint);
-    if (!read) return tl::unexpected(error_at(name, 1, read.error().what, "measure again"));
+    if (!read) return tl::unexpected(error_at(name, 1, read.error().what, kMeasureAgain));
     header.fingerprint = std::move(*read);
   }
   return header;
-}
-
-Expected<std::string> read_bytes(const fs::path& file) {
-  std::error_code error;
-  if (fs::is_directory(file, error)) {
-    return tl::unexpected(Error{{file.string()}, "cannot read: it is a folder", "name a file"});
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::string bytes;
-  // A pipe has no size; a file may grow meanwhile.
-  if (fs::is_regular_file(file, error)) bytes.reserve(fs::file_size(file, error) + kPiece);
-  while (stream) {
-    const std::size_t end = bytes.size();
-    bytes.resize(end + kPiece);
-    stream.read(bytes.data() + end, kPiece);
-    bytes.resize(end + static_cast<std::size_t>(stream.gcount()));
-  }
-  if (!stream.eof() || stream.bad()) {
-    std::string why = fs::exists(file, error) ? "cannot read" : "there is no such file";
-    return tl::unexpected(Error{{file.string()}, why, "name a file that instr_bench wrote"});
-  }
-  return bytes;
 }
 
 // Takes the first line, without its end, off `bytes`; the last may have none.
@@ -289,43 +267,62 @@ std::string_view take_line(std::string_view& bytes) {
   return line;
 }
 
+std::string count_mismatch(std::size_t said, std::size_t found) {
+  return "the end line says " + std::to_string(said) + " measurements, and there are " +
+         std::to_string(found);
+}
+
 }  // namespace
 
-Expected<Results> parse_results(std::string_view bytes, const std::string& name) {
+Expected<Results> parse_results(std::string_view bytes, const std::string& name,
+                                Incomplete incomplete) {
   if (bytes.empty()) {
-    return tl::unexpected(error_at(name, 1, "the results file is empty", "measure again"));
+    return tl::unexpected(error_at(name, 1, "the results file is empty", kMeasureAgain));
   }
-  const bool ends_torn = bytes.back() != '\n';
-  auto header = header_from(take_line(bytes), name);
-  if (!header) return tl::unexpected(header.error());
+  const bool is_cut = bytes.back() != '\n';
   Results results;
-  MeasurementList measurements;
+  results.is_complete = false;
+  results.header_line = take_line(bytes);
+  auto header = header_from(results.header_line, name);
+  if (!header) return tl::unexpected(header.error());
   results.header = std::move(*header);
+  MeasurementList measurements;
+  std::size_t count = 0;
   for (int number = 2; !bytes.empty(); ++number) {
+    const auto malformed = [&](std::string what) {
+      return tl::unexpected(error_at(name, number, std::move(what), kMeasureAgain));
+    };
     const std::string_view line = take_line(bytes);
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (results.is_complete) return malformed("a line after the end of the results");
     auto json = parse_object(line);
-    if (!json && ends_torn && bytes.empty() && line.size() <= kLongestLine) {
-      results.torn = true;
-      break;
+    if (!json && is_cut && bytes.empty() && line.size() <= kLongestLine) break;
+    if (!json) return malformed(json.error().what);
+    if (const auto counted = measurements_at_end(*json)) {
+      results.is_complete = true;
+      if (*counted == count) continue;
+      return malformed(count_mismatch(*counted, count));
     }
-    auto measurement = std::move(json).and_then([&](const Json& read) {
-      return measurement_from(read, fmt::format("{}:{}", name, number));
-    });
-    if (!measurement) {
-      auto [where, what, advice] = std::move(measurement.error());
-      if (advice.empty()) advice = "remove the line, or measure again";
-      return tl::unexpected(error_at(name, number, std::move(what), std::move(advice)));
-    }
+    auto measurement = measurement_from(*json, fmt::format("{}:{}", name, number));
+    if (!measurement) return malformed(measurement.error().what);
     measurements.add(std::move(*measurement));
+    ++count;
+  }
+  if (!results.is_complete && incomplete == Incomplete::kRefused) {
+    return tl::unexpected(
+        Error{{name},
+              "these results are incomplete: the run that wrote them did not finish",
+              "measure again, or add --allow-incomplete"});
   }
   results.measurements = measurements.take();
   return results;
 }
 
-Expected<Results> read_results(const fs::path& file) {
-  return read_bytes(file).and_then(
-      [&file](const std::string& bytes) { return parse_results(bytes, file.string()); });
+Expected<Results> read_results(const fs::path& file, Incomplete incomplete) {
+  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+      .and_then([&](const std::string& bytes) {
+        return parse_results(bytes, file.string(), incomplete);
+      });
 }
 
 }  // namespace instr

@@ -1,13 +1,11 @@
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/append_file.h"
 #include "core/base/gzip.h"
+#include "core/base/json_line.h"
+#include "core/base/output_file.h"
 #include "core/base/replace_file.h"
 #include "core/results/results.h"
 
@@ -20,6 +18,7 @@ struct ResultsWriter::State {
   AppendFile results;
   std::optional<AppendFile> functions;
   FunctionLines lines;
+  std::size_t measurements = 0;
 };
 
 ResultsWriter::ResultsWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -27,34 +26,55 @@ ResultsWriter::ResultsWriter(ResultsWriter&&) noexcept = default;
 ResultsWriter& ResultsWriter::operator=(ResultsWriter&&) noexcept = default;
 ResultsWriter::~ResultsWriter() = default;
 
-Expected<ResultsWriter> ResultsWriter::create(const fs::path& file, const ResultsHeader& header) {
-  auto state = std::make_unique<State>();
-  std::string first = to_line(to_json(header));
-  std::string line = first + "\n";
-  fs::path target = follow_links(file);
-  std::error_code error;
-  fs::file_status status = fs::status(target, error);
-  if (fs::is_directory(status)) return tl::unexpected(write_error(file, EISDIR));
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    Fd fd(open(target.c_str(), O_WRONLY | O_CLOEXEC | O_APPEND));
-    if (!fd) return tl::unexpected(write_error(file, errno));
-    state->results = AppendFile(std::move(fd), file);
-    if (auto written = state->results.append(line); !written) {
-      return tl::unexpected(written.error());
-    }
-    return ResultsWriter(std::move(state));
+namespace {
+
+constexpr FileKind kResultsKind{"results of instr_bench", [](std::string_view start) {
+                                  auto header = parse_json(start.substr(0, start.find('\n')));
+                                  return header && header->is_object() &&
+                                         (*header)["program"] == "instr_bench" &&
+                                         header->contains("schema");
+                                }};
+constexpr FileKind kFunctionsKind{"functions of instr_bench", [](std::string_view start) {
+                                    return start.starts_with("\x1f\x8b");
+                                  }};
+
+}  // namespace
+
+Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
+  auto target = OutputFile::open(file, kResultsKind);
+  if (!target) return tl::unexpected(target.error());
+  if (target->is_regular()) {
+    auto beside = OutputFile::open(functions_path(target->path()), kFunctionsKind);
+    if (!beside) return tl::unexpected(beside.error());
   }
-  // The old functions go first: a kill between the two leaves no results beside other functions.
-  fs::remove(functions_path(target), error);
-  auto results = replace_file(target, line);
-  if (!results) return tl::unexpected(results.error());
-  state->results = AppendFile(std::move(*results), target);
-  auto functions =
-      gzip_member(FunctionLines::start(first)).and_then([&target](const std::string& member) {
-        return replace_file(functions_path(target), member);
-      });
+  return ResultsTarget(std::move(*target));
+}
+
+Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header) {
+  auto state = std::make_unique<State>();
+  const fs::path& file = target.file_.path();
+  const std::string first = to_line(to_json(header));
+  if (!target.is_file()) {
+    state->results = AppendFile(target.file_.take_stream(), file);
+    return state->results.append(first + "\n").map([&state] {
+      return ResultsWriter(std::move(state));
+    });
+  }
+  // Both are written before either is put in its place: on a full disk the old ones stay. The
+  // functions first: a kill between the two leaves functions that say that they are of other
+  // results.
+  auto member = gzip_member(FunctionLines::start(first));
+  if (!member) return tl::unexpected(member.error());
+  auto functions = Replacement::write(functions_path(file), *member);
   if (!functions) return tl::unexpected(functions.error());
-  state->functions = AppendFile(std::move(*functions), functions_path(target));
+  auto results = Replacement::write(file, first + "\n");
+  if (!results) return tl::unexpected(results.error());
+  auto functions_fd = functions->put();
+  if (!functions_fd) return tl::unexpected(functions_fd.error());
+  auto results_fd = results->put();
+  if (!results_fd) return tl::unexpected(results_fd.error());
+  state->functions = AppendFile(std::move(*functions_fd), functions_path(file));
+  state->results = AppendFile(std::move(*results_fd), file);
   return ResultsWriter(std::move(state));
 }
 
@@ -62,6 +82,7 @@ Expected<void> ResultsWriter::append(const Measurement& measurement) {
   std::string line = to_line(to_json(measurement)) + "\n";
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   std::lock_guard lock(state_->mutex);
+  ++state_->measurements;
   auto written = state_->results.append(line);
   if (!state_->functions || counted == nullptr || counted->functions.empty()) return written;
   // With the mutex held: names are numbered in the order in which they are in the file.
@@ -72,7 +93,7 @@ Expected<void> ResultsWriter::append(const Measurement& measurement) {
   return written ? beside : written;
 }
 
-Expected<void> ResultsWriter::finish() {
+Expected<void> ResultsWriter::finish(bool is_complete) {
   std::lock_guard lock(state_->mutex);
   std::size_t kept = state_->results.kept();
   if (auto written = state_->results.append(""); !written) {
@@ -80,7 +101,14 @@ Expected<void> ResultsWriter::finish() {
     error.what = std::to_string(kept) + " measurements are not in the file: " + error.what;
     return tl::unexpected(error);
   }
-  return state_->functions ? state_->functions->append("") : Expected<void>{};
+  if (state_->functions) {
+    auto end = is_complete ? gzip_member(state_->lines.end()) : Expected<std::string>("");
+    auto written = end.and_then(
+        [this](const std::string& member) { return state_->functions->append(member); });
+    if (!written) return written;
+  }
+  if (!is_complete) return {};
+  return state_->results.append(end_line(state_->measurements) + "\n");
 }
 
 }  // namespace instr

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/output_file.h"
 #include "core/compare/expected_counts.h"
+#include "core/compare/expected_document.h"
 #include "core/definitions/metrics.h"
 #include "core/results/baselines.h"
 #include "core/results/results.h"
@@ -41,10 +43,11 @@ Expected<void> check_sums(const fs::path& file, const Results& results,
 
 }  // namespace
 
-Expected<ResultSet> read_result_set(const fs::path& file, std::string name) {
-  auto results = read_results(file);
+Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
+  const Fd held = hold_baselines(file);
+  auto results = read_results(file, incomplete);
   if (!results) return tl::unexpected(results.error());
-  auto functions = open_functions(file);
+  auto functions = open_functions(file, results->header_line, incomplete);
   if (!functions) return tl::unexpected(functions.error());
   auto checked = check_sums(file, *results, *functions);
   if (!checked) return tl::unexpected(checked.error());
@@ -60,7 +63,7 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
     functions[measurement.variant.key] = std::move(counted->functions);
   }
   return {std::move(name),
-          {std::move(header), std::move(measurements), false},
+          {std::move(header), std::move(measurements), true},
           functions_from(std::move(functions))};
 }
 
@@ -70,7 +73,8 @@ ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& wanted)
   return set;
 }
 
-tl::expected<Reference, Errors> read_reference(const std::string& name_or_file) {
+tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
+                                               Incomplete incomplete) {
   std::string extension = fs::path(name_or_file).extension().string();
   if (extension == ".csv" || extension == ".toml") {
     return read_expected_counts(name_or_file).map([&name_or_file](ExpectedCounts&& counts) {
@@ -78,8 +82,8 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file) 
       return Reference{std::move(set), true, std::move(counts.limits)};
     });
   }
-  auto set = find_baseline(name_or_file).and_then([&name_or_file](const fs::path& file) {
-    return read_result_set(file, name_or_file);
+  auto set = find_baseline(name_or_file).and_then([&](const fs::path& file) {
+    return read_result_set(file, name_or_file, incomplete);
   });
   if (!set) return tl::unexpected(Errors{set.error()});
   return Reference{std::move(*set), false, {}};
@@ -90,14 +94,26 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   if (gate.update_expected || (!gate.baseline && !gate.expect)) return std::nullopt;
   auto wanted = selector(selection);
   if (!wanted) return tl::unexpected(Errors{wanted.error()});
-  auto reference = read_reference(gate.baseline ? *gate.baseline : gate.expect->string());
+  auto reference =
+      read_reference(gate.baseline ? *gate.baseline : gate.expect->string(), gate.incomplete);
   if (!reference) return tl::unexpected(reference.error());
+  if (auto checked = check_shard(*reference, selection.shard, gate.incomplete); !checked) {
+    return tl::unexpected(Errors{checked.error()});
+  }
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   reference->set = only(std::move(reference->set), [&](const Variant& one) {
     return keys.contains(one.key) || (*wanted)(one);
   });
   return std::optional(std::move(*reference));
+}
+
+Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
+                           Incomplete incomplete) {
+  const auto& shard = before.set.results.header.shard;
+  if (!shard || shard == after || incomplete == Incomplete::kAllowed) return {};
+  return fail(fmt::format("{} is shard {}/{} alone", before.set.name, shard->index, shard->count),
+              "merge the shards of its run, or add --allow-incomplete");
 }
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
@@ -111,6 +127,19 @@ tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
     gate.base_limits_file = std::move(base);
     return gate;
   });
+}
+
+tl::expected<void, Errors> check_update(const GateOptions& options) {
+  if (!options.update_expected) return {};
+  constexpr FileKind kAny{"expected counts", [](std::string_view) { return true; }};
+  auto output = OutputFile::open(*options.expect, kAny);
+  if (!output) return tl::unexpected(Errors{output.error()});
+  std::error_code ignored;
+  const bool is_there = fs::exists(output->path(), ignored);
+  auto source =
+      is_there ? SourceText::read(*options.expect) : SourceText(options.expect->string(), "");
+  if (!source) return tl::unexpected(Errors{source.error()});
+  return parse_expected_document(*source).map([](const ExpectedDocument&) {});
 }
 
 Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,

@@ -19,7 +19,8 @@
 namespace instr {
 
 // A results file with its functions. `name`: for messages.
-Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name);
+Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name,
+                                    Incomplete incomplete = Incomplete::kRefused);
 
 // Measurements in memory, with the functions they hold.
 ResultSet result_set_of(std::string name, ResultsHeader header,
@@ -37,13 +38,19 @@ struct Reference {
 };
 
 // A baseline's name, a results file, or a file of expected counts (.csv, .toml).
-tl::expected<Reference, Errors> read_reference(const std::string& name_or_file);
+tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
+                                               Incomplete incomplete);
 
 // What --baseline or --expect names, without what a run of these variants does not measure; nothing
 // where there is neither, or where the expected counts are to be written.
 tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate,
                                                               const Selection& selection,
                                                               const std::vector<Variant>& variants);
+
+// An error where the results are of one shard and `after` is not, unless that is allowed: all that
+// the other shards have would pass as new.
+Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
+                           Incomplete incomplete);
 
 // The limits, those of --limits among them.
 struct Gate {
@@ -53,6 +60,9 @@ struct Gate {
 };
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options);
+
+// Whether --update-expected can write its file, and understands what is in it.
+tl::expected<void, Errors> check_update(const GateOptions& options);
 
 // The fields in which the two differ. An error that names them all where one must match: counts
 // would differ for this reason alone.

@@ -5,7 +5,8 @@ namespace instr {
 
 namespace {
 
-constexpr const char* kGeneral = R"(instr_bench: exact instruction counts of small LibTorch snippets, in seconds.
+constexpr const char* kGeneral =
+    R"(instr_bench: exact instruction counts of small LibTorch snippets, in seconds.
 
 Usage: instr_bench [COMMAND] [options]
 
@@ -97,6 +98,7 @@ What to hold it against (compare and ab take these, too)
                           fingerprint
   --show-same             rows without a difference, too
   --allow-missing         benchmarks may be gone
+  --allow-incomplete      results may be of a run that did not finish
   --allow-failed          benchmarks may fail
   --allow-not-comparable  a metric may be lost, a count need not be steady
   --allow-nothing         there may be nothing to compare
@@ -115,7 +117,8 @@ Examples
 Exit status
   0 all well; 1 something could not be measured; 2 wrong usage, definition or
   set-up, or results that cannot be compared; 3 a regression beyond its limit,
-  or a benchmark gone; 130 interrupted, with the results so far kept
+  or a benchmark gone; 130 interrupted, with the results so far kept; 141 nobody
+  reads the output any more (| head)
 )";
 
 constexpr const char* kCompare = R"(Usage: instr_bench compare BASE NEW [options]
@@ -136,6 +139,7 @@ Exit status
 
 constexpr const char* kBaseline = R"(Usage: instr_bench baseline list
        instr_bench baseline show NAME|FILE [--filter=REGEX] [--format=FORMAT]
+                                 [--allow-incomplete]
        instr_bench baseline remove NAME...
 
 Baselines are results files that instr_bench --save=NAME wrote, in the folder
@@ -152,6 +156,7 @@ instructions for each iteration. Measures it, or takes it from a baseline or
 results file.
 
   --top=N                 functions to show (25)
+  --allow-incomplete      the file may be of a run that did not finish
   --definitions, --libtorch, --compiler, --build, --keep-profiles
                           as for a run: instr_bench --help
 )";
@@ -173,9 +178,12 @@ Exit status
 constexpr const char* kMerge = R"(Usage: instr_bench merge FILE... --output=FILE [options]
 
 Makes the results of a run's shards (--shard=1/4 to --shard=4/4) one file, the
-same as that of a run without shards. All shards must be there, measured alike.
+same as that of a run without shards. All shards must be there, complete, and
+measured alike.
 
   --allow-missing         not all shards need be there
+  --allow-incomplete      nor all of what one was to measure; with either of
+                          these the merged file is incomplete, too
   --vary=LIST             what may differ between them
 )";
 
@@ -253,6 +261,7 @@ gnuplot. Without --kind the first of these that there is something to draw for.
   --metrics=METRIC        of growth: the metric (ir)
   --by=PARAM              of growth: the parameter, where there is more than one
   -o, --output=FILE       write the picture there (without it: standard output)
+  --allow-incomplete      the results may be of a run that did not finish
   --filter, --exclude, --runtime, --autograd, --threads, --device, --tag
                           draw these alone
 

@@ -13,8 +13,9 @@ namespace instr {
 
 namespace {
 
-// Each shard once: a part that is left out would make its benchmarks look removed.
-Expected<void> check_shards(const std::vector<ResultSet>& parts, bool allow_missing) {
+// Each shard once: a part that is left out would make its benchmarks look removed. Whether all are
+// there.
+Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_missing) {
   std::map<int, std::string> seen;
   int count = 0;
   for (const ResultSet& part : parts) {
@@ -33,12 +34,11 @@ Expected<void> check_shards(const std::vector<ResultSet>& parts, bool allow_miss
                   "name each shard's file once");
     }
   }
-  if (allow_missing) return {};
   std::string missing;
   for (int i = 1; i <= count; ++i) {
     if (!seen.contains(i)) missing += fmt::format("{}{}/{}", missing.empty() ? "" : ", ", i, count);
   }
-  if (missing.empty()) return {};
+  if (missing.empty() || allow_missing) return missing.empty();
   return fail("missing: shard " + missing, "name all files of the run, or add --allow-missing");
 }
 
@@ -47,9 +47,6 @@ Expected<void> check_alike(const std::vector<ResultSet>& parts,
                            const std::vector<std::string>& vary) {
   const ResultSet* first = nullptr;  // with a measurement
   for (const ResultSet& part : parts) {
-    if (part.results.torn) {
-      return fail(part.name + ": the last line is incomplete", "measure that part again");
-    }
     if (part.results.measurements.empty()) continue;
     if (first == nullptr) first = &part;
     auto checked = check_comparable({*first, false, {}}, part.results.header, vary);
@@ -65,16 +62,17 @@ Expected<void> check_alike(const std::vector<ResultSet>& parts,
 }  // namespace
 
 Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate) {
-  if (auto checked = check_shards(parts, gate.allow_missing_shards); !checked) {
-    return tl::unexpected(checked.error());
-  }
+  auto has_all = check_shards(parts, gate.allow_missing_shards);
+  if (!has_all) return tl::unexpected(has_all.error());
   if (auto checked = check_alike(parts, gate.vary); !checked) {
     return tl::unexpected(checked.error());
   }
   ResultSet whole{"merged", {}, {}};
+  whole.results.is_complete = *has_all;
   std::map<std::string, std::size_t> part_of;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Results& part = parts[i].results;
+    whole.results.is_complete = whole.results.is_complete && part.is_complete;
     if (whole.results.measurements.empty()) whole.results.header = part.header;
     for (Measurement& one : part.measurements) {
       auto [first, is_new] = part_of.emplace(one.variant.key, i);

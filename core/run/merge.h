@@ -9,9 +9,9 @@
 
 namespace instr {
 
-// The measurements of all parts, in the order given. Errors: parts that were not measured alike, two
-// measurements of one key, a shard that is missing (unless `gate` allows that) or there twice, a
-// part that was cut off.
+// The measurements of all parts, in the order given. Errors: parts that were not measured alike,
+// two measurements of one key, a shard that is missing (unless `gate` allows that) or there twice.
+// It is complete where all shards are there, and are complete themselves.
 Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate);
 
 }  // namespace instr

@@ -53,6 +53,7 @@ constexpr Flag kSwitches[] = {
     {"update-expected", "", kRun},
     {"show-same", "", kComparing},
     {"allow-missing", "", kComparing | kMerge},
+    {"allow-incomplete", "", kComparing | kMerge | kBaseline | kExplain | kPlot},
     {"allow-failed", "", kComparing},
     {"allow-not-comparable", "", kComparing},
     {"allow-nothing", "", kComparing},

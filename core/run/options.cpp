@@ -334,6 +334,7 @@ void read_gate(Reader& reader, const OptionWords& words, GateOptions& gate) {
   gate.update_expected = words.has("update-expected");
   gate.show_same = words.has("show-same");
   gate.allow_missing_shards = words.has("allow-missing");
+  gate.incomplete = words.has("allow-incomplete") ? Incomplete::kAllowed : Incomplete::kRefused;
   gate.compare.allow_missing = words.has("allow-missing");
   gate.compare.allow_failed = words.has("allow-failed");
   gate.compare.allow_not_comparable = words.has("allow-not-comparable");

@@ -49,6 +49,7 @@ struct GateOptions {
   std::optional<std::filesystem::path> base_limits_file;  // that file as it is at the base
   std::vector<std::string> vary;  // fields of the fingerprint that are under test
   bool allow_missing_shards = false;
+  Incomplete incomplete = Incomplete::kRefused;
   bool show_same = false;
   CompareOptions compare;
 };

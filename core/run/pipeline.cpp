@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/output_folder.h"
 #include "core/base/terminal.h"
 #include "core/compile/installation.h"
 #include "core/definitions/expand.h"
@@ -35,6 +36,18 @@ std::vector<Runtime> runtimes_for(const Selection& selection) {
     if (!is_there) runtimes.push_back(runtime);
   }
   return runtimes;
+}
+
+// What is written beside the results, at the end of a measurement or of all.
+Expected<void> make_folders(const Options& options) {
+  Expected<void> made;
+  if (options.keep_profiles) {
+    made = make_output_folder(*options.keep_profiles, "name another one with --keep-profiles");
+  }
+  if (made && options.dump.any()) {
+    made = make_output_folder(options.dump_folder, "name another one with --dump-folder");
+  }
+  return made;
 }
 
 }  // namespace
@@ -85,6 +98,7 @@ ReportOptions report_options(const Options& options) {
 Expected<Session> count_all(const Options& options, const std::vector<std::string>& command,
                             const std::vector<Variant>& variants, Progress& progress,
                             Recorder& recorder, std::stop_token stop, const HeaderCheck& check) {
+  if (auto made = make_folders(options); !made) return tl::unexpected(made.error());
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   auto session = Session::open(options, events_of(progress, recorder), abandon.get_token());

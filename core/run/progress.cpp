@@ -4,13 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
 #include "core/base/format.h"
+#include "core/base/output.h"
+#include "core/base/replace_file.h"
 
 namespace instr {
 
@@ -25,16 +26,6 @@ constexpr const char* kErase = "\r\x1b[K";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Progress that cannot be shown is no reason to stop: errors are ignored.
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t count = write(fd, text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(count));
-  }
 }
 
 // A run sent to the background must not draw over what the shell shows.
@@ -201,10 +192,10 @@ void Progress::note(std::string_view text) {
   state_->note(text);
 }
 
-void Progress::print(int fd, std::string_view text) {
+bool Progress::print(int fd, std::string_view text) {
   std::lock_guard lock(state_->mutex);
   state_->erase();
-  write_all(fd, text);
+  return fd == STDOUT_FILENO ? print_output(text) : write_all(fd, text).error == 0;
 }
 
 void Progress::finish() {

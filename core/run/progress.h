@@ -44,8 +44,9 @@ class Progress {
   // A line of its own on standard error, above the live line; not with --quiet.
   void note(std::string_view text);
 
-  // Writes `text` as it is to `fd`, however quiet this is, with the live line out of its way.
-  void print(int fd, std::string_view text);
+  // Writes `text` as it is to `fd`, however quiet this is, with the live line out of its way. False
+  // where it could not be written.
+  bool print(int fd, std::string_view text);
 
   // Erases the live line; nothing is drawn from here on.
   void finish();

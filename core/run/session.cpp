@@ -97,10 +97,11 @@ struct Session::State {
 
 Expected<std::string> find_valgrind() {
   const char* advice = "install it: apt-get install valgrind";
+  if (!find_program("valgrind")) return fail("Valgrind was not found", advice);
   SpawnOptions ask;
   ask.argv = {"valgrind", "--version"};
   auto result = run_command(ask);
-  if (!result) return fail("Valgrind was not found", advice);
+  if (!result) return tl::unexpected(result.error());
   if (result->exit_code != 0) return fail("Valgrind does not run: " + result->errors, advice);
   std::string version = result->output;
   while (!version.empty() && version.back() == '\n') version.pop_back();

@@ -54,12 +54,16 @@ TEST(Interruption, CtrlCKeepsWhatIsFinishedAndLeavesNoProcess) {
   int status = program->wait();
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 130);
-  auto records = read_results(results);
+  auto records = read_results(results, false);
   for (int n : {1, 2, 3, 4}) {
     auto& record = records.at("quick/n=" + std::to_string(n) + "/eager/forward/t1/cpu");
     EXPECT_EQ(record.at("metrics").at("ir"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
+  // What is finished is there, and does not pass for all that there was to measure.
+  EXPECT_EQ(run({"compare", results.string(), results.string()}).exit_code, 2);
+  EXPECT_EQ(run({"compare", results.string(), results.string(), "--allow-incomplete"}).exit_code,
+            0);
 }
 
 TEST(Interruption, KillingTheProgramLeavesNoProcess) {
@@ -74,7 +78,7 @@ TEST(Interruption, KillingTheProgramLeavesNoProcess) {
   program->wait();
   for (int i = 0; i < 200 && !stray_processes().empty(); ++i) std::this_thread::sleep_for(50ms);
   EXPECT_TRUE(stray_processes().empty());
-  EXPECT_EQ(read_results(results).size(), 4u);
+  EXPECT_EQ(read_results(results, false).size(), 4u);
 }
 
 TEST(Interruption, KilledWorkersAreReplaced) {
@@ -111,7 +115,10 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
   for (int i = 0; i < 2; ++i) {
     auto options = command({"--definitions=" + fixture("known.toml").string(), "--filter=nops",
                             "--output=" + (folder.path() / (std::to_string(i) + ".jsonl")).string()});
+    options.argv.push_back("--save=both");
     options.environment = environment(folder.path() / "cache");
+    options.environment->push_back("INSTR_BENCH_BASELINES=" +
+                                   (folder.path() / "baselines").string());
     auto program = Process::spawn(options);
     ASSERT_TRUE(program.has_value());
     programs.push_back(std::move(*program));
@@ -122,6 +129,16 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
     EXPECT_EQ(records.at("known/nops/n=100/eager/forward/t1/cpu").at("metrics").at("ir"), 100);
   }
   EXPECT_TRUE(stray_processes(folder.path()).empty());
+  // The baseline is that of one of them, with its functions, and nothing else is left beside it.
+  const fs::path saved = folder.path() / "baselines/both.jsonl";
+  const std::string functions = text_of(saved.string() + ".functions.jsonl.gz");
+  bool is_first = text_of(saved) == text_of(folder.path() / "0.jsonl");
+  const fs::path of = folder.path() / (is_first ? "0.jsonl" : "1.jsonl");
+  EXPECT_EQ(text_of(saved), text_of(of));
+  EXPECT_EQ(functions, text_of(of.string() + ".functions.jsonl.gz"));
+  EXPECT_FALSE(functions.empty());
+  EXPECT_EQ(std::distance(fs::directory_iterator(saved.parent_path()), fs::directory_iterator()),
+            2);
 }
 
 // On a terminal of its own, which `typed` is typed into, with an end where it would wait for ever.

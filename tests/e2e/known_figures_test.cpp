@@ -1,5 +1,5 @@
 // Figures against independent truth: snippets whose counts are known by construction.
-#include "core/results/functions_file.h"
+#include "core/results/results.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -15,6 +15,12 @@ class KnownFigures : public ::testing::Test {
     records_ = read_results(folder_->path() / "first.jsonl");
   }
   static void TearDownTestSuite() { delete folder_; }
+
+  static Expected<FunctionsOf> functions_beside() {
+    const fs::path file = folder_->path() / "first.jsonl";
+    return instr::read_results(file).and_then(
+        [&file](const Results& results) { return open_functions(file, results.header_line); });
+  }
 
   static double metric(const std::string& key, const std::string& name) {
     auto record = records_.find(key);
@@ -145,7 +151,7 @@ TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
 }
 
 TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
-  auto functions = open_functions(folder_->path() / "first.jsonl");
+  auto functions = functions_beside();
   ASSERT_TRUE(functions) << to_string(functions.error());
   for (const auto& [key, record] : records_) {
     auto costs = (*functions)(key);
@@ -158,7 +164,7 @@ TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
 
 // What Callgrind saw called, and what the allocator itself counted.
 TEST_F(KnownFigures, TheAllocatorIsCalledAsOftenAsItCounts) {
-  auto functions = open_functions(folder_->path() / "first.jsonl");
+  auto functions = functions_beside();
   ASSERT_TRUE(functions) << to_string(functions.error());
   for (const auto& [key, record] : records_) {
     std::map<std::string, double> calls;

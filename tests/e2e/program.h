@@ -74,22 +74,29 @@ inline CommandResult run(std::vector<std::string> arguments) {
 
 using Records = std::map<std::string, nlohmann::json>;
 
-// The measurements of a results file, by key; checks that the first line is the header.
-inline Records read_results(const fs::path& file) {
+// The measurements of a results file, by key; checks that the first line is the header and, where
+// they are all that the run was to measure, that the last line says so.
+inline Records read_results(const fs::path& file, bool is_complete = true) {
   std::ifstream stream(file);
   std::string line;
   Records records;
   bool header = true;
+  bool has_end = false;
   while (std::getline(stream, line)) {
     auto record = nlohmann::json::parse(line);
     if (header) {
       EXPECT_TRUE(record.contains("schema")) << line;
       EXPECT_TRUE(record.contains("fingerprint")) << line;
       header = false;
+    } else if (record.contains("end")) {
+      has_end = true;
+      EXPECT_GE(record.at("end").at("measurements"), records.size());
     } else {
+      EXPECT_FALSE(has_end) << line;
       records[record.at("key").get<std::string>()] = record;
     }
   }
+  EXPECT_EQ(has_end, is_complete) << file;
   return records;
 }
 

@@ -15,7 +15,7 @@ class CompareFormats : public ConsumerTest {
  protected:
   static ResultSet recorded(const std::string& name) {
     auto results = read_results(fixture(name));
-    auto functions = open_functions(fixture(name));
+    auto functions = open_functions(fixture(name), results.value_or(Results{}).header_line);
     EXPECT_TRUE(results) << to_string(results.error());
     EXPECT_TRUE(functions) << to_string(functions.error());
     if (!results || !functions) return {};

@@ -20,7 +20,8 @@ std::vector<std::string> keys_of(std::string_view text) {
 }
 
 void open(std::string bytes, std::string_view text, const std::string& header) {
-  const auto functions = parse_functions(std::move(bytes), header, "r.functions.jsonl.gz");
+  const auto functions =
+      parse_functions(std::move(bytes), header, "r.functions.jsonl.gz", Incomplete::kAllowed);
   if (!functions) return require_words(functions.error());
   for (const std::string& key : keys_of(text)) {
     const auto costs = (*functions)(key);

@@ -1,6 +1,7 @@
 // Results files.
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_line.h"
 #include "core/results/results.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -16,9 +17,11 @@ void fuzz(std::string_view bytes) {
     require(!measurement.variant.key.empty(), "a measurement has a key");
     text += to_line(to_json(measurement)) + "\n";
   }
+  if (results->is_complete) text += end_line(results->measurements.size()) + "\n";
   const auto again = parse_results(text, "again.jsonl");
   require(again.has_value(), "what was read can be written and read again");
   require(again->measurements.size() == results->measurements.size(), "each measurement stays");
+  require(again->is_complete == results->is_complete, "what is whole stays whole");
 }
 
 }  // namespace

@@ -54,5 +54,43 @@ TEST(Architecture, EachFolderIncludesThoseAboveItAlone) {
   EXPECT_GT(includes, 100u);
 }
 
+// The files of core/ and main.cpp, by their paths from there, that have one of the words in a line
+// of code.
+std::set<std::string> files_with(const std::vector<std::string>& words) {
+  const fs::path source = INSTR_SOURCE_DIR;
+  std::vector<fs::path> files{source / "main.cpp"};
+  for (const auto& entry : fs::recursive_directory_iterator(source / "core")) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::set<std::string> found;
+  for (const fs::path& file : files) {
+    std::ifstream text(file);
+    for (std::string line; std::getline(text, line);) {
+      const std::string code = line.substr(0, line.find("//"));
+      for (const std::string& word : words) {
+        if (code.find(word) != std::string::npos) found.insert(file.lexically_relative(source));
+      }
+    }
+  }
+  return found;
+}
+
+// What is written elsewhere is not checked, and lost on a full disk.
+TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
+  EXPECT_EQ(files_with({"fmt::print(", " printf(", "std::printf(", "fprintf(", "std::cout",
+                        "std::cerr", "puts(", "fwrite("}),
+            std::set<std::string>{});
+  EXPECT_EQ(files_with({"write_all(STDOUT_FILENO", "write_all(STDERR_FILENO"}),
+            std::set<std::string>{"core/base/output.cpp"});
+}
+
+// What is read elsewhere has no bound, and may be a device. The others read what the kernel or a
+// worker of ours wrote.
+TEST(Architecture, OnePlaceReadsFilesThatOthersMade) {
+  EXPECT_EQ(files_with({"ifstream", "fopen(", "rdbuf("}),
+            (std::set<std::string>{"core/base/process.cpp", "core/measure/worker_client.cpp",
+                                   "core/results/fingerprint.cpp", "core/values/profile.cpp"}));
+}
+
 }  // namespace
 }  // namespace instr

@@ -55,14 +55,14 @@ TEST_F(Baselines, AreInTheNearestProject) {
 
 TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   EXPECT_TRUE(baseline_names().empty());
-  auto partial = start_baseline("main");
-  ASSERT_TRUE(partial);
-  keep(*partial, "one", "functions");
+  auto draft = BaselineDraft::start("main");
+  ASSERT_TRUE(draft);
+  keep(draft->file(), "one", "functions");
   EXPECT_TRUE(baseline_names().empty());  // not yet whole
   EXPECT_FALSE(find_baseline("main"));
-  auto made = finish_baseline("main", *partial);
+  auto made = draft->publish(draft->file());
   ASSERT_TRUE(made);
-  EXPECT_FALSE(fs::exists(*partial));
+  EXPECT_FALSE(fs::exists(draft->file()));
   EXPECT_EQ(content(*made), "one");
   EXPECT_EQ(content(functions_path(*made)), "functions");
   EXPECT_EQ(baseline_names(), std::vector<std::string>{"main"});
@@ -75,14 +75,43 @@ TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
 
 TEST_F(Baselines, OfAnotherFileAreACopyWithItsFunctionsAlone) {
   keep("old.jsonl", "old", "old functions");
-  ASSERT_TRUE(start_baseline("main"));
-  ASSERT_TRUE(finish_baseline("main", "old.jsonl"));
+  ASSERT_TRUE(BaselineDraft::start("main")->publish("old.jsonl"));
   EXPECT_TRUE(fs::exists("old.jsonl"));
   keep("new.jsonl", "new", "");
-  auto made = finish_baseline("main", "new.jsonl");
+  auto made = BaselineDraft::start("main")->publish("new.jsonl");
   ASSERT_TRUE(made);
   EXPECT_EQ(content(*made), "new");
   EXPECT_FALSE(fs::exists(functions_path(*made)));  // not those of other results
+}
+
+// Two runs that save the same name at the same time, in one container or in two.
+TEST_F(Baselines, MadeTwiceAtOnceAreTheLastOne) {
+  auto first = BaselineDraft::start("main");
+  auto second = BaselineDraft::start("main");
+  ASSERT_TRUE(first && second);
+  keep(first->file(), "first", "functions of the first");
+  keep(second->file(), "second", "");
+  auto made = first->publish(first->file());
+  ASSERT_TRUE(made);
+  EXPECT_EQ(content(*made), "first");
+  EXPECT_EQ(content(functions_path(*made)), "functions of the first");
+  ASSERT_TRUE(second->publish(second->file()));
+  EXPECT_EQ(content(*made), "second");
+  EXPECT_FALSE(fs::exists(functions_path(*made)));
+}
+
+TEST_F(Baselines, OfInterruptedRunsAreKeptBesideThemAndNothingElseIs) {
+  fs::path kept;
+  {
+    auto draft = BaselineDraft::start("main");
+    keep(draft->file(), "half", "functions");
+    kept = draft->keep().value();
+    EXPECT_TRUE(BaselineDraft::start("main"));
+  }
+  EXPECT_EQ(content(kept), "half");
+  EXPECT_EQ(content(functions_path(kept)), "functions");
+  EXPECT_TRUE(baseline_names().empty());
+  EXPECT_EQ(std::distance(fs::directory_iterator(baselines_folder()), fs::directory_iterator()), 2);
 }
 
 TEST_F(Baselines, NamesAreNoPaths) {
@@ -100,9 +129,8 @@ TEST_F(Baselines, AFileIsOneToo) {
 }
 
 TEST_F(Baselines, AWrongNameNamesTheNearOne) {
-  ASSERT_TRUE(start_baseline("main"));
   keep("r.jsonl", "x", "");
-  ASSERT_TRUE(finish_baseline("main", "r.jsonl"));
+  ASSERT_TRUE(BaselineDraft::start("main")->publish("r.jsonl"));
   auto found = find_baseline("mian");
   ASSERT_FALSE(found);
   EXPECT_EQ(to_string(found.error()),

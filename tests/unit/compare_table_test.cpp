@@ -311,7 +311,7 @@ Comparison huge(const std::string& key_end) {
   ResultSet right = after(second);
   left.functions = functions_from(functions);
   right.functions = functions_from(functions);
-  right.results.torn = true;
+  right.results.is_complete = false;
   return *compare(left, right);
 }
 

@@ -400,9 +400,9 @@ TEST(Compare, NothingToCompareNeverPasses) {
 }
 
 TEST(Compare, AFileThatWasCutOffIsAProblem) {
-  ResultSet torn = before({counted("a", 1)});
-  torn.results.torn = true;
-  auto comparison = compare(torn, after({counted("a", 1)}));
+  ResultSet cut = before({counted("a", 1)});
+  cut.results.is_complete = false;
+  auto comparison = compare(cut, after({counted("a", 1)}));
   EXPECT_EQ(comparison->verdict, Verdict::kWarns);
   EXPECT_EQ(comparison->problems.size(), 1U);
 }

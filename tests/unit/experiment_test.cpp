@@ -340,8 +340,16 @@ TEST_F(ExperimentLogTest, WhatCannotBeWrittenIsKeptUntilItCan) {
 }
 
 TEST_F(ExperimentLogTest, WhatIsNoLogIsRefused) {
-  std::ofstream(file_) << "{\"schema\":1}\n";
-  EXPECT_FALSE(open());
+  // Whatever it is, and though none of its lines is whole.
+  for (const char* other : {"{\"schema\":1}\n", "notes", "schema = 1"}) {
+    std::ofstream(file_, std::ios::trunc) << other;
+    EXPECT_FALSE(open());
+    EXPECT_FALSE(ExperimentLog::check(file_));
+    EXPECT_EQ(text(), other);
+  }
+  std::ofstream(file_, std::ios::trunc) << "{\"mod";
+  EXPECT_TRUE(open());
+  EXPECT_FALSE(ExperimentLog::check("/dev/null"));
   std::filesystem::remove(file_);
   std::filesystem::create_directory(file_);
   EXPECT_FALSE(open());

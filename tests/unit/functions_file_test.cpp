@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using Costs = std::vector<FunctionCost>;
 
 const std::string kHeader = R"({"schema":1,"program":"instr_bench","started":"then"})";
-const std::string kStart = "{\"functions_schema\":2}\n" + kHeader + "\n";
+const std::string kStart = "{\"functions_schema\":3}\n" + kHeader + "\n";
 const std::string kNames = R"({"first":0,"names":[["f","a.so"],["g","b.so"]]})" "\n";
 
 std::string packed(const std::vector<std::string>& texts) {
@@ -28,7 +28,9 @@ std::string packed(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-Expected<FunctionsOf> parsed(const std::string& bytes) { return parse_functions(bytes, kHeader, "file"); }
+Expected<FunctionsOf> parsed(const std::string& bytes) {
+  return parse_functions(bytes, kHeader, "file", Incomplete::kAllowed);
+}
 
 // Without the file's name and the advice.
 std::string shown(const Error& error) {
@@ -148,6 +150,34 @@ TEST(FunctionsFile, CutAnywhereItHoldsWhatIsWhole) {
   }
 }
 
+TEST(FunctionsFile, CutAnywhereItDoesNotPassForWhole) {
+  FunctionLines lines;
+  const std::string whole = packed({kStart, lines.next("a", {{"f", "a.so", 1, 1}}), lines.end()});
+  EXPECT_TRUE(parse_functions(whole, kHeader, "file"));
+  // A member's text is there before the checksum at its end.
+  constexpr std::size_t kEnd = 12;
+  for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
+    auto functions = parse_functions(whole.substr(0, size), kHeader, "file");
+    ASSERT_FALSE(functions) << size;
+    EXPECT_NE(functions.error().what.find("cut off"), std::string::npos) << functions.error().what;
+  }
+}
+
+TEST(FunctionsFile, AnEndThatDoesNotFitIsRefused) {
+  const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
+                          "\n";
+  const auto end = [](int count) {
+    return "{\"end\":{\"measurements\":" + std::to_string(count) + "}}\n";
+  };
+  EXPECT_EQ(error_of({kStart, kNames, key, end(1)}), "no error");
+  EXPECT_EQ(error_of({kStart, kNames, key, end(2)}),
+            "5: this end is not that of functions of 1 measurements");
+  EXPECT_EQ(error_of({kStart, kNames, key, end(1), key}),
+            "6: a line after the end of the functions");
+  EXPECT_EQ(error_of({kStart, "{\"end\":1}\n"}),
+            "3: this end is not that of functions of 0 measurements");
+}
+
 TEST(FunctionsFile, OfOtherResultsIsRefused) {
   std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
   EXPECT_EQ(error_of({FunctionLines::start(other), kNames}),
@@ -157,10 +187,10 @@ TEST(FunctionsFile, OfOtherResultsIsRefused) {
 TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
   EXPECT_EQ(error_of({kHeader + "\n{\"key\":\"a\",\"functions\":[]}\n"}),
             "1: functions in the format of an older instr_bench");
-  EXPECT_EQ(error_of({"{\"functions_schema\":3}\n" + kHeader + "\n"}),
-            "1: functions of schema 3; this instr_bench reads 2");
+  EXPECT_EQ(error_of({"{\"functions_schema\":4}\n" + kHeader + "\n"}),
+            "1: functions of schema 4; this instr_bench reads 3");
   EXPECT_EQ(error_of({"{\"functions_schema\":\"\\u001b[2J\"}\n"}),
-            "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 2");
+            "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 3");
   EXPECT_EQ(error_of({"hello\n"}), "1: this is not a functions file of instr_bench");
   EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a functions file of instr_bench");
   EXPECT_EQ(error_of({}), "0: cut off before its first measurement");
@@ -211,6 +241,14 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
             "3: the gzip data holds more than is sensible");
   EXPECT_EQ(error_of({kStart, "{\"key\":\"" + std::string(16 << 20, 'k') + "\"}\n"}),
             "3: a line longer than is sensible");
+  // Members that are small enough each, of a file that takes no room at all.
+  const std::string blank = gzip_member(std::string(100 << 20, '\n')).value();
+  std::string bomb = packed({kStart});
+  for (int i = 0; i < 21; ++i) bomb += blank;
+  auto inflated = parsed(bomb);
+  ASSERT_FALSE(inflated);
+  EXPECT_NE(inflated.error().what.find("more text than instr_bench ever writes"),
+            std::string::npos);
   std::string names = R"({"first":0,"names":[["",""])";
   for (int i = 0; i < 1'000'000; ++i) names += ",[\"\",\"\"]";
   EXPECT_EQ(error_of({kStart, names + "]}\n"}), "3: more names of functions than is sensible");
@@ -243,7 +281,9 @@ class FunctionsBeside : public testing::Test {
  protected:
   // Writes results of two keys that call one function.
   void write() {
-    auto writer = ResultsWriter::create(file_, header_);
+    auto target = ResultsTarget::open(file_);
+    ASSERT_TRUE(target);
+    auto writer = ResultsWriter::create(std::move(*target), header_);
     ASSERT_TRUE(writer);
     Counted counted;
     counted.functions = {{"f", "a.so", 1, 2}};
@@ -253,6 +293,11 @@ class FunctionsBeside : public testing::Test {
       measurement.outcome = counted;
       ASSERT_TRUE(writer->append(measurement));
     }
+    ASSERT_TRUE(writer->finish(true));
+  }
+
+  Expected<FunctionsOf> opened(const fs::path& file) const {
+    return open_functions(file, to_line(to_json(header_)));
   }
 
   PrivateFolder folder_ = PrivateFolder::make().value();
@@ -262,35 +307,31 @@ class FunctionsBeside : public testing::Test {
 
 TEST_F(FunctionsBeside, AreThoseThatWereWritten) {
   write();
-  auto functions = open_functions(file_);
+  auto functions = opened(file_);
   ASSERT_TRUE(functions) << to_string(functions.error());
   EXPECT_EQ((*functions)("l").value(), (Costs{{"f", "a.so", 1, 2}}));
   fs::create_symlink(file_, folder_.path() / "link.jsonl");
-  functions = open_functions(folder_.path() / "link.jsonl");
+  functions = opened(folder_.path() / "link.jsonl");
   ASSERT_TRUE(functions) << to_string(functions.error());
   EXPECT_EQ((*functions)("k")->size(), 1U);
 }
 
 TEST_F(FunctionsBeside, OfResultsThatWereReplacedAreRefused) {
   write();
-  std::ofstream(file_) << "{\"schema\":1}\n";
-  auto functions = open_functions(file_);
+  auto functions = open_functions(file_, "{\"schema\":2}");
   ASSERT_FALSE(functions);
   EXPECT_EQ(to_string(functions.error()),
             functions_path(file_).string() +
                 ":2: these functions belong to other results than the file that they are beside: "
                 "measure again, or remove the file to go without functions");
-  fs::remove(file_);
-  EXPECT_FALSE(open_functions(file_));
 }
 
 TEST_F(FunctionsBeside, AreNoneWhereThereIsNoFile) {
-  std::ofstream(file_) << kHeader << "\n";
-  auto functions = open_functions(file_);
+  auto functions = opened(file_);
   ASSERT_TRUE(functions);
   EXPECT_EQ((*functions)("k").value(), Costs{});
   fs::create_directory(functions_path(file_));
-  EXPECT_FALSE(open_functions(file_));
+  EXPECT_FALSE(opened(file_));
 }
 
 // What another program makes of the file.
@@ -302,10 +343,11 @@ TEST_F(FunctionsBeside, ZcatReadsThem) {
   std::string text(10000, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), zcat));
   ASSERT_EQ(pclose(zcat), 0);
-  EXPECT_EQ(text, "{\"functions_schema\":2}\n" + to_line(to_json(header_)) +
+  EXPECT_EQ(text, "{\"functions_schema\":3}\n" + to_line(to_json(header_)) +
                       "\n{\"first\":0,\"names\":[[\"f\",\"a.so\"]]}\n"
                       "{\"key\":\"k\",\"functions\":[[0,1,2]]}\n"
-                      "{\"key\":\"l\",\"functions\":[[0,1,2]]}\n");
+                      "{\"key\":\"l\",\"functions\":[[0,1,2]]}\n"
+                      "{\"end\":{\"measurements\":2}}\n");
 }
 
 }  // namespace

@@ -68,15 +68,22 @@ TEST(Merge, RefusesWhatIsNotTheWholeOfOneRun) {
   EXPECT_NE(error_of({part("a", {}, {counted("x", 1)}), part("b", {}, {counted("y", 1)}, "g++")})
                 .find("compiler: clang 14, then g++"),
             std::string::npos);
-  ResultSet torn = part("a", {}, {counted("x", 1)});
-  torn.results.torn = true;
-  EXPECT_NE(error_of({torn}).find("a: the last line is incomplete"), std::string::npos);
+}
+
+TEST(Merge, IsCompleteWhereAllPartsAre) {
+  ResultSet first = part("a", Shard{1, 2}, {counted("x", 1)});
+  const ResultSet second = part("b", Shard{2, 2}, {counted("y", 1)});
+  EXPECT_TRUE(merge({first, second}, {})->results.is_complete);
+  first.results.is_complete = false;
+  EXPECT_FALSE(merge({first, second}, {})->results.is_complete);
 }
 
 TEST(Merge, AMissingShardCanBeAllowed) {
   GateOptions gate;
   gate.allow_missing_shards = true;
-  EXPECT_TRUE(merge({part("a", Shard{1, 3}, {counted("x", 1)})}, gate));
+  auto merged = merge({part("a", Shard{1, 3}, {counted("x", 1)})}, gate);
+  ASSERT_TRUE(merged);
+  EXPECT_FALSE(merged->results.is_complete);
 }
 
 }  // namespace

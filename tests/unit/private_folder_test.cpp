@@ -84,6 +84,15 @@ TEST_F(LeftBehind, OfAnotherMachineGoesAfterADay) {
   EXPECT_FALSE(fs::exists(died));
 }
 
+TEST_F(LeftBehind, AmongAUsersFilesToo) {
+  auto left = folder(".instr_bench.tmp.another0.abcdef", std::chrono::hours(25));
+  auto made = PrivateFolder::make_in(parent_->path());
+  ASSERT_TRUE(made);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(made->path().filename().string().starts_with("."));
+  EXPECT_EQ(PrivateFolder::make_in("/no/such/folder").error(), ENOENT);
+}
+
 TEST_F(LeftBehind, IsNotSomebodyElses) {
   auto other = folder("something.else", std::chrono::hours(1000));
   fs::create_directory_symlink(other, parent_->path() / "instr_bench.tmp.link00");

@@ -370,7 +370,7 @@ TEST(ReportJson, IsOneDocument) {
   options.header = make_results_header({{{"libtorch_version", "2.13.0"}}, {}}, {"instr_bench"});
   auto json = nlohmann::json::parse(report_json(all_kinds(), options), nullptr, false);
   ASSERT_TRUE(json.is_object());
-  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["schema"], 2);
   EXPECT_EQ(json["fingerprint"]["libtorch_version"], "2.13.0");
   ASSERT_EQ(json["measurements"].size(), 10u);
   EXPECT_EQ(json["measurements"][0]["key"], "matmul/mm/n=4/eager/forward/t1/cpu");
@@ -387,6 +387,11 @@ TEST(ReportJsonl, IsAResultsFile) {
   ASSERT_TRUE(results) << to_string(results.error());
   EXPECT_EQ(results->header.fingerprint.get("libtorch_version"), "2.13.0");
   EXPECT_EQ(results->measurements.size(), 10u);
+  EXPECT_TRUE(results->is_complete);
+  // Of a run that was interrupted.
+  options.is_complete = false;
+  EXPECT_FALSE(parse_results(report_jsonl(all_kinds(), options), "-")->is_complete);
+  EXPECT_EQ(nlohmann::json::parse(report_json({}, options))["complete"], false);
 }
 
 TEST(ReportTable, ShowsWhatIsAskedForOfSimulatedMetrics) {

@@ -65,15 +65,15 @@ TEST(SourceText, RefusesBinaryFilesAtTheFirstByteThatIsNoText) {
   }
 }
 
-TEST(SourceText, RefusesWhatIsNoFile) {
+TEST(SourceText, RefusesWhatIsNotAFile) {
   const TempFolder folder;
   EXPECT_EQ(SourceText::read(folder.path() / "none.toml").error().what,
             "cannot be read: No such file or directory");
-  EXPECT_EQ(SourceText::read(folder.path()).error().what, "is no regular file");
-  EXPECT_EQ(SourceText::read("/dev/zero").error().what, "is no regular file");
+  EXPECT_EQ(SourceText::read(folder.path()).error().what, "is a folder");
+  EXPECT_EQ(SourceText::read("/dev/zero").error().what, "is not a regular file");
   const auto pipe = folder.path() / "pipe.toml";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(SourceText::read(pipe).error().what, "is no regular file");
+  EXPECT_EQ(SourceText::read(pipe).error().what, "is not a regular file");
 }
 
 TEST(SourceText, RefusesWhatIsTooLarge) {

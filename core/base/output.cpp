@@ -1,0 +1,56 @@
+#include "core/base/output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "core/base/replace_file.h"
+
+namespace instr {
+
+namespace {
+
+std::mutex output_mutex;
+int output_error = 0;  // of the first write that failed
+
+}  // namespace
+
+void open_standard_streams() {
+  for (int fd = 0; fd < 3; ++fd) {
+    // Opened the wrong way round, so that using it fails, as it does on a closed one. The lowest
+    // free number is this one.
+    const bool is_closed = ::fcntl(fd, F_GETFD) < 0 && errno == EBADF;
+    if (is_closed) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+  // Errors of the write that they come with say more.
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+}
+
+bool print_output(std::string_view text) {
+  std::lock_guard lock(output_mutex);
+  if (output_error == 0) output_error = write_all(STDOUT_FILENO, text).error;
+  return output_error == 0;
+}
+
+void print_message(std::string_view text) {
+  write_all(STDERR_FILENO, text);
+}
+
+int finish_output(int status, int failed) {
+  std::lock_guard lock(output_mutex);
+  // Some file systems say only now that there is no space.
+  const bool closed = ::close(STDOUT_FILENO) == 0;
+  if (!closed && output_error == 0) output_error = errno;
+  if (output_error == 0) return status;
+  if (output_error == EPIPE) return status == kGood ? kReaderLeft : status;
+  refuse(write_error("standard output", output_error));
+  return status == kInterrupted ? status : failed;
+}
+
+}  // namespace instr

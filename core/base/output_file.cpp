@@ -1,0 +1,124 @@
+#include "core/base/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <optional>
+#include <string>
+
+#include "core/base/private_folder.h"
+#include "core/base/replace_file.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Bytes that show what a file holds: a results file's first line may be long.
+constexpr std::size_t kStart = std::size_t{4} << 20;
+
+tl::unexpected<Error> refuse(const fs::path& path, std::string what, std::string advice) {
+  return tl::unexpected(Error{{path.string()}, std::move(what), std::move(advice)});
+}
+
+// The number of a descriptor of this process that the path names, such as that of /dev/stdout:
+// opened anew, a file would be written from its start, over what is there.
+std::optional<int> descriptor_of(const fs::path& path) {
+  std::error_code error;
+  fs::path own = "/proc/" + std::to_string(::getpid()) + "/fd";
+  fs::path name = path;
+  if (name == "/dev/stdout") name = "/proc/self/fd/1";
+  if (name == "/dev/stderr") name = "/proc/self/fd/2";
+  const std::string number = name.filename().string();
+  const bool is_number = !number.empty() && number.size() < 8 &&
+                         std::all_of(number.begin(), number.end(),
+                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!is_number || fs::canonical(name.parent_path(), error) != own) return std::nullopt;
+  return std::stoi(number);
+}
+
+Expected<Fd> open_stream(const fs::path& path, bool is_pipe) {
+  // Waiting for a reader that never comes would be a hang.
+  Fd fd(::open(path.c_str(),
+               O_WRONLY | O_CLOEXEC | O_APPEND | O_NOCTTY | (is_pipe ? O_NONBLOCK : 0)));
+  if (!fd && errno == ENXIO) {
+    return refuse(path, "cannot write: nobody reads this pipe", "start its reader first");
+  }
+  if (!fd) return tl::unexpected(write_error(path, errno));
+  if (is_pipe) ::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+Expected<void> check_content(const fs::path& path, const Fd& fd, const FileKind& kind) {
+  std::string start(kStart, '\0');
+  std::size_t filled = 0;
+  while (filled < start.size()) {
+    const ssize_t got =
+        ::pread(fd.get(), start.data() + filled, start.size() - filled, static_cast<off_t>(filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  start.resize(filled);
+  if (start.empty() || kind.begins_so(start)) return {};
+  return refuse(path, std::string("holds something else than ") + kind.name,
+                "name another file, or remove this one");
+}
+
+// The folder, or the file in a folder that may not be written to, can take what will be written.
+Expected<void> check_writable(const fs::path& path, bool is_there) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const auto tried = PrivateFolder::make_in(folder);
+  if (tried) return {};
+  const bool is_in_place = is_there && (tried.error() == EACCES || tried.error() == EROFS);
+  if (is_in_place && ::access(path.c_str(), W_OK) == 0) return {};
+  std::error_code ignored;
+  if (tried.error() == ENOENT && !fs::exists(folder, ignored)) {
+    return refuse(folder, "there is no such folder",
+                  "make it first, or name a file in another one");
+  }
+  return tl::unexpected(write_error(path, tried.error()));
+}
+
+}  // namespace
+
+Expected<OutputFile> OutputFile::open(const fs::path& given, const FileKind& kind) {
+  if (const auto number = descriptor_of(given)) {
+    Fd fd(::fcntl(*number, F_DUPFD_CLOEXEC, 3));
+    if (!fd || (::fcntl(fd.get(), F_GETFL) & O_ACCMODE) == O_RDONLY) {
+      return tl::unexpected(write_error(given, EBADF));
+    }
+    return OutputFile(given, std::move(fd));
+  }
+  const fs::path path = follow_links(given);
+  struct stat info {};
+  const bool is_there = ::stat(path.c_str(), &info) == 0;
+  if (!is_there && errno != ENOENT) return tl::unexpected(write_error(given, errno));
+  if (is_there && S_ISDIR(info.st_mode)) return tl::unexpected(write_error(given, EISDIR));
+  if (is_there && (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode))) {
+    return open_stream(path, S_ISFIFO(info.st_mode)).map([&path](Fd&& fd) {
+      return OutputFile(path, std::move(fd));
+    });
+  }
+  if (is_there && !S_ISREG(info.st_mode)) {
+    return refuse(given, "is a disk or a socket", "name a file");
+  }
+  if (auto checked = check_writable(path, is_there); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  if (is_there) {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!fd) return tl::unexpected(write_error(given, errno));
+    if (auto checked = check_content(given, fd, kind); !checked) {
+      return tl::unexpected(checked.error());
+    }
+  }
+  return OutputFile(path, Fd());
+}
+
+}  // namespace instr

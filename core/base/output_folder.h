@@ -1,0 +1,14 @@
+// A folder that a command is to write files to, made before the command works for what it writes.
+#pragma once
+
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+// Makes the folder where it is missing. An error, with `advice`, where that or a file in it cannot
+// be made.
+Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice);
+
+}  // namespace instr

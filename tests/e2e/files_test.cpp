@@ -1,0 +1,242 @@
+// Files and standard output at their edges: what is cut off, full, somebody else's, a device, a
+// pipe. Nothing here is measured: the results are recorded ones.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+// Written by a run that finished, with its functions.
+fs::path recorded(const std::string& name) {
+  return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "formats" / name;
+}
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"before.jsonl", "after.jsonl"}) {
+      fs::copy_file(recorded(name), file(name));
+      fs::copy_file(recorded(name + std::string(".functions.jsonl.gz")),
+                    file(name + std::string(".functions.jsonl.gz")));
+    }
+    write(file("bench.toml"), "schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n");
+  }
+
+  fs::path file(const std::string& name) const { return folder_.path() / name; }
+
+  // A line of a shell in that folder, with the program as $P.
+  CommandResult shell(const std::string& line) const {
+    SpawnOptions options;
+    options.argv = {"bash", "-c", line};
+    options.environment = environment();
+    options.environment->push_back("P=" INSTR_BENCH_PROGRAM);
+    options.working_directory = folder_.path();
+    auto result = run_command(options);
+    if (!result) throw std::runtime_error(to_string(result.error()));
+    return *result;
+  }
+
+  int status(const std::string& line) const { return shell(line).exit_code; }
+
+  std::string first_key() const {
+    std::ifstream stream(file("before.jsonl"));
+    std::string line;
+    std::getline(stream, line);
+    std::getline(stream, line);
+    return nlohmann::json::parse(line).at("key");
+  }
+
+  // Without the last `lines` lines.
+  void cut(const std::string& name, const std::string& to, int lines) const {
+    std::string text = text_of(file(name));
+    for (int i = 0; i < lines; ++i) text.resize(text.rfind('\n', text.size() - 2) + 1);
+    write(file(to), text);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Files, OutputThatCannotBeWrittenIsSaidAndNotPassed) {
+  const std::string explain = "$P explain '" + first_key() + "' before.jsonl";
+  for (const std::string& command :
+       {std::string("$P --help"), std::string("$P --version"), std::string("$P compare --help"),
+        std::string("$P list --definitions=bench.toml"),
+        std::string("$P compare before.jsonl before.jsonl --allow-failed"),
+        std::string("$P compare before.jsonl after.jsonl --format=json"),
+        std::string("$P baseline show before.jsonl --format=jsonl"),
+        std::string("INSTR_BENCH_BASELINES=. $P baseline list"), explain}) {
+    auto full = shell(command + " >/dev/full");
+    EXPECT_EQ(full.exit_code, 2) << command;
+    EXPECT_NE(full.errors.find("error: standard output: cannot write: No space left on device"),
+              std::string::npos)
+        << command << full.errors;
+    auto closed = shell(command + " >&-");
+    EXPECT_EQ(closed.exit_code, 2) << command;
+    EXPECT_NE(closed.errors.find("Bad file descriptor"), std::string::npos) << closed.errors;
+    // The reader has left: quiet, and what other programs end with. A verdict stays.
+    auto gone = shell("mkfifo p 2>/dev/null; exec 8<>p 9>p 8<&-; { " + command + "; } >&9");
+    const int usual = status(command + " >/dev/null");
+    EXPECT_EQ(gone.exit_code, usual == 0 ? 141 : usual) << command;
+    EXPECT_EQ(gone.errors, "") << command;
+  }
+  EXPECT_EQ(status("$P --nonsense 2>/dev/full"), 2);
+  EXPECT_EQ(status("$P --nonsense 2>&-"), 2);
+}
+
+TEST_F(Files, ABisectionIsNotTakenForAVerdictWhereItCannotRun) {
+  EXPECT_GT(status("$P bisect --nonsense"), 127);
+  EXPECT_GT(status("$P bisect --help >/dev/full"), 127);
+}
+
+TEST_F(Files, WhatARunDidNotFinishIsRefusedUnlessThatIsAllowed) {
+  cut("before.jsonl", "cut.jsonl", 3);
+  const std::string key = "'" + first_key() + "'";
+  for (const std::string& command :
+       {std::string("compare cut.jsonl after.jsonl"), std::string("compare after.jsonl cut.jsonl"),
+        "explain " + key + " cut.jsonl", std::string("baseline show cut.jsonl"),
+        std::string("merge cut.jsonl --output=merged.jsonl"),
+        std::string("--definitions=bench.toml --baseline=cut.jsonl")}) {
+    auto refused = shell("$P " + command);
+    EXPECT_EQ(refused.exit_code, 2) << command;
+    EXPECT_NE(refused.errors.find("cut.jsonl: these results are incomplete"), std::string::npos)
+        << command << refused.errors;
+    EXPECT_NE(refused.errors.find("--allow-incomplete"), std::string::npos) << refused.errors;
+  }
+  EXPECT_FALSE(fs::exists(file("merged.jsonl")));
+  auto compared = shell("$P compare cut.jsonl before.jsonl --allow-incomplete --allow-failed");
+  EXPECT_EQ(compared.exit_code, 0) << compared.output << compared.errors;
+  EXPECT_NE(compared.output.find("incomplete"), std::string::npos) << compared.output;
+  EXPECT_EQ(status("$P explain " + key + " cut.jsonl --allow-incomplete"), 0);
+  EXPECT_EQ(status("$P baseline show cut.jsonl --allow-incomplete"), 0);
+  // What is made of it does not pass for whole either.
+  EXPECT_EQ(status("$P merge cut.jsonl --output=merged.jsonl --allow-incomplete"), 0);
+  EXPECT_EQ(status("$P compare merged.jsonl after.jsonl"), 2);
+  EXPECT_EQ(status("$P baseline show cut.jsonl --format=jsonl --allow-incomplete >shown.jsonl"), 0);
+  EXPECT_EQ(status("$P compare shown.jsonl after.jsonl"), 2);
+  EXPECT_EQ(status("$P baseline show before.jsonl --format=jsonl >shown.jsonl"), 0);
+  EXPECT_EQ(status("$P compare before.jsonl shown.jsonl --allow-failed"), 0);
+}
+
+TEST_F(Files, FunctionsThatWereCutOffAreRefused) {
+  const fs::path functions = file("before.jsonl.functions.jsonl.gz");
+  fs::resize_file(functions, fs::file_size(functions) - 40);
+  auto refused = shell("$P compare before.jsonl after.jsonl");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("these functions were cut off"), std::string::npos)
+      << refused.errors;
+  EXPECT_NE(status("$P compare before.jsonl after.jsonl --allow-incomplete"), 2);
+}
+
+TEST_F(Files, OneShardIsNotTheBaseOfAWholeRun) {
+  std::string text = text_of(file("before.jsonl"));
+  text.insert(text.find("\"fingerprint\""), "\"shard\":[1,3],");
+  write(file("shard.jsonl"), text);
+  auto refused = shell("$P compare shard.jsonl before.jsonl");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("shard.jsonl is shard 1/3 alone"), std::string::npos)
+      << refused.errors;
+  EXPECT_EQ(status("$P compare shard.jsonl shard.jsonl --allow-failed"), 0);
+  EXPECT_EQ(status("$P compare shard.jsonl before.jsonl --allow-failed --allow-incomplete"), 0);
+  // Nor is what is merged of some shards the whole.
+  EXPECT_EQ(status("$P merge shard.jsonl --output=merged.jsonl --allow-missing"), 0);
+  EXPECT_EQ(status("$P compare merged.jsonl before.jsonl"), 2);
+}
+
+// Before anything is measured, and leaving what is there.
+TEST_F(Files, OutputGoesNowhereElse) {
+  fs::create_symlink("bench.toml", file("link.jsonl"));
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  fs::create_directory(file("folder"));
+  const std::string definitions = text_of(file("bench.toml"));
+  const std::string recorded_text = text_of(file("before.jsonl"));
+  struct Refused {
+    std::string command;
+    std::string words;
+  };
+  const std::string run = "$P --definitions=bench.toml --libtorch=/nonexistent ";
+  const std::string other = "holds something else than ";
+  for (const auto& [command, words] : std::vector<Refused>{
+           {run + "--output=bench.toml", "bench.toml: " + other + "results of instr_bench"},
+           {run + "--output=link.jsonl", "link.jsonl: " + other},
+           {run + "--output=./folder", "folder: cannot write: Is a directory"},
+           {run + "--output=pipe", "pipe: cannot write: nobody reads this pipe"},
+           {run + "--output=none/r.jsonl", "none: there is no such folder"},
+           {run + "--output=$(printf %300s | tr ' ' x)/r.jsonl", "File name too long"},
+           {run + "--output=/dev/stdout --save=main | cat; exit ${PIPESTATUS[0]}",
+            "--save cannot keep"},
+           {run + "--expect=none/e.csv --update-expected", "none: there is no such folder"},
+           {run + "--expect=bench.toml --update-expected", "bench.toml:1:1: "},
+           {run + "--keep-profiles=bench.toml/profiles",
+            "bench.toml/profiles: cannot make this folder"},
+           {run + "--dump=graph --dump-folder=/proc/none", "/proc/none: cannot make this folder"},
+           {"$P ab --compiler=a --compiler=b --definitions=bench.toml --output=before.jsonl",
+            "before.jsonl: cannot "},
+           {"$P merge before.jsonl --output=bench.toml", "bench.toml: " + other},
+           {"$P plot before.jsonl --output=bench.toml", "bench.toml: " + other + "a picture"},
+           {"$P plot before.jsonl --output=before.jsonl", "before.jsonl: " + other},
+           {"$P experiment --definitions=bench.toml --libtorch=/nonexistent --output=bench.toml",
+            "bench.toml: " + other + "results of experiments"}}) {
+    auto refused = shell(command);
+    EXPECT_EQ(refused.exit_code, 2) << command;
+    EXPECT_NE(refused.errors.find(words), std::string::npos) << command << "\n" << refused.errors;
+  }
+  EXPECT_EQ(text_of(file("bench.toml")), definitions);
+  EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);
+  // Where the set-up fails, the old results are still there.
+  EXPECT_EQ(status(run + "--output=before.jsonl"), 2);
+  EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);
+}
+
+TEST_F(Files, MergedResultsGoIntoAPipe) {
+  ASSERT_EQ(status("$P merge before.jsonl --output=merged.jsonl"), 0);
+  const std::string merged = text_of(file("merged.jsonl"));
+  EXPECT_EQ(
+      status("$P merge before.jsonl --output=/dev/stdout | cat >m.jsonl; exit ${PIPESTATUS[0]}"),
+      0);
+  EXPECT_EQ(text_of(file("m.jsonl")), merged);
+  EXPECT_EQ(status("$P merge before.jsonl --output=>(cat >n.jsonl; echo >n.done)"), 0);
+  EXPECT_EQ(status("until [ -e n.done ]; do sleep 0.05; done; cmp n.jsonl merged.jsonl"), 0);
+  // What stands in the file already stays.
+  EXPECT_EQ(status("{ echo first; $P merge before.jsonl --output=/dev/stdout; } >o.jsonl"), 0);
+  EXPECT_EQ(text_of(file("o.jsonl")), "first\n" + merged);
+}
+
+TEST_F(Files, WhatIsReadHasABound) {
+  for (const char* other : {"/dev/zero", "/dev/full", ".", "bench.toml"}) {
+    for (const std::string& command :
+         {std::string("compare before.jsonl "), std::string("baseline show "), std::string("plot "),
+          std::string("merge --output=m.jsonl ")}) {
+      auto refused = shell("ulimit -v 4000000; $P " + command + other);
+      EXPECT_EQ(refused.exit_code, 2) << command << other << refused.errors;
+    }
+    EXPECT_EQ(status(std::string("$P compare before.jsonl before.jsonl --limits=") + other), 2);
+  }
+  EXPECT_EQ(status("$P list --definitions=/dev/zero"), 2);
+  EXPECT_EQ(status("$P compare before.jsonl <(cat before.jsonl) --allow-failed"), 0);
+  EXPECT_EQ(status("$P compare /dev/stdin before.jsonl <before.jsonl --allow-failed"), 0);
+}
+
+TEST_F(Files, ReadingAPipeThatNobodyWritesToCanBeInterrupted) {
+  ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
+  const std::string pipe = file("pipe").string();
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"compare", file("before.jsonl"), pipe},
+        std::vector<std::string>{"explain", first_key(), pipe},
+        std::vector<std::string>{"--definitions=" + file("bench.toml").string(),
+                                 "--baseline=" + pipe}}) {
+    for (int signal : {SIGINT, SIGTERM}) {
+      auto program = Process::spawn(command(arguments));
+      ASSERT_TRUE(program);
+      // Opening waits for the program to read, which then gets nothing and no end.
+      const Fd writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
+      ::kill(program->pid(), signal);
+      EXPECT_EQ(exit_code_of(program->wait()), 130) << arguments[0];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace instr::e2e

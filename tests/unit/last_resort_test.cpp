@@ -1,0 +1,35 @@
+#include "core/base/last_resort.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+#include <thread>
+
+namespace instr {
+namespace {
+
+TEST(LastResort, AnExceptionIsALineAndAStatus) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(with_last_resort(2, [] { return 3; }), 3);
+  EXPECT_EQ(with_last_resort(2, []() -> int { throw std::bad_alloc(); }), 2);
+  EXPECT_EQ(with_last_resort(132, []() -> int { throw std::runtime_error("why"); }), 132);
+  EXPECT_EQ(with_last_resort(2, []() -> int { throw 5; }), 2);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "error: there is not enough memory\n"
+            "error: this should not have happened: why\n"
+            "error: this should not have happened\n");
+}
+
+TEST(LastResort, SoIsOneInAnotherThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(with_last_resort(2,
+                               [] {
+                                 std::thread([] { throw std::runtime_error("why"); }).join();
+                                 return 0;
+                               }),
+              testing::ExitedWithCode(2), "error: this should not have happened: why");
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,110 @@
+#include "core/base/output_file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "core/base/private_folder.h"
+#include "core/base/replace_file.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr FileKind kNotes{"notes",
+                          [](std::string_view start) { return start.starts_with("note"); }};
+
+class OutputFileTest : public testing::Test {
+ protected:
+  fs::path path(const std::string& name) const { return folder_.path() / name; }
+
+  std::string error_of(const fs::path& file) const {
+    auto opened = OutputFile::open(file, kNotes);
+    return opened ? "no error" : to_string(opened.error());
+  }
+
+  std::size_t entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
+  }
+
+  PrivateFolder folder_ = PrivateFolder::make().value();
+};
+
+TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
+  EXPECT_EQ(error_of(path("new")), "no error");
+  EXPECT_EQ(entries(), 0u);  // looking makes nothing
+  std::ofstream(path("empty")).flush();
+  std::ofstream(path("note")) << "note: x";
+  std::ofstream(path("other")) << "other";
+  EXPECT_EQ(error_of(path("empty")), "no error");
+  EXPECT_EQ(error_of(path("note")), "no error");
+  EXPECT_EQ(error_of(path("other")), path("other").string() +
+                                         ": holds something else than notes: name another file, or "
+                                         "remove this one");
+}
+
+TEST_F(OutputFileTest, ThroughLinksIsWhatTheyLeadTo) {
+  std::ofstream(path("other")) << "other";
+  fs::create_symlink("other", path("link"));
+  fs::create_symlink(path("link"), path("second"));
+  EXPECT_NE(error_of(path("second")), "no error");
+  fs::create_symlink("new", path("dangling"));
+  auto opened = OutputFile::open(path("dangling"), kNotes);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->path(), path("new"));
+  fs::create_symlink("circle", path("circle"));
+  EXPECT_NE(error_of(path("circle")), "no error");
+}
+
+TEST_F(OutputFileTest, SaysWhatCannotBeWritten) {
+  EXPECT_NE(error_of(folder_.path()).find("cannot write: Is a directory"), std::string::npos);
+  EXPECT_EQ(error_of(path("no/file")),
+            path("no").string() +
+                ": there is no such folder: make it first, or name a file in "
+                "another one");
+  EXPECT_NE(error_of(path(std::string(300, 'x'))).find("File name too long"), std::string::npos);
+  EXPECT_NE(error_of("/proc/version").find("/proc/version: cannot write: "), std::string::npos);
+  const fs::path pipe = path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of(pipe),
+            pipe.string() + ": cannot write: nobody reads this pipe: start its reader first");
+  const Fd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  EXPECT_EQ(error_of(pipe), "no error");
+  EXPECT_EQ(error_of("/dev/null"), "no error");
+}
+
+// Not the file anew, from its start.
+TEST_F(OutputFileTest, ADescriptorOfThisProcessIsItself) {
+  const Fd fd(::open(path("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(fd.get(), "table\n", 6), 6);
+  auto opened = OutputFile::open("/proc/self/fd/" + std::to_string(fd.get()), kNotes);
+  ASSERT_TRUE(opened) << to_string(opened.error());
+  EXPECT_FALSE(opened->is_regular());
+  const Fd again = opened->take_stream();
+  ASSERT_EQ(::write(again.get(), "more\n", 5), 5);
+  EXPECT_EQ(fs::file_size(path("file")), 11u);
+  const Fd readable(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_NE(error_of("/dev/fd/" + std::to_string(readable.get())), "no error");
+}
+
+TEST_F(OutputFileTest, AReplacementThatIsNotPutLeavesEverythingAsItWas) {
+  std::ofstream(path("note")) << "note: old";
+  {
+    auto made = Replacement::write(path("note"), "note: new");
+    ASSERT_TRUE(made);
+    auto second = Replacement::write(path("note"), "note: other");
+    ASSERT_TRUE(second);
+    ASSERT_TRUE(second->put());
+  }
+  std::ifstream stream(path("note"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "note: other");
+  EXPECT_EQ(entries(), 1u);
+}
+
+}  // namespace
+}  // namespace instr
