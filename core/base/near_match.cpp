@@ -12,7 +12,7 @@ constexpr std::size_t kLongestWord = 200;
 // Words that begin alike are near even where much is missing ("global" for "global_setup").
 constexpr std::size_t kShortestPrefix = 3;
 // More known words than this are not all told.
-constexpr std::size_t kMostKnown = 20;
+constexpr std::size_t kMostKnown = 40;
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
 std::string lower(std::string_view text) {
