@@ -197,8 +197,9 @@ TEST_F(Files, MergedResultsGoIntoAPipe) {
       status("$P merge before.jsonl --output=/dev/stdout | cat >m.jsonl; exit ${PIPESTATUS[0]}"),
       0);
   EXPECT_EQ(text_of(file("m.jsonl")), merged);
-  EXPECT_EQ(status("$P merge before.jsonl --output=>(cat >n.jsonl; echo >n.done)"), 0);
-  EXPECT_EQ(status("until [ -e n.done ]; do sleep 0.05; done; cmp n.jsonl merged.jsonl"), 0);
+  EXPECT_EQ(status("$P merge before.jsonl --output=>(cat >n.jsonl; echo >n.done); s=$?; "
+                   "until [ -e n.done ]; do sleep 0.05; done; cmp n.jsonl merged.jsonl && exit $s"),
+            0);
   // What stands in the file already stays.
   EXPECT_EQ(status("{ echo first; $P merge before.jsonl --output=/dev/stdout; } >o.jsonl"), 0);
   EXPECT_EQ(text_of(file("o.jsonl")), "first\n" + merged);
