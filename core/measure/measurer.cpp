@@ -60,6 +60,10 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"fork", options_.fork ? "1" : "0"}}};
 }
 
+std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
+  return patience(timeout_of(variant, options_.timeout_s), /*fork=*/true);
+}
+
 Attempt Measurer::measure(const CompiledVariant& compiled, const Zygote& zygote,
                           Requestable& where) const {
   auto log_begin = zygote.log_size();
