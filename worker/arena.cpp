@@ -383,7 +383,9 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 }
 
 void* memalign(std::size_t alignment, std::size_t size) {
-  std::size_t power = std::bit_ceil(alignment);
+  // No more than can be refused: the power above it may not be a number.
+  std::size_t power =
+      alignment > instr::kLargestRequest ? 2 * instr::kLargestRequest : std::bit_ceil(alignment);
   return instr::allocate(size, power < instr::kAlignment ? instr::kAlignment : power);
 }
 
@@ -391,7 +393,11 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(a
 
 void* valloc(std::size_t size) { return memalign(4096, size); }
 
-void* pvalloc(std::size_t size) { return memalign(4096, (size + 4095) & ~std::size_t{4095}); }
+void* pvalloc(std::size_t size) {
+  // Whole pages, where there can be so many.
+  if (size <= instr::kLargestRequest) size = (size + 4095) & ~std::size_t{4095};
+  return memalign(4096, size);
+}
 
 std::size_t malloc_usable_size(void* payload) {
   return payload == nullptr || !instr::was_allocated(payload) ? 0

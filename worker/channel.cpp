@@ -1,10 +1,14 @@
 #include "worker/channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <utility>
 
 namespace instr {
 
@@ -38,10 +42,12 @@ std::optional<wire::Message> Channel::receive() {
   }
   auto message = wire::decode(std::string_view(received_).substr(0, end));
   received_.erase(0, end + 1);
+  token_ = message ? message->get(wire::kToken) : "";
   return message;
 }
 
-bool Channel::send(const wire::Message& message) {
+bool Channel::send(wire::Message message) {
+  if (!token_.empty()) message.fields[wire::kToken] = token_;
   std::string line = wire::encode(message);
   std::size_t sent = 0;
   while (sent < line.size()) {
@@ -57,6 +63,21 @@ int Channel::take_descriptor() {
   int descriptor = descriptor_;
   descriptor_ = -1;
   return descriptor;
+}
+
+void Channel::move_out_of_reach() {
+  constexpr int kLowest = 100;
+  constexpr unsigned kNumbers = 900;  // that a process has at least
+  unsigned random = 0;
+  if (getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return;
+  int hidden = fcntl(fd_, F_DUPFD_CLOEXEC, kLowest + static_cast<int>(random % kNumbers));
+  int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (hidden >= 0 && nowhere >= 0) {
+    dup3(nowhere, std::exchange(fd_, hidden), O_CLOEXEC);
+  } else if (hidden >= 0) {
+    close(hidden);
+  }
+  if (nowhere >= 0) close(nowhere);
 }
 
 bool Channel::hung_up() const {

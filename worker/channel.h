@@ -16,8 +16,12 @@ class Channel {
   // message. A descriptor that came along is kept until take_descriptor().
   std::optional<wire::Message> receive();
 
-  // False where the other side is gone.
-  bool send(const wire::Message& message);
+  // Sends a reply to the last message. False where the other side is gone.
+  bool send(wire::Message message);
+
+  // Goes on by a number that nothing else knows; writing to the one that it had leads nowhere.
+  // Before code is loaded that may write to any descriptor, closed or not its own.
+  void move_out_of_reach();
 
   // The descriptor that came with the last message, or -1. The caller owns it.
   int take_descriptor();
@@ -33,6 +37,7 @@ class Channel {
   int fd_;
   int descriptor_ = -1;
   std::string received_;
+  std::string token_;  // of the last message
 };
 
 }  // namespace instr

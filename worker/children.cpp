@@ -105,7 +105,8 @@ void adopt_orphans() {
 }
 
 Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
-                   const std::function<bool()>& is_over, const std::function<bool()>& abandoned) {
+                   const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
+                   const std::function<bool(pid_t)>& is_too_large) {
   Ended ended;
   pid_t self = getpid();
   int64_t deadline = now_ms() + timeout_ms;
@@ -117,6 +118,7 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t timeou
   for (;;) {
     pid_t changed = waitpid(ended.pid, &ended.status, WNOHANG | WUNTRACED);
     if (changed != 0 && !WIFSTOPPED(ended.status)) break;
+    ended.too_large = ended.too_large || (is_too_large && is_too_large(ended.pid));
     if (changed != 0 && is_over()) {
       kill(ended.pid, SIGKILL);
       continue;
@@ -124,7 +126,7 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t timeou
     int64_t left = timeout_ms > 0 && !ended.timed_out ? deadline - now_ms() : kLookUpMs;
     if (left <= 0) ended.timed_out = true;
     bool unwanted = abandoned();
-    if (ended.timed_out || unwanted) kill(-ended.pid, SIGKILL);
+    if (ended.timed_out || ended.too_large || unwanted) kill(-ended.pid, SIGKILL);
     if (unwanted) {
       clear_away(ended.pid);
       end_process();

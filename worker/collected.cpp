@@ -38,21 +38,41 @@ void keep_names(const char* line) {
   names[size] = '\0';
 }
 
+// What follows `mark` at the line's begin; null: the line begins otherwise.
+char* after(char* line, const char* mark) {
+  size_t size = strlen(mark);
+  return strncmp(line, mark, size) == 0 ? line + size : nullptr;
+}
+
 // "events-1: 6013 12 4" for each thread; "events-1-0: ..." is a call that is under way.
-Events sum_of_threads(char* text) {
-  const char mark[] = "events";
-  Events sum{};
+Collected parsed(char* text) {
+  Collected all;
+  unsigned long asking = 0;
   for (char* line = text; line != nullptr; line = strchr(line, '\n')) {
     if (*line == '\n') ++line;
-    if (strncmp(line, mark, strlen(mark)) != 0) continue;
-    char* after = line + strlen(mark);
-    if (*after == ':') keep_names(after + 1);
-    if (*after != '-') continue;
+    if (char* state = after(line, "instrumentation: ")) {
+      all.is_known = true;
+      all.is_on = strncmp(state, "on", 2) == 0;
+    }
+    if (char* names_begin = after(line, "events:")) keep_names(names_begin);
+    if (char* number = after(line, "part: ")) all.dumps = strtoull(number, nullptr, 10);
+    if (char* number = after(line, "current-tid: ")) asking = strtoul(number, nullptr, 10);
+    char* thread = after(line, "events-");
+    if (thread == nullptr) continue;
     char* thread_end;
-    strtoul(after + 1, &thread_end, 10);
-    if (*thread_end == ':') add(sum, thread_end + 1);
+    unsigned long number = strtoul(thread, &thread_end, 10);
+    if (*thread_end != ':') continue;
+    add(all.events, thread_end + 1);
+    if (number != asking) add(all.others, thread_end + 1);
   }
-  return sum;
+  return all;
+}
+
+bool is_backwards(const Events& begin, const Events& end) {
+  for (int i = 0; i < kMostEvents; ++i) {
+    if (end.of[i] < begin.of[i]) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -65,7 +85,26 @@ Events operator-(const Events& left, const Events& right) {
 
 const char* event_names() { return names; }
 
-Events collected(const char* log) {
+const char* disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
+                        bool is_alone) {
+  static const char kTold[] =
+      "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
+      "CALLGRIND_ZERO_STATS and the like): leave these requests out";
+  static const char kOther[] =
+      "another thread ran while the statement was measured, one that the set-up left behind or "
+      "that "
+      "works for the statement: join it in the set-up, or declare threads = [2]: such counts are "
+      "shown, and no comparison fails on them";
+  if (!end.is_on || end.dumps != begin.dumps || is_backwards(begin.events, end.events))
+    return kTold;
+  if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
+  // The loop itself has instructions, where it is counted.
+  uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
+  bool is_counted = iterations != 0;
+  return is_counted ? (own < iterations ? kTold : nullptr) : (own != 0 ? kTold : nullptr);
+}
+
+Collected collected(const char* log) {
   VALGRIND_MONITOR_COMMAND("status internal");
   int fd = open(log, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return {};
@@ -74,7 +113,7 @@ Events collected(const char* log) {
   if (size <= 0) return {};
   tail.begin += size;
   tail.text[size] = '\0';
-  return sum_of_threads(tail.text);
+  return parsed(tail.text);
 }
 
 }  // namespace instr

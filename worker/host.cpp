@@ -14,6 +14,8 @@
 #include "worker/collected.h"
 #include "worker/ended.h"
 #include "worker/outcome.h"
+#include "worker/process_memory.h"
+#include "worker/snippet_folder.h"
 
 extern "C" void instr_canary_snippet(instr_context* context);
 extern "C" void instr_canary_empty_snippet(instr_context* context);
@@ -72,6 +74,7 @@ void Host::serve() {
     wire::Message reply = answer(*request);
     if (!channel_.send(reply) || reply.verb == "bye") break;
   }
+  if (unit_ != nullptr) remove_snippet_folder();
   end_process();
 }
 
@@ -107,6 +110,11 @@ wire::Message Host::churn(uint64_t blocks) {
 
 wire::Message Host::load(const std::string& path) {
   if (unit_ != nullptr) return failed("worker_lost", "this host has loaded a unit already");
+  // A unit's constructors are its author's, too.
+  channel_.move_out_of_reach();
+  if (auto problem = enter_snippet_folder(); !problem.empty()) {
+    return failed("worker_lost", problem);
+  }
   unit_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (unit_ == nullptr) return failed("definition_error", dlerror());
   return {"loaded", {}};
@@ -121,7 +129,7 @@ void Host::rehearse() {
   rehearse_run(run);
   int output = make_output();
   Ended ended = in_child(run, 1000, output);
-  outcome(*run.result, ended.status, ended.timed_out, read_output(output), "");
+  outcome(run, *run.result, ended, read_output(output), "");
   close(output);
 }
 
@@ -158,6 +166,9 @@ wire::Message Host::measure(const wire::Message& request) {
   run.branch_sim = request.get("branch_sim", "0") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
+  if (auto problem = unit_ == nullptr ? "" : enter_snippet_folder(); !problem.empty()) {
+    return failed("worker_lost", problem);
+  }
   if (request.get("fork", "1") == "0") {
     run.has_host = false;
     measure_here(run, empty);
@@ -167,8 +178,7 @@ wire::Message Host::measure(const wire::Message& request) {
   auto timeout_ms = static_cast<int64_t>(number(request, "timeout_ms"));
   Ended ended = in_child(run, timeout_ms, output);
   const RunResult got = *run.result;
-  wire::Message reply = outcome(got, ended.status, ended.timed_out, read_output(output),
-                                profile_of(ended.pid, got));
+  wire::Message reply = outcome(run, got, ended, read_output(output), profile_of(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   if (reply.verb != "measured") {
@@ -182,14 +192,26 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
   Ended ended = run_in_child(
       [&] {
         close(channel_.fd());
+        close(wire::kControlFd);  // which the channel may have left
         run_snippet(run);
         fflush(nullptr);
         end_run();
       },
       output, timeout_ms, [&run] { return run.result->is_over != 0; },
-      [this] { return channel_.hung_up(); });
+      [this] { return channel_.hung_up(); },
+      [&run](pid_t child) { return is_too_large(run, child); });
   drop_files(run, ended.pid, 0);
   return ended;
+}
+
+// Beside its heap, which keeps to the limit itself, and its own stacks: what Valgrind needs for it.
+bool Host::is_too_large(const RunRequest& run, pid_t child) {
+  constexpr uint64_t kOfValgrind = uint64_t{512} << 20;
+  constexpr uint64_t kStack = 8 << 20;
+  const uint64_t before = run.result->memory_at_start;
+  if (run.memory_limit == 0 || before == 0) return false;
+  const uint64_t stacks = kStack * static_cast<uint64_t>(run.threads);
+  return memory_taken_by(child) > before + run.memory_limit + kOfValgrind + stacks;
 }
 
 EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
@@ -215,8 +237,7 @@ void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   *run.result = RunResult{};
   run_snippet(run);
   const RunResult got = *run.result;
-  wire::Message reply = outcome(got, 0, false, read_output(output),
-                                profile_of(getpid(), got));
+  wire::Message reply = outcome(run, got, {}, read_output(output), profile_of(getpid(), got));
   if (reply.verb == "measured") {
     reply = with_loop(std::move(reply), count_empty_loop(run, empty));
   }

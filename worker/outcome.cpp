@@ -40,7 +40,10 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
     case RunState::kExited:
       return exited(result.exit_status);
     case RunState::kNoBlocks:
-      return failed("definition_error", "the snippet returned before its loop was measured");
+      return failed("definition_error",
+                    "the set-up or the statement returned before its loop was measured");
+    case RunState::kDisturbed:
+      return failed("definition_error", result.text);
     case RunState::kNoMemory:
       return failed("worker_lost",
                     "the snippet's heap or stack could not be mapped at its address");
@@ -60,19 +63,23 @@ std::string counts_text(const Events& events) {
   return text;
 }
 
-wire::Message outcome(const RunResult& result, int status, bool timed_out,
+wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
                       const std::string& output, const std::string& profile) {
+  const std::string limit = "its limit of " + std::to_string(request.memory_limit >> 20) + " MiB";
   wire::Message reply;
-  if (timed_out) {
+  if (ended.too_large) {
+    reply = failed("out_of_memory", "the snippet's process took more memory than " + limit +
+                                        ", mappings and threads' stacks included");
+  } else if (ended.timed_out) {
     reply = failed("timed_out", "the snippet ran longer than its timeout");
   } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {
-    reply = failed("out_of_memory", "the snippet asked for more memory than its limit");
+    reply = failed("out_of_memory", "the snippet asked the heap for more memory than " + limit);
   } else if (result.state != RunState::kStarted) {
     reply = ended_by_itself(result, profile);
   } else if (result.fault_signal != 0) {
     reply = crashed(static_cast<int>(result.fault_signal), result.stack_overflow != 0);
   } else {
-    reply = ended_early(status, output);
+    reply = ended_early(ended.status, output);
   }
   reply.fields["output"] = output;
   return reply;

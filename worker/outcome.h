@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "worker/children.h"
 #include "worker/run.h"
 #include "worker/wire.h"
 
@@ -11,9 +12,9 @@ namespace instr {
 // "6013 12 4", in the order of the events' names.
 std::string counts_text(const Events& events);
 
-// `status` as of waitpid; `output`: what the snippet printed. `profile`: name of the last profile.
-// Without the empty loop's, which the caller adds.
-wire::Message outcome(const RunResult& result, int status, bool timed_out,
+// `output`: what the snippet printed. `profile`: name of the last profile. Without the empty
+// loop's, which the caller adds.
+wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
                       const std::string& output, const std::string& profile);
 
 }  // namespace instr

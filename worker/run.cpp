@@ -14,6 +14,7 @@
 
 #include "worker/arena.h"
 #include "worker/children.h"
+#include "worker/process_memory.h"
 #include "worker/simulated_state.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
@@ -77,7 +78,8 @@ struct Run {
   int threads_settled = 0;  // of how many it is known that they sleep when they have no work
   uint32_t parts = 0;       // profiles that Callgrind has written for this process
   ArenaCounters at_start;   // of the block that runs
-  Events collected_at_start{};
+  Collected at_begin{};     // of the block that runs
+  bool has_company = false;  // other threads were there when it began
   uint64_t counted = 0;     // instructions in all blocks
 };
 
@@ -114,8 +116,9 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
       run->threads_settled = threads;
     }
   }
+  run->has_company = threads != 0 && has_other_threads();
   // Other threads are collected always: what they did since the last block is none of this one's.
-  if (run->collecting) run->collected_at_start = collected(run->log);
+  if (!run->request.is_rehearsal) run->at_begin = collected(run->log);
   reset_arena_peak();
   run->at_start = arena_counters();
   return iterations;
@@ -180,17 +183,28 @@ uint64_t warm_up_or_count() {
   return begin_block(Phase::kWarmUp, rest, false);
 }
 
+// What became of the block before: kStarted where it counted the statement and nothing else. Not a
+// part of next_block(), whose first and last instructions are counted, and are to stay as many.
+[[gnu::noinline]] RunState look_at_block(Events& events) {
+  if (run->phase == Phase::kNothingYet || run->request.is_rehearsal) return RunState::kStarted;
+  Collected now = collected(run->log);
+  if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
+  bool was_counted = run->phase != Phase::kFirst && run->phase != Phase::kWarmUp;
+  bool is_alone = was_counted && run->has_company && run->request.threads == 1;
+  const char* wrong = disturbance(run->at_begin, now, was_counted ? run->iterations : 0, is_alone);
+  events = now.events - run->at_begin.events;
+  if (wrong == nullptr) return RunState::kStarted;
+  snprintf(run->request.result->text, sizeof run->request.result->text, "%s", wrong);
+  return RunState::kDisturbed;
+}
+
 // The block before has ended with these counters: what to run next.
 uint64_t next_iterations(const ArenaCounters& end) {
   const RunRequest& request = run->request;
   RunResult& result = *request.result;
-  bool was_collected =
-      run->phase == Phase::kProbe || run->phase == Phase::kBlock || run->phase == Phase::kDouble;
-  Events events{{1}};
-  if (was_collected && !run->request.is_rehearsal) {
-    events = collected(run->log) - run->collected_at_start;
-  }
-  if (events.ir() == 0) return finish(RunState::kNoProfile);
+  Events events{};
+  RunState state = look_at_block(events);
+  if (state != RunState::kStarted) return finish(state);
   switch (run->phase) {
     case Phase::kNothingYet:
       result.warmup = 1;
@@ -365,6 +379,7 @@ void run_snippet(const RunRequest& request) {
     request.result->state = RunState::kNoMemory;
     return;
   }
+  request.result->memory_at_start = memory_taken_by(getpid());
   on_exit(note_exit, nullptr);
   threads_counted.store(true);
   instr_call_on_stack(on_own_stack, nullptr, stack_top);

@@ -14,14 +14,15 @@ namespace instr {
 // How far a run came. Written by the child to memory it shares with its host, so that it survives
 // whatever the snippet does to the child's descriptors.
 enum class RunState : uint32_t {
-  kStarted,          // the snippet runs; a child that ended in this state was ended by it
+  kStarted,  // the snippet runs; a child that ended in this state was ended by it
   kFinished,
   kException,
   kDefinitionError,
-  kExited,           // the snippet called exit()
-  kNoBlocks,         // the snippet returned without asking for a second block
-  kNoProfile,        // Callgrind told nothing that could be read
-  kNoMemory,         // the arena or the stack could not be mapped
+  kExited,     // the snippet called exit()
+  kNoBlocks,   // the snippet returned without asking for a second block
+  kDisturbed,  // something else than the statement was counted; `text` says what
+  kNoProfile,  // Callgrind told nothing that could be read
+  kNoMemory,   // the arena or the stack could not be mapped
 };
 
 struct BlockTotals {
@@ -48,6 +49,7 @@ struct RunResult {
   char event_names[256];  // "Ir Dr Dw", as many as have a meaning
   uint64_t peak_bytes;  // above the start of an iteration
   uint32_t profile_part;  // the profile's number; 0: there is none
+  uint64_t memory_at_start;  // taken when the snippet began (memory_taken_by)
   char text[16 * 1024];   // of an exception
 };
 
@@ -99,6 +101,7 @@ bool counts_new_threads();
 // Told by the pthread_create wrapper; from the first one on blocks must discard what threads did
 // between them.
 void note_new_thread();
+bool has_other_threads();
 // Waits until the other threads sleep: new ones of a pool may look for work for a long while first
 // (XNNPACK's a million times), and what they do meanwhile would be counted. False where one is still
 // at it after some seconds.

@@ -44,6 +44,9 @@
 // Never called, and compiled in no time.
 #define INSTR_SECOND_CALLER static __attribute__((used, noinline, optnone)) void
 
+// Compiled for its errors alone: nothing calls it.
+#define INSTR_NEVER_EMITTED [[maybe_unused]] static void
+
 // Of torch/csrc/jit/codegen/fuser/interface.h, which Debian does not install, and of
 // torch/csrc/jit/tensorexpr/kernel.h, which takes long to parse.
 namespace torch::jit {

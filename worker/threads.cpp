@@ -56,24 +56,30 @@ void* run_collected(void* argument) {
   return function(function_argument);
 }
 
-// True where a thread of this process other than the calling one runs or could.
-bool another_runs() {
+// True of a thread that runs or could.
+bool is_running(long id) {
+  char path[64];
+  char text[256];
+  snprintf(path, sizeof path, "/proc/self/task/%ld/stat", id);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t size = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[size > 0 ? size : 0] = '\0';
+  const char* name_end = strrchr(text, ')');  // "id (name) state ..."
+  return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+// Whether `is` is true of a thread of this process other than the calling one.
+template <class Is>
+bool is_any_other(Is is) {
   DIR* tasks = opendir("/proc/self/task");
   if (tasks == nullptr) return false;
   bool found = false;
   while (dirent* entry = readdir(tasks)) {
     long id = strtol(entry->d_name, nullptr, 10);
     if (id <= 0 || id == syscall(SYS_gettid)) continue;
-    char path[64];
-    char text[256];
-    snprintf(path, sizeof path, "/proc/self/task/%ld/stat", id);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    ssize_t size = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[size > 0 ? size : 0] = '\0';
-    const char* name_end = strrchr(text, ')');  // "id (name) state ..."
-    found = found || (name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R');
+    found = found || is(id);
   }
   closedir(tasks);
   return found;
@@ -81,13 +87,17 @@ bool another_runs() {
 
 }  // namespace
 
+bool has_other_threads() {
+  return is_any_other([](long) { return true; });
+}
+
 bool settle_threads() {
   constexpr int kLooks = 150;      // at most 3 s
   constexpr int kQuietLooks = 2;   // in a row
   int quiet = 0;
   for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {
     usleep(20'000);
-    quiet = another_runs() ? 0 : quiet + 1;
+    quiet = is_any_other(is_running) ? 0 : quiet + 1;
   }
   return quiet == kQuietLooks;
 }

@@ -19,7 +19,15 @@ inline constexpr const char* kWorkerVersion = "3";
 // process at the prefix + process id + ".log". No path, whose length would show in the worker's heap.
 inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
+inline constexpr int kProgramFolderFd = 5;  // the worker's own, where units lie beside it
 inline constexpr const char* kProfilePrefix = "profile.";
+
+// Where the worker sees LibTorch's libraries, in the folder that it was started in.
+inline constexpr const char* kLibraryLink = "libtorch";
+
+// A field of each request that its reply has, too: what a snippet writes to a descriptor that
+// happens to be the worker's is no reply.
+inline constexpr const char* kToken = "token";
 
 // Requests (coordinator to worker), each answered by one reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that

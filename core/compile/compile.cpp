@@ -83,15 +83,36 @@ class UnitJob {
         return {};
       }
       std::size_t before = snippets.size();
-      drop_blamed(snippets, unit->says.errors);
+      if (unit->apart.empty()) drop_blamed(snippets, unit->says.errors, unit->apart);
+      if (auto ran = run_each(taken_out(snippets, unit->apart)); !ran) return ran;
       if (snippets.size() == before) return run_halves(std::move(snippets));
     }
     return {};
   }
 
  private:
-  // Takes out, and reports, those that the compiler's words are about.
-  void drop_blamed(std::vector<Snippet>& snippets, const std::string& errors) {
+  // Takes those with these symbols out.
+  static std::vector<Snippet> taken_out(std::vector<Snippet>& snippets,
+                                        const std::set<std::string>& symbols) {
+    auto first = std::stable_partition(snippets.begin(), snippets.end(), [&](const Snippet& each) {
+      return !symbols.contains(each.symbol);
+    });
+    std::vector<Snippet> taken(first, snippets.end());
+    snippets.erase(first, snippets.end());
+    return taken;
+  }
+
+  Expected<void> run_each(const std::vector<Snippet>& snippets) {
+    for (const auto& snippet : snippets) {
+      if (auto ran = run({snippet}); !ran) return ran;
+    }
+    return {};
+  }
+
+  // Takes out, and reports, those that the compiler's words are about; those about which it also
+  // spoke of another snippet, which may be at fault, are to be compiled `apart`.
+  void drop_blamed(std::vector<Snippet>& snippets, const std::string& errors,
+                   std::set<std::string>& apart) {
     std::map<std::string, std::vector<Diagnostic>> by_symbol;
     for (auto& diagnostic : parse_diagnostics(errors)) {
       by_symbol[diagnostic.symbol].push_back(std::move(diagnostic));
@@ -104,7 +125,10 @@ class UnitJob {
       const auto& own = by_symbol[snippet.symbol];
       about.insert(about.end(), own.begin(), own.end());
       if (is_alone && about.empty()) about = by_symbol[""];
-      if (about.empty() && !is_alone) {
+      bool is_doubtful =
+          std::any_of(own.begin(), own.end(), [](const auto& each) { return each.names_another; });
+      if (is_doubtful && !is_alone) apart.insert(snippet.symbol);
+      if (!is_alone && (about.empty() || is_doubtful)) {
         left.push_back(snippet);
       } else {
         add_failed(result, snippet, about, errors);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/compile/self_contained.h"
+
 namespace instr {
 
 namespace {
@@ -11,11 +13,9 @@ bool can_share(const Variant& variant) {
   if (variant.global_setup && !is_self_contained(split_global(variant.global_setup->code).rest)) {
     return false;
   }
-  for (const auto& setup : variant.setups) {
-    if (!is_self_contained(setup.code)) return false;
-  }
-  return (!variant.stmt || is_self_contained(variant.stmt->code)) &&
-         (!variant.module || is_self_contained(variant.module->code));
+  const auto texts = texts_of(variant);
+  return std::all_of(texts.begin(), texts.end(),
+                     [](const Text* text) { return is_self_contained(text->code); });
 }
 
 // What must be equal for two variants to share a unit.

@@ -9,6 +9,7 @@
 #include "core/compile/cache_files.h"
 #include "core/compile/generate.h"
 #include "core/compile/installation.h"
+#include "core/compile/preprocessed.h"
 
 namespace instr {
 
@@ -253,6 +254,26 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildConte
   return run_compiler(arguments, says);
 }
 
+// A text that cannot be preprocessed is left for the compiler to speak of.
+Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
+                                                       const BuildContext& context,
+                                                       std::span<const Variant> variants) {
+  if (variants.size() < 2) return std::set<std::string>{};
+  fs::path source = folder / "texts.cpp";
+  fs::path output = folder / "texts.ii";
+  if (auto written = write_text(source, texts_to_preprocess(variants, options_.purpose));
+      !written) {
+    return tl::unexpected(written.error());
+  }
+  std::vector<std::string> arguments = context.flags;
+  append(arguments, header_arguments(context));
+  arguments.insert(arguments.end(), {"-E", "-o", output.string(), source.string()});
+  if (!options_.toolchain.is_clang) arguments.push_back("-fpch-preprocess");
+  std::optional<CompilerSays> says;
+  if (auto ran = run_compiler(arguments, says); !ran) return tl::unexpected(ran.error());
+  return reaching_symbols(read_text(output).value_or(""));
+}
+
 Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
                                                    std::span<const Variant> variants) {
   std::string identity = context.hash;
@@ -264,7 +285,12 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
   std::string name = "unit-" + content_hash(identity) + ".so";
 
   std::optional<CompilerSays> says;
+  std::set<std::string> apart;
   auto object = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
+    auto found = reaching(to.parent_path(), context, variants);
+    if (!found) return tl::unexpected(found.error());
+    apart = *std::move(found);
+    if (!apart.empty()) return fail("texts that cannot share a unit");
     auto ran = compile_to(to, context, variants, says);
     if (ran && says && refuses_header(says->errors)) {
       cache_.discard(header_name(context));
@@ -276,6 +302,7 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
     return {};
   });
   if (says) return Unit{std::nullopt, *says};
+  if (!apart.empty()) return Unit{std::nullopt, {}, apart};
   if (!object) return tl::unexpected(object.error());
   for (const auto& symbol : symbols) cache_.write_hint(hint_name(context, symbol), name + "\n");
   return Unit{*object, {}};

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -49,6 +50,8 @@ class UnitCompiler {
   struct Unit {
     std::optional<std::filesystem::path> object;
     CompilerSays says;  // where there is no object
+    // Instead of both: symbols of variants that cannot share a unit with the others.
+    std::set<std::string> apart = {};
   };
 
   // Compiles these variants to one shared object, and leaves a hint for each. Safe to call from
@@ -61,6 +64,10 @@ class UnitCompiler {
 
   Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
                             std::span<const Variant> variants, std::optional<CompilerSays>& says);
+  // Which of several variants the preprocessor shows to be no company for others.
+  Expected<std::set<std::string>> reaching(const std::filesystem::path& folder,
+                                           const BuildContext& context,
+                                           std::span<const Variant> variants);
   // The user's own sources as one library, and one of them as an object.
   Expected<std::filesystem::path> user_library(BuildContext& context);
   Expected<std::filesystem::path> user_object(const std::filesystem::path& source,

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/compile/generate.h"
+#include "core/compile/self_contained.h"
 
 namespace instr {
 
@@ -99,6 +100,7 @@ class Parser {
         break;
       }
     }
+    diagnostic.names_another = names_another(group);
     if (RE2::PartialMatch(diagnostic.file, patterns_.marker, &symbol)) {
       diagnostic.is_in_user_text = true;
       RE2::Replace(&diagnostic.file, patterns_.marker, "");
@@ -112,6 +114,17 @@ class Parser {
     for (auto& note : diagnostic.notes) RE2::GlobalReplace(&note, patterns_.marker, "");
     std::erase_if(diagnostic.notes, [](const auto& note) { return note.front() == ':'; });
     return std::move(diagnostic);
+  }
+
+  bool names_another(const Group& group) const {
+    for (const auto& line : group.lines) {
+      std::string symbol;
+      if (RE2::PartialMatch(line, patterns_.marker, &symbol) && symbol.starts_with("instr_") &&
+          symbol != group.diagnostic.symbol) {
+        return true;
+      }
+    }
+    return false;
   }
 
   // An error in a header is shown where the definition led to it, the header's place as a note.
@@ -147,12 +160,9 @@ std::string shortened(std::string text) {
   return text.substr(0, kLongestMessage) + "...";
 }
 
-std::vector<const Text*> texts_of(const Variant& variant) {
-  std::vector<const Text*> texts;
-  if (variant.global_setup) texts.push_back(&*variant.global_setup);
-  for (const auto& setup : variant.setups) texts.push_back(&setup);
-  if (variant.stmt) texts.push_back(&*variant.stmt);
-  if (variant.module) texts.push_back(&*variant.module);
+std::vector<const Text*> all_texts_of(const Variant& variant) {
+  std::vector<const Text*> texts = texts_of(variant);
+  if (variant.global_setup) texts.insert(texts.begin(), &*variant.global_setup);
   return texts;
 }
 
@@ -176,7 +186,7 @@ std::string line_at(const Text& text, int line) {
 // The line of the user's code that an error is about; empty where it is about code that we made.
 std::string code_at(const Variant& variant, const Diagnostic& diagnostic) {
   auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1));
-  for (const Text* text : texts_of(variant)) {
+  for (const Text* text : all_texts_of(variant)) {
     if (text->where.file != diagnostic.file) continue;
     std::string line = line_at(*text, diagnostic.line);
     std::size_t indent = line.find_first_not_of(" \t");
@@ -213,17 +223,25 @@ bool is_assertion(const Diagnostic& diagnostic) {
   return RE2::PartialMatch(diagnostic.message, "^static.assert(ion)? failed.*instr_bench: ");
 }
 
+// The statement is also compiled without the loop around it, for this.
+std::string in_own_words(std::string message) {
+  static const RE2 kLeaves(R"('?(break|continue)'? statement not (?:in|within) .*)");
+  std::string word;
+  if (!RE2::FullMatch(message, kLeaves, &word)) return message;
+  return word + " outside a loop of the statement's own: it would leave out what is measured";
+}
+
 std::string message_of(const Diagnostic& diagnostic) {
   std::size_t own = is_assertion(diagnostic) ? diagnostic.message.find("instr_bench: ") : 0;
   std::string message = diagnostic.message.substr(own == 0 ? 0 : own + 13);
   if (own != 0 && !message.empty() && message.back() == '"') message.pop_back();
-  return shortened(message);
+  return shortened(in_own_words(std::move(message)));
 }
 
 // A text whose brackets do not match makes the compiler speak of other places.
 std::string incomplete_text(const Variant& variant) {
-  for (const Text* text : texts_of(variant)) {
-    if (text->code.find('#') != std::string::npos || is_self_contained(text->code)) continue;
+  for (const Text* text : all_texts_of(variant)) {
+    if (text->code.find('#') != std::string::npos || is_complete(text->code)) continue;
     return to_string(Error{text->where,
                            "error: a bracket, string or comment is not closed, or closed twice, in "
                            "this text", ""}) +

@@ -18,6 +18,7 @@ struct Diagnostic {
   int column = 0;
   std::string message;
   bool is_in_user_text = false;  // the place is in the definition, not in a header
+  bool names_another = false;    // what was said also points into another snippet
   std::vector<std::string> notes;  // what else was said about it, each "file:line:column: text"
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/compile/cache.h"
+#include "core/compile/self_contained.h"
 #include "core/compile/source_writer.h"
 
 namespace instr {
@@ -14,7 +15,7 @@ namespace instr {
 namespace {
 
 // Part of every symbol: raise it when generated code changes.
-constexpr std::string_view kGeneratorVersion = "3";
+constexpr std::string_view kGeneratorVersion = "4";
 
 void write_arguments(Writer& out, const Signature& signature) {
   std::string uses;
@@ -300,11 +301,38 @@ std::string function(const Variant& variant, const std::string& symbol, const st
   return out.take();
 }
 
+// The statement as it stands in the loop, but in none: a break or a continue, which would leave out
+// what is to be measured, does not compile. Nothing is emitted for it.
+std::string loopless_function(const Variant& variant, const std::string& symbol) {
+  if (!variant.stmt || is_script(variant.runtime)) return "";
+  Writer out(symbol, /*with_places=*/true);
+  out.glue(fmt::format(
+      "namespace {} {{ INSTR_NEVER_EMITTED {}_without_loop(instr_context* instr_context_) {{",
+      namespace_of(variant), symbol));
+  for (const auto& setup : variant.setups) {
+    out.user(setup);
+    out.glue(";");
+  }
+  if (variant.module) write_module(out, *variant.module);
+  out.glue("{");
+  out.user(*variant.stmt);
+  out.glue(";");
+  if (jumps_out(variant.stmt->code)) {
+    out.glue_at(
+        variant.stmt->where,
+        "static_assert(false, \"instr_bench: goto leaves the statement, and with it the loop "
+        "that is measured\");");
+  }
+  out.glue("}}}");
+  return out.take();
+}
+
 // clang inlines a static function of a header where it is called but once in the unit. So that this
 // does not depend on what else is in it, all is called twice.
 std::string snippet_function(const Variant& variant, const std::string& symbol) {
   return function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +
-         function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n";
+         function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n" +
+         loopless_function(variant, symbol);
 }
 
 // The output's name, declared further out, is found where the statement declares no nearer one.
@@ -337,6 +365,14 @@ std::string snippet_symbol(const Variant& variant, Purpose purpose) {
     text += fmt::format("\n{}\n{}", part.size(), part);
   }
   return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);
+}
+
+std::vector<const Text*> texts_of(const Variant& variant) {
+  std::vector<const Text*> texts;
+  for (const auto& setup : variant.setups) texts.push_back(&setup);
+  if (variant.stmt) texts.push_back(&*variant.stmt);
+  if (variant.module) texts.push_back(&*variant.module);
+  return texts;
 }
 
 SplitGlobal split_global(std::string_view code) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/definitions/variant.h"
 
@@ -23,13 +24,13 @@ std::string snippet_symbol(const Variant& variant, Purpose purpose = Purpose::kM
 // #line directives are marked (see line_marker) so that each diagnostic names its variant.
 std::string unit_source(std::span<const Variant> variants, Purpose purpose = Purpose::kMeasure);
 
+// The C++ that its author wrote for its function: set-ups, statement, module. Not the global
+// set-up.
+std::vector<const Text*> texts_of(const Variant& variant);
+
 // The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global set-up,
 // which several variants have in common. Empty `file`: code that the user did not write.
 std::string line_marker(std::string_view symbol, std::string_view file);
-
-// Whether the code's brackets, strings and comments are complete in themselves, and it holds no
-// preprocessor directive: what is not cannot share a unit, since it may change what follows it.
-bool is_self_contained(std::string_view code);
 
 // The #include lines of a global set-up, and the rest with those lines left blank.
 struct SplitGlobal {

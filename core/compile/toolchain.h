@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/compile/libtorch.h"
+#include "worker/wire.h"
 
 namespace instr {
 
@@ -21,9 +22,9 @@ struct Toolchain {
   std::vector<std::string> link_flags;
 };
 
-// The name by which a worker finds LibTorch's libraries: a link of this name is in its folder, which
+// The name by which a worker finds LibTorch's libraries: a link of this name is in each folder that
 // it runs in, so that where they lie shows nowhere in its memory.
-inline constexpr const char* kLibraryLink = "libtorch";
+inline constexpr const char* kLibraryLink = wire::kLibraryLink;
 
 // `requested` (--compiler), then clang++ (14 or newer) where present, then g++.
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,

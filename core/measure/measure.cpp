@@ -164,6 +164,13 @@ Failure senseless(const wire::Message& reply) {
   return {FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
 }
 
+Failure negative(double ir) {
+  return {FailureKind::kNoProfile,
+          fmt::format("the count is negative, {:g} instructions for each iteration: something else "
+                      "than the statement moved the counters",
+                      ir)};
+}
+
 // What an experiment tells beside the times, under the metrics' names.
 constexpr const char* kExperimentMetrics[] = {"first_result",     "ready",     "peak_bytes",
                                               "operators_cpu",    "operators_device",
@@ -257,6 +264,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   NetCost net{*iterations, number(reply, "double_ir").value_or(0), *loop, *loop_entry};
   counted.first_block_ir = net(*first);
   counted.second_block_ir = net(*second);
+  if (counted.second_block_ir < 0) return negative(counted.second_block_ir);
   counted.steady = *first == *second && reply.get("steady") == "1";
   counted.gated = variant.threads == 1;
   counted.metrics["ir"] = counted.second_block_ir;

@@ -55,6 +55,10 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"fork", options_.fork ? "1" : "0"}}};
 }
 
+std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
+  return patience(timeout_of(variant.timeout.value_or(options_.timeout_s)), /*fork=*/true);
+}
+
 Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
   auto log_begin = where.log_size();
   auto begin = Clock::now();

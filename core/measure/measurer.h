@@ -1,6 +1,7 @@
 // One attempt at measuring one variant in a host that holds its unit.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -35,6 +36,9 @@ class Measurer {
   };
 
   explicit Measurer(Options options) : options_(std::move(options)) {}
+
+  // How long loading a unit for it may take: its timeout, and time for a busy machine.
+  std::chrono::milliseconds load_patience(const Variant& variant) const;
 
   // Asks `where` to measure. The profile is read, kept where that was asked, and removed.
   Attempt measure(const CompiledVariant& compiled, Requestable& where) const;

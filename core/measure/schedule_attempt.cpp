@@ -8,8 +8,8 @@ namespace instr {
 
 namespace {
 
-// Bringing a unit in under Valgrind, on a busy machine.
-constexpr std::chrono::minutes kLoadTimeout{5};
+// Bringing LibTorch up under Valgrind, on a busy machine.
+constexpr std::chrono::minutes kStartTimeout{5};
 constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
 
 // What a worker said that loading a unit ended, and the cure where there is one.
@@ -18,6 +18,13 @@ std::string with_cure(std::string log) {
   return log +
          "\nValgrind cannot read the debug information of a library that the unit loads: build it "
          "with -gdwarf-4, or take the information out with strip --strip-debug";
+}
+
+Failure slow_load() {
+  return {
+      FailureKind::kTimedOut,
+      "loading the unit took longer than the timeout: does a constructor of a global set-up, or of "
+      "a library, hang?"};
 }
 
 }  // namespace
@@ -30,7 +37,7 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::uni
   try {
     if (options.fresh_process) return attempt_fresh(task);
     if (!host) {
-      if (auto problem = make_host(key, host)) return *std::move(problem);
+      if (auto problem = make_host(task, key, host)) return *std::move(problem);
     }
     auto result = measurer.measure(task.compiled, *host);
     if (!host->answers()) drop(host);
@@ -41,7 +48,8 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::uni
 }
 
 // A host that holds the unit; or why there is none.
-std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::unique_ptr<Host>& host) {
+std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitKey& key,
+                                                   std::unique_ptr<Host>& host) {
   {
     std::lock_guard lock(mutex);
     if (units[key].load_failure) return Attempt{*units[key].load_failure};
@@ -70,7 +78,8 @@ std::optional<Attempt> Scheduler::State::make_host(const UnitKey& key, std::uniq
     live_hosts.insert(host.get());
     if (stopping) host->hang_up();
   }
-  auto reply = host->request(load_request(options.worker, key.unit), kLoadTimeout);
+  auto reply = host->request(load_request(options.worker, key.unit),
+                             measurer.load_patience(task.compiled.variant));
   if (reply && reply->verb == "loaded") {
     std::lock_guard lock(mutex);
     units[key].load_crashes = 0;
@@ -87,6 +96,8 @@ Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
   UnitState& unit = units[key];
   if (reply) {
     unit.load_failure = outcome_of(*reply, {}, nullptr);
+  } else if (reply.error() == Loss::kTimedOut) {
+    unit.load_failure = slow_load();
   } else if (++unit.load_crashes >= kLoadCrashes) {
     unit.load_failure =
         Failure{FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
@@ -116,9 +127,11 @@ Attempt Scheduler::State::attempt_fresh(const Task& task) {
 }
 
 Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
-  auto hello = zygote.await_hello(kLoadTimeout).and_then(check_hello);
+  auto hello = zygote.await_hello(kStartTimeout).and_then(check_hello);
   if (!hello) return lost(to_string(hello.error()));
-  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit), kLoadTimeout);
+  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit),
+                               measurer.load_patience(task.compiled.variant));
+  if (!loaded && loaded.error() == Loss::kTimedOut) return {slow_load()};
   if (!loaded) return lost("loading the unit ended the worker", with_cure(zygote.log_since(0)));
   if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
   auto result = measurer.measure(task.compiled, zygote);

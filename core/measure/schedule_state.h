@@ -67,7 +67,8 @@ struct Scheduler::State {
   void drop(std::unique_ptr<Host>& host);
   void finish(Task task, Attempt attempt);
   Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host);
-  std::optional<Attempt> make_host(const UnitKey& key, std::unique_ptr<Host>& host);
+  std::optional<Attempt> make_host(const Task& task, const UnitKey& key,
+                                   std::unique_ptr<Host>& host);
   Attempt load_problem(const UnitKey& key, const Reply& reply, const std::string& log);
   Attempt attempt_fresh(const Task& task);
   Attempt run_fresh(const Task& task, Zygote& zygote);

@@ -1,9 +1,11 @@
 #include "core/measure/worker_client.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -63,6 +65,13 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
   return std::pair{std::move(log), fs::path(name)};
 }
 
+// Of one length, since it is on the worker's heap for a while; nothing where the system has none.
+std::string new_token() {
+  std::uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};
+  return fmt::format("{:016x}", random);
+}
+
 // What Valgrind itself had to say last in its log, without the figures that the worker has it write
 // there.
 std::string valgrind_words(const fs::path& log) {
@@ -82,7 +91,8 @@ const char* to_string(Loss loss) {
   switch (loss) {
     case Loss::kClosed: return "it ended";
     case Loss::kTimedOut: return "it did not answer in time";
-    case Loss::kGarbled: return "it sent something that is no message";
+    case Loss::kGarbled:
+      return "something else than a reply came from it";
   }
   return "";
 }
@@ -121,8 +131,14 @@ bool Link::send_all(std::string_view text, int passed) {
 }
 
 Reply Link::request(const wire::Message& message, std::chrono::milliseconds timeout, int passed) {
-  if (!send_all(wire::encode(message), passed)) return tl::unexpected(Loss::kClosed);
-  return receive(timeout);
+  wire::Message sent = message;
+  const std::string token = sent.fields[wire::kToken] = new_token();
+  if (token.empty() || !send_all(wire::encode(sent), passed)) return tl::unexpected(Loss::kClosed);
+  auto reply = receive(timeout);
+  if (!reply) return reply;
+  if (reply->get(wire::kToken) != token) return tl::unexpected(Loss::kGarbled);
+  reply->fields.erase(wire::kToken);
+  return reply;
 }
 
 Reply Link::receive(std::chrono::milliseconds timeout) {
@@ -166,14 +182,18 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   if (!log) return tl::unexpected(log.error());
   Fd folder(::open(options.work_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) return fail("cannot open " + options.work_dir.string() + ": " + std::strerror(errno));
+  const fs::path beside = options.worker.parent_path();
+  Fd program_folder(::open(beside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!program_folder) return fail("cannot open " + beside.string() + ": " + std::strerror(errno));
   auto ends = Link::make();
   if (!ends) return tl::unexpected(ends.error());
   SpawnOptions spawn;
   spawn.argv = zygote_command(options);
   if (!options.is_native) spawn.environment = pinned_environment();
-  spawn.working_directory = options.worker.parent_path();
+  spawn.working_directory = beside;
   spawn.descriptors = {{ends->second.get(), wire::kControlFd},
                        {folder.get(), wire::kWorkFolderFd},
+                       {program_folder.get(), wire::kProgramFolderFd},
                        {log->first.get(), STDERR_FILENO}};
   spawn.pin_layout = !options.is_native;
   spawn.cores = options.cores;
@@ -261,11 +281,13 @@ std::chrono::milliseconds timeout_of(double seconds) {
       static_cast<std::int64_t>(std::clamp(seconds, 0.001, 1e9) * 1000));
 }
 
-// Through the folder that the worker runs in, so that the cache's path shows nowhere in its memory;
-// absolute, since the loader completes a relative name to the whole path.
+// Through the worker's own folder, so that the cache's path shows nowhere in its memory; absolute,
+// since the loader completes a relative name to the whole path, and by a descriptor, since the worker
+// has gone to another folder when it loads a unit.
 wire::Message load_request(const fs::path& worker, const fs::path& unit) {
   if (unit.empty()) return {"load", {{"path", ""}}};
-  fs::path seen = "/proc/self/cwd" / unit.lexically_relative(worker.parent_path());
+  fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /
+                  unit.lexically_relative(worker.parent_path());
   return {"load", {{"path", seen.string()}}};
 }
 

@@ -35,7 +35,8 @@ class Link {
   static Expected<std::pair<Link, Fd>> make();
 
   // Sends, with the descriptor `passed` as ancillary data where it is not negative, and waits for
-  // the reply. After a Loss the link is of no more use.
+  // the reply, which must have the token that went with the request. After a Loss the link is of no
+  // more use.
   Reply request(const wire::Message& message, std::chrono::milliseconds timeout, int passed = -1);
 
   // Waits for a message that nobody asked for: `hello`.

@@ -111,6 +111,15 @@ TEST(ArenaTest, RequestsThatOverflowAreRefused) {
   EXPECT_EQ(take(SIZE_MAX - huge + huge), nullptr);
   void* out = nullptr;
   EXPECT_EQ(posix_memalign(&out, huge - 1, huge), ENOMEM);
+  for (volatile std::size_t below : {0, 1, 4094, 4095}) {
+    EXPECT_EQ(pvalloc(SIZE_MAX - below), nullptr) << below;
+    EXPECT_EQ(valloc(SIZE_MAX - below), nullptr) << below;
+    EXPECT_EQ(memalign(SIZE_MAX - below, 1), nullptr) << below;
+  }
+  EXPECT_EQ(memalign(huge + 1, 1), nullptr);
+  void* pages = pvalloc(4097);
+  EXPECT_EQ(malloc_usable_size(pages), 8192u);
+  give(pages);
 }
 
 TEST(ArenaTest, ReallocKeepsContent) {

@@ -115,6 +115,24 @@ TEST_F(Hostile, WhatValgrindCannotLoadIsNamedWithItsWords) {
   EXPECT_NE(message("unreadable").find("-gdwarf-4"), std::string::npos) << found.dump(2);
 }
 
+TEST_F(Hostile, NorDoesLoadingAUnit) {
+  EXPECT_EQ(failure("constructor hangs"), "timed_out");
+  EXPECT_NE(message("constructor hangs").find("constructor"), std::string::npos)
+      << message("constructor hangs");
+}
+
+TEST_F(Hostile, NothingIsTakenForTheWorkersReply) {
+  expect_fifty("constructor writes to the worker's descriptor");
+  EXPECT_EQ(failure("constructor writes to all descriptors"), "crashed");
+}
+
+TEST_F(Hostile, RelativePathsLeadNowhereNearTheCache) {
+  expect_fifty("leaves files");
+  for (const auto& entry : fs::recursive_directory_iterator(cache_folder())) {
+    EXPECT_NE(entry.path().filename(), "left_here") << entry.path();
+  }
+}
+
 TEST_F(Hostile, MemoryHasAnEnd) {
   EXPECT_EQ(failure("allocates"), "out_of_memory");
   EXPECT_EQ(failure("allocates tensors"), "out_of_memory");

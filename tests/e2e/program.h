@@ -25,7 +25,7 @@ inline fs::path fixture(const std::string& name) {
 }
 
 // One cache for all end-to-end tests, so that they do not compile the worker anew; also
-// the mark by which stray processes are found: every worker runs in a folder of it.
+// the mark by which stray processes are found: every worker runs a program of it.
 inline fs::path cache_folder() {
   if (const char* given = getenv("INSTR_TEST_CACHE")) return given;
   return fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
@@ -100,14 +100,18 @@ inline Records read_results(const fs::path& file, bool is_complete = true) {
   return records;
 }
 
-// Processes that run in a folder of `cache`: workers and whatever their snippets left behind.
+// Processes that run in a folder of `cache`, or a program of it: workers and whatever their
+// snippets left behind.
 inline std::vector<std::string> running_in(const fs::path& cache) {
   std::vector<std::string> strays;
   std::error_code ignored;
   std::string prefix = fs::weakly_canonical(cache, ignored).string();
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     std::string cwd = fs::read_symlink(entry.path() / "cwd", ignored).string();
-    if (cwd.rfind(prefix, 0) == 0) strays.push_back(entry.path().filename().string());
+    std::ifstream maps(entry.path() / "maps");
+    std::string mapped{std::istreambuf_iterator<char>(maps), {}};
+    bool is_ours = cwd.rfind(prefix, 0) == 0 || mapped.find(" " + prefix) != std::string::npos;
+    if (is_ours) strays.push_back(entry.path().filename().string());
   }
   return strays;
 }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "core/base/private_folder.h"
 #include "core/compile/cache_files.h"
@@ -229,6 +230,59 @@ TEST_P(CompileTest, AMacroIsNobodyElses) {
   auto outcome = compile_all({variant("a", "#define int long\n", "int b = 1;"),
                               variant("b", "static_assert(sizeof(int) == 4);", ";")});
   EXPECT_EQ(outcome.compiled.size(), 2u);
+}
+
+TEST_P(CompileTest, NorHoweverItIsSpelled) {
+  const std::string holds = "static_assert(sizeof(int) == 4);";
+  for (const char* text :
+       {"%:define int long\n", "/**/ %:/**/define int long\n", "int a = 1; // \\ \n/*\n",
+        "%\\\n:define int long\n", "1'R\"(\";\n#define int long\n\")\";"}) {
+    auto outcome =
+        compile_all({variant(std::string("a") + text, text, ";"), variant("b", holds, ";")});
+    EXPECT_EQ(outcome.compiled.count("b"), 1u) << text;
+  }
+}
+
+TEST_P(CompileTest, NorIsWhatAHeadersMacroDoes) {
+  auto packs = variant("packs", "PACKS", ";");
+  auto after = variant("after", "struct A { char c; int i; }; static_assert(sizeof(A) == 8);", ";");
+  auto outcome = compile_all({packs, after, variant("counts", "int a = UNIQUE;", ";"),
+                              variant("counts, too", "int b = UNIQUE;", ";")});
+  EXPECT_EQ(outcome.compiled.size(), 4u);
+  std::set<fs::path> units;
+  for (const auto& [key, compiled] : outcome.compiled) units.insert(compiled.unit);
+  EXPECT_EQ(units.size(), 4u);
+  EXPECT_EQ(compile_all({variant("ends", "", "ENDS_SCOPES BEGINS_SCOPES"),
+                         variant("c", "int c = 1;", "++c;")})
+                .compiled.count("c"),
+            1u);
+}
+
+TEST_P(CompileTest, NorADeclarationThatContradictsAnothers) {
+  auto outcome = compile_all({variant("a", "extern int number;", "(void)sizeof number;"),
+                              variant("b", "extern double number;", "(void)sizeof number;")});
+  EXPECT_EQ(outcome.compiled.size(), 2u);
+}
+
+TEST_P(CompileTest, AStatementMayNotLeaveItsLoop) {
+  const char* const kInLoops[] = {"for (;;) break;", "switch (1) { case 1: break; }",
+                                  "for (int i = 0; i < 3; ++i) { if (i == 1) continue; }",
+                                  "again: if (false) goto again;",
+                                  "do { if (true) break; } while (true);"};
+  for (const char* stmt : kInLoops) {
+    EXPECT_EQ(compile_all({variant("a", "", stmt)}).compiled.size(), 1u) << stmt;
+  }
+  for (const char* stmt :
+       {"break;", "continue;", "if (true) { break; }", "for (;;) {} continue;"}) {
+    auto outcome = compile_all({variant("a", "", stmt), variant("b", "", "int b = 1;")});
+    EXPECT_EQ(outcome.compiled.count("b"), 1u);
+    EXPECT_NE(outcome.failed["a"].find("a.toml:5:"), std::string::npos) << outcome.failed["a"];
+    EXPECT_NE(outcome.failed["a"].find("outside a loop of the statement's own"), std::string::npos)
+        << outcome.failed["a"];
+  }
+  auto outcome = compile_all({variant("a", "again:;", "goto again;")});
+  EXPECT_NE(outcome.failed["a"].find("goto leaves the statement"), std::string::npos)
+      << outcome.failed["a"];
 }
 
 TEST_P(CompileTest, AMissingFunctionIsFoundWhenLinking) {

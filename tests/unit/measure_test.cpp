@@ -166,11 +166,14 @@ TEST(OutcomeOf, UnequalBlocksAreNotSteadyAndTheSecondIsTheCount) {
   EXPECT_EQ(counted.metrics.at("ir"), 6310);
 }
 
-TEST(OutcomeOf, ACountMayBeBelowTheEmptyLoops) {
+TEST(OutcomeOf, ACountBelowTheEmptyLoopsIsRefused) {
   auto reply = measured();
+  reply.fields["ir_1"] = reply.fields["ir_2"] = "229";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir"), 0);
   reply.fields["ir_1"] = reply.fields["ir_2"] = "129";
-  const auto counted = std::get<Counted>(outcome_of(reply, {}, nullptr));
-  EXPECT_EQ(counted.metrics.at("ir"), -1);
+  const auto outcome = outcome_of(reply, {}, nullptr);
+  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kNoProfile);
+  EXPECT_NE(std::get<Failure>(outcome).message.find("-1 instructions"), std::string::npos);
 }
 
 TEST(OutcomeOf, MoreThanOneThreadIsNotGated) {

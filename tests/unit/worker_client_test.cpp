@@ -38,6 +38,22 @@ struct Peer {
     return line;
   }
 
+  // A request without its token, which is kept for reply().
+  std::string read_request(Fd* passed = nullptr) {
+    std::string line = read_line(passed);
+    auto message = wire::decode(std::string_view(line).substr(0, line.size() - 1));
+    EXPECT_TRUE(message) << line;
+    if (!message) return line;
+    token = message->get(wire::kToken);
+    EXPECT_EQ(token.size(), 16u);
+    message->fields.erase(wire::kToken);
+    return wire::encode(*message);
+  }
+  std::string reply(std::string_view fields) {
+    return std::string(fields) + "\t" + wire::kToken + "=" + token + "\n";
+  }
+  std::string token;
+
   void say(std::string_view text) {
     ASSERT_EQ(::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
@@ -59,15 +75,31 @@ class LinkTest : public testing::Test {
 
 TEST_F(LinkTest, ARequestGetsItsReply) {
   std::jthread worker([&] {
-    EXPECT_EQ(peer_.read_line(), "load\tpath=/a%09b\n");
+    EXPECT_EQ(peer_.read_request(), "load\tpath=/a%09b\n");
     peer_.say("loa");
     std::this_thread::sleep_for(5ms);
-    peer_.say("ded\tx=1%0A\n");
+    peer_.say(peer_.reply("ded\tx=1%0A"));
   });
   auto reply = link_->request({"load", {{"path", "/a\tb"}}}, 60s);
   ASSERT_TRUE(reply) << to_string(reply.error());
   EXPECT_EQ(reply->verb, "loaded");
   EXPECT_EQ(reply->get("x"), "1\n");
+}
+
+TEST_F(LinkTest, WhatHasNotTheRequestsTokenIsNoReply) {
+  std::string first;
+  for (const char* forged : {"loaded\n", "loaded\ttoken=\n", "loaded\ttoken=0000000000000000\n"}) {
+    SetUp();
+    std::jthread worker([&] {
+      peer_.read_request();
+      EXPECT_NE(peer_.token, first);  // another one each time
+      first = peer_.token;
+      peer_.say(forged + peer_.reply("loaded"));
+    });
+    auto reply = link_->request({"load", {}}, 60s);
+    ASSERT_FALSE(reply) << forged;
+    EXPECT_EQ(reply.error(), Loss::kGarbled);
+  }
 }
 
 TEST_F(LinkTest, TwoMessagesInOnePieceAreTwoMessages) {
@@ -82,8 +114,8 @@ TEST_F(LinkTest, TwoMessagesInOnePieceAreTwoMessages) {
 TEST_F(LinkTest, BigMessagesPassBothWays) {
   const std::string big(400'000, 'x');
   std::jthread worker([&] {
-    EXPECT_EQ(peer_.read_line().size(), big.size() + std::strlen("a\tb=\n"));
-    std::string reply = "c\td=" + big + "\n";
+    EXPECT_EQ(peer_.read_request().size(), big.size() + std::strlen("a\tb=\n"));
+    std::string reply = peer_.reply("c\td=" + big);
     std::string_view left = reply;
     while (!left.empty()) {
       auto sent = ::send(peer_.socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
@@ -102,10 +134,10 @@ TEST_F(LinkTest, ADescriptorGoesAlong) {
   Fd from(ends[0]), to(ends[1]);
   std::jthread worker([&] {
     Fd passed;
-    EXPECT_EQ(peer_.read_line(&passed), "fork\n");
+    EXPECT_EQ(peer_.read_request(&passed), "fork\n");
     ASSERT_TRUE(passed);
     EXPECT_EQ(::write(passed.get(), "!", 1), 1);
-    peer_.say("forked\tpid=1\n");
+    peer_.say(peer_.reply("forked\tpid=1"));
   });
   ASSERT_TRUE(link_->request({"fork", {}}, 60s, to.get()));
   char byte = 0;
@@ -144,10 +176,10 @@ TEST_F(LinkTest, WhatIsNoMessageIsGarbled) {
 
 TEST_F(LinkTest, HangingUpStillGetsTheAnswer) {
   std::jthread worker([&] {
-    EXPECT_EQ(peer_.read_line(), "measure\n");
+    EXPECT_EQ(peer_.read_request(), "measure\n");
     char byte = 0;
     EXPECT_EQ(::recv(peer_.socket.get(), &byte, 1, 0), 0);  // the end of the stream
-    peer_.say("measured\n");
+    peer_.say(peer_.reply("measured"));
   });
   std::jthread caller([&] {
     auto reply = link_->request({"measure", {}}, 60s);
@@ -164,7 +196,7 @@ TEST_F(LinkTest, AbortEndsAWaitingRequest) {
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error(), Loss::kClosed);
   });
-  EXPECT_EQ(peer_.read_line(), "measure\n");
+  EXPECT_EQ(peer_.read_request(), "measure\n");
   link_->abort();
 }
 

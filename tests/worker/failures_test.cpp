@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <filesystem>
+
 #include "rig.h"
 
 namespace instr::worker_tests {
@@ -43,7 +45,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"faults", "crashed", "SIGSEGV"},
                     Case{"overflows", "crashed", "stack overflow"},
                     Case{"kills_itself", "crashed", "SIGKILL"},
-                    Case{"takes_all", "out_of_memory", "limit"},
+                    Case{"takes_all", "out_of_memory", "limit of 256 MiB"},
+                    Case{"maps_much", "out_of_memory", "limit of 256 MiB, mappings"},
+                    Case{"shares_much", "out_of_memory", "limit of 256 MiB, mappings"},
+                    Case{"toggles", "definition_error", "tells Callgrind"},
+                    Case{"toggles_once", "definition_error", "tells Callgrind"},
+                    Case{"toggles_in_set_up", "definition_error", "tells Callgrind"},
+                    Case{"zeroes", "definition_error", "tells Callgrind"},
+                    Case{"dumps", "definition_error", "tells Callgrind"},
+                    Case{"stops", "definition_error", "tells Callgrind"},
+                    Case{"restarts", "definition_error", "tells Callgrind"},
+                    Case{"leaves_a_running_thread", "definition_error", "another thread"},
                     Case{"hangs", "timed_out", "timeout"}),
     [](const auto& each) { return std::string(each.param.snippet); });
 
@@ -55,6 +67,31 @@ TEST(WorkerSurvives, ClosedDescriptors) {
 TEST(WorkerSurvives, AThreadLeftBehind) {
   Answer answer = Rig::get().host().measure({"leaves_a_thread"});
   EXPECT_TRUE(answer.measured()) << answer.text();
+}
+
+// Those that come and go with the statement are a part of it.
+TEST(WorkerSurvives, ThreadsOfTheStatementsOwn) {
+  Answer answer = Rig::get().host().measure({"runs_threads"});
+  EXPECT_TRUE(answer.measured()) << answer.text();
+}
+
+TEST(WorkerSurvives, FilesLeftInTheFolderThatItRunsIn) {
+  auto has_left = [](const std::filesystem::path& folder) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (entry.path().filename() == "left_here") return true;
+    }
+    return false;
+  };
+  {
+    TestHost host = Rig::get().host();
+    for (int i = 0; i < 2; ++i) {
+      Answer answer = host.measure({"leaves_files"});
+      EXPECT_TRUE(answer.measured()) << answer.text();
+    }
+    EXPECT_TRUE(has_left(Rig::get().work_dir()));  // that it looks where they are
+    EXPECT_TRUE(host.measure({"spin_10"}).measured());
+    EXPECT_FALSE(has_left(Rig::get().work_dir()));
+  }
 }
 
 TEST(WorkerSurvives, ASecondProcessInTheLoop) {

@@ -146,6 +146,7 @@ wire::Message NativeHost::answer(const wire::Message& request) {
 }
 
 wire::Message NativeHost::load(const std::string& path) {
+  channel_.move_out_of_reach();
   void* unit = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (unit == nullptr) return failed("definition_error", dlerror());
   units_.push_back(unit);

@@ -1,0 +1,22 @@
+// What a text of C++ can do to others in the same unit, and to the loop around it, as far as that
+// can be seen from its tokens. Pure: no compiler is asked.
+#pragma once
+
+#include <string_view>
+
+namespace instr {
+
+// Whether nothing in the code reaches beyond it: its brackets, strings and comments are complete in
+// themselves; it has no directive of the preprocessor, however spelled, no _Pragma, no __COUNTER__,
+// and no assembler directive but .rept. Where two compilers may read a text differently, or one by
+// its flags (trigraphs, digraphs, continued lines), it is not self-contained either: all that such
+// a text costs is a unit of its own. Also for what the preprocessor made of a text.
+bool is_self_contained(std::string_view code);
+
+// Whether its brackets, strings and comments are complete in themselves.
+bool is_complete(std::string_view code);
+
+// Whether a goto in the code goes to a label that is not in it.
+bool jumps_out(std::string_view code);
+
+}  // namespace instr

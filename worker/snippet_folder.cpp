@@ -1,0 +1,61 @@
+#include "worker/snippet_folder.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "worker/wire.h"
+
+namespace instr {
+namespace {
+
+std::string path_of(int folder, const std::string& name) {
+  return "/proc/self/fd/" + std::to_string(folder) + "/" + name;
+}
+
+// One for each process, since a host measures one snippet at a time.
+std::string folder_path() {
+  char name[32];
+  snprintf(name, sizeof name, "snippet.%010d", getpid());
+  return path_of(wire::kWorkFolderFd, name);
+}
+
+int remove_one(const char* path, const struct stat*, int, FTW*) {
+  return remove(path);
+}
+
+std::string failed_to(const char* what) {
+  return std::string(what) + ": " + strerror(errno);
+}
+
+}  // namespace
+
+std::string enter_snippet_folder() {
+  remove_snippet_folder();
+  const std::string path = folder_path();
+  if (mkdir(path.c_str(), 0700) != 0) return failed_to("cannot make a folder to run in");
+  if (chdir(path.c_str()) != 0) return failed_to("cannot run in a folder of its own");
+  // By its own name: descriptors are the snippet's to close. Where there is none, nothing needs it.
+  char libraries[PATH_MAX];
+  const std::string link = path_of(wire::kProgramFolderFd, wire::kLibraryLink);
+  const ssize_t size = readlink(link.c_str(), libraries, sizeof libraries - 1);
+  if (size <= 0) return "";
+  libraries[size] = '\0';
+  if (symlink(libraries, wire::kLibraryLink) != 0)
+    return failed_to("cannot link LibTorch's folder");
+  return "";
+}
+
+void remove_snippet_folder() {
+  constexpr int kMostOpen = 16;
+  const std::string path = folder_path();
+  unlink((path + "/" + wire::kLibraryLink).c_str());
+  if (rmdir(path.c_str()) == 0 || errno == ENOENT) return;
+  nftw(path.c_str(), remove_one, kMostOpen, FTW_DEPTH | FTW_PHYS);
+}
+
+}  // namespace instr
