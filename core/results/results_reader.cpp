@@ -158,14 +158,13 @@ Expected<void> check_blocks(const std::string& key, const Json& json, const Coun
   double first = counted.first_block_ir;
   double second = counted.second_block_ir;
   if (ir->second == second && (first == second || !counted.steady)) return {};
-  return fail(fmt::format("`{}` has {} instructions, {}, and its blocks have {} and {}",
+  return fail(fmt::format("`{}` has {} instructions, {}, and its blocks have {} and {}: it was edited",
                           printable(key), ir->second, counted.steady ? "steady" : "not steady",
-                          first, second),
-              "it was edited: measure again");
+                          first, second));
 }
 
 // `where`: the file and its line. The error, where the line has no identity, an outcome that is not
-// one or a count that contradicts itself, has no place.
+// one or a count that contradicts itself, has neither place nor advice.
 Expected<Measurement> measurement_from(const Json& json, const std::string& where) {
   const Error unknown{{}, "a measurement without a key or a known outcome", ""};
   Measurement measurement;

@@ -304,7 +304,7 @@ TEST_F(ExperimentLogTest, WhatLostItsWorkerIsMeasuredAgain) {
   EXPECT_EQ(rest[0].key, variants_[0].key);
   // The file was replaced: what comes now is in the new one.
   ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
-  EXPECT_EQ(read_experiments(file_)->size(), 2u);
+  EXPECT_EQ(parse_experiments(text(), "log")->size(), 2u);
 }
 
 TEST_F(ExperimentLogTest, OneRunAtATimeWritesToIt) {
@@ -336,7 +336,7 @@ TEST_F(ExperimentLogTest, WhatCannotBeWrittenIsKeptUntilItCan) {
   signal(SIGXFSZ, old_handler);
   EXPECT_TRUE(log->finish());
   EXPECT_EQ(log->unwritten(), 0u);
-  EXPECT_EQ(read_experiments(file_)->size(), 2u);
+  EXPECT_EQ(parse_experiments(text(), "log")->size(), 2u);
 }
 
 TEST_F(ExperimentLogTest, WhatIsNoLogIsRefused) {

@@ -127,8 +127,9 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
 
 // Writes results and their functions, as a run does, and reads them.
 Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& one) {
-  auto writer = ResultsWriter::create(folder / "r.jsonl", make_results_header({}, {}));
-  EXPECT_TRUE(writer && writer->append(one) && writer->finish());
+  auto writer = ResultsWriter::create(*ResultsTarget::open(folder / "r.jsonl"),
+                                      make_results_header({}, {}));
+  EXPECT_TRUE(writer && writer->append(one) && writer->finish(true));
   return read_result_set(folder / "r.jsonl", "r");
 }
 

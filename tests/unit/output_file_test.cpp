@@ -20,7 +20,11 @@ constexpr FileKind kNotes{"notes",
 
 class OutputFileTest : public testing::Test {
  protected:
-  fs::path path(const std::string& name) const { return folder_.path() / name; }
+  OutputFileTest() { fs::create_directory(folder()); }
+
+  // Not the private folder itself, which has a lock in it.
+  fs::path folder() const { return private_.path() / "files"; }
+  fs::path path(const std::string& name) const { return folder() / name; }
 
   std::string error_of(const fs::path& file) const {
     auto opened = OutputFile::open(file, kNotes);
@@ -29,10 +33,10 @@ class OutputFileTest : public testing::Test {
 
   std::size_t entries() const {
     return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
+        std::distance(fs::directory_iterator(folder()), fs::directory_iterator()));
   }
 
-  PrivateFolder folder_ = PrivateFolder::make().value();
+  PrivateFolder private_ = PrivateFolder::make().value();
 };
 
 TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
@@ -62,7 +66,7 @@ TEST_F(OutputFileTest, ThroughLinksIsWhatTheyLeadTo) {
 }
 
 TEST_F(OutputFileTest, SaysWhatCannotBeWritten) {
-  EXPECT_NE(error_of(folder_.path()).find("cannot write: Is a directory"), std::string::npos);
+  EXPECT_NE(error_of(folder()).find("cannot write: Is a directory"), std::string::npos);
   EXPECT_EQ(error_of(path("no/file")),
             path("no").string() +
                 ": there is no such folder: make it first, or name a file in "

@@ -514,12 +514,13 @@ TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
 
 TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
   auto results = parse_results(
-      "{\"schema\":1}\n"
+      "{\"schema\":2}\n"
       R"({"key":"a","outcome":"counted","metrics":{"ir":null,"allocs":"12","alloc_bytes":-4,)"
       R"("peak_bytes":1.5e18,"data_reads":[1],"branches":0}})" "\n"
       R"({"key":"b","outcome":"counted","metrics":{"allocs":1}})" "\n"
       R"({"key":"c","outcome":"counted"})" "\n"
-      R"({"key":"d","outcome":"verified"})" "\n",
+      R"({"key":"d","outcome":"verified"})" "\n"
+      R"({"end":{"measurements":4}})" "\n",
       "r.jsonl");
   ASSERT_TRUE(results) << to_string(results.error());
   auto of = [&](std::size_t i) { return std::get<Counted>(results->measurements[i].outcome); };
@@ -537,8 +538,8 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
 
 TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   auto with = [](const char* ir, const char* steady, const char* blocks) {
-    return error_of("{\"schema\":1}\n" R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
-                    std::string(ir) + R"(},"steady":)" + steady + R"(,"blocks":)" + blocks + "}\n");
+    return error_of("{\"schema\":2}\n" R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
+                    std::string(ir) + R"(},"steady":)" + steady + R"(,"blocks":)" + blocks + "}\n" + end_line(1) + "\n");
   };
   EXPECT_EQ(with("1174", "true", "[1174,1174]"), "no error");
   EXPECT_EQ(with("6054241.666666667", "true", "[6054241.666666667,6054241.666666667]"), "no error");
