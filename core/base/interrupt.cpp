@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/base/exit_status.h"
+#include "core/base/private_folder.h"
 #include "core/base/process.h"
 
 namespace instr {
@@ -39,7 +40,10 @@ Interrupt::Interrupt(bool at_once) {
     sigset_t awaited = interruptions();
     for (int signal = 0; sigwait(&awaited, &signal) == 0 && !done.stop_requested();) {
       // Workers end by themselves when this process does: their sockets close.
-      if (at_once || source_.stop_requested()) _exit(kInterrupted);
+      if (at_once || source_.stop_requested()) {
+        PrivateFolder::remove_all();
+        _exit(kInterrupted);
+      }
       const std::uint64_t one = 1;
       [[maybe_unused]] ssize_t written = ::write(interruption(), &one, sizeof one);
       source_.request_stop();

@@ -5,8 +5,11 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
+#include "core/base/exit_status.h"
 #include "core/base/output.h"
+#include "core/base/private_folder.h"
 
 namespace instr {
 
@@ -14,8 +17,22 @@ namespace {
 
 int terminate_status = kBadSetup;
 
-// The exception that is being handled, as a message.
-void report_exception() {
+[[noreturn]] void end_process() {
+  static bool is_ending = false;
+  if (std::exchange(is_ending, true)) ::_exit(terminate_status);
+  if (std::current_exception()) report_exception();
+  PrivateFolder::remove_all();
+  ::_exit(terminate_status);
+}
+
+}  // namespace
+
+void end_with_last_resort(int failed) {
+  terminate_status = failed;
+  std::set_terminate(end_process);
+}
+
+void report_exception() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -24,24 +41,6 @@ void report_exception() {
     print_message("error: this should not have happened: " + std::string(error.what()) + "\n");
   } catch (...) {
     print_message("error: this should not have happened\n");
-  }
-}
-
-[[noreturn]] void end_process() {
-  if (std::current_exception()) report_exception();
-  ::_exit(terminate_status);
-}
-
-}  // namespace
-
-int with_last_resort(int failed, const std::function<int()>& program) {
-  terminate_status = failed;
-  std::set_terminate(end_process);
-  try {
-    return program();
-  } catch (...) {
-    report_exception();
-    return failed;
   }
 }
 

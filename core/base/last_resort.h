@@ -2,12 +2,25 @@
 // that is documented.
 #pragma once
 
-#include <functional>
-
 namespace instr {
 
-// What `program` gives; `failed` where an exception escapes it. One that escapes another thread
-// ends the process with `failed` at once.
-int with_last_resort(int failed, const std::function<int()>& program);
+// From here on an exception that escapes a thread ends the process with `failed`, at once.
+void end_with_last_resort(int failed);
+
+// Says what the exception is that is being handled.
+void report_exception() noexcept;
+
+// What `program` gives; `failed` where an exception escapes it. A template, since whatever would hold
+// the program may itself need memory.
+template <class Program>
+int with_last_resort(int failed, const Program& program) {
+  end_with_last_resort(failed);
+  try {
+    return program();
+  } catch (...) {
+    report_exception();
+    return failed;
+  }
+}
 
 }  // namespace instr

@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -32,6 +35,24 @@ std::string this_boot() {
   std::string id = "unknown0";
   std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
   return id.substr(0, 8);
+}
+
+// Never destroyed: whatever ends the process may still ask for them.
+struct Live {
+  std::timed_mutex mutex;
+  std::set<fs::path> folders;
+};
+
+Live& live() {
+  static Live* const all = new Live;
+  return *all;
+}
+
+// Descriptors may be short for a moment, and another thread may be making a file in it.
+void remove_whole(const fs::path& folder) {
+  constexpr int kAttempts = 5;
+  std::error_code error;
+  for (int i = 0; i < kAttempts && (i == 0 || error); ++i) fs::remove_all(folder, error);
 }
 
 bool is_left_behind(const fs::path& folder, const std::string& prefix) {
@@ -78,10 +99,13 @@ tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& paren
                                                            const char* prefix) {
   remove_left_behind(parent, prefix);
   std::string pattern = (parent / prefix).string() + this_boot() + ".XXXXXX";
+  std::lock_guard guard(live().mutex);  // none is made that remove_all() does not see
   if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
   // Without a lock, where the file system has none, nobody can take it for left behind either.
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
-  return PrivateFolder(pattern, lock ? std::move(*lock) : std::nullopt);
+  PrivateFolder folder(pattern, lock ? std::move(*lock) : std::nullopt);
+  live().folders.insert(folder.path());
+  return folder;
 }
 
 PrivateFolder::PrivateFolder(PrivateFolder&& other) noexcept
@@ -99,8 +123,17 @@ PrivateFolder& PrivateFolder::operator=(PrivateFolder&& other) noexcept {
 PrivateFolder::~PrivateFolder() { remove(); }
 
 void PrivateFolder::remove() noexcept {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (path_.empty()) return;
+  remove_whole(path_);
+  std::lock_guard guard(live().mutex);
+  live().folders.erase(path_);
+}
+
+void PrivateFolder::remove_all() noexcept {
+  // Not given back: no other is made before the process has ended. The thread that ends it may itself
+  // be the one that has it.
+  if (!live().mutex.try_lock_for(std::chrono::seconds(1))) return;
+  for (const fs::path& folder : live().folders) remove_whole(folder);
 }
 
 }  // namespace instr

@@ -27,6 +27,9 @@ class PrivateFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
+  // Those of this process, for an end that destroys nothing and that follows at once.
+  static void remove_all() noexcept;
+
  private:
   static tl::expected<PrivateFolder, int> make_named(const std::filesystem::path& parent,
                                                      const char* prefix);
