@@ -122,10 +122,13 @@ Counted counted_from(const Json& json, const std::string& where) {
   counted.warmup = whole_or<std::uint64_t>(json, "warmup", 0);
   counted.steady = bool_or(json, "steady", false);
   counted.gated = bool_or(json, "gated", true);
-  if (const Json* blocks = member(json, "blocks");
-      blocks != nullptr && blocks->is_array() && blocks->size() == 2) {
+  const Json* blocks = member(json, "blocks");
+  if (blocks != nullptr && blocks->is_array() && blocks->size() == 2) {
     counted.first_block_ir = number_or(&(*blocks)[0], 0);
     counted.second_block_ir = number_or(&(*blocks)[1], 0);
+  } else if (auto ir = counted.metrics.find("ir"); blocks == nullptr && ir != counted.metrics.end()) {
+    // A row that does not tell its blocks: what is written of it must not contradict itself.
+    counted.first_block_ir = counted.second_block_ir = ir->second;
   }
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
   counted.timing = timing_from(json, counted.metrics);

@@ -536,6 +536,16 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
   EXPECT_TRUE(of(3).lost.empty());
 }
 
+TEST(ResultsReader, ACountWithoutBlocksIsWrittenAsItIsRead) {
+  auto results = parse_results("{\"schema\":2}\n"
+                               R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})" "\n" +
+                                   end_line(1) + "\n",
+                               "r.jsonl");
+  ASSERT_TRUE(results) << to_string(results.error());
+  const std::string again = to_line(to_json(results->measurements[0])) + "\n";
+  EXPECT_EQ(error_of("{\"schema\":2}\n" + again + end_line(1) + "\n"), "no error");
+}
+
 TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   auto with = [](const char* ir, const char* steady, const char* blocks) {
     return error_of("{\"schema\":2}\n" R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
