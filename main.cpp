@@ -74,9 +74,10 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
   Run run;
   Progress progress(progress_options(options));
   std::size_t passes = (options.wants_counts ? 1 : 0) + (options.wants_times ? 1 : 0);
-  std::size_t verified = options.verify ? static_cast<std::size_t>(std::count_if(
-                                              variants.begin(), variants.end(), is_candidate))
-                                        : 0;
+  std::size_t verified =
+      options.verify
+          ? static_cast<std::size_t>(std::count_if(variants.begin(), variants.end(), is_candidate))
+          : 0;
   progress.expect(variants.size() * passes + verified);
   Recorder recorder(std::move(target), [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
@@ -195,29 +196,19 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
 int dispatch(const Options& options, const std::vector<std::string>& command,
              std::stop_token stop) {
   switch (options.command) {
-    case Command::kList:
-      return list_command(options);
-    case Command::kDoctor:
-      return doctor_command(options, stop);
-    case Command::kWatch:
-      return watch_command(options, stop);
+    case Command::kList: return list_command(options);
+    case Command::kDoctor: return doctor_command(options, stop);
+    case Command::kWatch: return watch_command(options, stop);
     case Command::kCompare: return compare_command(options);
     case Command::kBaseline: return baseline_command(options);
-    case Command::kExplain:
-      return explain_command(options, command, stop);
-    case Command::kAb:
-      return ab_command(options, command, stop);
+    case Command::kExplain: return explain_command(options, command, stop);
+    case Command::kAb: return ab_command(options, command, stop);
     case Command::kMerge: return merge_command(options);
-    case Command::kBisect:
-      return bisect_command(options, command, stop);
-    case Command::kSelftest:
-      return selftest_command(options, stop);
-    case Command::kExperiment:
-      return experiment_command(options, stop);
-    case Command::kPlot:
-      return plot_command(options, stop);
-    default:
-      return options.dry_run ? dry_run_command(options) : run(options, command, stop);
+    case Command::kBisect: return bisect_command(options, command, stop);
+    case Command::kSelftest: return selftest_command(options, stop);
+    case Command::kExperiment: return experiment_command(options, stop);
+    case Command::kPlot: return plot_command(options, stop);
+    default: return options.dry_run ? dry_run_command(options) : run(options, command, stop);
   }
 }
 

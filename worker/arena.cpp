@@ -65,9 +65,9 @@ struct Pool {
   std::uint64_t first_free;
   std::uint64_t free_0;
   std::uint64_t free_1[64];
-  std::uint64_t made;      // blocks so far
-  std::uint64_t* free_2;   // 64 x 64 words
-  std::uint64_t* free_3;   // a bit for each block
+  std::uint64_t made;     // blocks so far
+  std::uint64_t* free_2;  // 64 x 64 words
+  std::uint64_t* free_3;  // a bit for each block
   std::uintptr_t* blocks;
   std::uint64_t most;
 };
@@ -130,7 +130,7 @@ struct Arena {
   bool ready = false;
   bool fresh = false;
   std::uint32_t* exhausted = nullptr;  // where to tell that memory ran out
-  std::uintptr_t base = 0;  // blocks below or above are not ours: freed into nothing
+  std::uintptr_t base = 0;             // blocks below or above are not ours: freed into nothing
   std::uintptr_t top = 0;
   std::uintptr_t end = 0;
   ArenaCounters counters;
@@ -241,8 +241,8 @@ inline void count_in(std::size_t size) {
   counters.peak_bytes = live > peak ? live : peak;
 }
 
-// Payload of `size` bytes, aligned to `alignment` (a power of two, 64 or more). Always inline, so that
-// profiles show its cost under the name that callers know: malloc.
+// Payload of `size` bytes, aligned to `alignment` (a power of two, 64 or more). Always inline, so
+// that profiles show its cost under the name that callers know: malloc.
 [[gnu::always_inline]] inline void* allocate(std::size_t size, std::size_t alignment) {
   if (!arena.ready) start();
   std::size_t slack = alignment - kAlignment;
@@ -400,8 +400,7 @@ void* pvalloc(std::size_t size) {
 }
 
 std::size_t malloc_usable_size(void* payload) {
-  return payload == nullptr || !instr::was_allocated(payload) ? 0
-                                                              : instr::header_of(payload)->size;
+  return payload == nullptr || !instr::was_allocated(payload) ? 0 : instr::header_of(payload)->size;
 }
 
 int malloc_trim(std::size_t) { return 0; }

@@ -27,8 +27,8 @@ wire::Message crashed(int signal, bool stack_overflow) {
 }
 
 wire::Message exited(int status) {
-  return failed("exited", "the snippet ended the process with exit status " +
-                              std::to_string(status));
+  return failed("exited",
+                "the snippet ended the process with exit status " + std::to_string(status));
 }
 
 wire::Message ended_early(int status, const std::string& output) {

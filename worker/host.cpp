@@ -135,8 +135,8 @@ void Host::rehearse() {
 
 RunResult* Host::result() {
   if (result_ != nullptr) return result_;
-  void* page = mmap(nullptr, sizeof(RunResult), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* page =
+      mmap(nullptr, sizeof(RunResult), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
   return result_ = static_cast<RunResult*>(page);
 }

@@ -31,25 +31,19 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
 // The child ended itself once it had told how the run went.
 wire::Message ended_by_itself(const RunResult& result, const std::string& profile) {
   switch (result.state) {
-    case RunState::kFinished:
-      return measured(result, profile);
-    case RunState::kException:
-      return failed("exception", result.text);
-    case RunState::kDefinitionError:
-      return failed("definition_error", result.text);
-    case RunState::kExited:
-      return exited(result.exit_status);
+    case RunState::kFinished: return measured(result, profile);
+    case RunState::kException: return failed("exception", result.text);
+    case RunState::kDefinitionError: return failed("definition_error", result.text);
+    case RunState::kExited: return exited(result.exit_status);
     case RunState::kNoBlocks:
       return failed("definition_error",
                     "the set-up or the statement returned before its loop was measured");
-    case RunState::kDisturbed:
-      return failed("definition_error", result.text);
+    case RunState::kDisturbed: return failed("definition_error", result.text);
     case RunState::kNoMemory:
       return failed("worker_lost",
                     "the snippet's heap or stack could not be mapped at its address");
     case RunState::kNoProfile:
-    case RunState::kStarted:
-      break;
+    case RunState::kStarted: break;
   }
   return failed("no_profile",
                 "Callgrind did not tell what it counted; Valgrind 3.19 or newer is needed");

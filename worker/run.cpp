@@ -38,8 +38,8 @@ constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is begun once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
-// Where iterations are dear, blocks are first of 2. If these differ, what an iteration costs may come
-// round every third time: 6 hold whole rounds of either.
+// Where iterations are dear, blocks are first of 2. If these differ, what an iteration costs may
+// come round every third time: 6 hold whole rounds of either.
 constexpr uint64_t kShortBlock = 2;
 constexpr uint64_t kLongerBlock = 6;
 
@@ -75,12 +75,12 @@ struct Run {
   uint64_t iterations = 0;    // of the block that runs
   uint64_t block_length = 0;  // iterations of each counted block
   bool threads_settle = true;
-  int threads_settled = 0;  // of how many it is known that they sleep when they have no work
-  uint32_t parts = 0;       // profiles that Callgrind has written for this process
-  ArenaCounters at_start;   // of the block that runs
-  Collected at_begin{};     // of the block that runs
+  int threads_settled = 0;   // of how many it is known that they sleep when they have no work
+  uint32_t parts = 0;        // profiles that Callgrind has written for this process
+  ArenaCounters at_start;    // of the block that runs
+  Collected at_begin{};      // of the block that runs
   bool has_company = false;  // other threads were there when it began
-  uint64_t counted = 0;     // instructions in all blocks
+  uint64_t counted = 0;      // instructions in all blocks
 };
 
 // next_block() is called from a unit with nothing but its context: the run is found here.
@@ -206,9 +206,7 @@ uint64_t next_iterations(const ArenaCounters& end) {
   RunState state = look_at_block(events);
   if (state != RunState::kStarted) return finish(state);
   switch (run->phase) {
-    case Phase::kNothingYet:
-      result.warmup = 1;
-      return begin_block(Phase::kFirst, 1, false);
+    case Phase::kNothingYet: result.warmup = 1; return begin_block(Phase::kFirst, 1, false);
     case Phase::kFirst:
       run->block_length = request.iterations;
       if (request.iterations != 0) {
@@ -223,8 +221,7 @@ uint64_t next_iterations(const ArenaCounters& end) {
       }
       result.warmup += 1;
       return warm_up_or_count();
-    case Phase::kWarmUp:
-      return begin_counting();
+    case Phase::kWarmUp: return begin_counting();
     case Phase::kBlock:
       if (!keep_block(events, end)) {
         lengthen_blocks();
@@ -236,11 +233,8 @@ uint64_t next_iterations(const ArenaCounters& end) {
       }
       // What is more in it are iterations alone: what it costs to enter a block is in both.
       return begin_block(Phase::kDouble, 2 * run->block_length, true);
-    case Phase::kDouble:
-      result.doubled = events;
-      return finish(RunState::kFinished);
-    case Phase::kDone:
-      break;
+    case Phase::kDouble: result.doubled = events; return finish(RunState::kFinished);
+    case Phase::kDone: break;
   }
   return 0;
 }
@@ -327,8 +321,7 @@ void on_own_stack(void*) {
   RunResult& result = *run->request.result;
   if (caught.any) {
     snprintf(result.text, sizeof result.text, "%s", caught.text.c_str());
-    result.state =
-        caught.is_definition_error ? RunState::kDefinitionError : RunState::kException;
+    result.state = caught.is_definition_error ? RunState::kDefinitionError : RunState::kException;
   } else if (result.state == RunState::kStarted) {
     result.state = RunState::kNoBlocks;
   }

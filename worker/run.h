@@ -1,5 +1,5 @@
-// Running one snippet in this process: what a measurement's child does from its first instruction to
-// its last, and the page through which it tells its host how that went.
+// Running one snippet in this process: what a measurement's child does from its first instruction
+// to its last, and the page through which it tells its host how that went.
 #pragma once
 
 #include <stdint.h>
@@ -44,21 +44,21 @@ struct RunResult {
   uint64_t iterations;  // of each block
   uint64_t warmup;      // iterations before the first of the blocks
   uint64_t blocks;
-  BlockTotals last[2];  // the last two blocks, in order
-  Events doubled;       // of a block of twice the iterations after them; all 0: was not counted
+  BlockTotals last[2];    // the last two blocks, in order
+  Events doubled;         // of a block of twice the iterations after them; all 0: was not counted
   char event_names[256];  // "Ir Dr Dw", as many as have a meaning
-  uint64_t peak_bytes;  // above the start of an iteration
+  uint64_t peak_bytes;    // above the start of an iteration
   uint32_t profile_part;  // the profile's number; 0: there is none
   uint64_t memory_at_start;  // taken when the snippet began (memory_taken_by)
-  char text[16 * 1024];   // of an exception
+  char text[16 * 1024];      // of an exception
 };
 
 struct RunRequest {
   instr_snippet snippet = nullptr;
   int threads = 1;
-  uint64_t warmup = 0;      // iterations; 0 with iterations 0: adapt
-  uint64_t iterations = 0;  // of each block; 0: adapt
-  uint64_t memory_limit = 0;  // bytes; 0: all there is
+  uint64_t warmup = 0;          // iterations; 0 with iterations 0: adapt
+  uint64_t iterations = 0;      // of each block; 0: adapt
+  uint64_t memory_limit = 0;    // bytes; 0: all there is
   bool is_rehearsal = false;    // nothing is collected or written
   bool want_profile = true;     // of the last block
   bool cache_sim = false;       // Callgrind simulates caches,
@@ -74,8 +74,8 @@ std::string work_folder();
 // result. Afterwards this process is fit for nothing but to end, or to count the empty loop.
 void run_snippet(const RunRequest& request);
 
-// Does all that run_snippet() does, short of counting, and undoes it, so that the code is translated
-// already in what is forked later. For a snippet that leaves nothing behind.
+// Does all that run_snippet() does, short of counting, and undoes it, so that the code is
+// translated already in what is forked later. For a snippet that leaves nothing behind.
 void rehearse_run(const RunRequest& request);
 
 // The same request for the empty loop, to be counted once for all snippets of a unit.
@@ -92,8 +92,8 @@ EmptyLoop empty_loop_of(const RunResult& result);
 // Counts the empty loop in a process in which run_snippet() has returned.
 EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty);
 
-// Ends the process of run_snippet(): stops it and leaves it to its host to kill, since Callgrind has a
-// process that ends by its own doing write a last profile, which takes milliseconds.
+// Ends the process of run_snippet(): stops it and leaves it to its host to kill, since Callgrind
+// has a process that ends by its own doing write a last profile, which takes milliseconds.
 [[noreturn]] void end_run();
 
 // Whether new threads of this process are to be counted too: true once run_snippet() has begun.
@@ -103,8 +103,8 @@ bool counts_new_threads();
 void note_new_thread();
 bool has_other_threads();
 // Waits until the other threads sleep: new ones of a pool may look for work for a long while first
-// (XNNPACK's a million times), and what they do meanwhile would be counted. False where one is still
-// at it after some seconds.
+// (XNNPACK's a million times), and what they do meanwhile would be counted. False where one is
+// still at it after some seconds.
 bool settle_threads();
 
 }  // namespace instr

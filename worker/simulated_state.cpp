@@ -16,8 +16,8 @@ constexpr size_t kCacheSize = 32 << 10;
 alignas(kCacheSize) const volatile unsigned char lines[kCacheSize] = {};
 volatile unsigned sink;
 
-// The predictor (Valgrind's cg_branchpred.c) has a counter from 0 to 3 for each pair of the outcomes of
-// the last 7 branches and an address's lower 7 bits.
+// The predictor (Valgrind's cg_branchpred.c) has a counter from 0 to 3 for each pair of the
+// outcomes of the last 7 branches and an address's lower 7 bits.
 constexpr uint64_t kHistories = 128;
 
 // 9 times the 7 bits of `history`, from the highest bit on.

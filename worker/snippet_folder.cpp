@@ -24,13 +24,9 @@ std::string folder_path() {
   return path_of(wire::kWorkFolderFd, name);
 }
 
-int remove_one(const char* path, const struct stat*, int, FTW*) {
-  return remove(path);
-}
+int remove_one(const char* path, const struct stat*, int, FTW*) { return remove(path); }
 
-std::string failed_to(const char* what) {
-  return std::string(what) + ": " + strerror(errno);
-}
+std::string failed_to(const char* what) { return std::string(what) + ": " + strerror(errno); }
 
 }  // namespace
 

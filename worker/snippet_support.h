@@ -30,16 +30,15 @@
 
 // The loop that is counted, the same around every statement and around none. The barrier pins the
 // counter to memory, so that the loop costs the same however many registers the statement takes.
-#define INSTR_BLOCKS_BEGIN(context)                                            \
-  while (uint64_t instr_left_ = (context)->next_block(context)) {              \
+#define INSTR_BLOCKS_BEGIN(context)                               \
+  while (uint64_t instr_left_ = (context)->next_block(context)) { \
     for (; instr_left_ != 0; --instr_left_) {
-#define INSTR_BLOCKS_END                                                       \
-      asm volatile("" : "+m"(instr_left_) : : "memory");                       \
-    }                                                                          \
+#define INSTR_BLOCKS_END                             \
+  asm volatile("" : "+m"(instr_left_) : : "memory"); \
+  }                                                  \
   }
 
-#define INSTR_SNIPPET                                                          \
-  extern "C" __attribute__((visibility("default"), noinline, used)) void
+#define INSTR_SNIPPET extern "C" __attribute__((visibility("default"), noinline, used)) void
 
 // Never called, and compiled in no time.
 #define INSTR_SECOND_CALLER static __attribute__((used, noinline, optnone)) void
@@ -68,11 +67,16 @@ namespace instr_support {
 template <class T>
 struct ScriptType {
   static std::string name() {
-    if constexpr (std::is_same_v<T, bool>) return "bool";
-    else if constexpr (std::is_integral_v<T>) return "int";
-    else if constexpr (std::is_floating_point_v<T>) return "float";
-    else if constexpr (std::is_convertible_v<T, std::string>) return "str";
-    else return "Tensor";
+    if constexpr (std::is_same_v<T, bool>)
+      return "bool";
+    else if constexpr (std::is_integral_v<T>)
+      return "int";
+    else if constexpr (std::is_floating_point_v<T>)
+      return "float";
+    else if constexpr (std::is_convertible_v<T, std::string>)
+      return "str";
+    else
+      return "Tensor";
   }
 };
 template <class T>
@@ -167,9 +171,9 @@ inline torch::jit::Module optimized(torch::jit::Module module) {
   return torch::jit::optimize_for_inference(module);
 }
 
-// A module's work on the current device, captured once; `Graph` is at::cuda::CUDAGraph, whose header a
-// unit includes that needs it. On a stream of its own, as capturing must be, after the first runs on
-// copies of the inputs: those profile and optimise the module and load what it needs.
+// A module's work on the current device, captured once; `Graph` is at::cuda::CUDAGraph, whose
+// header a unit includes that needs it. On a stream of its own, as capturing must be, after the
+// first runs on copies of the inputs: those profile and optimise the module and load what it needs.
 template <class Graph>
 class Captured {
  public:
@@ -246,9 +250,8 @@ inline void set_fuser(bool is_on) {
 
 inline void check_script_output(const c10::IValue& value, const char* output) {
   if (value.isTensor()) return;
-  throw instr_definition_error(std::string("the TorchScript output '") + output +
-                               "' is a " + value.tagKind() +
-                               ", not a tensor: let the body make one of it");
+  throw instr_definition_error(std::string("the TorchScript output '") + output + "' is a " +
+                               value.tagKind() + ", not a tensor: let the body make one of it");
 }
 
 // Before backward() is measured: can it be called on `output` at all?
@@ -266,9 +269,9 @@ inline void check_scalar(const torch::Tensor& output, const char* name) {
   if (output.numel() == 1) return;
   std::ostringstream shape;
   shape << output.sizes();
-  throw instr_definition_error(
-      std::string("the output '") + name + "' is not a scalar: its shape is " + shape.str() +
-      ": add reduce = \"sum\" or reduce = \"mean\" to the definition");
+  throw instr_definition_error(std::string("the output '") + name +
+                               "' is not a scalar: its shape is " + shape.str() +
+                               ": add reduce = \"sum\" or reduce = \"mean\" to the definition");
 }
 
 // Stands for the signature's output where neither set-up nor statement has one of that name.
@@ -324,8 +327,8 @@ T copy_of(const T& value) {
 
 template <class T>
 void to_reference(T& value) {
-  constexpr bool is_constant = std::is_same_v<T, const torch::Tensor> ||
-                               std::is_same_v<T, const std::vector<torch::Tensor>>;
+  constexpr bool is_constant =
+      std::is_same_v<T, const torch::Tensor> || std::is_same_v<T, const std::vector<torch::Tensor>>;
   if constexpr (is_constant) throw std::runtime_error("a constant argument");
   each_tensor("", value, [](const std::string&, torch::Tensor& tensor) {
     bool is_complex = tensor.is_complex();
@@ -378,8 +381,9 @@ inline void hand_over_gradients(instr_verification* to, const torch::jit::Module
 inline const torch::Tensor& as_output(const torch::Tensor& output) { return output; }
 template <class T>
 const torch::Tensor& as_output(const T&) {
-  static_assert(std::is_same_v<T, torch::Tensor>,
-                "instr_bench: the signature's output is not a torch::Tensor, which backward() needs");
+  static_assert(
+      std::is_same_v<T, torch::Tensor>,
+      "instr_bench: the signature's output is not a torch::Tensor, which backward() needs");
   throw instr_definition_error("the output is not a tensor");
 }
 

@@ -92,8 +92,8 @@ bool has_other_threads() {
 }
 
 bool settle_threads() {
-  constexpr int kLooks = 150;      // at most 3 s
-  constexpr int kQuietLooks = 2;   // in a row
+  constexpr int kLooks = 150;     // at most 3 s
+  constexpr int kQuietLooks = 2;  // in a row
   int quiet = 0;
   for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {
     usleep(20'000);

@@ -4,12 +4,11 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <c10/util/Exception.h>
+#include <cxxabi.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/script.h>
 #include <torch/version.h>
-
-#include <cxxabi.h>
 
 namespace instr::torch_side {
 

@@ -16,8 +16,8 @@ void warm_up_torchscript();
 // LibTorch's state that a snippet starts from: default generator seeded, number of threads.
 void prepare(int threads);
 
-// Runs `body`; the text of the exception that ended it, or nothing. `is_definition_error` says that it was
-// an instr_definition_error (worker/snippet_support.h).
+// Runs `body`; the text of the exception that ended it, or nothing. `is_definition_error` says that
+// it was an instr_definition_error (worker/snippet_support.h).
 struct Caught {
   bool any = false;
   bool is_definition_error = false;

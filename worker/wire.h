@@ -16,7 +16,8 @@ inline constexpr const char* kWorkerVersion = "3";
 
 // What a worker is started with beside its standard descriptors, and where in the folder it finds
 // what Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
-// process at the prefix + process id + ".log". No path, whose length would show in the worker's heap.
+// process at the prefix + process id + ".log". No path, whose length would show in the worker's
+// heap.
 inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
 inline constexpr int kProgramFolderFd = 5;  // the worker's own, where units lie beside it
@@ -30,20 +31,22 @@ inline constexpr const char* kLibraryLink = "libtorch";
 inline constexpr const char* kToken = "token";
 
 // Requests (coordinator to worker), each answered by one reply:
-//   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host that
+//   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host
+//   that
 //                             serves this same protocol on that socket -> forked pid
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
-//                             do not matter. fork=0: measures in this process, which ends. cache_sim, branch_sim: 1 where Callgrind was
-//                             started with that.
+//                             do not matter. fork=0: measures in this process, which ends.
+//                             cache_sim, branch_sim: 1 where Callgrind was started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
 //                             timeout_ms; of the native worker: times them in turns, in a child
 //                             -> all 0 1 ... (timed or failed, each) | failed kind message
 //   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
-//   experiment, inspect       the same as start: all that an experiment asks of one in a fresh process;
+//   experiment, inspect       the same as start: all that an experiment asks of one in a fresh
+//   process;
 //                             what LibTorch makes of it -> experimented (the fields of timed and
 //                             started, peak_bytes operators_cpu operators_device (ns), counters) |
 //                             inspected graph optimized_graph events counters; an event is a line
@@ -62,12 +65,13 @@ inline constexpr const char* kToken = "token";
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
 //           loop_events (the empty loop's, for each iteration)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
-//           profile (name of the last block's, in the folder; empty: none) output (what the snippet printed, its start)
+//           profile (name of the last block's, in the folder; empty: none) output (what the snippet
+//           printed, its start)
 // failed:   kind (as FailureKind's names) message
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
-//           eager_shape eager_device; type shape device, or otherwise (what is there instead); where
-//           these are alike exceeds difference allowed at value eager_value cosine; where a run in
-//           double precision could be made reference_error eager_reference_error atol
+//           eager_shape eager_device; type shape device, or otherwise (what is there instead);
+//           where these are alike exceeds difference allowed at value eager_value cosine; where a
+//           run in double precision could be made reference_error eager_reference_error atol
 struct Message {
   std::string verb;
   std::map<std::string, std::string> fields;
@@ -83,7 +87,8 @@ inline std::string escape(std::string_view text) {
   for (char c : text) {
     if (c == '%' || c == '\t' || c == '\n' || c == '\r' || c == '=' || c == '\0') {
       char hex[4];
-      std::snprintf(hex, sizeof hex, "%%%02X", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      std::snprintf(hex, sizeof hex, "%%%02X",
+                    static_cast<unsigned>(static_cast<unsigned char>(c)));
       out += hex;
     } else {
       out += c;
@@ -147,8 +152,8 @@ inline std::optional<Message> decode(std::string_view line) {
   return message;
 }
 
-// A line as encode() gives it; nothing where its newline is missing: one that was cut short may still
-// read as a message.
+// A line as encode() gives it; nothing where its newline is missing: one that was cut short may
+// still read as a message.
 inline std::optional<Message> decode_line(std::string_view line) {
   if (line.empty() || line.back() != '\n') return std::nullopt;
   line.remove_suffix(1);

@@ -11,8 +11,8 @@ namespace instr {
 namespace {
 
 std::string csv_field(const std::string& text) {
-  bool needs_quotes = text.find_first_of(",\"\r\n") != std::string::npos ||
-                      text.starts_with(' ') || text.ends_with(' ');
+  bool needs_quotes = text.find_first_of(",\"\r\n") != std::string::npos || text.starts_with(' ') ||
+                      text.ends_with(' ');
   if (!needs_quotes) return text;
   std::string out = "\"";
   for (char c : text) {

@@ -1,4 +1,5 @@
-// Values and texts in the form that people read: numbers, durations, and text that fits its columns.
+// Values and texts in the form that people read: numbers, durations, and text that fits its
+// columns.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,8 @@ std::string printable(std::string_view text, bool lines = false);
 // The same without what XML 1.0 forbids; not escaped.
 std::string printable_xml(std::string_view text, bool lines = false);
 
-// `text` cut to at most `width` columns, the cut marked by "…" at its end, or in its middle (so that
-// both ends of a label stay).
+// `text` cut to at most `width` columns, the cut marked by "…" at its end, or in its middle (so
+// that both ends of a label stay).
 std::string shorten_end(std::string_view text, std::size_t width);
 std::string shorten_middle(std::string_view text, std::size_t width);
 

@@ -61,8 +61,8 @@ bool is_in(char32_t code, const std::array<Range, N>& ranges) {
   });
 }
 
-// Combining marks, joiners and variation selectors of the scripts that labels may use. A table, since
-// wcwidth() depends on the locale and gives nothing in the C locale.
+// Combining marks, joiners and variation selectors of the scripts that labels may use. A table,
+// since wcwidth() depends on the locale and gives nothing in the C locale.
 constexpr std::array<Range, 16> kZeroWidth{{{0x300, 0x36F},
                                             {0x483, 0x489},
                                             {0x591, 0x5BD},

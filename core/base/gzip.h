@@ -18,8 +18,8 @@ struct GzipMember {
   std::size_t end = 0;  // where the next one begins
 };
 
-// The member that begins at byte `begin` of `bytes`. An error where that is not gzip, or damaged, or
-// holds more than `most` bytes of text.
+// The member that begins at byte `begin` of `bytes`. An error where that is not gzip, or damaged,
+// or holds more than `most` bytes of text.
 Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin,
                                    std::size_t most = std::size_t{1} << 30);
 

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM as a stop token: the first asks everything to stop, the second ends the program
-// with kInterrupted; the first one does where there is nothing to be kept.
+// Ctrl-C and SIGTERM as a stop token: the first asks everything to stop, the second ends the
+// program with kInterrupted; the first one does where there is nothing to be kept.
 #pragma once
 
 #include <stop_token>

@@ -11,9 +11,9 @@
 
 namespace instr {
 
-// One value, such as a line of a JSON Lines file. An error, with neither place nor advice, where it is
-// no JSON, or has an object of more than 256 members: ordered_json looks for each new one among all
-// that there are.
+// One value, such as a line of a JSON Lines file. An error, with neither place nor advice, where it
+// is no JSON, or has an object of more than 256 members: ordered_json looks for each new one among
+// all that there are.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);
 
 // The last line, without its newline, of a file that is complete: what was cut off lacks it.

@@ -23,8 +23,8 @@ std::vector<std::string> near_matches(std::string_view word, const std::vector<s
 // The nearest of the known words; nothing where none is near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
-// Advice: "did you mean `label`?", or "known: `a`, `b`" where no word is near; of many words the first
-// ones and how many more there are.
+// Advice: "did you mean `label`?", or "known: `a`, `b`" where no word is near; of many words the
+// first ones and how many more there are.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
 // Advice: "did you mean `eval`? it takes eval, train", or its second half where none is near.

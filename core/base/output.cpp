@@ -38,9 +38,7 @@ bool print_output(std::string_view text) {
   return output_error == 0;
 }
 
-void print_message(std::string_view text) {
-  write_all(STDERR_FILENO, text);
-}
+void print_message(std::string_view text) { write_all(STDERR_FILENO, text); }
 
 int finish_output(int status, int failed) {
   std::lock_guard lock(output_mutex);

@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Not that of earlier versions, whose lock was another one: they took a live folder for left behind.
+// Not that of earlier versions, whose lock was another one: they took a live folder for left
+// behind.
 constexpr const char* kPrefix = "instr_bench.tmp.";
 // Among a user's files: whoever looks for definitions there leaves it out.
 constexpr const char* kHiddenPrefix = ".instr_bench.tmp.";
@@ -130,8 +131,8 @@ void PrivateFolder::remove() noexcept {
 }
 
 void PrivateFolder::remove_all() noexcept {
-  // Not given back: no other is made before the process has ended. The thread that ends it may itself
-  // be the one that has it.
+  // Not given back: no other is made before the process has ended. The thread that ends it may
+  // itself be the one that has it.
   if (!live().mutex.try_lock_for(std::chrono::seconds(1))) return;
   for (const fs::path& folder : live().folders) remove_whole(folder);
 }

@@ -161,15 +161,18 @@ Error describe_fault(const ChildPlan& plan, const ChildFault& fault) {
   std::string reason = errno_text(fault.error);
   switch (fault.step) {
     case kDirectory:
-      return {{}, "cannot run '" + plan.program + "' in '" + plan.working_directory + "': " + reason,
+      return {{},
+              "cannot run '" + plan.program + "' in '" + plan.working_directory + "': " + reason,
               ""};
     case kDescriptors:
       return {{}, "cannot hand descriptors to '" + plan.program + "': " + reason, ""};
     case kLayout:
-      return {{}, "cannot switch off address randomisation for '" + plan.program + "': " + reason,
+      return {{},
+              "cannot switch off address randomisation for '" + plan.program + "': " + reason,
               "allow the personality system call (in a container: its seccomp profile)"};
     default:
-      return {{}, "cannot run '" + plan.program + "': " + reason,
+      return {{},
+              "cannot run '" + plan.program + "': " + reason,
               "check that the file is there and is executable"};
   }
 }
@@ -229,7 +232,8 @@ void signal_tree(pid_t pid, int signal) {
 class StopEvent {
  public:
   explicit StopEvent(std::stop_token token)
-      : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), callback_(std::move(token), Signal{this}) {}
+      : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        callback_(std::move(token), Signal{this}) {}
   int get() const { return event_.get(); }
 
  private:
@@ -285,7 +289,8 @@ Expected<fs::path> find_program(const std::string& name) {
     }
     begin = end + 1;
   }
-  return fail("cannot find the program '" + name + "' on PATH", "install it, or give its full path");
+  return fail("cannot find the program '" + name + "' on PATH",
+              "install it, or give its full path");
 }
 
 Fd& Fd::operator=(Fd&& other) noexcept {
@@ -405,9 +410,7 @@ void Process::stop(std::chrono::milliseconds grace) {
   reap();
 }
 
-void kill_tree(pid_t pid) {
-  signal_tree(pid, SIGKILL);
-}
+void kill_tree(pid_t pid) { signal_tree(pid, SIGKILL); }
 
 int exit_code_of(int wait_status) {
   if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);

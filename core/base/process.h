@@ -33,8 +33,8 @@ class Fd {
   int fd_ = -1;
 };
 
-// The program that a shell would run for this name: looked up on PATH unless it has a slash. Whether
-// one with a slash is there shows when it is run.
+// The program that a shell would run for this name: looked up on PATH unless it has a slash.
+// Whether one with a slash is there shows when it is run.
 Expected<std::filesystem::path> find_program(const std::string& name);
 
 struct SpawnOptions {
@@ -89,7 +89,7 @@ class Process {
 void kill_tree(pid_t pid);
 
 struct CommandResult {
-  int exit_code = 0;  // 128 + signal where a signal ended it
+  int exit_code = 0;   // 128 + signal where a signal ended it
   std::string output;  // standard output
   std::string errors;  // standard error
 };
@@ -97,8 +97,8 @@ struct CommandResult {
 // Exit code of a wait status as a shell has it: 128 + signal where a signal ended the process.
 int exit_code_of(int wait_status);
 
-// Runs a command to its end and keeps what it printed; stops it when `stop` is requested (an error).
-// Its standard input is /dev/null unless `options.descriptors` says otherwise.
+// Runs a command to its end and keeps what it printed; stops it when `stop` is requested (an
+// error). Its standard input is /dev/null unless `options.descriptors` says otherwise.
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop = {});
 
 }  // namespace instr

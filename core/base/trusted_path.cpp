@@ -81,8 +81,6 @@ Expected<void> check_way(const fs::path& path, int links_left) {
 
 }  // namespace
 
-Expected<void> check_trusted(const fs::path& path) {
-  return check_way(path, kMostLinks);
-}
+Expected<void> check_trusted(const fs::path& path) { return check_way(path, kMostLinks); }
 
 }  // namespace instr

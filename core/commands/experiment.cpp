@@ -80,9 +80,9 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
                           : table_of(grid, "by backend:", terminal.width, terminal.color);
   print_output(fmt::format("{}\n{}{}\n", table, experiment_line(records), cost_of(ran)));
   if (ran.unwritten != 0) {
-    print_message(fmt::format(
-        "error: {} could not be written; the same command measures {} again\n",
-        format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them"));
+    print_message(
+        fmt::format("error: {} could not be written; the same command measures {} again\n",
+                    format_plural(ran.unwritten, "result"), ran.unwritten == 1 ? "it" : "them"));
     return kBadSetup;
   }
   if (is_interrupted) {
@@ -128,8 +128,8 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
   const std::size_t were_there = log->records().size();
   auto rest = log->missing(variants);
   if (rest.size() != variants.size()) {
-    progress.note(fmt::format("{} of {} are there already", variants.size() - rest.size(),
-                              variants.size()));
+    progress.note(
+        fmt::format("{} of {} are there already", variants.size() - rest.size(), variants.size()));
   }
   progress.expect(rest.size());
   auto finished = session->experiment(rest, stop);

@@ -24,7 +24,8 @@ Error no_such_key(const std::string& key, const std::vector<std::string>& known)
   for (const std::string& one : near) {
     advice += (&one == &near.front() ? " `" : " or `") + printable(one) + "`";
   }
-  return {{}, "there is no benchmark with the key `" + printable(key) + "`",
+  return {{},
+          "there is no benchmark with the key `" + printable(key) + "`",
           advice + (near.empty() ? "" : "?")};
 }
 

@@ -194,9 +194,10 @@ ExitStatus selftest_command(const Options& options, std::stop_token stop) {
   if (!print_output("")) return kGood;  // finish_output() has the status
   if (!checked) return refuse(checked.error());
   bool good = tally.planted > 0 && tally.caught == tally.planted && tally.alarms == 0;
-  std::string sum = fmt::format("{} of {} slow-downs found and attributed; {} of {} unchanged runs "
-                                "raised an alarm",
-                                tally.caught, tally.planted, tally.alarms, tally.runs);
+  std::string sum = fmt::format(
+      "{} of {} slow-downs found and attributed; {} of {} unchanged runs "
+      "raised an alarm",
+      tally.caught, tally.planted, tally.alarms, tally.runs);
   print_output(styled(sum, good ? Style::kGood : Style::kBad, color) + "\n");
   return good ? kGood : kNotMeasured;
 }

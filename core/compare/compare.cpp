@@ -55,8 +55,8 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
     if (most == nullptr || metric.verdict > most->verdict) most = &metric;
   }
   if (most == nullptr) return {};
-  row.attribution = attributor.attribute(*functions_before, *functions_after, *most->change(),
-                                         most->metric);
+  row.attribution =
+      attributor.attribute(*functions_before, *functions_after, *most->change(), most->metric);
   return {};
 }
 
@@ -188,8 +188,8 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
   comparison.problems.emplace_back(comparison.rows.empty()
                                        ? "there is nothing to compare: both results are empty"
                                        : "not one benchmark could be compared");
-  comparison.verdict = options.allow_nothing ? std::max(comparison.verdict, Verdict::kWarns)
-                                             : Verdict::kFails;
+  comparison.verdict =
+      options.allow_nothing ? std::max(comparison.verdict, Verdict::kWarns) : Verdict::kFails;
 }
 
 }  // namespace

@@ -72,12 +72,12 @@ struct LimitChange {
 // What became of a key. Slower and faster go by instructions or, where these are equal, by the
 // first other metric that differs, in the order of limit_metrics() and then of their names.
 enum class RowState {
-  kSame,           // every metric is exactly equal
+  kSame,  // every metric is exactly equal
   kSlower,
   kFaster,
-  kNew,            // counted after; before absent or skipped
-  kMissing,        // absent after
-  kFailedBefore,   // counted after
+  kNew,           // counted after; before absent or skipped
+  kMissing,       // absent after
+  kFailedBefore,  // counted after
   kFailedAfter,
   kFailedBoth,
   kSkipped,        // skipped after
@@ -147,15 +147,15 @@ struct Comparison {
   std::vector<ComparedRow> rows;  // what matters most first
   ComparisonSummary summary;
   Verdict verdict = Verdict::kPasses;  // the worst of the rows and the problems
-  std::size_t not_attributed = 0;  // changed rows beyond CompareOptions::most_attributions
+  std::size_t not_attributed = 0;      // changed rows beyond CompareOptions::most_attributions
   // What is to be said of the comparison as a whole: nothing to compare, a file that was cut off,
   // limits that are changed.
   std::vector<std::string> problems;
 };
 
 // An error where a file has two measurements of one key, a limit that a result carries cannot be
-// parsed, or functions that are wanted cannot be read. Functions are asked for where they are wanted
-// alone.
+// parsed, or functions that are wanted cannot be read. Functions are asked for where they are
+// wanted alone.
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
                              const CompareOptions& options = {});
 

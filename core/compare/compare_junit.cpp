@@ -35,8 +35,7 @@ std::string value_text(const std::optional<double>& value) {
 
 // "instructions 5,357 -> 10,714 (+5,357, +100%)"
 std::string change_text(const MetricChange& metric) {
-  std::string text = fmt::format("{} {} -> {}",
-                                 heading_of(metric.metric),
+  std::string text = fmt::format("{} {} -> {}", heading_of(metric.metric),
                                  value_text(metric.before), value_text(metric.after));
   auto change = metric.change();
   if (!change || *change == 0) return text;
@@ -67,8 +66,7 @@ std::vector<std::string> verdict_texts(const ComparedRow& row, Verdict verdict) 
   for (const MetricChange& metric : row.metrics) {
     if (metric.verdict != verdict) continue;
     const auto& limit = verdict == Verdict::kWarns ? metric.soft : metric.hard;
-    texts.push_back(change_text(metric) +
-                    (limit ? ", limit " + to_string(*limit) : std::string()));
+    texts.push_back(change_text(metric) + (limit ? ", limit " + to_string(*limit) : std::string()));
   }
   return texts;
 }

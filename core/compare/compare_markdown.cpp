@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kLeastBytes = 2000;
 // For the notes at the end on what was left out.
 constexpr std::size_t kReserve = 700;
-constexpr std::size_t kKeyWidth = 160;       // columns; longer keys lose their middle
+constexpr std::size_t kKeyWidth = 160;  // columns; longer keys lose their middle
 constexpr std::size_t kFunctionWidth = 100;
 constexpr std::size_t kReasonWidth = 300;
 
@@ -106,18 +106,18 @@ std::string table_piece(const ComparedRow& row) {
 }
 
 std::string reason_piece(const ComparedRow& row) {
-  std::string reason = row.reason.empty() ? "" : ": " + literal(shorten_end(printable(row.reason),
-                                                                            kReasonWidth));
-  return fmt::format("- {} {}{}\n", code(printable(row.key), kKeyWidth),
-                     to_string(row.state), reason);
+  std::string reason =
+      row.reason.empty() ? "" : ": " + literal(shorten_end(printable(row.reason), kReasonWidth));
+  return fmt::format("- {} {}{}\n", code(printable(row.key), kKeyWidth), to_string(row.state),
+                     reason);
 }
 
 std::string attribution_piece(const ComparedRow& row) {
-  std::string out = fmt::format("\n{}: {} {}\n\n| change | function | library | calls |\n"
-                                "|---:|:---|:---|---:|\n",
-                                code(printable(row.key), kKeyWidth),
-                                format_change(row.attribution->difference),
-                                literal(heading_of(row.attribution->metric)));
+  std::string out = fmt::format(
+      "\n{}: {} {}\n\n| change | function | library | calls |\n"
+      "|---:|:---|:---|---:|\n",
+      code(printable(row.key), kKeyWidth), format_change(row.attribution->difference),
+      literal(heading_of(row.attribution->metric)));
   for (const AttributionLine& line : attribution_lines(*row.attribution, kFunctionWidth)) {
     out += fmt::format("| {} | {} | {} | {} |\n", line.change,
                        code(line.function, kFunctionWidth + 20),

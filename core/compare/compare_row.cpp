@@ -71,10 +71,10 @@ Expected<Limits> limits_of(const Measurement& measurement,
   for (const auto& [metric, text] : variant.limits) {
     auto limit = parse_limit(text);
     if (!limit) {
-      return fail(fmt::format("the limit of {} that the results carry for `{}`: {}",
-                              printable(metric), printable(variant.key),
-                              printable(limit.error().what)),
-                  limit.error().advice);
+      return fail(
+          fmt::format("the limit of {} that the results carry for `{}`: {}", printable(metric),
+                      printable(variant.key), printable(limit.error().what)),
+          limit.error().advice);
     }
     limits.hard.emplace(metric, *limit);
   }
@@ -137,7 +137,8 @@ Verdict judge(const MetricChange& metric) {
 // Of a metric that is a time, and whose repetitions are known on both sides.
 std::optional<double> chance_of(const std::string& metric, const Counted* before,
                                 const Counted* after) {
-  if (before == nullptr || after == nullptr || !before->timing || !after->timing) return std::nullopt;
+  if (before == nullptr || after == nullptr || !before->timing || !after->timing)
+    return std::nullopt;
   const RepeatedTime* time = repeated_time(metric);
   if (time == nullptr) return std::nullopt;
   auto found = speedup(*before->timing.*time->values, *after->timing.*time->values);

@@ -200,15 +200,16 @@ std::string attributions_text(const Comparison& comparison, const CompareTableOp
       continue;
     }
     ++shown;
-    std::string change = format_change(row.attribution->difference) + " " +
-                         heading_of(row.attribution->metric);
+    std::string change =
+        format_change(row.attribution->difference) + " " + heading_of(row.attribution->metric);
     out += "\n" + styled(printable(row.key), Style::kHeading, options.color) + "\n";
     out += indented(change + ", by function:", kIndent, width, kReasonLines);
     out += functions_text(*row.attribution, width);
   }
   if (left_out == 0) return out;
-  return out + "\n" + indented("the functions of " + format_plural(left_out, "more row") +
-                                   " are not shown", 0, width, kReasonLines);
+  return out + "\n" +
+         indented("the functions of " + format_plural(left_out, "more row") + " are not shown", 0,
+                  width, kReasonLines);
 }
 
 }  // namespace
@@ -234,9 +235,9 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
   for (const std::string& line : wrap(comparison_summary_line(comparison.summary), width)) {
     out += line + "\n";
   }
-  Style style = comparison.verdict == Verdict::kFails    ? Style::kBad
+  Style style = comparison.verdict == Verdict::kFails   ? Style::kBad
                 : comparison.verdict == Verdict::kWarns ? Style::kWarning
-                                                         : Style::kGood;
+                                                        : Style::kGood;
   for (const std::string& line : wrap(verdict_line(comparison), width)) {
     out += styled(line, style, options.color) + "\n";
   }

@@ -49,7 +49,8 @@ CompareLine line_of(const MetricChange& metric) {
   bool is_time = repeated_time(metric.metric) != nullptr;
   line.before = is_time && metric.before ? format_time(*metric.before) : value_text(metric.before);
   line.after = is_time && metric.after ? format_time(*metric.after) : value_text(metric.after);
-  if (auto change = metric.change()) line.change = is_time ? time_change(metric) : format_change(*change);
+  if (auto change = metric.change())
+    line.change = is_time ? time_change(metric) : format_change(*change);
   line.relative = format_relative(metric.relative());
   return line;
 }

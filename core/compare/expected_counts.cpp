@@ -21,7 +21,8 @@ ExpectedCounts counts_of(const ExpectedDocument& document) {
       made.variant = variant_of_key(count.key);
       made.outcome = Counted{};
       std::get<Counted>(made.outcome).steady = true;
-      for (const std::string& metric : limit_metrics()) limits.hard[metric] = limits.soft[metric] = {};
+      for (const std::string& metric : limit_metrics())
+        limits.hard[metric] = limits.soft[metric] = {};
     }
     auto& counted = std::get<Counted>(measurements[place->second].outcome);
     counted.metrics[count.metric] = count.value;

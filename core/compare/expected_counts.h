@@ -1,5 +1,5 @@
-// The file of --expect: committed counts with margins, in CSV or TOML (core/compare/expected_document.h shows
-// both), and how it is brought up to date.
+// The file of --expect: committed counts with margins, in CSV or TOML
+// (core/compare/expected_document.h shows both), and how it is brought up to date.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace instr {
 
 // A baseline for compare(), and what belongs into CompareOptions::by_key with it.
 struct ExpectedCounts {
-  // Steady counts with the expected metrics alone; the header has no fingerprint. A variant has what
-  // its key tells of it.
+  // Steady counts with the expected metrics alone; the header has no fingerprint. A variant has
+  // what its key tells of it.
   Results baseline;
   // Of each key: an expected metric with a margin has that as its one limit, one without has those
   // that it would have anyway, and what is not expected has none.
@@ -42,8 +42,10 @@ struct ExpectedUpdate {
 // Whether the run was to measure that key, were it there.
 using IsWanted = std::function<bool(const std::string& key)>;
 
-// The file's text with the numbers that were measured; everything else stays as it is, byte for byte.
-// - A key that is not there yet is added at the end, with the metrics that the others have; with all
+// The file's text with the numbers that were measured; everything else stays as it is, byte for
+// byte.
+// - A key that is not there yet is added at the end, with the metrics that the others have; with
+// all
 //   that were measured where there are no others.
 // - A key that was wanted and is not among the measurements goes; in TOML the comments between its
 //   lines go with it.
@@ -54,8 +56,8 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsWanted& is_wanted);
 
-// Updates the file in one step; where it is not there yet, makes it. One that needs no change is not
-// written.
+// Updates the file in one step; where it is not there yet, makes it. One that needs no change is
+// not written.
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
     const std::filesystem::path& file, const std::vector<Measurement>& measurements,
     const IsWanted& is_wanted);

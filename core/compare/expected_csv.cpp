@@ -96,7 +96,8 @@ class CsvScanner {
     for (;;) {
       const std::size_t quote = text_.find('"', at_);
       if (quote == std::string_view::npos) {
-        return refuse(open, "this quote is never closed", "close it; a quote in a field is written twice");
+        return refuse(open, "this quote is never closed",
+                      "close it; a quote in a field is written twice");
       }
       field.text += text_.substr(at_, quote - at_);
       at_ = quote + 1;
@@ -139,8 +140,9 @@ class CsvReader {
     const std::string advice = fmt::format("the first line is `{}`", kExpectedCsvHeader);
     for (std::size_t i = 0; i < std::min(fields.size(), kExpectedCsvColumns); ++i) {
       if (trim(fields[i].text) == kColumns[i]) continue;
-      return refuse(fields[i].span.begin, fmt::format("column {} is `{}` and not `{}`", i + 1,
-                                                      printable(fields[i].text), kColumns[i]),
+      return refuse(fields[i].span.begin,
+                    fmt::format("column {} is `{}` and not `{}`", i + 1, printable(fields[i].text),
+                                kColumns[i]),
                     advice);
     }
     if (fields.size() < kLeastColumns) {
@@ -164,7 +166,8 @@ class CsvReader {
     }
     ExpectedCount count;
     count.key = from_cell(fields[0].text);
-    if (count.key.empty()) return refuse(fields[0].span.begin, "the key is empty", "list shows all keys");
+    if (count.key.empty())
+      return refuse(fields[0].span.begin, "the key is empty", "list shows all keys");
     const bool has_metric = read_metric(fields[1], count);
     const bool has_number = read_number(fields[2], count);
     const bool has_margin = fields.size() == kLeastColumns || read_margin(fields[3], count);
@@ -184,8 +187,7 @@ class CsvReader {
 
   bool read_number(const Field& field, ExpectedCount& count) {
     const std::string_view text = trim(field.text);
-    const auto [end, error] =
-        std::from_chars(text.data(), text.data() + text.size(), count.value);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count.value);
     const bool is_number = error == std::errc{} && end == text.data() + text.size();
     if (is_number && std::isfinite(count.value) && count.value >= 0) {
       const auto skipped = static_cast<std::size_t>(text.data() - field.text.data());
@@ -204,7 +206,8 @@ class CsvReader {
     if (trim(field.text).empty()) return true;
     auto margin = parse_limit(from_cell(field.text));
     if (!margin) {
-      return refuse(field.span.begin, printable(margin.error().what), std::move(margin.error().advice));
+      return refuse(field.span.begin, printable(margin.error().what),
+                    std::move(margin.error().advice));
     }
     count.margin = *margin;
     return true;

@@ -22,9 +22,8 @@ struct TextEdit {
 };
 
 std::string apply(std::string_view text, std::vector<TextEdit> edits) {
-  std::sort(edits.begin(), edits.end(), [](const TextEdit& a, const TextEdit& b) {
-    return a.span.begin < b.span.begin;
-  });
+  std::sort(edits.begin(), edits.end(),
+            [](const TextEdit& a, const TextEdit& b) { return a.span.begin < b.span.begin; });
   std::string result;
   std::size_t at = 0;
   for (const TextEdit& edit : edits) {
@@ -39,8 +38,8 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-// Where the blank lines that end at `end` begin, and where those that begin at `begin` end; both are
-// begins of lines.
+// Where the blank lines that end at `end` begin, and where those that begin at `begin` end; both
+// are begins of lines.
 std::size_t blank_begin(std::string_view text, std::size_t end) {
   const auto last = text.substr(0, end).find_last_not_of(" \t\r\n");
   if (last == std::string_view::npos) return 0;
@@ -69,8 +68,7 @@ std::vector<TextEdit> removals(std::string_view text, std::vector<TextSpan> line
   std::vector<TextEdit> edits;
   for (std::size_t i = 0; i < lines.size();) {
     TextSpan joined = lines[i];
-    while (++i < lines.size() &&
-           is_blank(text.substr(joined.end, lines[i].begin - joined.end))) {
+    while (++i < lines.size() && is_blank(text.substr(joined.end, lines[i].begin - joined.end))) {
       joined.end = lines[i].end;
     }
     edits.push_back({with_blanks(text, joined), ""});
@@ -84,9 +82,8 @@ std::map<std::string, double> exact_counts(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !counted->gated || !counted->steady) return {};
   std::map<std::string, double> counts = counted->metrics;
-  std::erase_if(counts, [](const auto& count) {
-    return !std::isfinite(count.second) || count.second < 0;
-  });
+  std::erase_if(counts,
+                [](const auto& count) { return !std::isfinite(count.second) || count.second < 0; });
   return counts;
 }
 
@@ -170,14 +167,15 @@ class Updater {
     std::set<std::string> used;
     for (const ExpectedCount& count : document_.counts) used.insert(count.metric);
     std::vector<std::string> metrics = limit_metrics();
-    if (!used.empty()) std::erase_if(metrics, [&](const auto& name) { return !used.contains(name); });
+    if (!used.empty())
+      std::erase_if(metrics, [&](const auto& name) { return !used.contains(name); });
     return metrics;
   }
 
   std::string_view line_end() const {
     const auto newline = source_.text().find('\n');
-    const bool is_pair = newline != std::string_view::npos && newline > 0 &&
-                         source_.text()[newline - 1] == '\r';
+    const bool is_pair =
+        newline != std::string_view::npos && newline > 0 && source_.text()[newline - 1] == '\r';
     return is_pair ? "\r\n" : "\n";
   }
 
@@ -213,11 +211,12 @@ bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
 Expected<void> check(const ExpectedUpdate& update, const std::string& name,
                      const std::vector<ExpectedCount>& wanted) {
   const auto source = SourceText::checked(name, update.text);
-  const auto document = source ? parse_expected_document(*source)
-                               : tl::unexpected(Errors{source.error()});
+  const auto document =
+      source ? parse_expected_document(*source) : tl::unexpected(Errors{source.error()});
   if (document && says(*document, wanted)) return {};
   const std::string why = document ? "" : ": " + document.error().front().what;
-  return tl::unexpected(Error{{name}, "the new counts cannot be written into this file" + why,
+  return tl::unexpected(Error{{name},
+                              "the new counts cannot be written into this file" + why,
                               "rename the benchmark, or change the file by hand"});
 }
 
@@ -227,9 +226,9 @@ std::string count_text(double value) {
   return fmt::format("{}", value + 0.0);  // -0 becomes 0
 }
 
-tl::expected<ExpectedUpdate, Errors> update_expected_counts(const SourceText& source,
-                                                            const std::vector<Measurement>& measurements,
-                                                            const IsWanted& is_wanted) {
+tl::expected<ExpectedUpdate, Errors> update_expected_counts(
+    const SourceText& source, const std::vector<Measurement>& measurements,
+    const IsWanted& is_wanted) {
   const auto document = parse_expected_document(source);
   if (!document) return tl::unexpected(document.error());
   Updater updater(source, *document, measurements);
@@ -242,15 +241,15 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(const SourceText& so
 }
 
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
-    const fs::path& file, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted) {
+    const fs::path& file, const std::vector<Measurement>& measurements, const IsWanted& is_wanted) {
   const fs::path target = follow_links(file);
   std::error_code error;
   const bool is_there = fs::exists(target, error);
   const auto source = is_there ? SourceText::read(file) : SourceText(file.string(), "");
   if (!source) return tl::unexpected(Errors{source.error()});
   auto update = update_expected_counts(*source, measurements, is_wanted);
-  if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0)) return update;
+  if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
+    return update;
   if (auto written = replace_file(target, update->text); !written) {
     return tl::unexpected(Errors{written.error()});
   }

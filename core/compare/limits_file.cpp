@@ -18,7 +18,8 @@ constexpr Key kEntryKeys[] = {
     {"soft", Shape::kTable, "soft = { ir = \"0.2%\" }"},
 };
 
-constexpr const char* kExample = "write for example `keys = \"^matmul/\"` and `hard = { ir = \"1%\" }`";
+constexpr const char* kExample =
+    "write for example `keys = \"^matmul/\"` and `hard = { ir = \"1%\" }`";
 
 re2::RE2::Options quiet() {
   re2::RE2::Options options;
@@ -53,7 +54,8 @@ LimitsEntry read_entry(const toml::table& table, const SourceText& source, Error
     const toml::table* given = read.table(key);
     if (!given) return;
     limits = read_limits(*given, fmt::format("`{}`", key), source, errors);
-    if (given->empty()) read.add_error(read.place(key), fmt::format("`{}` is empty", key), kExample);
+    if (given->empty())
+      read.add_error(read.place(key), fmt::format("`{}` is empty", key), kExample);
   };
   take("hard", entry.limits.hard);
   take("soft", entry.limits.soft);
@@ -75,7 +77,8 @@ tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source) {
     }
   }
   if (file.empty() && errors.empty()) {
-    errors.push_back({source.at(0, 0), "there is no limit in this file", "add a [[limit]]: " + std::string(kExample)});
+    errors.push_back({source.at(0, 0), "there is no limit in this file",
+                      "add a [[limit]]: " + std::string(kExample)});
   }
   if (errors.empty()) return file;
   sort_by_place(errors);

@@ -30,11 +30,11 @@ tl::expected<LimitsFile, Errors> read_limits_file(const std::filesystem::path& f
 tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source);
 
 struct ResolvedLimits {
-  // As CompareOptions::by_key. Of the entries that match a key the last that has a limit for a metric
-  // counts; keys that none matches are not there.
+  // As CompareOptions::by_key. Of the entries that match a key the last that has a limit for a
+  // metric counts; keys that none matches are not there.
   std::map<std::string, Limits> by_key;
-  // To warn of: each pattern that matches none of the keys, at its place. One that is misspelt would
-  // else switch a limit off in silence.
+  // To warn of: each pattern that matches none of the keys, at its place. One that is misspelt
+  // would else switch a limit off in silence.
   Errors unmatched;
 };
 

@@ -30,13 +30,15 @@ std::vector<File> files_below(const fs::path& folder) {
   std::vector<File> files;
   std::error_code error;
   for (fs::recursive_directory_iterator
-           it(folder, fs::directory_options::skip_permission_denied, error), end;
+           it(folder, fs::directory_options::skip_permission_denied, error),
+       end;
        !error && it != end; it.increment(error)) {
     std::error_code ignored;
     if (!it->is_regular_file(ignored)) continue;
     files.push_back({it->path(), it->file_size(ignored), it->last_write_time(ignored)});
   }
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
 }
 

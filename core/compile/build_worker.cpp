@@ -28,7 +28,8 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     std::string extension = entry.path().extension().string();
-    if (extension == ".cpp" || extension == ".S" || extension == ".h") files.push_back(entry.path());
+    if (extension == ".cpp" || extension == ".S" || extension == ".h")
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -41,8 +42,8 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
     if (is_compiled && file.extension() != ".h") sources.compiled.push_back(file);
   };
   for (const auto& file : files_in(folder)) {
-    bool is_of_both = std::find(std::begin(kOfBoth), std::end(kOfBoth), file.filename()) !=
-                      std::end(kOfBoth);
+    bool is_of_both =
+        std::find(std::begin(kOfBoth), std::end(kOfBoth), file.filename()) != std::end(kOfBoth);
     bool is_compiled = kind == WorkerKind::kCounting || is_of_both;
     if (is_compiled || file.extension() == ".h") add(file, is_compiled);
   }
@@ -149,7 +150,8 @@ class WorkerBuild {
     if (!result) return tl::unexpected(result.error());
     if (result->exit_code == 0) return {};
     return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
-                    options_.toolchain.version + ": " + what + ":\n" + result->errors.substr(0, 4000),
+                    options_.toolchain.version + ": " + what + ":\n" +
+                    result->errors.substr(0, 4000),
                 advice_for(result->errors));
   }
 
@@ -163,8 +165,7 @@ class WorkerBuild {
 }  // namespace
 
 Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
-                                const CompileOptions& options, Cache& cache,
-                                std::stop_token stop) {
+                                const CompileOptions& options, Cache& cache, std::stop_token stop) {
   auto files = read_sources(sources / "worker", kind);
   if (!files) return tl::unexpected(files.error());
   std::string name = (kind == WorkerKind::kNative ? "native-" : "worker-") +

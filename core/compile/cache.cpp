@@ -316,8 +316,8 @@ Expected<fs::path> Cache::get(const std::string& name,
   Store& store = state_->current();
   auto made = attempt(store);
   if (made || &store != state_->store.get() || !is_disk_full(store.root())) return made;
-  std::string reason = "the cache '" + store.root().string() +
-                       "' has no room left: compiled code is not kept";
+  std::string reason =
+      "the cache '" + store.root().string() + "' has no room left: compiled code is not kept";
   if (auto moved = state_->fall_back(reason); !moved) return made;
   return attempt(state_->current());
 }
@@ -343,9 +343,7 @@ void Cache::trim(std::uint64_t max_bytes) { state_->store->trim(max_bytes); }
 
 const fs::path& Cache::folder() const { return state_->current().root(); }
 
-const fs::path& Cache::scratch() const {
-  return state_->current().scratch();
-}
+const fs::path& Cache::scratch() const { return state_->current().scratch(); }
 
 std::optional<std::string> Cache::note() const {
   std::lock_guard guard(state_->mutex);

@@ -34,8 +34,8 @@ class Cache {
   ~Cache();
 
   // The artefact of that name ("unit-<hash>.so"), where it is there and whole. A name like
-  // "worker-<hash>/worker" is the file `worker` in a folder of that artefact's own; `make` may write
-  // other files beside it.
+  // "worker-<hash>/worker" is the file `worker` in a folder of that artefact's own; `make` may
+  // write other files beside it.
   std::optional<std::filesystem::path> find(const std::string& name) const;
 
   // The artefact of that name; where it is missing, `make` writes it to the path it is given (in

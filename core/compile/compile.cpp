@@ -173,7 +173,10 @@ class Compilation {
  public:
   Compilation(const CompileOptions& options, Cache& cache, UnitCompiler& compiler,
               Reporter& reporter, std::stop_token stop)
-      : options_(options), cache_(cache), compiler_(compiler), reporter_(reporter),
+      : options_(options),
+        cache_(cache),
+        compiler_(compiler),
+        reporter_(reporter),
         stop_(std::move(stop)) {}
 
   Expected<void> run(const std::vector<Variant>& variants) {
@@ -186,7 +189,8 @@ class Compilation {
       } else if (context->failure) {
         fail_build(its_variants, *context);
       } else {
-        works.push_back({*context, report_cached(*context, group_snippets(its_variants, options_.purpose))});
+        works.push_back(
+            {*context, report_cached(*context, group_snippets(its_variants, options_.purpose))});
       }
     }
     return compile_missing(works);
@@ -203,7 +207,8 @@ class Compilation {
   void fail_build(const std::vector<Variant>& variants, const BuildContext& context) {
     std::string words = context.failure->errors.substr(0, kLongestRawMessage);
     SourceLocation where = context.build ? context.build->where : SourceLocation{};
-    fail_all(variants, to_string(Error{where, "the user's own code or flags do not compile", words}));
+    fail_all(variants,
+             to_string(Error{where, "the user's own code or flags do not compile", words}));
   }
 
   // Reports what is in the cache, a result for each unit, and returns the rest.
@@ -216,8 +221,9 @@ class Compilation {
       for (const auto& snippet : group.snippets) {
         units.push_back(find_unit(cache_, context, snippet.symbol));
       }
-      bool all_in_one = std::all_of(units.begin(), units.end(),
-                                    [&](const auto& unit) { return unit && unit == units.front(); });
+      bool all_in_one = std::all_of(units.begin(), units.end(), [&](const auto& unit) {
+        return unit && unit == units.front();
+      });
       SnippetGroup rest = group;
       rest.snippets.clear();
       for (std::size_t i = 0; i < units.size(); ++i) {
@@ -241,8 +247,8 @@ class Compilation {
   Expected<void> compile_missing(std::vector<BuildWork>& works) {
     std::vector<Job> jobs;
     for (auto& work : works) {
-      auto units = options_.each_alone ? cut_all(work.missing)
-                                       : cut_units(work.missing, options_.jobs);
+      auto units =
+          options_.each_alone ? cut_all(work.missing) : cut_units(work.missing, options_.jobs);
       if (units.empty() || stop_.stop_requested()) continue;
       if (auto header = compiler_.prepare_header(work.context, units.size()); !header) {
         if (stop_.stop_requested()) return {};
@@ -267,7 +273,8 @@ class Compilation {
     std::size_t count = 0;
     for (const auto& job : jobs) count += job.snippets.size();
     if (count == 0 || !options_.on_phase) return;
-    options_.on_phase("compiling " + std::to_string(count) + (count == 1 ? " snippet" : " snippets"));
+    options_.on_phase("compiling " + std::to_string(count) +
+                      (count == 1 ? " snippet" : " snippets"));
   }
 
   Expected<void> run_jobs(std::vector<Job>& jobs) {
@@ -277,7 +284,8 @@ class Compilation {
     Expected<void> outcome;
     auto work = [&] {
       for (std::size_t i = next++; i < jobs.size() && !stop_.stop_requested(); i = next++) {
-        auto done = UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].snippets));
+        auto done =
+            UnitJob(compiler_, *jobs[i].context, reporter_).run(std::move(jobs[i].snippets));
         if (done || stop_.stop_requested()) continue;
         std::lock_guard guard(mutex);
         outcome = done;

@@ -26,7 +26,8 @@ struct CompiledVariant {
 // What became of one unit: compiled variants, and those whose own text does not compile.
 struct UnitResult {
   std::vector<CompiledVariant> compiled;
-  std::vector<Measurement> failed;  // outcome Failure{kCompileError}: the compiler's words, at TOML lines
+  std::vector<Measurement>
+      failed;  // outcome Failure{kCompileError}: the compiler's words, at TOML lines
 };
 
 struct CompileOptions {

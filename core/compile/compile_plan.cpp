@@ -21,7 +21,8 @@ bool can_share(const Variant& variant) {
 // What must be equal for two variants to share a unit.
 std::string group_key(const Variant& variant, const std::string& symbol) {
   if (!can_share(variant)) return "alone " + symbol;
-  std::string key = "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
+  std::string key =
+      "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
   if (variant.runtime == Runtime::kCudaGraph) key += " with CUDA's headers";
   return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
 }
@@ -60,7 +61,8 @@ std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& gro
     if (size == 0) continue;
     std::size_t share = (static_cast<std::size_t>(std::max(jobs, 1)) * size + total / 2) / total;
     std::size_t needed = (size + kLargestUnit - 1) / kLargestUnit;
-    std::size_t count = group.is_whole ? 1 : std::clamp(std::max(share, needed), std::size_t{1}, size);
+    std::size_t count =
+        group.is_whole ? 1 : std::clamp(std::max(share, needed), std::size_t{1}, size);
     std::size_t begin = 0;
     for (std::size_t i = 0; i < count; ++i) {
       std::size_t end = size * (i + 1) / count;

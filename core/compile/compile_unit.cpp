@@ -27,8 +27,9 @@ Expected<std::string> read_support_header(const fs::path& sources) {
   constexpr std::string_view kInclude = "#include \"worker/abi.h\"\n";
   std::size_t at = text ? text->find(kInclude) : std::string::npos;
   if (!text || !abi || at == std::string::npos) {
-    return fail("cannot read worker/snippet_support.h and worker/abi.h in '" + sources.string() + "'",
-                "the installation is not complete: install instr_bench again");
+    return fail(
+        "cannot read worker/snippet_support.h and worker/abi.h in '" + sources.string() + "'",
+        "the installation is not complete: install instr_bench again");
   }
   return text->replace(at, kInclude.size(), *abi);
 }
@@ -84,8 +85,8 @@ bool has_own_flags(const BuildContext& context) {
 Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
                                           std::stop_token stop) {
   UnitCompiler compiler(options, cache, std::move(stop));
-  auto header = read_support_header(options.sources.empty() ? find_installation().sources
-                                                            : options.sources);
+  auto header =
+      read_support_header(options.sources.empty() ? find_installation().sources : options.sources);
   if (!header) return tl::unexpected(header.error());
   compiler.header_text_ = *header;
   compiler.identity_ = toolchain_identity(options) + "\n" + *header;
@@ -102,10 +103,10 @@ Expected<void> UnitCompiler::run_compiler(std::vector<std::string> arguments,
   if (!result) return tl::unexpected(result.error());
   if (stop_.stop_requested()) return fail("stopped");
   if (result->exit_code != 0) {
-    says = CompilerSays{result->errors.empty()
-                            ? fmt::format("the compiler ended with status {} and said nothing",
-                                          result->exit_code)
-                            : result->errors};
+    says = CompilerSays{
+        result->errors.empty()
+            ? fmt::format("the compiler ended with status {} and said nothing", result->exit_code)
+            : result->errors};
   }
   return {};
 }
@@ -169,8 +170,7 @@ Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions>
       identity += "\n" + object->string();
     }
   }
-  context.hash =
-      content_hash(identity + "\n" + joined(context.flags) + joined(context.link_flags));
+  context.hash = content_hash(identity + "\n" + joined(context.flags) + joined(context.link_flags));
   return context;
 }
 
@@ -187,9 +187,8 @@ std::string UnitCompiler::header_name(const BuildContext& context) const {
 }
 
 Expected<fs::path> UnitCompiler::plain_header() {
-  return cache_.get("support-" + content_hash(header_text_) + ".h", [&](const fs::path& to) {
-    return write_text(to, header_text_);
-  });
+  return cache_.get("support-" + content_hash(header_text_) + ".h",
+                    [&](const fs::path& to) { return write_text(to, header_text_); });
 }
 
 Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t units) {
@@ -246,7 +245,8 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildConte
                                         std::span<const Variant> variants,
                                         std::optional<CompilerSays>& says) {
   fs::path source = object.parent_path() / "unit.cpp";
-  if (auto written = write_text(source, unit_source(variants, options_.purpose)); !written) return written;
+  if (auto written = write_text(source, unit_source(variants, options_.purpose)); !written)
+    return written;
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
   arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});

@@ -72,7 +72,8 @@ class UnitCompiler {
   Expected<std::filesystem::path> user_library(BuildContext& context);
   Expected<std::filesystem::path> user_object(const std::filesystem::path& source,
                                               BuildContext& context);
-  Expected<void> run_compiler(std::vector<std::string> arguments, std::optional<CompilerSays>& says);
+  Expected<void> run_compiler(std::vector<std::string> arguments,
+                              std::optional<CompilerSays>& says);
   std::string header_name(const BuildContext& context) const;
   Expected<std::filesystem::path> plain_header();
   std::vector<std::string> header_arguments(const BuildContext& context);

@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kErrorsShown = 3;
-constexpr std::size_t kNotesShown = 2;  // of the first error alone
+constexpr std::size_t kNotesShown = 2;        // of the first error alone
 constexpr std::size_t kLongestMessage = 400;  // characters; template errors have no end
 
 struct Patterns {
@@ -134,7 +134,8 @@ class Parser {
     for (const auto& line : group.lines) {
       std::string file;
       int number = 0, column = 0;
-      if (!RE2::PartialMatch(line, patterns_.place, &file, &number, &column) || file.empty()) continue;
+      if (!RE2::PartialMatch(line, patterns_.place, &file, &number, &column) || file.empty())
+        continue;
       diagnostic.notes.insert(diagnostic.notes.begin(),
                               fmt::format("{}:{}:{}: note: the error is here", diagnostic.file,
                                           diagnostic.line, diagnostic.column));
@@ -244,7 +245,8 @@ std::string incomplete_text(const Variant& variant) {
     if (text->code.find('#') != std::string::npos || is_complete(text->code)) continue;
     return to_string(Error{text->where,
                            "error: a bracket, string or comment is not closed, or closed twice, in "
-                           "this text", ""}) +
+                           "this text",
+                           ""}) +
            " [in " + variant.key + "]";
   }
   return "";
@@ -252,7 +254,9 @@ std::string incomplete_text(const Variant& variant) {
 
 }  // namespace
 
-std::vector<Diagnostic> parse_diagnostics(std::string_view output) { return Parser().parse(output); }
+std::vector<Diagnostic> parse_diagnostics(std::string_view output) {
+  return Parser().parse(output);
+}
 
 std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics) {
   std::vector<Diagnostic> sorted = diagnostics;

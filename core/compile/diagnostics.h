@@ -1,4 +1,5 @@
-// A compiler's words about a unit, sorted by the variant that they are about and put at TOML places.
+// A compiler's words about a unit, sorted by the variant that they are about and put at TOML
+// places.
 #pragma once
 
 #include <map>
@@ -12,13 +13,13 @@ namespace instr {
 
 // One error with the lines that belong to it.
 struct Diagnostic {
-  std::string symbol;   // of the snippet it is about; "shared" for a global set-up; "" if not known
-  std::string file;     // as the compiler named it, marker taken off; empty: generated code
+  std::string symbol;  // of the snippet it is about; "shared" for a global set-up; "" if not known
+  std::string file;    // as the compiler named it, marker taken off; empty: generated code
   int line = 0;
   int column = 0;
   std::string message;
-  bool is_in_user_text = false;  // the place is in the definition, not in a header
-  bool names_another = false;    // what was said also points into another snippet
+  bool is_in_user_text = false;    // the place is in the definition, not in a header
+  bool names_another = false;      // what was said also points into another snippet
   std::vector<std::string> notes;  // what else was said about it, each "file:line:column: text"
 };
 

@@ -57,8 +57,8 @@ std::optional<std::string> elf_build_id(const std::filesystem::path& file) {
   if (!fd) return std::nullopt;
   Elf64_Ehdr header;
   if (!read_at(fd.get(), 0, &header, sizeof header) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr)) {
+      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_phentsize != sizeof(Elf64_Phdr)) {
     return std::nullopt;
   }
   for (unsigned i = 0; i < header.e_phnum; ++i) {

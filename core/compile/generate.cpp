@@ -56,16 +56,16 @@ std::string copies_of_arguments(const Signature& signature) {
   return copies.substr(0, copies.rfind(','));
 }
 
-// The call that runs what write_script() and write_preparation() made, with these arguments: a graph
-// has been captured with its own.
+// The call that runs what write_script() and write_preparation() made, with these arguments: a
+// graph has been captured with its own.
 std::string script_call(const Variant& variant, const std::string& arguments) {
   if (variant.runtime == Runtime::kCudaGraph) return "instr_graph_.replay()";
   return fmt::format("instr_script_.forward({{{}}})", arguments);
 }
 
 void write_package(Writer& out, const Variant& variant) {
-  out.glue_at(variant.package->where, "instr_support::Package instr_script_(" +
-                                          literal(variant.package->code) + ");");
+  out.glue_at(variant.package->where,
+              "instr_support::Package instr_script_(" + literal(variant.package->code) + ");");
 }
 
 void write_script(Writer& out, const Variant& variant) {
@@ -91,10 +91,12 @@ void write_preparation(Writer& out, const Variant& variant) {
   if (const char* preparation = preparation_of(variant.runtime)) out.glue(preparation);
   if (variant.runtime != Runtime::kCudaGraph) return;
   const Signature& signature = *variant.signature;
-  out.glue_at(signature.where,
-              fmt::format("instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
-                          "{{{}}});",
-                          joined(signature.arguments), copies_of_arguments(signature)));
+  out.glue_at(
+      signature.where,
+      fmt::format(
+          "instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
+          "{{{}}});",
+          joined(signature.arguments), copies_of_arguments(signature)));
 }
 
 // What is measured, without backward: the user's statement, or a call that we make for them.
@@ -107,9 +109,8 @@ void write_statement(Writer& out, const Variant& variant) {
     out.user(*variant.stmt);
     out.glue(";");
   } else if (variant.module && variant.signature) {
-    out.glue_at(variant.signature->where,
-                fmt::format("auto instr_output_ = instr_module({});",
-                            joined(variant.signature->arguments)));
+    out.glue_at(variant.signature->where, fmt::format("auto instr_output_ = instr_module({});",
+                                                      joined(variant.signature->arguments)));
   }
 }
 
@@ -145,9 +146,10 @@ void write_trial(Writer& out, const Variant& variant) {
                        runs_script ? 3 : 1));
   write_statement(out, variant);
   if (is_backward) {
-    out.glue_at(signature.where,
-                fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
-                            output_name(variant), name));
+    out.glue_at(
+        signature.where,
+        fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
+                    output_name(variant), name));
     out.glue_at(signature.where,
                 fmt::format("instr_support::check_scalar(instr_support::as_output({}), {});",
                             scalar(variant), name));
@@ -158,15 +160,16 @@ void write_trial(Writer& out, const Variant& variant) {
 }
 
 void write_body(Writer& out, const Variant& variant) {
-  bool needs_signature = is_script(variant.runtime) ||
-                         variant.autograd == Autograd::kForwardBackward || !variant.stmt;
+  bool needs_signature =
+      is_script(variant.runtime) || variant.autograd == Autograd::kForwardBackward || !variant.stmt;
   for (const auto& setup : variant.setups) {
     out.user(setup);
     out.glue(";");
   }
   if (needs_signature && !variant.signature) {
-    out.glue_at(variant.where, 
-                "static_assert(sizeof(torch::Tensor) == 0, \"instr_bench: a signature is needed\");");
+    out.glue_at(
+        variant.where,
+        "static_assert(sizeof(torch::Tensor) == 0, \"instr_bench: a signature is needed\");");
     return;
   }
   if (variant.signature) write_arguments(out, *variant.signature);
@@ -191,11 +194,11 @@ void write_body(Writer& out, const Variant& variant) {
 void write_trials(Writer& out, const Variant& variant) {
   if (variant.runtime == Runtime::kCudaGraph) return;  // had them before it was captured
   const Signature& signature = *variant.signature;
-  out.glue("for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
-           "instr_verification_->begin(instr_verification_);");
-  out.glue_at(signature.where,
-              fmt::format("auto instr_value_ = {};",
-                          script_call(variant, copies_of_arguments(signature))));
+  out.glue(
+      "for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
+      "instr_verification_->begin(instr_verification_);");
+  out.glue_at(signature.where, fmt::format("auto instr_value_ = {};",
+                                           script_call(variant, copies_of_arguments(signature))));
   if (variant.autograd == Autograd::kForwardBackward) {
     out.glue("if (!instr_value_.isTensor()) break; auto instr_output_ = instr_value_.toTensor();");
     write_backward(out, variant);
@@ -208,9 +211,10 @@ void write_verified_statement(Writer& out, const Variant& variant) {
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_value_ = {};",
                             script_call(variant, joined(variant.signature->arguments))));
-    out.glue("instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
-             "if (!instr_value_.isTensor()) break;\n"
-             "auto instr_output_ = instr_value_.toTensor();");
+    out.glue(
+        "instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
+        "if (!instr_value_.isTensor()) break;\n"
+        "auto instr_output_ = instr_value_.toTensor();");
   } else {
     write_statement(out, variant);
     out.glue_at(variant.signature->where,
@@ -248,13 +252,14 @@ void write_verification(Writer& out, const Variant& variant) {
     if (module != nullptr) out.glue(fmt::format("instr_support::watch_gradients({});", module));
   }
   // A loop, in which the statement is at home.
-  out.glue("instr_verification_->begin(instr_verification_);\n"
-           "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
+  out.glue(
+      "instr_verification_->begin(instr_verification_);\n"
+      "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
   write_verified_statement(out, variant);
   if (is_backward) {
-    out.glue_at(signature.where,
-                for_each_argument(signature, "instr_support::hand_over_gradients("
-                                             "instr_verification_, \"@\", @);"));
+    out.glue_at(signature.where, for_each_argument(signature,
+                                                   "instr_support::hand_over_gradients("
+                                                   "instr_verification_, \"@\", @);"));
     if (module != nullptr) {
       out.glue(fmt::format("instr_support::hand_over_gradients(instr_verification_, {});", module));
     }
@@ -294,8 +299,8 @@ std::string namespace_of(const Variant& variant) {
 
 std::string function(const Variant& variant, const std::string& symbol, const std::string& head) {
   Writer out(symbol, /*with_places=*/true);
-  out.glue(fmt::format("namespace {} {{ {}(instr_context* instr_context_) {{", namespace_of(variant),
-                       head));
+  out.glue(fmt::format("namespace {} {{ {}(instr_context* instr_context_) {{",
+                       namespace_of(variant), head));
   write_body(out, variant);
   out.glue("}}");
   return out.take();
@@ -338,10 +343,11 @@ std::string snippet_function(const Variant& variant, const std::string& symbol) 
 // The output's name, declared further out, is found where the statement declares no nearer one.
 std::string verification_function(const Variant& variant, const std::string& symbol) {
   Writer out(symbol, /*with_places=*/true);
-  out.glue(fmt::format("namespace {} {{ namespace of_{} {{\n"
-                       "[[maybe_unused]] constexpr instr_support::NoOutput {}{{}};\n"
-                       "INSTR_SNIPPET {}(instr_verification* instr_verification_) {{",
-                       namespace_of(variant), symbol, variant.signature->output, symbol));
+  out.glue(
+      fmt::format("namespace {} {{ namespace of_{} {{\n"
+                  "[[maybe_unused]] constexpr instr_support::NoOutput {}{{}};\n"
+                  "INSTR_SNIPPET {}(instr_verification* instr_verification_) {{",
+                  namespace_of(variant), symbol, variant.signature->output, symbol));
   write_verification(out, variant);
   out.glue("}}}");
   return out.take();
@@ -360,8 +366,8 @@ std::string line_marker(std::string_view symbol, std::string_view file) {
 
 std::string snippet_symbol(const Variant& variant, Purpose purpose) {
   std::string text{kGeneratorVersion};
-  for (const auto& part : {global_code(variant), body_text(variant, purpose),
-                           build_text(variant.build.get())}) {
+  for (const auto& part :
+       {global_code(variant), body_text(variant, purpose), build_text(variant.build.get())}) {
     text += fmt::format("\n{}\n{}", part.size(), part);
   }
   return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);

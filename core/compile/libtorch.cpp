@@ -112,7 +112,8 @@ std::optional<fs::path> find_cuda_headers(const fs::path& torch_root) {
   }
   places.insert(places.end(), {"/usr/local/cuda/include", "/usr/include"});
   for (const auto& place : places) {
-    if (is_file(place / "cuda_runtime_api.h") && is_file(place / "crt/host_defines.h")) return place;
+    if (is_file(place / "cuda_runtime_api.h") && is_file(place / "crt/host_defines.h"))
+      return place;
   }
   return std::nullopt;
 }
@@ -163,7 +164,7 @@ std::optional<LibTorch> libtorch_below(const fs::path& named, const std::string&
 
 Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& found_by) {
   if (auto torch = libtorch_below(named, found_by)) return *torch;
-  std::string problem = !is_folder(named) ? ": there is no such folder"
+  std::string problem = !is_folder(named)       ? ": there is no such folder"
                         : library_folder(named) ? ": it has libraries but no headers"
                                                 : ": it lacks lib/libtorch_cpu.so or the headers";
   return fail(found_by + " names '" + named.string() + "', which holds no LibTorch" + problem,
@@ -253,9 +254,10 @@ Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
   for (const char* root : {"/usr/local", "/usr"}) {
     if (auto torch = libtorch_in(root, "system")) return *torch;
   }
-  return fail("no LibTorch found: --libtorch, TORCH_DIR and CMAKE_PREFIX_PATH name none, the active "
-              "Python has none, and neither has the system",
-              kInstallAdvice);
+  return fail(
+      "no LibTorch found: --libtorch, TORCH_DIR and CMAKE_PREFIX_PATH name none, the active "
+      "Python has none, and neither has the system",
+      kInstallAdvice);
 }
 
 }  // namespace instr

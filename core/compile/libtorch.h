@@ -21,7 +21,8 @@ struct LibTorch {
   std::vector<std::string> defines;    // "_GLIBCXX_USE_CXX11_ABI=1"
   bool has_cuda = false;
   // Folder of CUDA's own headers, which LibTorch's headers about CUDA include; of the toolkit at
-  // CUDA_HOME or CUDA_PATH, of the packages beside a Python's LibTorch, of a toolkit at its usual place.
+  // CUDA_HOME or CUDA_PATH, of the packages beside a Python's LibTorch, of a toolkit at its usual
+  // place.
   std::optional<std::filesystem::path> cuda_headers;
 };
 

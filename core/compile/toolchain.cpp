@@ -53,8 +53,8 @@ Expected<Compiler> ask_compiler(const fs::path& path) {
   compiler.path = path;
   compiler.version = result->output.substr(0, result->output.find('\n'));
   compiler.is_clang = compiler.version.find("clang") != std::string::npos;
-  compiler.major = compiler.is_clang ? number_after(compiler.version, "version")
-                                     : gcc_major(compiler.version);
+  compiler.major =
+      compiler.is_clang ? number_after(compiler.version, "version") : gcc_major(compiler.version);
   if (result->exit_code != 0 || compiler.major == 0) {
     return fail("'" + path.string() + "' does not answer --version as a C++ compiler would");
   }
@@ -91,8 +91,9 @@ Expected<Compiler> best_compiler() {
     auto compiler = ask_compiler(*path);
     if (compiler && is_new_enough(*compiler)) return compiler;
   }
-  return fail("no C++ compiler found: neither clang++ (14 or newer) nor g++",
-              "install one (Debian: apt-get install clang-14, or g++), or name one with --compiler");
+  return fail(
+      "no C++ compiler found: neither clang++ (14 or newer) nor g++",
+      "install one (Debian: apt-get install clang-14, or g++), or name one with --compiler");
 }
 
 // clang before 16 rejects std::vector of an incomplete type in C++20, which the headers of older
@@ -143,7 +144,8 @@ std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch&
     flags.push_back("-isystem");
     flags.push_back(folder.string());
   }
-  if (torch.cuda_headers) flags.push_back("-I" + torch.cuda_headers->string());  // may be the system's
+  if (torch.cuda_headers)
+    flags.push_back("-I" + torch.cuda_headers->string());  // may be the system's
   // As __FILE__ in messages of LibTorch's own: how long it is would show in where data lie.
   flags.push_back("-fmacro-prefix-map=" + torch.root.string() + "=" + kLibraryLink);
   return flags;

@@ -61,20 +61,21 @@ struct Definition {
   std::optional<Text> package;       // absolute path of an AOTInductor package of it
   std::optional<Signature> signature;
   bool autograd = false;
-  std::optional<std::string> reduce;  // member function that makes the output a scalar: "sum", "mean"
-  bool is_explicit = false;           // exactly as written, never expanded
+  std::optional<std::string>
+      reduce;                // member function that makes the output a scalar: "sum", "mean"
+  bool is_explicit = false;  // exactly as written, never expanded
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
   bool names_devices = false;  // then "{device}" in its texts is the variant's
   // Parameter name and its values as text, in the order written.
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
-  std::optional<std::string> libtorch;         // ">=2.0"
-  std::map<std::string, std::string> limits;   // metric -> "0.5%"
+  std::optional<std::string> libtorch;        // ">=2.0"
+  std::map<std::string, std::string> limits;  // metric -> "0.5%"
   Tolerance tolerance;
   std::vector<std::string> tags;
-  std::optional<int> warmup;      // iterations
-  std::optional<int> iterations;  // of a block
-  std::optional<double> timeout;  // seconds
+  std::optional<int> warmup;                  // iterations
+  std::optional<int> iterations;              // of a block
+  std::optional<double> timeout;              // seconds
   std::shared_ptr<const BuildOptions> build;  // null where the file has none
 };
 

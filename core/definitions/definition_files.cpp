@@ -23,10 +23,12 @@ void add_folder(const fs::path& folder, std::vector<fs::path>& files, Errors& er
     at.increment(error);
   }
   if (error) {
-    errors.push_back({{folder.string(), 0, 0}, "this folder cannot be read: " + error.message(),
+    errors.push_back({{folder.string(), 0, 0},
+                      "this folder cannot be read: " + error.message(),
                       "check the permissions of it and of the folders in it"});
   } else if (files.size() == before) {
-    errors.push_back({{folder.string(), 0, 0}, "no definition file (*.toml) in this folder",
+    errors.push_back({{folder.string(), 0, 0},
+                      "no definition file (*.toml) in this folder",
                       "name a folder that has some, or a file"});
   }
   std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());

@@ -18,7 +18,7 @@ enum class Shape {
   kNumber,
   kBoolean,
   kTable,
-  kTables,  // a list of tables
+  kTables,        // a list of tables
   kStringTable,   // name = string
   kStringsTable,  // name = string or list of strings
   kDefineTable,   // name = string or integer
@@ -53,8 +53,6 @@ inline constexpr int kMaxIterations = 1'000'000'000;
 inline constexpr double kMostSeconds = 1e6;  // of any time that is given: eleven days
 
 // Whether a number can be a time; NaN cannot.
-inline constexpr bool is_time(double seconds) {
-  return seconds > 0 && seconds <= kMostSeconds;
-}
+inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }
 
 }  // namespace instr

@@ -146,10 +146,11 @@ Errors check_sizes(const std::vector<Definition>& definitions,
   for (const Definition& definition : definitions) {
     const std::uint64_t count = count_variants(definition, runtimes);
     if (count > kMaxVariantsPerBenchmark) {
-      errors.push_back({definition.where,
-                        fmt::format("`{}` makes {} variants, more than the {} that one benchmark may",
-                                    definition.label, count, kMaxVariantsPerBenchmark),
-                        "give its matrix fewer values, or split it into benchmarks of their own"});
+      errors.push_back(
+          {definition.where,
+           fmt::format("`{}` makes {} variants, more than the {} that one benchmark may",
+                       definition.label, count, kMaxVariantsPerBenchmark),
+           "give its matrix fewer values, or split it into benchmarks of their own"});
     } else {
       total += count;
     }
@@ -179,10 +180,10 @@ Errors check_keys(const std::vector<Variant>& variants) {
     if (is_new) continue;
     const std::string other = place(found->second->where);
     if (!told.emplace(other, place(variant.where)).second) continue;
-    errors.push_back({variant.where,
-                      fmt::format("two variants have the key `{}`; the other is at {}", variant.key,
-                                  other),
-                      "give one of them another label"});
+    errors.push_back(
+        {variant.where,
+         fmt::format("two variants have the key `{}`; the other is at {}", variant.key, other),
+         "give one of them another label"});
   }
   return errors;
 }

@@ -31,9 +31,9 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b);
 std::string substitute(std::string_view code,
                        const std::vector<std::pair<std::string, std::string>>& params);
 
-// All variants for these runtimes, in the order of the definitions; within one, the last parameter moves fastest, then
-// runtime, autograd, threads, device. Errors: more variants than the limits above, two variants
-// with one key.
+// All variants for these runtimes, in the order of the definitions; within one, the last parameter
+// moves fastest, then runtime, autograd, threads, device. Errors: more variants than the limits
+// above, two variants with one key.
 tl::expected<std::vector<Variant>, Errors> expand(
     const std::vector<Definition>& definitions,
     const std::vector<Runtime>& runtimes = kUsualRuntimes);

@@ -51,8 +51,9 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   if (percent) digits.remove_suffix(1);
   const auto value = number(percent ? trim(digits) : digits);
   if (!value || (!plus && !percent)) {
-    return fail(part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is no limit", part),
-                kAdvice);
+    return fail(
+        part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is no limit", part),
+        kAdvice);
   }
   auto& field = percent ? limit.percent : limit.absolute;
   if (field) {
@@ -97,7 +98,8 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
       }
     }
     if (metric.empty()) {
-      return fail(fmt::format("the limit `{}` names no metric", part), "write for example `ir=0.5%`");
+      return fail(fmt::format("the limit `{}` names no metric", part),
+                  "write for example `ir=0.5%`");
     }
     parts[metric].push_back(part);
   }

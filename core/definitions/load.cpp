@@ -50,7 +50,8 @@ class Loader {
  public:
   tl::expected<std::vector<Definition>, Errors> load(const std::vector<fs::path>& paths) {
     if (paths.empty()) {
-      errors_.push_back({{}, "no definitions are given", "name a TOML file, or a folder that has some"});
+      errors_.push_back(
+          {{}, "no definitions are given", "name a TOML file, or a folder that has some"});
       return result();
     }
     const std::vector<fs::path> files = find_definition_files(paths, errors_);
@@ -60,7 +61,8 @@ class Loader {
     for (const File* file : roots) read_benchmarks(*file);
     check_unused(roots);
     if (errors_.empty() && definitions_.empty()) {
-      errors_.push_back({{paths.front().string(), 0, 0}, "there is no benchmark in these definitions",
+      errors_.push_back({{paths.front().string(), 0, 0},
+                         "there is no benchmark in these definitions",
                          "add a [[benchmark]] with a label and a stmt"});
     }
     return result();
@@ -101,7 +103,8 @@ class Loader {
     const bool is_there = ::stat(path.c_str(), &info) == 0;
     const Identity identity{info.st_dev, info.st_ino};
     if (is_there) {
-      if (const auto known = files_.find(identity); known != files_.end()) return known->second.get();
+      if (const auto known = files_.find(identity); known != files_.end())
+        return known->second.get();
     }
     file_order_.emplace(path.string(), file_order_.size() + 1);
     auto source = SourceText::read(path);
@@ -138,11 +141,11 @@ class Loader {
     const auto value = schema->is_integer() ? schema->value<std::int64_t>() : std::nullopt;
     if (!value || *value == kDefinitionSchema) return true;  // a wrong type is told elsewhere
     const bool is_newer = *value > kDefinitionSchema;
-    errors_.push_back({place_of(*schema, file.source),
-                       fmt::format("this file has schema {}, and this instr_bench reads schema {}",
-                                   *value, kDefinitionSchema),
-                       is_newer ? "update instr_bench"
-                                : fmt::format("write `schema = {}`", kDefinitionSchema)});
+    errors_.push_back(
+        {place_of(*schema, file.source),
+         fmt::format("this file has schema {}, and this instr_bench reads schema {}", *value,
+                     kDefinitionSchema),
+         is_newer ? "update instr_bench" : fmt::format("write `schema = {}`", kDefinitionSchema)});
     return !is_newer;
   }
 
@@ -161,15 +164,15 @@ class Loader {
   void read_setup(File& file, const TomlEntry& entry) {
     const toml::table* table = entry.value->as_table();
     if (!table) {
-      errors_.push_back({place_of(*entry.value, file.source),
-                         fmt::format("`setups.{}` must be a table, not {}", entry.name,
-                                     kind_of(*entry.value)),
-                         fmt::format("write [setups.{}] and below it `cpp = \"...\"`", entry.name)});
+      errors_.push_back(
+          {place_of(*entry.value, file.source),
+           fmt::format("`setups.{}` must be a table, not {}", entry.name, kind_of(*entry.value)),
+           fmt::format("write [setups.{}] and below it `cpp = \"...\"`", entry.name)});
       is_any_broken_ = file.is_incomplete = true;
       return;
     }
-    const TableReader read(*table, fmt::format("[setups.{}]", entry.name), setup_keys(), file.source,
-                           errors_);
+    const TableReader read(*table, fmt::format("[setups.{}]", entry.name), setup_keys(),
+                           file.source, errors_);
     Setup& setup = file.setups[entry.name];
     setup.where = entry.where;
     if (auto cpp = read.text("cpp")) setup.cpp = std::move(*cpp);
@@ -207,11 +210,12 @@ class Loader {
     if (!file) {
       // The include's own place is where to correct it, unless the place is in the included file.
       const bool has_place = error.where.line > 0;
-      errors_.push_back({has_place ? error.where : include.where,
-                         has_place ? error.what
-                                   : fmt::format("included file `{}` {}", include.path.string(), error.what),
-                         has_place ? error.advice
-                                   : "the path of an include is relative to the file that includes"});
+      errors_.push_back(
+          {has_place ? error.where : include.where,
+           has_place ? error.what
+                     : fmt::format("included file `{}` {}", include.path.string(), error.what),
+           has_place ? error.advice
+                     : "the path of an include is relative to the file that includes"});
       return nullptr;
     }
     if (file->visit != File::Visit::kActive) return file;
@@ -219,14 +223,16 @@ class Loader {
     for (auto at = std::find(chain_.begin(), chain_.end(), file); at != chain_.end(); ++at) {
       names += (*at)->source.path() + " -> ";
     }
-    errors_.push_back({include.where, "include cycle: " + names + file->source.path(),
-                       "take one of these includes out; put what they share into a file of its own"});
+    errors_.push_back(
+        {include.where, "include cycle: " + names + file->source.path(),
+         "take one of these includes out; put what they share into a file of its own"});
     return nullptr;
   }
 
   void take_over(File& file, const File& included, const SourceLocation& where) {
     file.is_incomplete |= included.is_incomplete;
-    for (const auto& [name, setup] : included.visible_setups) add_visible(file, name, *setup, where);
+    for (const auto& [name, setup] : included.visible_setups)
+      add_visible(file, name, *setup, where);
     for (const File* giver : included.global_setup_files) {
       auto& all = file.global_setup_files;
       if (std::find(all.begin(), all.end(), giver) == all.end()) all.push_back(giver);
@@ -258,8 +264,9 @@ class Loader {
     // A misspelt name is one error: what was meant is not unused as well.
     if (const auto near = nearest(name, known)) file.visible_setups.at(*near)->is_used = true;
     errors_.push_back({where, fmt::format("no set-up has the name `{}`", name),
-                       known.empty() ? fmt::format("add [setups.{}], or include the file that has it", name)
-                                     : did_you_mean(name, known)});
+                       known.empty()
+                           ? fmt::format("add [setups.{}], or include the file that has it", name)
+                           : did_you_mean(name, known)});
     return nullptr;
   }
 
@@ -267,13 +274,14 @@ class Loader {
     const toml::node* node = file.table.get("benchmark");
     const toml::array* benchmarks = node ? node->as_array() : nullptr;
     const toml::node* build = file.table.get("build");
-    BenchmarkContext context{
-        file.source,
-        [&](const std::string& name, const SourceLocation& where) {
-          return find_setup(file, name, where);
-        },
-        {},
-        build && build->is_table() ? read_build(*build->as_table(), file.source, errors_) : nullptr};
+    BenchmarkContext context{file.source,
+                             [&](const std::string& name, const SourceLocation& where) {
+                               return find_setup(file, name, where);
+                             },
+                             {},
+                             build && build->is_table()
+                                 ? read_build(*build->as_table(), file.source, errors_)
+                                 : nullptr};
     for (const File* giver : file.global_setup_files) {
       context.global_setups.push_back(*giver->global_setup);
     }
@@ -283,8 +291,8 @@ class Loader {
       // What a wrong `use` was meant to name is not unused.
       const toml::node* use = benchmark.as_table()->get("use");
       const toml::array* list = use ? use->as_array() : nullptr;
-      const bool is_right = list ? list->empty() || list->is_homogeneous<std::string>()
-                                 : !use || use->is_string();
+      const bool is_right =
+          list ? list->empty() || list->is_homogeneous<std::string>() : !use || use->is_string();
       if (!is_right) is_any_broken_ = true;
       auto definitions = read_benchmark(*benchmark.as_table(), context, errors_);
       std::move(definitions.begin(), definitions.end(), std::back_inserter(definitions_));
@@ -297,9 +305,9 @@ class Loader {
     for (const File* file : roots) {
       for (const auto& [name, setup] : file->setups) {
         if (setup.is_used) continue;
-        errors_.push_back({setup.where, fmt::format("no benchmark uses the set-up `{}`", name),
-                           fmt::format("add `use = [\"{}\"]` to a benchmark, or take the set-up out",
-                                       name)});
+        errors_.push_back(
+            {setup.where, fmt::format("no benchmark uses the set-up `{}`", name),
+             fmt::format("add `use = [\"{}\"]` to a benchmark, or take the set-up out", name)});
       }
     }
   }

@@ -96,7 +96,8 @@ class BenchmarkReader {
     std::set<std::string> seen;
     for (const Text& name : read_.texts("use")) {
       if (!seen.insert(name.code).second) {
-        read_.add_error(name.where, fmt::format("`use` names `{}` twice", name.code), "name it once");
+        read_.add_error(name.where, fmt::format("`use` names `{}` twice", name.code),
+                        "name it once");
         continue;
       }
       if (const Text* setup = context_.find_setup(name.code, name.where)) {
@@ -140,7 +141,8 @@ class BenchmarkReader {
     }
     if (read_.has("signature")) return;
     const auto need = [&](std::string_view key) {
-      refuse(key, fmt::format("`{}` needs a signature", key), "add for example `signature = \"f(x, w) -> y\"`");
+      refuse(key, fmt::format("`{}` needs a signature", key),
+             "add for example `signature = \"f(x, w) -> y\"`");
     };
     if (definition_.torchscript) need("torchscript");
     if (definition_.package) need("package");
@@ -211,15 +213,18 @@ class BenchmarkReader {
       const TableReader read(*table, "`tolerance`", tolerance_keys(), context_.source, errors_);
       tolerance.relative = read.number("rtol");
       tolerance.absolute = read.number("atol");
-      for (const auto& [name, value] : {std::pair{"rtol", tolerance.relative}, {"atol", tolerance.absolute}}) {
+      for (const auto& [name, value] :
+           {std::pair{"rtol", tolerance.relative}, {"atol", tolerance.absolute}}) {
         if (!value || (*value >= 0 && std::isfinite(*value))) continue;
-        read.add_error(read.place(name), fmt::format("`{}` must be a finite number of at least 0", name),
+        read.add_error(read.place(name),
+                       fmt::format("`{}` must be a finite number of at least 0", name),
                        fmt::format("write for example `tolerance = {{ {} = 1e-5 }}`", name));
       }
     }
     tolerance.cosine = read_.number("cosine");
     if (tolerance.cosine && !(*tolerance.cosine > 0 && *tolerance.cosine <= 1)) {
-      refuse("cosine", "`cosine` must be above 0 and at most 1", "write for example `cosine = 0.99`");
+      refuse("cosine", "`cosine` must be above 0 and at most 1",
+             "write for example `cosine = 0.99`");
     }
     if (read_.has("cosine") && read_.has("tolerance")) {
       refuse("cosine", "this benchmark has both `cosine` and `tolerance`", "leave one of them out");
@@ -239,9 +244,10 @@ class BenchmarkReader {
       return {std::move(statement)};
     }
     if (read_.has("module")) return {Statement{}};
-    read_.add_error(definition_.where, definition_.label.empty() ? "this benchmark has no statement"
-                                              : fmt::format("benchmark `{}` has no statement",
-                                                            definition_.label),
+    read_.add_error(definition_.where,
+                    definition_.label.empty()
+                        ? "this benchmark has no statement"
+                        : fmt::format("benchmark `{}` has no statement", definition_.label),
                     "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`");
     return {};
   }
@@ -306,8 +312,10 @@ class BenchmarkReader {
     if (!definition_.is_explicit) return;
     const auto conflict = [&](bool is_there, std::string_view key) {
       if (!is_there) return;
-      refuse(key, fmt::format("`{}` in an explicit benchmark, which is measured exactly as written", key),
-             fmt::format("leave out `{}` or `explicit`", key));
+      refuse(
+          key,
+          fmt::format("`{}` in an explicit benchmark, which is measured exactly as written", key),
+          fmt::format("leave out `{}` or `explicit`", key));
     };
     conflict(definition_.torchscript.has_value(), "torchscript");
     conflict(definition_.package.has_value(), "package");

@@ -24,9 +24,9 @@ struct BenchmarkContext {
 std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
                                        Errors& errors);
 
-// One text of several, in which each line keeps its place: by blank lines where a text comes further
-// down in the same file, else by a #line directive (marked as line_marker() of core/compile/generate.h does
-// for code that variants share). Nothing where `texts` is empty.
+// One text of several, in which each line keeps its place: by blank lines where a text comes
+// further down in the same file, else by a #line directive (marked as line_marker() of
+// core/compile/generate.h does for code that variants share). Nothing where `texts` is empty.
 std::optional<Text> join_texts(const std::vector<Text>& texts);
 
 }  // namespace instr

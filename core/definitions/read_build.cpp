@@ -11,11 +11,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> paths(const TableReader& read, std::string_view key, const SourceText& source) {
+std::vector<fs::path> paths(const TableReader& read, std::string_view key,
+                            const SourceText& source) {
   std::vector<fs::path> result;
   for (const Text& path : read.texts(key)) {
     if (path.empty()) {
-      read.add_error(path.where, fmt::format("`{}` has an empty path", key), "name a file or folder");
+      read.add_error(path.where, fmt::format("`{}` has an empty path", key),
+                     "name a file or folder");
     }
     result.push_back(source.beside(path.code));
   }
@@ -67,7 +69,8 @@ std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const S
   for (std::size_t i = 0; i < written.size(); ++i) {
     std::error_code error;
     if (fs::is_regular_file(build->sources[i], error)) continue;
-    read.add_error(written[i].where, fmt::format("there is no source file `{}`", build->sources[i].string()),
+    read.add_error(written[i].where,
+                   fmt::format("there is no source file `{}`", build->sources[i].string()),
                    "paths in [build] are relative to the folder of this file");
   }
   return build;

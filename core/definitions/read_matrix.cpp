@@ -74,7 +74,9 @@ class MatrixReader {
              "write it as code, in quotes");
       return false;
     }
-    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; };
+    const auto is_control = [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+    };
     if (std::any_of(text.begin(), text.end(), is_control)) {
       refuse(place_of(value, source_), "this value has a control character",
              "values are a part of the key: one line of plain text");
@@ -89,7 +91,7 @@ class MatrixReader {
 
 std::string count_words(std::uint64_t count) {
   return count == std::numeric_limits<std::uint64_t>::max() ? "more than 10^19"
-                                                             : std::to_string(count);
+                                                            : std::to_string(count);
 }
 
 }  // namespace
@@ -110,10 +112,11 @@ std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
     count = saturating_product(count, std::max<std::size_t>(size_of(*entry.value), 1));
   }
   if (count > kMaxVariantsPerBenchmark) {
-    reader.refuse(benchmark.place("matrix"),
-                  fmt::format("the matrix makes {} variants, more than the {} that one benchmark may",
-                              count_words(count), kMaxVariantsPerBenchmark),
-                  "give it fewer values, or split it into benchmarks of their own");
+    reader.refuse(
+        benchmark.place("matrix"),
+        fmt::format("the matrix makes {} variants, more than the {} that one benchmark may",
+                    count_words(count), kMaxVariantsPerBenchmark),
+        "give it fewer values, or split it into benchmarks of their own");
     return {};
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;

@@ -70,7 +70,8 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
   std::string_view rest;
   const Numbers numbers = leading_numbers(trim(version), rest);
   if (numbers.empty()) {
-    return fail(fmt::format("`{}` is no LibTorch version", version), "expected one such as `2.13.0`");
+    return fail(fmt::format("`{}` is no LibTorch version", version),
+                "expected one such as `2.13.0`");
   }
   bool all = true;
   for (std::string_view left = requirement;;) {
@@ -78,8 +79,9 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
     const std::string_view part = trim(left.substr(0, comma));
     const auto holds_now = part_holds(numbers, part);
     if (!holds_now) {
-      return fail(fmt::format("`{}` is no version requirement", part),
-                  "write one of >= > <= < == != and a version, for example `>=2.0` or `>=1.13, <3`");
+      return fail(
+          fmt::format("`{}` is no version requirement", part),
+          "write one of >= > <= < == != and a version, for example `>=2.0` or `>=1.13, <3`");
     }
     all = all && *holds_now;
     if (comma == std::string_view::npos) return all;

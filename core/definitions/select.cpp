@@ -24,10 +24,10 @@ Expected<Patterns> patterns(const std::vector<std::string>& texts, const char* o
   for (const std::string& text : texts) {
     result.push_back(std::make_unique<re2::RE2>(text, options));
     if (!result.back()->ok()) {
-      return fail(fmt::format("{} `{}` is no regular expression: {}", option, text,
-                              result.back()->error()),
-                  "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
-                  "character that stands for itself");
+      return fail(
+          fmt::format("{} `{}` is no regular expression: {}", option, text, result.back()->error()),
+          "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
+          "character that stands for itself");
     }
   }
   return result;
@@ -85,7 +85,8 @@ Error no_filter_matches(const std::vector<Variant>& variants, const Selection& s
   std::vector<std::string> near;
   for (const std::string& filter : selection.filters) {
     for (std::string& label : near_matches(without_operators(filter), labels, kNamedMatches)) {
-      if (std::find(near.begin(), near.end(), label) == near.end()) near.push_back(std::move(label));
+      if (std::find(near.begin(), near.end(), label) == near.end())
+        near.push_back(std::move(label));
     }
   }
   if (near.size() > kNamedMatches) near.resize(kNamedMatches);
@@ -112,9 +113,12 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
   const auto add = [&](bool asked, const char* name, auto describe) {
     if (asked) advice += fmt::format(" {} {};", name, values_of(matching, describe));
   };
-  add(!selection.runtimes.empty(), "runtime", [](const Variant& v) { return Words{to_string(v.runtime)}; });
-  add(!selection.autograds.empty(), "autograd", [](const Variant& v) { return Words{to_string(v.autograd)}; });
-  add(!selection.threads.empty(), "threads", [](const Variant& v) { return Words{std::to_string(v.threads)}; });
+  add(!selection.runtimes.empty(), "runtime",
+      [](const Variant& v) { return Words{to_string(v.runtime)}; });
+  add(!selection.autograds.empty(), "autograd",
+      [](const Variant& v) { return Words{to_string(v.autograd)}; });
+  add(!selection.threads.empty(), "threads",
+      [](const Variant& v) { return Words{std::to_string(v.threads)}; });
   add(!selection.devices.empty(), "device", [](const Variant& v) { return Words{v.device}; });
   add(!selection.tags.empty(), "tags", [](const Variant& v) { return v.tags; });
   if (advice.back() == ';') {
@@ -122,7 +126,8 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
   } else {
     advice = "exclude less";
   }
-  return {{}, fmt::format("of the variants that match the filters ({}), none is left", matching.size()),
+  return {{},
+          fmt::format("of the variants that match the filters ({}), none is left", matching.size()),
           std::move(advice)};
 }
 

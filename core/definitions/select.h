@@ -10,8 +10,8 @@
 
 namespace instr {
 
-// One of `count` parts of all variants. A variant's part depends on its key alone, so it stays where
-// it is when definitions come or go.
+// One of `count` parts of all variants. A variant's part depends on its key alone, so it stays
+// where it is when definitions come or go.
 struct Shard {
   int index = 1;  // 1 to count
   int count = 1;

@@ -42,7 +42,8 @@ class Scanner {
 
  private:
   void skip_spaces() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
       ++at_;
     }
   }
@@ -66,8 +67,8 @@ SourceLocation place_in(const Text& text, std::size_t offset) {
 }
 
 tl::unexpected<Error> refuse(const Text& text, std::size_t offset, std::string what) {
-  return tl::unexpected<Error>(Error{place_in(text, offset), "bad signature: " + what,
-                                     "write for example `f(x, w) -> y`"});
+  return tl::unexpected<Error>(
+      Error{place_in(text, offset), "bad signature: " + what, "write for example `f(x, w) -> y`"});
 }
 
 }  // namespace

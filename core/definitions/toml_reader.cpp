@@ -73,8 +73,8 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-// The dots of a name, and those of numbers, are those that stand between two of `,=[]{}` and ends of
-// lines.
+// The dots of a name, and those of numbers, are those that stand between two of `,=[]{}` and ends
+// of lines.
 Expected<void> check_names(const SourceText& source) {
   const std::string_view text = source.text();
   int parts = 1;
@@ -127,8 +127,8 @@ SourceLocation place_of(const toml::node& node, const SourceText& source) {
 
 Text text_of(const toml::node& string, const SourceText& source) {
   const auto begin = string.source().begin;
-  return {string.as_string()->get(), source.content_of_string(static_cast<int>(begin.line),
-                                                              static_cast<int>(begin.column))};
+  return {string.as_string()->get(),
+          source.content_of_string(static_cast<int>(begin.line), static_cast<int>(begin.column))};
 }
 
 std::string kind_of(const toml::node& node) {
@@ -147,9 +147,8 @@ TableReader::TableReader(const toml::table& table, std::string_view title, Keys 
                          const SourceText& source, Errors& errors)
     : table_(table), title_(title), source_(source), errors_(errors) {
   for (const auto& [name, value] : table) {
-    const auto key =
-        std::find_if(known.begin(), known.end(),
-                     [own = name.str()](const Key& k) { return k.name == own; });
+    const auto key = std::find_if(known.begin(), known.end(),
+                                  [own = name.str()](const Key& k) { return k.name == own; });
     if (key != known.end()) {
       check_shape(*key, value);
       continue;
@@ -189,14 +188,15 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
   }
 }
 
-// `name` is the key's own or that of an entry of its table; `fits` is asked of the value, or of each
-// element where it is a list and may be one.
+// `name` is the key's own or that of an entry of its table; `fits` is asked of the value, or of
+// each element where it is a list and may be one.
 void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
                               bool (*fits)(const toml::node&), bool may_be_list) {
   const toml::array* list = may_be_list ? value.as_array() : nullptr;
   if (!list) {
     if (!fits(value)) {
-      wrong_shape(key, value, name, name == key.name ? describe(key.shape) : entry_words(key.shape));
+      wrong_shape(key, value, name,
+                  name == key.name ? describe(key.shape) : entry_words(key.shape));
     }
     return;
   }

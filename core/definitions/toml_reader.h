@@ -2,12 +2,12 @@
 // with all errors collected; what is wrong reads as absent afterwards.
 #pragma once
 
+#include <toml++/toml.h>
+
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <toml++/toml.h>
 
 #include "core/base/source_text.h"
 #include "core/definitions/definition.h"
@@ -50,8 +50,8 @@ class TableReader {
   SourceLocation place(std::string_view key) const;
 
   std::optional<Text> text(std::string_view key) const;
-  std::string string(std::string_view key) const;  // empty where absent
-  bool boolean(std::string_view key) const;        // false where absent
+  std::string string(std::string_view key) const;       // empty where absent
+  bool boolean(std::string_view key) const;             // false where absent
   std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
   // Values outside of [least, most] are errors, and left out.
   std::vector<int> integers(std::string_view key, int least, int most) const;

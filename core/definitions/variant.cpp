@@ -65,9 +65,8 @@ Variant variant_of_key(const std::string& key) {
   const std::string runtime = last_part(rest);
   int count = 0;
   const char* end = threads.data() + threads.size();
-  const bool is_key = threads.starts_with('t') &&
-                      std::from_chars(threads.data() + 1, end, count) ==
-                          std::from_chars_result{end, std::errc{}};
+  const bool is_key = threads.starts_with('t') && std::from_chars(threads.data() + 1, end, count) ==
+                                                      std::from_chars_result{end, std::errc{}};
   if (!is_key) return variant;
   variant.label = rest;
   variant.device = device;

@@ -50,8 +50,8 @@ std::optional<Runtime> runtime_from(const std::string& name);
 // What runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
 bool is_script(Runtime runtime);
 
-// Parameters of a frozen module or of a package are constants: there is nothing to differentiate by;
-// and a captured graph replays what it computed forward.
+// Parameters of a frozen module or of a package are constants: there is nothing to differentiate
+// by; and a captured graph replays what it computed forward.
 bool keeps_gradients(Runtime runtime);
 
 bool runs_on(Runtime runtime, const std::string& device);

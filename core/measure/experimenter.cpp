@@ -19,7 +19,8 @@ Outcome measure(const Variant& variant, const CompiledVariants& compiled, Native
     return failed->second;
   }
   auto unit = compiled.units.find(variant.key);
-  if (unit == compiled.units.end()) return Failure{FailureKind::kCompileError, "it was not compiled"};
+  if (unit == compiled.units.end())
+    return Failure{FailureKind::kCompileError, "it was not compiled"};
   auto reply = ask_worker("experiment", worker, {unit->second}, options);
   if (!reply) return Failure{FailureKind::kWorkerLost, reply.error()};
   return outcome_of(*reply, variant, nullptr);

@@ -1,5 +1,5 @@
-// Runs experiments in the native worker: each verified and then measured, in fresh processes, one at a
-// time with nothing else running.
+// Runs experiments in the native worker: each verified and then measured, in fresh processes, one
+// at a time with nothing else running.
 #pragma once
 
 #include <stop_token>
@@ -13,8 +13,9 @@
 
 namespace instr {
 
-// Compiles them first (`compile` says how, its purpose aside); then each ends in one call of on_done.
-// False where `stop` was requested first: then the worker is killed. An Error where none can be compiled.
+// Compiles them first (`compile` says how, its purpose aside); then each ends in one call of
+// on_done. False where `stop` was requested first: then the worker is killed. An Error where none
+// can be compiled.
 Expected<bool> run_experiments(const std::vector<Variant>& variants, CompileOptions compile,
                                Cache& cache, NativeWorker& worker, const TimerOptions& options,
                                const NativeEvents& events, std::stop_token stop);

@@ -25,9 +25,9 @@ std::vector<MappedFile> mapped_libraries(std::string_view maps);
 // "libblas.so.3" of "/usr/lib/blas/libblas.so.3.11.0": what it is called in each of its versions.
 std::string library_name(const std::filesystem::path& path);
 
-// As fields of a fingerprint (core/results/library_fields.h), each with its build id. Without one the
-// hash of its content; of a file that is no longer there its inode, which equals that of no other.
-// libtorch_cpu.so is a field of its own.
+// As fields of a fingerprint (core/results/library_fields.h), each with its build id. Without one
+// the hash of its content; of a file that is no longer there its inode, which equals that of no
+// other. libtorch_cpu.so is a field of its own.
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries);
 
 // Of a process of ours; empty where the kernel does not tell.

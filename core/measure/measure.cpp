@@ -21,7 +21,7 @@ namespace instr {
 
 namespace {
 
-constexpr int kMostEntryCost = 64;  // instructions, beside the empty loop's
+constexpr int kMostEntryCost = 64;         // instructions, beside the empty loop's
 constexpr std::size_t kLongestName = 180;  // file systems take 255 bytes
 
 std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
@@ -65,7 +65,8 @@ std::vector<std::string> words_of(const std::string& text) {
 // Numbers separated by spaces; 0 for what is none.
 std::vector<double> numbers_of(const std::string& text) {
   std::vector<double> numbers;
-  for (const std::string& word : words_of(text)) numbers.push_back(std::strtod(word.c_str(), nullptr));
+  for (const std::string& word : words_of(text))
+    numbers.push_back(std::strtod(word.c_str(), nullptr));
   return numbers;
 }
 
@@ -80,9 +81,9 @@ std::map<std::string, double> totals_of(const wire::Message& reply, const char* 
   return totals;
 }
 
-// Events for each iteration, net of the empty loop. What a block's first iterations miss, which find
-// nothing in the caches, is in one of twice the length as well: what that has more is as if it went
-// on for ever.
+// Events for each iteration, net of the empty loop. What a block's first iterations miss, which
+// find nothing in the caches, is in one of twice the length as well: what that has more is as if it
+// went on for ever.
 std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_t iterations) {
   auto once = totals_of(reply, "events_2");
   auto doubled = totals_of(reply, "double_events");
@@ -98,8 +99,8 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
   return events;
 }
 
-// The measured loop is in the snippet's own function; the one call of that function is no iteration's.
-// `loop`: instructions; `events`: what else the empty loop costs; for each iteration.
+// The measured loop is in the snippet's own function; the one call of that function is no
+// iteration's. `loop`: instructions; `events`: what else the empty loop costs; for each iteration.
 void take_off_loop(std::vector<FunctionCost>& functions, double loop,
                    const std::map<std::string, double>& events) {
   for (auto& function : functions) {
@@ -114,9 +115,9 @@ void take_off_loop(std::vector<FunctionCost>& functions, double loop,
 }
 
 // Two ways of Callgrind's to the same number: what it says of a block, and the sum over what the
-// block ran. Where it simulates, one of them has the few instructions by which it was told to begin,
-// and masked loads and stores (vmaskmov) are charged to their function as instructions: the sum of
-// instructions and accesses is the same all the same.
+// block ran. Where it simulates, one of them has the few instructions by which it was told to
+// begin, and masked loads and stores (vmaskmov) are charged to their function as instructions: the
+// sum of instructions and accesses is the same all the same.
 std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
                                      const wire::Message& reply) {
   auto totals = totals_of(reply, "events_2");
@@ -143,8 +144,8 @@ std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t
   take_off_loop(functions, for_each_iteration(total, 0, iterations) - net,
                 totals_of(reply, "loop_events"));
   if (std::uint64_t held = total_of(profile, "Ir"); held != total) {
-    functions.push_back({"(miscounted by the simulation)", "",
-                         for_each_iteration(total, held, iterations), 0});
+    functions.push_back(
+        {"(miscounted by the simulation)", "", for_each_iteration(total, held, iterations), 0});
   }
   return functions;
 }
@@ -172,9 +173,9 @@ Failure negative(double ir) {
 }
 
 // What an experiment tells beside the times, under the metrics' names.
-constexpr const char* kExperimentMetrics[] = {"first_result",     "ready",     "peak_bytes",
-                                              "operators_cpu",    "operators_device",
-                                              "graphs", "fused", "fallbacks", "bailouts"};
+constexpr const char* kExperimentMetrics[] = {
+    "first_result", "ready", "peak_bytes", "operators_cpu", "operators_device",
+    "graphs",       "fused", "fallbacks",  "bailouts"};
 
 // `timed`, and `experimented`, which is that and more.
 Outcome timed_of(const wire::Message& reply) {
@@ -205,7 +206,8 @@ std::uint32_t short_hash(const std::string& text) {  // FNV-1a
 }  // namespace
 
 std::uint64_t total_of(const Profile& profile, std::string_view event) {
-  auto index = std::find(profile.events.begin(), profile.events.end(), event) - profile.events.begin();
+  auto index =
+      std::find(profile.events.begin(), profile.events.end(), event) - profile.events.begin();
   std::uint64_t sum = 0;
   if (index == std::ssize(profile.events)) return sum;
   for (const auto& function : profile.functions) {
@@ -215,7 +217,8 @@ std::uint64_t total_of(const Profile& profile, std::string_view event) {
 }
 
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations) {
-  auto event = std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
+  auto event =
+      std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
   if (event == std::ssize(profile.events) || iterations == 0) return {};
   struct Totals {
     std::vector<std::uint64_t> self;
@@ -233,9 +236,9 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   std::vector<FunctionCost> costs;
   for (const auto& [name, sum] : totals) {
     if (sum.self[ir] == 0) continue;
-    FunctionCost& cost = costs.emplace_back(FunctionCost{
-        name.first, name.second, for_each_iteration(sum.self[ir], 0, iterations),
-        for_each_iteration(sum.calls, 0, iterations)});
+    FunctionCost& cost = costs.emplace_back(
+        FunctionCost{name.first, name.second, for_each_iteration(sum.self[ir], 0, iterations),
+                     for_each_iteration(sum.calls, 0, iterations)});
     for (std::size_t i = 0; i < sum.self.size(); ++i) {
       if (i == ir || sum.self[i] == 0) continue;
       cost.events[profile.events[i]] = for_each_iteration(sum.self[i], 0, iterations);
@@ -268,7 +271,8 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   counted.steady = *first == *second && reply.get("steady") == "1";
   counted.gated = variant.threads == 1;
   counted.metrics["ir"] = counted.second_block_ir;
-  for (const auto& [metric, field] : {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
+  for (const auto& [metric, field] :
+       {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
     if (auto total = number(reply, field)) {
       counted.metrics[metric] = for_each_iteration(*total, 0, *iterations);
     }
@@ -296,7 +300,9 @@ std::optional<Failure> failure_of_status(int wait_status) {
   return Failure{kind, std::string("ended by a signal: ") + ::strsignal(signal)};
 }
 
-std::string profile_file_name(const std::string& key) { return file_name_of(key) + ".callgrind.out"; }
+std::string profile_file_name(const std::string& key) {
+  return file_name_of(key) + ".callgrind.out";
+}
 
 std::string file_name_of(const std::string& key) {
   std::string name;

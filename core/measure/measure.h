@@ -15,8 +15,8 @@ namespace instr {
 
 using Outcome = std::variant<Counted, Skipped, Failure>;
 
-// `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, where it is wanted.
-// A reply that lacks what it must have is a Failure{kWorkerLost}.
+// `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, where it is
+// wanted. A reply that lacks what it must have is a Failure{kWorkerLost}.
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile);
 
 // What became of a snippet that ended its process with this wait status; nothing where SIGKILL did,
@@ -31,8 +31,8 @@ std::uint64_t total_of(const Profile& profile, std::string_view event);
 // left out.
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);
 
-// What a file or folder of a variant is called: the key where it can be one, else something like it;
-// never the same for two keys.
+// What a file or folder of a variant is called: the key where it can be one, else something like
+// it; never the same for two keys.
 std::string file_name_of(const std::string& key);
 
 // The file name under which --keep-profiles keeps a variant's profile.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::minutes kStartTimeout{2};
 constexpr std::chrono::seconds kLoadTime{10};  // beside what the variant itself may take
-constexpr int kLoadAttempts = 2;  // so many losses, and the unit is to blame
+constexpr int kLoadAttempts = 2;               // so many losses, and the unit is to blame
 
 std::string lost(const std::string& how) { return "the worker was lost: " + how; }
 
@@ -41,8 +41,7 @@ Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesyste
 
 // Starts a zygote, in the place of the one there was.
 Expected<wire::Message> NativeWorker::bring_up() {
-  auto started =
-      Zygote::start({.worker = program_, .work_dir = folder_.path(), .is_native = true});
+  auto started = Zygote::start({.worker = program_, .work_dir = folder_.path(), .is_native = true});
   if (!started) return tl::unexpected(started.error());
   std::shared_ptr<Zygote> old;  // ended after the mutex is released
   {

@@ -18,11 +18,9 @@ namespace {
 constexpr std::chrono::seconds kClearAwayTime{2};
 
 Measurer::Options measurer_options(const ScheduleOptions& options, const fs::path& folder) {
-  auto limit = options.memory_limit != 0 ? options.memory_limit
-                                         : memory_limit_here(options.jobs);
-  return {options.timeout_s,     limit, options.want_functions,
-          options.keep_profiles, !options.fresh_process, folder,
-          options.simulation};
+  auto limit = options.memory_limit != 0 ? options.memory_limit : memory_limit_here(options.jobs);
+  return {options.timeout_s,      limit,  options.want_functions, options.keep_profiles,
+          !options.fresh_process, folder, options.simulation};
 }
 
 }  // namespace
@@ -230,9 +228,9 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, O
     std::error_code problem;
     fs::create_directories(*options.keep_profiles, problem);
     if (problem) {
-      return fail("cannot make the folder " + options.keep_profiles->string() + ": " +
-                      problem.message(),
-                  "name one that can be written with --keep-profiles");
+      return fail(
+          "cannot make the folder " + options.keep_profiles->string() + ": " + problem.message(),
+          "name one that can be written with --keep-profiles");
     }
   }
   auto folder = PrivateFolder::make();

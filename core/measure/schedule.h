@@ -1,5 +1,5 @@
-// Measures compiled variants: keeps the zygotes, hands variants to hosts within the cores there are,
-// retries what a lost worker cost. Nothing that one variant does harms another.
+// Measures compiled variants: keeps the zygotes, hands variants to hosts within the cores there
+// are, retries what a lost worker cost. Nothing that one variant does harms another.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@
 namespace instr {
 
 struct ScheduleOptions {
-  std::filesystem::path worker;               // program that build_worker made
-  int churn = 0;  // ZygoteOptions::churn
+  std::filesystem::path worker;  // program that build_worker made
+  int churn = 0;                 // ZygoteOptions::churn
   Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
-  int jobs = 1;                               // cores in all
-  std::vector<int> cores = {};                // SpawnOptions::cores
-  double timeout_s = 60;                      // of one variant that names none itself
-  int retries = 2;                            // of one variant, after a lost worker
-  bool fresh_process = false;                 // --isolation=process: a Valgrind for each variant
+  int jobs = 1;                                 // cores in all
+  std::vector<int> cores = {};                  // SpawnOptions::cores
+  double timeout_s = 60;                        // of one variant that names none itself
+  int retries = 2;                              // of one variant, after a lost worker
+  bool fresh_process = false;                   // --isolation=process: a Valgrind for each variant
   bool want_functions = true;
   std::optional<std::filesystem::path> keep_profiles;  // folder; made where it is missing
-  std::uint64_t memory_limit = 0;             // bytes that one variant may use; 0: the worker's own
+  std::uint64_t memory_limit = 0;  // bytes that one variant may use; 0: the worker's own
 };
 
 class Scheduler {

@@ -29,7 +29,8 @@ Failure slow_load() {
 
 }  // namespace
 
-Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host) {
+Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
+                                  std::unique_ptr<Host>& host) {
   if (task.attempts == 1) {
     std::lock_guard one(callbacks);
     on_start(task.compiled.variant.key);

@@ -16,17 +16,17 @@ int cores_for(int threads, int jobs);
 // The head of one queue of waiting variants.
 struct Candidate {
   int cores = 1;
-  bool zygote_ready = true;   // else it would only wait
-  bool has_idle_host = false; // one that has loaded the unit already
+  bool zygote_ready = true;    // else it would only wait
+  bool has_idle_host = false;  // one that has loaded the unit already
   int busy_hosts = 0;
-  std::uint64_t order = 0;    // position in the order of adding
+  std::uint64_t order = 0;  // position in the order of adding
 };
 
-// Which candidate starts next with so many free cores; nothing where none can. Narrow ones first, so
-// that wide ones do not hold cores idle while they wait for the rest; but while a zygote starts, wide
-// ones, since Valgrind runs one of their threads at a time and the zygote has use for the core that
-// they leave; then those whose unit is loaded,
-// then those that fewest hosts work at, then in order.
+// Which candidate starts next with so many free cores; nothing where none can. Narrow ones first,
+// so that wide ones do not hold cores idle while they wait for the rest; but while a zygote starts,
+// wide ones, since Valgrind runs one of their threads at a time and the zygote has use for the core
+// that they leave; then those whose unit is loaded, then those that fewest hosts work at, then in
+// order.
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
                                   bool zygote_starts = false);
 

@@ -1,5 +1,5 @@
-// What the scheduler's two halves share: the queue and its threads (schedule.cpp), and single attempts
-// at a variant (schedule_attempt.cpp). Nobody else includes this.
+// What the scheduler's two halves share: the queue and its threads (schedule.cpp), and single
+// attempts at a variant (schedule_attempt.cpp). Nobody else includes this.
 #pragma once
 
 #include <condition_variable>

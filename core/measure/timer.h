@@ -15,8 +15,8 @@ namespace instr {
 
 struct TimerOptions {
   int repetitions = 10;
-  double min_time_s = 0.05;  // of one repetition
-  double timeout_s = 60;     // of one variant that names none itself
+  double min_time_s = 0.05;        // of one repetition
+  double timeout_s = 60;           // of one variant that names none itself
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
   bool wants_start = false;        // what it takes each to begin, too
   // Of a repetition; absent: what the variant says, or as many as min_time_s takes.

@@ -70,8 +70,8 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   auto reply = worker.ask({one->second.unit, eager->second.unit},
                           request_for(one->second, eager->second, options, limit), limit);
   if (!reply) return tl::unexpected(reply.error());
-  bool is_lost = reply->verb == "failed" &&
-                 failure_kind_from(reply->get("kind")) == FailureKind::kWorkerLost;
+  bool is_lost =
+      reply->verb == "failed" && failure_kind_from(reply->get("kind")) == FailureKind::kWorkerLost;
   if (is_lost) return tl::unexpected(reply->get("message"));
   return verification_of(*reply, candidate.tolerance);
 }

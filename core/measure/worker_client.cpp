@@ -78,7 +78,8 @@ std::string valgrind_words(const fs::path& log) {
   std::ifstream file(log, std::ios::binary);
   std::string words;
   for (std::string line; std::getline(file, line);) {
-    bool is_message = line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
+    bool is_message =
+        line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
     if (is_message) words += line + "\n";
     if (words.size() > 2 * kLogTail) words.erase(0, words.find('\n', kLogTail) + 1);
   }
@@ -91,8 +92,7 @@ const char* to_string(Loss loss) {
   switch (loss) {
     case Loss::kClosed: return "it ended";
     case Loss::kTimedOut: return "it did not answer in time";
-    case Loss::kGarbled:
-      return "something else than a reply came from it";
+    case Loss::kGarbled: return "something else than a reply came from it";
   }
   return "";
 }
@@ -181,7 +181,8 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   auto log = open_log(options.work_dir);
   if (!log) return tl::unexpected(log.error());
   Fd folder(::open(options.work_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) return fail("cannot open " + options.work_dir.string() + ": " + std::strerror(errno));
+  if (!folder)
+    return fail("cannot open " + options.work_dir.string() + ": " + std::strerror(errno));
   const fs::path beside = options.worker.parent_path();
   Fd program_folder(::open(beside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!program_folder) return fail("cannot open " + beside.string() + ": " + std::strerror(errno));
@@ -199,9 +200,8 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   spawn.cores = options.cores;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
-  return std::shared_ptr<Zygote>(
-      new Zygote(std::move(ends->first), *std::move(process), std::move(log->second),
-                 options.is_native));
+  return std::shared_ptr<Zygote>(new Zygote(std::move(ends->first), *std::move(process),
+                                            std::move(log->second), options.is_native));
 }
 
 Zygote::~Zygote() = default;  // the process's destructor kills the group
@@ -282,8 +282,8 @@ std::chrono::milliseconds timeout_of(double seconds) {
 }
 
 // Through the worker's own folder, so that the cache's path shows nowhere in its memory; absolute,
-// since the loader completes a relative name to the whole path, and by a descriptor, since the worker
-// has gone to another folder when it loads a unit.
+// since the loader completes a relative name to the whole path, and by a descriptor, since the
+// worker has gone to another folder when it loads a unit.
 wire::Message load_request(const fs::path& worker, const fs::path& unit) {
   if (unit.empty()) return {"load", {{"path", ""}}};
   fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /
@@ -307,9 +307,7 @@ Host::~Host() {
   if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
 }
 
-std::string Host::log_since(std::uintmax_t begin) const {
-  return zygote_->log_since(begin, pid_);
-}
+std::string Host::log_since(std::uintmax_t begin) const { return zygote_->log_since(begin, pid_); }
 
 Reply Host::request(const wire::Message& message, std::chrono::milliseconds timeout) {
   auto reply = link_.request(message, timeout);

@@ -58,7 +58,8 @@ Expected<wire::Message> ZygotePool::try_start(Runtime runtime) {
   auto hello = (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
   if (!hello || options.churn == 0) return hello;
   wire::Message churn{"churn", {{"blocks", std::to_string(options.churn)}}};
-  if (auto done = (*zygote)->request(churn, kStartTimeout); !done) return fail(to_string(done.error()));
+  if (auto done = (*zygote)->request(churn, kStartTimeout); !done)
+    return fail(to_string(done.error()));
   return hello;
 }
 

@@ -1,4 +1,5 @@
-// The zygotes of a run: one for eager and one for all that runs scripts, started in the background, replaced where one is lost.
+// The zygotes of a run: one for eager and one for all that runs scripts, started in the background,
+// replaced where one is lost.
 #pragma once
 
 #include <condition_variable>

@@ -48,7 +48,8 @@ void add(const ExperimentRecord& record, const ExperimentRecord* eager, Collecte
   if (auto faster = times_better(median(eager->per_iter_times), median(record.per_iter_times))) {
     to.speedups.push_back(*faster);
   }
-  const char* memory = record.variant.device == "cuda" ? "cuda_peak_memory_bytes" : "peak_memory_bytes";
+  const char* memory =
+      record.variant.device == "cuda" ? "cuda_peak_memory_bytes" : "peak_memory_bytes";
   if (auto less = times_better(metric(*eager, memory), metric(record, memory))) {
     to.memory_ratios.push_back(*less);
   }
@@ -116,7 +117,8 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
                                            : GridCell{"-", Tone::kDim});
       row.cells.push_back(times_cell(one.memory_ratio));
       std::string codes = codes_text(one);
-      row.cells.push_back(codes.empty() ? GridCell{"-", Tone::kDim} : GridCell{codes, Tone::kWarning});
+      row.cells.push_back(codes.empty() ? GridCell{"-", Tone::kDim}
+                                        : GridCell{codes, Tone::kWarning});
     }
     grid.groups.push_back({name, {row}});
   }
@@ -134,10 +136,12 @@ double timed_seconds(std::span<const ExperimentRecord> records) {
 std::string experiment_line(const std::vector<ExperimentRecord>& records) {
   std::map<ExperimentState, std::size_t> states;
   for (const ExperimentRecord& record : records) ++states[record.state];
-  std::string text = fmt::format("{}: {} measured", format_plural(records.size(), "experiment"),
-                                 format_count(static_cast<double>(states[ExperimentState::kMeasured])));
+  std::string text =
+      fmt::format("{}: {} measured", format_plural(records.size(), "experiment"),
+                  format_count(static_cast<double>(states[ExperimentState::kMeasured])));
   if (auto failed = states[ExperimentState::kFailed]) text += fmt::format(", {} failed", failed);
-  if (auto skipped = states[ExperimentState::kSkipped]) text += fmt::format(", {} skipped", skipped);
+  if (auto skipped = states[ExperimentState::kSkipped])
+    text += fmt::format(", {} skipped", skipped);
   return text;
 }
 

@@ -23,7 +23,7 @@ struct ExperimentSummary {
   // many times less memory its tensors take.
   std::optional<double> speedup;
   std::optional<double> memory_ratio;
-  std::optional<double> compile_time;  // mean of those that passed, seconds
+  std::optional<double> compile_time;             // mean of those that passed, seconds
   std::map<VerificationCode, std::size_t> codes;  // of those that did not pass; eager has none
 };
 

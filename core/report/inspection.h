@@ -1,4 +1,5 @@
-// What --dump keeps of a variant: TorchScript's graphs, the operators' times as a table and as a trace.
+// What --dump keeps of a variant: TorchScript's graphs, the operators' times as a table and as a
+// trace.
 #pragma once
 
 #include <cstdint>

@@ -62,8 +62,10 @@ std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color
   }
   auto count = [&counts](PlannedStep step) { return counts[static_cast<std::size_t>(step)]; };
   text += "\n" + number(variants.size() - count(PlannedStep::kSkip)) + " would be measured";
-  if (count(PlannedStep::kCached) > 0) text += ", " + number(count(PlannedStep::kCached)) + " of them cached";
-  if (count(PlannedStep::kCompile) > 0) text += ", " + number(count(PlannedStep::kCompile)) + " to compile";
+  if (count(PlannedStep::kCached) > 0)
+    text += ", " + number(count(PlannedStep::kCached)) + " of them cached";
+  if (count(PlannedStep::kCompile) > 0)
+    text += ", " + number(count(PlannedStep::kCompile)) + " to compile";
   if (count(PlannedStep::kSkip) > 0) text += "; " + number(count(PlannedStep::kSkip)) + " skipped";
   return text + "\n";
 }

@@ -107,12 +107,9 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
 Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measurements,
                          const PlotOptions& options) {
   switch (kind) {
-    case ChartKind::kGrowth:
-      return growth_chart(measurements, options);
-    case ChartKind::kMemory:
-      return memory_chart(measurements);
-    default:
-      return speedup_chart(measurements);
+    case ChartKind::kGrowth: return growth_chart(measurements, options);
+    case ChartKind::kMemory: return memory_chart(measurements);
+    default: return speedup_chart(measurements);
   }
 }
 

@@ -45,12 +45,9 @@ std::string label_of(double value, AxisUnit unit) {
   switch (unit) {
     case AxisUnit::kNanoseconds:
       return value < 1 ? fmt::format("{:g} ns", value) : without_zeros(format_time(value));
-    case AxisUnit::kBytes:
-      return format_bytes(value);
-    case AxisUnit::kRatio:
-      return fmt::format("{:g}x", value);
-    default:
-      break;
+    case AxisUnit::kBytes: return format_bytes(value);
+    case AxisUnit::kRatio: return fmt::format("{:g}x", value);
+    default: break;
   }
   return value < 1000 || value >= 1e15 ? fmt::format("{:g}", value)
                                        : without_zeros(format_si(value));
@@ -105,9 +102,7 @@ double share_at(const Axis& axis, double position) {
 
 }  // namespace
 
-bool is_drawable(double value) {
-  return value == 0 || (value >= kLeast && value <= kMost);
-}
+bool is_drawable(double value) { return value == 0 || (value >= kLeast && value <= kMost); }
 
 Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
   Extremes extremes = extremes_of(values);

@@ -130,9 +130,7 @@ std::string data_blocks(const Chart& chart) {
   return text;
 }
 
-const char* colour_of(const Series& series) {
-  return kColours[series.look % std::size(kColours)];
-}
+const char* colour_of(const Series& series) { return kColours[series.look % std::size(kColours)]; }
 
 // At the bar's end; but not across the line at 1.
 double place_of_value(const Chart& chart, double value) {

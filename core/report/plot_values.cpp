@@ -71,12 +71,8 @@ std::string VariantNames::of_benchmark(const Variant& variant) const {
   return name + differing(variant, 1);
 }
 
-std::string VariantNames::common_to_lines() const {
-  return common(0);
-}
-std::string VariantNames::common_to_benchmarks() const {
-  return common(1);
-}
+std::string VariantNames::common_to_lines() const { return common(0); }
+std::string VariantNames::common_to_benchmarks() const { return common(1); }
 
 VariantNames::Facets VariantNames::facets_of(const Variant& variant) {
   auto threads = static_cast<std::size_t>(std::max(variant.threads, 0));

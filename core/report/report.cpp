@@ -101,12 +101,12 @@ std::string report_jsonl(const std::vector<Measurement>& measurements,
 
 std::string report_csv(const std::vector<Measurement>& measurements, const ReportOptions&) {
   std::vector<std::string> metrics = metric_names(measurements);
-  std::vector<std::string> names{"key",     "label",  "params", "runtime", "autograd",
-                                 "threads", "device", "outcome"};
+  std::vector<std::string> names{"key",      "label",   "params", "runtime",
+                                 "autograd", "threads", "device", "outcome"};
   names.insert(names.end(), metrics.begin(), metrics.end());
-  for (const char* name : {"iterations", "steady", "first_block_ir", "second_block_ir", "gated",
-                           "seconds", "failure_kind", "message", "verification",
-                           "verification_reason"}) {
+  for (const char* name :
+       {"iterations", "steady", "first_block_ir", "second_block_ir", "gated", "seconds",
+        "failure_kind", "message", "verification", "verification_reason"}) {
     names.emplace_back(name);
   }
   std::string out = csv_line(names);

@@ -56,7 +56,8 @@ Bench bench_of(const Variant& variant) {
   std::size_t slash = label.find('/');
   bench.group = label.substr(0, slash);
   bench.full_name = label + suffix;
-  bench.name = slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
+  bench.name =
+      slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
   if (bench.name.empty()) bench.name = label;
   return bench;
 }
@@ -226,7 +227,8 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
     } else {
       plan.metrics.push_back(metric);
     }
-    bool is_time = std::find(kTimeMetrics.begin(), kTimeMetrics.end(), metric) != kTimeMetrics.end();
+    bool is_time =
+        std::find(kTimeMetrics.begin(), kTimeMetrics.end(), metric) != kTimeMetrics.end();
     plan.has_counts = plan.has_counts || !is_time;
   }
   for (std::size_t slot = 0; slot < kSlots && !plan.panels.empty(); ++slot) {
@@ -235,8 +237,8 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
     if (exists) plan.slots.push_back(slot);
   }
   std::size_t first = plan.slots.empty() ? 0 : plan.slots.front() / kAutogradSlots;
-  plan.names_fastest = plan.shows("wall") && !plan.slots.empty() &&
-                       plan.slots.back() / kAutogradSlots != first;
+  plan.names_fastest =
+      plan.shows("wall") && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
   return plan;
 }
 
@@ -395,9 +397,8 @@ Summary summarize(const std::vector<Measurement>& measurements) {
     } else {
       ++summary.skipped;
       const auto* skipped = std::get_if<Skipped>(&measurement.outcome);
-      std::string reason = printable(skipped != nullptr
-                                         ? skipped->reason
-                                         : std::get<Failure>(measurement.outcome).message);
+      std::string reason = printable(
+          skipped != nullptr ? skipped->reason : std::get<Failure>(measurement.outcome).message);
       SkipGroup& group = find_or_add(summary.skips, skips, reason);
       group.reason = reason;
       ++group.count;
@@ -408,7 +409,8 @@ Summary summarize(const std::vector<Measurement>& measurements) {
 
 std::string summary_line(const Summary& summary, const ReportOptions& options) {
   auto number = [](std::size_t count) { return format_count(static_cast<double>(count)); };
-  std::string line = summary.counted == 0 && summary.timed > 0 ? "" : number(summary.counted) + " counted";
+  std::string line =
+      summary.counted == 0 && summary.timed > 0 ? "" : number(summary.counted) + " counted";
   if (!summary.unsteady.empty()) {
     line += ", " + number(summary.unsteady.size()) + " of them not steady";
   }

@@ -1,4 +1,5 @@
-// The cells that the table and the Markdown report show: measurements of one benchmark side by side.
+// The cells that the table and the Markdown report show: measurements of one benchmark side by
+// side.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct GridCell {
 };
 
 struct GridColumn {
-  std::string heading;  // words; "eager fwd+bwd"
+  std::string heading;    // words; "eager fwd+bwd"
   std::string span = {};  // what neighbours with the same one share: "instructions"
 };
 
@@ -29,8 +30,8 @@ std::string full_heading(const GridColumn& column);
 
 // One label with its parameters, threads and device.
 struct GridRow {
-  std::string full_name;  // "matmul/mm n=64 t2"
-  std::string name;       // without the group: "mm n=64 t2"
+  std::string full_name;        // "matmul/mm n=64 t2"
+  std::string name;             // without the group: "mm n=64 t2"
   std::vector<GridCell> cells;  // one for each column
 };
 
@@ -86,7 +87,7 @@ struct Summary {
   std::size_t skipped = 0;
   std::size_t failed = 0;
   std::vector<std::string> unsteady;  // of the gated ones: "key: 1,200, then 1,204"
-  double seconds = 0;        // of all measurements
+  double seconds = 0;                 // of all measurements
   std::vector<FailureGroup> failures;
   std::size_t verified = 0;
   std::vector<FailureGroup> unverified;  // those whose code is not PASS; its reason is the message

@@ -84,8 +84,8 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   out += failures_text(summary.failures) + failures_text(summary.unverified);
   if (!summary.skips.empty()) out += "\n";
   for (const SkipGroup& skip : summary.skips) {
-    out += "- " + format_count(static_cast<double>(skip.count)) + " skipped: " +
-           escaped(skip.reason) + "\n";
+    out += "- " + format_count(static_cast<double>(skip.count)) +
+           " skipped: " + escaped(skip.reason) + "\n";
   }
   return out + "\n" + summary_line(summary, options) + "\n";
 }

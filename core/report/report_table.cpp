@@ -1,4 +1,5 @@
-// The table for people: columns where the terminal is wide enough, one value a line where it is not.
+// The table for people: columns where the terminal is wide enough, one value a line where it is
+// not.
 #include <algorithm>
 #include <optional>
 
@@ -130,9 +131,8 @@ Layout layout_of(const Grid& grid, std::size_t flat_limit = kAnyWidth) {
   }
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
-      std::size_t width =
-          is_flat(group, flat_limit) ? display_width(row.full_name)
-                                     : kIndent + display_width(row.name);
+      std::size_t width = is_flat(group, flat_limit) ? display_width(row.full_name)
+                                                     : kIndent + display_width(row.name);
       layout.name = std::max(layout.name, width);
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         layout.columns[i] = std::max(layout.columns[i], display_width(row.cells[i].text));
@@ -205,7 +205,8 @@ class ColumnTable {
   // "---- instructions ----" above the columns that are instructions.
   void titles() {
     auto spans = spans_of(grid_);
-    if (std::all_of(spans.begin(), spans.end(), [](const Span& span) { return span.title.empty(); })) {
+    if (std::all_of(spans.begin(), spans.end(),
+                    [](const Span& span) { return span.title.empty(); })) {
       return;
     }
     Line line(out_);
@@ -261,7 +262,8 @@ void stacked_value(std::string& out, const std::string& heading, const GridCell&
   Line(out).right(cell.text, width, cell.tone, color);
 }
 
-std::string stacked_table(const Grid& grid, const std::string& title, std::size_t width, bool color) {
+std::string stacked_table(const Grid& grid, const std::string& title, std::size_t width,
+                          bool color) {
   std::string out;
   for (const std::string& line : wrap(title, width)) {
     out += styled(line, Style::kDim, color) + "\n";
@@ -395,7 +397,8 @@ std::string report_table(const std::vector<Measurement>& measurements,
   out += backends_text(measurements, width, options.color);
   out += notes_text(make_grid(measurements, options).footnotes, summary, width, options.color);
   out += failures_text(summary.failures, width, options.color);
-  out += failures_text(summary.unverified, width, options.color) + skips_text(summary, width) + "\n";
+  out +=
+      failures_text(summary.unverified, width, options.color) + skips_text(summary, width) + "\n";
   Style style = summary.failed > 0 ? Style::kBad : Style::kHeading;
   for (const std::string& line : wrap(summary_line(summary, options), width)) {
     out += styled(line, style, options.color) + "\n";

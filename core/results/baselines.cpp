@@ -40,7 +40,8 @@ std::optional<fs::path> nearest_with(const char* name) {
 }
 
 Error io_error(const fs::path& path, const char* what, const std::error_code& error) {
-  return {{path.string()}, std::string(what) + ": " + error.message(),
+  return {{path.string()},
+          std::string(what) + ": " + error.message(),
           "see that the folder can be written to"};
 }
 

@@ -1,5 +1,5 @@
-// Named baselines: results files in a folder of the project, plain, so that a team can commit one or
-// keep it in a CI cache.
+// Named baselines: results files in a folder of the project, plain, so that a team can commit one
+// or keep it in a CI cache.
 #pragma once
 
 #include <filesystem>

@@ -26,17 +26,16 @@ struct MetricName {
   const char* name;
   double factor;
 };
-constexpr MetricName kMetricNames[] = {
-    {"first_result", "first_result_time", kNanosecond},
-    {"ready", "ready_time", kNanosecond},
-    {"operators_cpu", "total_cpu_time", kNanosecond},
-    {"operators_device", "total_cuda_time", kNanosecond},
-    {"peak_bytes", "peak_memory_bytes", 1},
-    {"device_peak_bytes", "cuda_peak_memory_bytes", 1},
-    {"graphs", "graphs", 1},
-    {"fused", "fused_groups", 1},
-    {"fallbacks", "fallbacks", 1},
-    {"bailouts", "bailouts", 1}};
+constexpr MetricName kMetricNames[] = {{"first_result", "first_result_time", kNanosecond},
+                                       {"ready", "ready_time", kNanosecond},
+                                       {"operators_cpu", "total_cpu_time", kNanosecond},
+                                       {"operators_device", "total_cuda_time", kNanosecond},
+                                       {"peak_bytes", "peak_memory_bytes", 1},
+                                       {"device_peak_bytes", "cuda_peak_memory_bytes", 1},
+                                       {"graphs", "graphs", 1},
+                                       {"fused", "fused_groups", 1},
+                                       {"fallbacks", "fallbacks", 1},
+                                       {"bailouts", "bailouts", 1}};
 
 constexpr std::pair<ExperimentState, const char*> kStates[] = {
     {ExperimentState::kMeasured, "measured"},
@@ -137,8 +136,7 @@ std::optional<T> value_at(const Json& json, const char* pointer) {
 
 }  // namespace
 
-std::vector<Definition> with_axes(std::vector<Definition> definitions,
-                                  const ExperimentAxes& axes) {
+std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes) {
   for (Definition& definition : definitions) {
     if (!axes.threads.empty()) definition.threads = axes.threads;
     if (!axes.devices.empty() && definition.names_devices) definition.devices = axes.devices;
@@ -203,8 +201,8 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
     bool is_skip = failure->kind == FailureKind::kUnsupported;
     record.state = is_skip ? ExperimentState::kSkipped : ExperimentState::kFailed;
     if (!is_skip) record.failure = failure->kind;
-    record.reason = is_skip ? failure->message
-                            : to_string(failure->kind) + (kBehindKind + failure->message);
+    record.reason =
+        is_skip ? failure->message : to_string(failure->kind) + (kBehindKind + failure->message);
   } else {
     take_times(measurement, record);
   }
@@ -259,9 +257,7 @@ Json to_json(const ExperimentRecord& record) {
   return json;
 }
 
-bool is_final(const ExperimentRecord& record) {
-  return record.failure != FailureKind::kWorkerLost;
-}
+bool is_final(const ExperimentRecord& record) { return record.failure != FailureKind::kWorkerLost; }
 
 Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   auto parsed = parse_json(line);
@@ -270,7 +266,8 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   auto key = value_at<std::string>(json, "/key");
   auto state = value_at<std::string>(json, "/state");
   auto repeat = value_at<int>(json, "/repeat");
-  auto code = verification_code_from(value_at<std::string>(json, "/verification_code").value_or(""));
+  auto code =
+      verification_code_from(value_at<std::string>(json, "/verification_code").value_or(""));
   const auto* known = std::find_if(std::begin(kStates), std::end(kStates),
                                    [&](const auto& one) { return state == one.second; });
   if (!key || !repeat || !code || known == std::end(kStates)) {

@@ -1,5 +1,6 @@
-// Experiments: the product of accelerator, backend, test, data type, threads and batch size over the
-// definitions. What is varied, what became of each one, and the line of a results file that says so.
+// Experiments: the product of accelerator, backend, test, data type, threads and batch size over
+// the definitions. What is varied, what became of each one, and the line of a results file that
+// says so.
 #pragma once
 
 #include <map>
@@ -42,10 +43,10 @@ Expected<std::string> data_type_from(const std::string& name);
 
 // What each line says of how it was measured, so that nobody goes on with another's file.
 struct ExperimentSetting {
-  int repeat = 0;                          // runs that are timed
+  int repeat = 0;                         // runs that are timed
   std::optional<int> iterations_per_run;  // absent: as many as a run's least time takes
-  std::string libtorch;                    // its version
-  std::string accelerator_model;           // "Intel(R) Xeon(R) ..."
+  std::string libtorch;                   // its version
+  std::string accelerator_model;          // "Intel(R) Xeon(R) ..."
 
   bool operator==(const ExperimentSetting&) const = default;
 };
@@ -57,11 +58,11 @@ struct ExperimentRecord {
   Variant variant;  // what its key tells, with the definition's file
   ExperimentSetting setting;
   ExperimentState state = ExperimentState::kMeasured;
-  std::string reason;  // of what is not measured: "crashed: SIGSEGV"
-  std::optional<FailureKind> failure;  // of a failed one: what its reason begins with
-  std::vector<double> total_times;     // seconds of each run
-  std::vector<double> per_iter_times;  // the same for each iteration
-  std::uint64_t iterations = 0;        // of a run
+  std::string reason;                     // of what is not measured: "crashed: SIGSEGV"
+  std::optional<FailureKind> failure;     // of a failed one: what its reason begins with
+  std::vector<double> total_times;        // seconds of each run
+  std::vector<double> per_iter_times;     // the same for each iteration
+  std::uint64_t iterations = 0;           // of a run
   std::map<std::string, double> metrics;  // all others, by their names in the line
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;

@@ -34,9 +34,7 @@ constexpr FileKind kExperimentsKind{
     }};
 
 // Up to the end of the last whole line.
-std::string_view whole_lines(std::string_view text) {
-  return text.substr(0, text.rfind('\n') + 1);
-}
+std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
 
 struct Line {
   ExperimentRecord record;
@@ -88,7 +86,8 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
                      const ExperimentSetting& setting) {
   const ExperimentSetting& its = record.setting;
   if (!keys.contains(record.variant.key)) {
-    return fmt::format("the file is of other experiments: `{}` is none of these", record.variant.key);
+    return fmt::format("the file is of other experiments: `{}` is none of these",
+                       record.variant.key);
   }
   if (its.libtorch != setting.libtorch) {
     return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch,

@@ -1,5 +1,5 @@
-// The results file of experiments: a line each, written as it ends, so that a run that was killed goes
-// on where it was.
+// The results file of experiments: a line each, written as it ends, so that a run that was killed
+// goes on where it was.
 #pragma once
 
 #include <filesystem>
@@ -23,9 +23,9 @@ class ExperimentLog {
   // Whether the file can be written and holds nothing else; open() looks, too.
   static Expected<void> check(const std::filesystem::path& file);
 
-  // Opens the file, which may be there already: a last line that is not whole goes, and so do results
-  // that are not final (is_final). Errors: a line that is not an experiment's, one of a key that
-  // `variants` do not have, one measured in another way; another run that has it open.
+  // Opens the file, which may be there already: a last line that is not whole goes, and so do
+  // results that are not final (is_final). Errors: a line that is not an experiment's, one of a key
+  // that `variants` do not have, one measured in another way; another run that has it open.
   static Expected<ExperimentLog> open(const std::filesystem::path& path,
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);

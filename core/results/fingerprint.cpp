@@ -29,8 +29,8 @@ std::string kernel() {
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-// Flags without those that only say where files are: the same build in another folder gives the same
-// counts (its content is in the build id).
+// Flags without those that only say where files are: the same build in another folder gives the
+// same counts (its content is in the build id).
 std::string without_paths(const std::vector<std::string>& flags) {
   std::string text;
   for (const std::string& flag : flags) {
@@ -79,8 +79,9 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
                          {"link_flags", without_paths(toolchain.link_flags)}};
   if (!valgrind_version.empty()) {
     fingerprint.entries.emplace_back("valgrind", valgrind_version);
-    fingerprint.entries.emplace_back("simulated_caches", std::string("I1 ") + kSimulatedI1 + ", D1 " +
-                                                             kSimulatedD1 + ", LL " + kSimulatedLL);
+    fingerprint.entries.emplace_back(
+        "simulated_caches",
+        std::string("I1 ") + kSimulatedI1 + ", D1 " + kSimulatedD1 + ", LL " + kSimulatedLL);
   }
   for (const auto& [name, value] : worker) {
     // A process number differs each time; "machine" is the name of the other list; which zygote a

@@ -18,7 +18,8 @@ struct Fingerprint {
   using Entries = std::vector<std::pair<std::string, std::string>>;
 
   Entries entries;  // name and value, in the order shown
-  Entries machine;  // kernel, CPU model: for people; not compared, since counts do not depend on them
+  Entries
+      machine;  // kernel, CPU model: for people; not compared, since counts do not depend on them
 
   bool operator==(const Fingerprint& other) const { return entries == other.entries; }
 
@@ -27,8 +28,8 @@ struct Fingerprint {
 };
 
 // From what was found on this side, and from what the worker said of itself in its `hello` (its
-// fields but those that the first two tell better; "cpu_capability", "worker_hash", pinned settings).
-// Without a Valgrind nothing is counted; "timed_..." fields are those of times.
+// fields but those that the first two tell better; "cpu_capability", "worker_hash", pinned
+// settings). Without a Valgrind nothing is counted; "timed_..." fields are those of times.
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);

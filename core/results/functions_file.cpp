@@ -70,8 +70,8 @@ struct Place {
   int line = 0;  // in the text of the whole file, from 1
 };
 
-// Keeps the packed file, its names and where each key is; a measurement is unpacked when it is asked
-// for.
+// Keeps the packed file, its names and where each key is; a measurement is unpacked when it is
+// asked for.
 class FunctionsFile {
  public:
   FunctionsFile(std::string bytes, std::string name)
@@ -122,7 +122,8 @@ class FunctionsFile {
       if (end == std::string_view::npos && !member.is_whole) break;
       end = std::min(end, text.size());
       ++line;
-      auto taken = take_line(text.substr(begin, end - begin), {at, begin, end - begin, line}, header);
+      auto taken =
+          take_line(text.substr(begin, end - begin), {at, begin, end - begin, line}, header);
       if (!taken) return taken;
       begin = end + 1;
     }
@@ -134,14 +135,15 @@ class FunctionsFile {
     if (place.line == 1) return check_schema(line);
     if (place.line == 2) {
       if (line == header) return {};
-      return broken(2, "these functions belong to other results than the file that they are beside");
+      return broken(2,
+                    "these functions belong to other results than the file that they are beside");
     }
     if (line.empty()) return {};
     if (is_complete_) return broken(place.line, "a line after the end of the functions");
     if (line.starts_with(kEndStart)) return take_end(parsed(line), place.line);
     if (line.starts_with(kNamesStart)) return take_names(parsed(line), place.line);
-    auto key = line.starts_with(kKeyStart) ? string_at_start(line.substr(kKeyStart.size()))
-                                           : std::nullopt;
+    auto key =
+        line.starts_with(kKeyStart) ? string_at_start(line.substr(kKeyStart.size())) : std::nullopt;
     if (!key) return broken(place.line, "this line holds neither names nor functions");
     if (!places_.try_emplace(*key, place).second) {
       return broken(place.line, "functions of `" + printable(*key) + "` for the second time");
@@ -158,8 +160,9 @@ class FunctionsFile {
     }
     const Json& schema = json["functions_schema"];
     if (schema == kFunctionsSchema) return {};
-    return broken(1, fmt::format("functions of schema {}; this instr_bench reads {}",
-                                 printable(to_line(schema)), kFunctionsSchema),
+    return broken(1,
+                  fmt::format("functions of schema {}; this instr_bench reads {}",
+                              printable(to_line(schema)), kFunctionsSchema),
                   "use the instr_bench that wrote it, or measure again with this one");
   }
 
@@ -183,7 +186,8 @@ class FunctionsFile {
       return broken(line, "more names of functions than is sensible");
     }
     for (const Json& name : json["names"]) {
-      bool is_name = name.is_array() && name.size() == 2 && name[0].is_string() && name[1].is_string();
+      bool is_name =
+          name.is_array() && name.size() == 2 && name[0].is_string() && name[1].is_string();
       if (!is_name) return unreadable();
       names_.push_back({name[0].get<std::string>(), name[1].get<std::string>()});
     }
@@ -308,9 +312,7 @@ bool is_sum_of(double ir, const std::vector<FunctionCost>& functions) {
   return std::fabs(total_of(functions) - ir) <= 1e-6 + size * 1e-11;
 }
 
-std::string FunctionLines::end() const {
-  return end_line(measurements_) + "\n";
-}
+std::string FunctionLines::end() const { return end_line(measurements_) + "\n"; }
 
 Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& header,
                                      Incomplete incomplete) {

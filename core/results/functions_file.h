@@ -54,8 +54,8 @@ class FunctionLines {
   std::size_t measurements_ = 0;
 };
 
-// The functions of a key, greatest cost first; empty where none are known. Not to be called from two
-// threads at once.
+// The functions of a key, greatest cost first; empty where none are known. Not to be called from
+// two threads at once.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
 
 // Instructions of all of them.

@@ -29,8 +29,7 @@ struct OutcomeWriter {
     json["iterations"] = counted.iterations;
     json["warmup"] = counted.warmup;
     json["steady"] = counted.steady;
-    json["blocks"] = {json_number(counted.first_block_ir),
-                      json_number(counted.second_block_ir)};
+    json["blocks"] = {json_number(counted.first_block_ir), json_number(counted.second_block_ir)};
     json["gated"] = counted.gated;
     if (counted.profile) json["profile"] = counted.profile->string();
   }

@@ -26,7 +26,7 @@ inline constexpr int kResultsSchema = 2;
 
 struct ResultsHeader {
   int schema = kResultsSchema;
-  std::string version;               // of the program that wrote it
+  std::string version;  // of the program that wrote it
   Fingerprint fingerprint;
   std::vector<std::string> command;  // argv
   std::string started;               // UTC, "2024-05-01T12:00:00Z"

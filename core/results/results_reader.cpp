@@ -95,7 +95,8 @@ std::optional<Timing> timing_from(const Json& json, const std::map<std::string, 
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return std::nullopt;
   Timing timing;
-  for (const auto& [name, values] : kRepeatedTimes) timing.*values = numbers_from(member(*times, name));
+  for (const auto& [name, values] : kRepeatedTimes)
+    timing.*values = numbers_from(member(*times, name));
   timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
   if (auto peak = metrics.find("device_peak_bytes"); peak != metrics.end() && peak->second >= 0) {
     timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
@@ -126,7 +127,8 @@ Counted counted_from(const Json& json, const std::string& where) {
   if (blocks != nullptr && blocks->is_array() && blocks->size() == 2) {
     counted.first_block_ir = number_or(&(*blocks)[0], 0);
     counted.second_block_ir = number_or(&(*blocks)[1], 0);
-  } else if (auto ir = counted.metrics.find("ir"); blocks == nullptr && ir != counted.metrics.end()) {
+  } else if (auto ir = counted.metrics.find("ir");
+             blocks == nullptr && ir != counted.metrics.end()) {
     // A row that does not tell its blocks: what is written of it must not contradict itself.
     counted.first_block_ir = counted.second_block_ir = ir->second;
   }
@@ -161,9 +163,9 @@ Expected<void> check_blocks(const std::string& key, const Json& json, const Coun
   double first = counted.first_block_ir;
   double second = counted.second_block_ir;
   if (ir->second == second && (first == second || !counted.steady)) return {};
-  return fail(fmt::format("`{}` has {} instructions, {}, and its blocks have {} and {}: it was edited",
-                          printable(key), ir->second, counted.steady ? "steady" : "not steady",
-                          first, second));
+  return fail(fmt::format(
+      "`{}` has {} instructions, {}, and its blocks have {} and {}: it was edited", printable(key),
+      ir->second, counted.steady ? "steady" : "not steady", first, second));
 }
 
 // `where`: the file and its line. The error, where the line has no identity, an outcome that is not
@@ -177,8 +179,8 @@ Expected<Measurement> measurement_from(const Json& json, const std::string& wher
   variant.label = text_or(json, "label", variant.key);
   if (const Json* params = member(json, "params"); params != nullptr && params->is_object()) {
     for (const auto& [name, value] : params->items()) {
-      variant.params.emplace_back(name, value.is_string() ? value.get<std::string>()
-                                                          : to_line(value));
+      variant.params.emplace_back(name,
+                                  value.is_string() ? value.get<std::string>() : to_line(value));
     }
   }
   variant.runtime = runtime_from(text_or(json, "runtime")).value_or(Runtime::kEager);

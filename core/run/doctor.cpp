@@ -86,8 +86,8 @@ bool examine(const Options& options, const std::function<void(const Finding&)>& 
 }
 
 std::string finding_line(const Finding& finding, bool color) {
-  std::string mark = finding.good ? styled("ok  ", Style::kGood, color)
-                                  : styled("FAIL", Style::kBad, color);
+  std::string mark =
+      finding.good ? styled("ok  ", Style::kGood, color) : styled("FAIL", Style::kBad, color);
   return "  " + mark + "  " + pad_right(finding.name, kNameWidth) + finding.detail + "\n";
 }
 

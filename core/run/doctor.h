@@ -11,7 +11,7 @@
 namespace instr {
 
 struct Finding {
-  std::string name;    // "Valgrind"
+  std::string name;  // "Valgrind"
   bool good = false;
   std::string detail;  // what was found, or what is wrong and what to do
 };

@@ -155,9 +155,10 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
       list += "\n  " + to_string(difference);
     }
   }
-  return fail(fmt::format("the two were not measured alike (measure both with the same or, where "
-                          "that is under test, add --vary={}):{}",
-                          fmt::join(vary_for(*differences), ","), list));
+  return fail(
+      fmt::format("the two were not measured alike (measure both with the same or, where "
+                  "that is under test, add --vary={}):{}",
+                  fmt::join(vary_for(*differences), ","), list));
 }
 
 namespace {

@@ -1,5 +1,5 @@
-// What a run or a results file is compared with: a baseline or expected counts, found and read first,
-// and compared once there is something to compare.
+// What a run or a results file is compared with: a baseline or expected counts, found and read
+// first, and compared once there is something to compare.
 #pragma once
 
 #include <filesystem>

@@ -187,7 +187,8 @@ measured alike.
   --vary=LIST             what may differ between them
 )";
 
-constexpr const char* kBisect = R"(Usage: git bisect run instr_bench bisect --key=KEY --baseline=NAME [options]
+constexpr const char* kBisect =
+    R"(Usage: git bisect run instr_bench bisect --key=KEY --baseline=NAME [options]
            [-- COMMAND...]
 
 Finds the commit that made a benchmark slower. For each commit COMMAND builds
@@ -233,7 +234,8 @@ Exit status
   set-up; 130 interrupted, with the results so far kept
 )";
 
-constexpr const char* kSelftest = R"(Usage: instr_bench selftest [--repeats=N] [--libtorch=DIR] [--compiler=PROGRAM]
+constexpr const char* kSelftest =
+    R"(Usage: instr_bench selftest [--repeats=N] [--libtorch=DIR] [--compiler=PROGRAM]
 
 Proves the check on this machine: plants slow-downs of known size in a small
 library, and shows that each is found and attributed to its function, and that

@@ -249,9 +249,9 @@ Expected<void> check_belonging(const OptionWords& read) {
                     : fmt::format("leave it out, or see instr_bench {} --help", command));
   }
   if (!read.rest.empty() && read.command != Command::kBisect) {
-    return fail(fmt::format("nothing may stand behind `--` but a command for bisect: `{}`",
-                            read.rest[0]),
-                kSeeHelp);
+    return fail(
+        fmt::format("nothing may stand behind `--` but a command for bisect: `{}`", read.rest[0]),
+        kSeeHelp);
   }
   return {};
 }

@@ -28,12 +28,12 @@ const std::vector<std::pair<std::string, Autograd>> kAutograds{
     {"forward", Autograd::kForward}, {"forward_backward", Autograd::kForwardBackward}};
 const std::vector<std::pair<std::string, Isolation>> kIsolations{{"fork", Isolation::kFork},
                                                                  {"process", Isolation::kProcess}};
-const std::vector<std::pair<std::string, ColorMode>> kColors{{"auto", ColorMode::kAuto},
-                                                             {"always", ColorMode::kAlways},
-                                                             {"never", ColorMode::kNever}};
+const std::vector<std::pair<std::string, ColorMode>> kColors{
+    {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
 
-const std::vector<std::pair<std::string, ChartKind>> kChartKinds{
-    {"speedup", ChartKind::kSpeedup}, {"growth", ChartKind::kGrowth}, {"memory", ChartKind::kMemory}};
+const std::vector<std::pair<std::string, ChartKind>> kChartKinds{{"speedup", ChartKind::kSpeedup},
+                                                                 {"growth", ChartKind::kGrowth},
+                                                                 {"memory", ChartKind::kMemory}};
 
 // Comma lists of all uses of a setting, in one.
 std::vector<std::string> items_of(const std::vector<std::string>& values) {
@@ -165,19 +165,20 @@ void read_selection(Reader& reader, Selection& selection) {
   reader.each<Autograd>("autograd", selection.autograds, [](const std::string& item) {
     return choice("autograd", item, kAutograds);
   });
-  reader.each<int>("threads", selection.threads, [](const std::string& item) {
-    return whole_number("threads", item, 1);
-  });
+  reader.each<int>("threads", selection.threads,
+                   [](const std::string& item) { return whole_number("threads", item, 1); });
   if (auto value = reader.last("shard")) {
     selection.shard.emplace();
     reader.set(shard_of(*value), *selection.shard);
   }
   for (const char* name : {"device", "tag"}) {
     auto& target = name == std::string_view("tag") ? selection.tags : selection.devices;
-    reader.each<std::string>(name, target, [name](const std::string& item) -> Expected<std::string> {
-      if (item.empty()) return bad_value(name, item, "leave no item of the list empty");
-      return item;
-    });
+    reader.each<std::string>(name, target,
+                             [name](const std::string& item) -> Expected<std::string> {
+                               if (item.empty())
+                                 return bad_value(name, item, "leave no item of the list empty");
+                               return item;
+                             });
   }
 }
 
@@ -210,9 +211,11 @@ void read_experiment(Reader& reader, Options& options) {
   };
   take("repeat", 2, kMostRepetitions, options.repeat);
   take("iterations-per-run", 1, kMaxIterations, options.iterations_per_run);
-  bool is_shown = options.format == ReportFormat::kTable || options.format == ReportFormat::kMarkdown;
+  bool is_shown =
+      options.format == ReportFormat::kTable || options.format == ReportFormat::kMarkdown;
   if (!is_shown) {
-    reader.fail_with({{}, "experiments are shown as a table or as Markdown",
+    reader.fail_with({{},
+                      "experiments are shown as a table or as Markdown",
                       "the results file holds a line of JSON for each"});
   }
 }
@@ -225,9 +228,8 @@ void read_metrics(Reader& reader, std::vector<std::string>& metrics) {
   known.emplace_back("cache", kCacheMetrics);
   known.emplace_back("branch", kBranchMetrics);
   std::vector<Names> given;
-  reader.each<Names>("metrics", given, [&known](const std::string& item) {
-    return choice("metrics", item, known);
-  });
+  reader.each<Names>("metrics", given,
+                     [&known](const std::string& item) { return choice("metrics", item, known); });
   for (Names names : given) metrics.insert(metrics.end(), names.begin(), names.end());
 }
 
@@ -236,9 +238,8 @@ void read_dump(Reader& reader, Options& options) {
   const std::vector<std::pair<std::string, bool DumpParts::*>> parts{
       {"graph", &DumpParts::graph}, {"profile", &DumpParts::profile}, {"trace", &DumpParts::trace}};
   std::vector<bool DumpParts::*> wanted;
-  reader.each<bool DumpParts::*>("dump", wanted, [&parts](const std::string& item) {
-    return choice("dump", item, parts);
-  });
+  reader.each<bool DumpParts::*>(
+      "dump", wanted, [&parts](const std::string& item) { return choice("dump", item, parts); });
   for (auto part : wanted) {
     if (part != nullptr) options.dump.*part = true;
   }
@@ -258,8 +259,7 @@ void read_needs(Reader& reader, Options& options) {
     options.wants_times = true;
     return;
   }
-  options.wants_counts =
-      options.metrics.empty() || is_any_of(options.metrics, kTimeMetrics, false);
+  options.wants_counts = options.metrics.empty() || is_any_of(options.metrics, kTimeMetrics, false);
   std::vector<std::string> metrics = options.metrics;
   const Limits& limits = options.gate.compare.limits;
   for (const auto* limited : {&limits.hard, &limits.soft}) {
@@ -271,7 +271,8 @@ void read_needs(Reader& reader, Options& options) {
   bool counts_only = options.command == Command::kWatch || options.command == Command::kExplain ||
                      options.command == Command::kBisect;
   if (counts_only && options.wants_times) {
-    reader.fail_with({{}, "this command counts instructions and times nothing",
+    reader.fail_with({{},
+                      "this command counts instructions and times nothing",
                       "time with instr_bench --metrics=wall"});
   }
 }
@@ -315,8 +316,8 @@ void read_limits(Reader& reader, const std::string& name, std::map<std::string, 
   for (const std::string& text : reader.all(name)) {
     auto parsed = parse_limits(text);
     if (!parsed) {
-      reader.fail_with({{}, fmt::format("--{}: {}", name, parsed.error().what),
-                        parsed.error().advice});
+      reader.fail_with(
+          {{}, fmt::format("--{}: {}", name, parsed.error().what), parsed.error().advice});
       return;
     }
     for (const auto& [metric, limit] : *parsed) limits[metric] = limit;
@@ -341,7 +342,8 @@ void read_gate(Reader& reader, const OptionWords& words, GateOptions& gate) {
   gate.compare.allow_nothing = words.has("allow-nothing");
   gate.compare.allow_new = !words.has("forbid-new");
   if (gate.baseline && gate.expect) {
-    reader.fail_with({{}, "--baseline and --expect cannot go together",
+    reader.fail_with({{},
+                      "--baseline and --expect cannot go together",
                       "run twice: the second run takes everything from the cache"});
   }
   if (gate.base_limits_file && !gate.limits_file) {
@@ -391,7 +393,8 @@ void read_sides(Reader& reader, Options& options) {
     }
     return;
   }
-  reader.fail_with({{}, "ab compares two values of one setting",
+  reader.fail_with({{},
+                    "ab compares two values of one setting",
                     "give --libtorch, --build or --compiler twice, and the others once at most"});
 }
 
@@ -413,7 +416,8 @@ void read_key(Reader& reader, Options& options) {
   if (options.command != Command::kBisect) return;
   auto key = reader.last("key");
   if (!key || !options.gate.baseline) {
-    reader.fail_with({{}, "bisect needs a key and a baseline",
+    reader.fail_with({{},
+                      "bisect needs a key and a baseline",
                       "write instr_bench bisect --key=KEY --baseline=NAME -- COMMAND; see "
                       "instr_bench bisect --help"});
     return;
@@ -434,7 +438,8 @@ void read_plot(Reader& reader, const std::vector<std::string>& metrics, PlotOpti
   if (metrics.empty() && !plot.by) return;
   if (!metrics.empty()) plot.metric = metrics[0];
   if (plot.kind.value_or(ChartKind::kGrowth) != ChartKind::kGrowth) {
-    reader.fail_with({{}, "--metrics and --by go with --kind=growth", "leave them out, or draw that"});
+    reader.fail_with(
+        {{}, "--metrics and --by go with --kind=growth", "leave them out, or draw that"});
   }
   plot.kind = ChartKind::kGrowth;
 }

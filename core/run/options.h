@@ -42,8 +42,8 @@ enum class Verbosity { kQuiet, kNormal, kVerbose };
 
 // What a comparison is made with and held to.
 struct GateOptions {
-  std::optional<std::string> baseline;           // a name or a file
-  std::optional<std::filesystem::path> expect;   // a file of expected counts
+  std::optional<std::string> baseline;          // a name or a file
+  std::optional<std::filesystem::path> expect;  // a file of expected counts
   bool update_expected = false;
   std::optional<std::filesystem::path> limits_file;
   std::optional<std::filesystem::path> base_limits_file;  // that file as it is at the base
@@ -67,20 +67,20 @@ struct Options {
   bool wants_counts = true;
   bool wants_times = false;
   bool wants_start = false;
-  bool verify = false;  // what is not eager, against eager
-  DumpParts dump;        // kept of each, in a folder of its own
+  bool verify = false;                                     // what is not eager, against eager
+  DumpParts dump;                                          // kept of each, in a folder of its own
   std::filesystem::path dump_folder = "instr_bench_dump";  // that these are in
   Simulation simulation;
-  int repetitions = 10;              // of a variant that is timed
+  int repetitions = 10;  // of a variant that is timed
   // Of experiments, as their file or the command line says.
   ExperimentAxes axes;
   std::optional<int> repeat;
   std::optional<int> iterations_per_run;
-  double min_time = 0.05;            // seconds that each of them takes at least
-  int time_cores = 0;                // that do nothing but time, while the others count; 0: times come after
-  int jobs = 0;                      // 0: not given, one for each core
-  std::optional<double> timeout;     // seconds for one variant; absent: the definition's, or the usual
-  int retries = 2;                   // of variants whose worker was lost
+  double min_time = 0.05;  // seconds that each of them takes at least
+  int time_cores = 0;      // that do nothing but time, while the others count; 0: times come after
+  int jobs = 0;            // 0: not given, one for each core
+  std::optional<double> timeout;  // seconds for one variant; absent: the definition's, or the usual
+  int retries = 2;                // of variants whose worker was lost
   Isolation isolation = Isolation::kFork;
 
   GateOptions gate;

@@ -60,8 +60,8 @@ std::vector<std::filesystem::path> definition_paths(const Options& options) {
 tl::expected<std::vector<Variant>, Errors> plan(const Options& options) {
   auto definitions = load_definitions(definition_paths(options));
   if (!definitions) return tl::unexpected(definitions.error());
-  auto variants = expand(with_axes(*std::move(definitions), options.axes),
-                         runtimes_for(options.selection));
+  auto variants =
+      expand(with_axes(*std::move(definitions), options.axes), runtimes_for(options.selection));
   if (!variants) return variants;
   auto wanted = select(std::move(*variants), options.selection);
   if (!wanted) return tl::unexpected(Errors{wanted.error()});

@@ -1,5 +1,5 @@
-// The stages that every command which measures goes through: definitions to the variants wanted, and
-// these to measurements.
+// The stages that every command which measures goes through: definitions to the variants wanted,
+// and these to measurements.
 #pragma once
 
 #include <filesystem>
@@ -36,15 +36,16 @@ ReportOptions report_options(const Options& options);
 // Told what a run is measured with as soon as that is known; an error gives the run up.
 using HeaderCheck = std::function<Expected<void>(const ResultsHeader&)>;
 
-// Opens a session that has compiled and counted all that it can; the rest (Session::time, inspect) is
-// the caller's. The error is one of the set-up, or of `check`. Where `stop` came first it is not done.
+// Opens a session that has compiled and counted all that it can; the rest (Session::time, inspect)
+// is the caller's. The error is one of the set-up, or of `check`. Where `stop` came first it is not
+// done.
 Expected<Session> count_all(const Options& options, const std::vector<std::string>& command,
                             const std::vector<Variant>& variants, Progress& progress,
                             Recorder& recorder, std::stop_token stop,
                             const HeaderCheck& check = {});
 
-// Compiles and measures all. False where `stop` came first; the error is one of the set-up, for which
-// nothing can be measured, or of `check`.
+// Compiles and measures all. False where `stop` came first; the error is one of the set-up, for
+// which nothing can be measured, or of `check`.
 Expected<bool> measure_all(const Options& options, const std::vector<std::string>& command,
                            const std::vector<Variant>& variants, Progress& progress,
                            Recorder& recorder, std::stop_token stop, const HeaderCheck& check = {});

@@ -46,8 +46,8 @@ std::string head_of(const ProgressView& view) {
     if (view.failed > 0) head += fmt::format("{} failed, ", view.failed);
   }
   // One decimal from the start, so that the text does not jump.
-  head += view.elapsed < 59.95 ? fmt::format("{:.1f} s", view.elapsed)
-                               : format_duration(view.elapsed);
+  head +=
+      view.elapsed < 59.95 ? fmt::format("{:.1f} s", view.elapsed) : format_duration(view.elapsed);
   if (view.left) head += ", " + eta_text(*view.left);
   return head;
 }

@@ -1,5 +1,5 @@
-// The live line on a terminal's standard error: how far the run is, when it will end, what runs now.
-// The one place that writes to standard error while measuring.
+// The live line on a terminal's standard error: how far the run is, when it will end, what runs
+// now. The one place that writes to standard error while measuring.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,8 @@ struct ProgressOptions {
 };
 
 // On a terminal: one line, redrawn at most ten times a second. In a pipe: nothing, but a line for
-// each finished measurement with --verbose. With --quiet: nothing. All may be called from any thread.
+// each finished measurement with --verbose. With --quiet: nothing. All may be called from any
+// thread.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);

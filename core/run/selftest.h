@@ -13,7 +13,7 @@ namespace instr {
 
 // One slow-down in the small library tools/selftest/, and the build that has it.
 struct Plant {
-  const char* build;     // tools/selftest/BUILD.toml
+  const char* build;  // tools/selftest/BUILD.toml
   const char* what;
   const char* function;  // that it is in
   // For each call; nothing where that depends on the compiler or the allocator.

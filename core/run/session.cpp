@@ -22,7 +22,8 @@ namespace instr {
 
 namespace {
 
-// Old artefacts go beyond this; the precompiled headers of two compilers and two LibTorch builds fit.
+// Old artefacts go beyond this; the precompiled headers of two compilers and two LibTorch builds
+// fit.
 constexpr std::uint64_t kCacheLimit = 4'000'000'000;
 
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
@@ -44,7 +45,7 @@ Expected<std::vector<int>> counting_cores(int time_cores) {
 struct Session::State {
   Options options;
   SessionEvents events;
-  std::mutex turn;  // one event at a time
+  std::mutex turn;               // one event at a time
   std::set<std::string> failed;  // keys
   std::set<std::string> skipped;
   LibTorch libtorch;
@@ -89,8 +90,10 @@ struct Session::State {
   }
   void done(const Measurement& measurement) {
     std::lock_guard lock(turn);
-    if (std::holds_alternative<Failure>(measurement.outcome)) failed.insert(measurement.variant.key);
-    if (std::holds_alternative<Skipped>(measurement.outcome)) skipped.insert(measurement.variant.key);
+    if (std::holds_alternative<Failure>(measurement.outcome))
+      failed.insert(measurement.variant.key);
+    if (std::holds_alternative<Skipped>(measurement.outcome))
+      skipped.insert(measurement.variant.key);
     if (events.on_done) events.on_done(measurement);
   }
 };
@@ -123,7 +126,8 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const LibT
   if (variant.runtime == Runtime::kCudaGraph && !libtorch.cuda_headers) {
     return "a CUDA graph needs the headers of CUDA's toolkit: name its folder by CUDA_HOME";
   }
-  if (!options.wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
+  if (!options.wants_times)
+    return "instructions are counted on the CPU only: --metrics=wall times it";
   return std::nullopt;
 }
 
@@ -143,7 +147,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const Options& options,
   for (const auto& variant : variants) {
     auto reason = unsupported_reason(variant, *libtorch, options);
     bool is_unknown = variant.build && !variant.build->sources.empty();
-    auto step = reason                           ? PlannedStep::kSkip
+    auto step = reason                            ? PlannedStep::kSkip
                 : compiled->contains(variant.key) ? PlannedStep::kCached
                 : is_unknown                      ? PlannedStep::kUnknown
                                                   : PlannedStep::kCompile;
@@ -184,7 +188,10 @@ Expected<Session> Session::open(const Options& options, SessionEvents events,
 
   auto sources = find_installation().sources;
   int jobs = options.jobs > 0 ? options.jobs : static_cast<int>(std::ssize(usable_cores()));
-  state->compile = {state->toolchain, state->libtorch, jobs, sources,
+  state->compile = {state->toolchain,
+                    state->libtorch,
+                    jobs,
+                    sources,
                     [raw](const std::string& what) { raw->phase(what); },
                     options.simulation.any()};
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
@@ -258,7 +265,8 @@ std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> varian
   return sides;
 }
 
-// What is timed while the others count: that for which the cores that are kept for times are enough.
+// What is timed while the others count: that for which the cores that are kept for times are
+// enough.
 std::vector<CompiledVariant> Session::State::take_beside() {
   if (!scheduler) return {};
   auto beside = std::stable_partition(to_time.begin(), to_time.end(), [this](const auto& one) {
@@ -287,8 +295,8 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
 }
 
-// Looks into each, once more in a process of its own. One that cannot be looked into has said why when
-// it was measured.
+// Looks into each, once more in a process of its own. One that cannot be looked into has said why
+// when it was measured.
 Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants,
                                     std::stop_token stop) {
   if (variants.empty()) return true;

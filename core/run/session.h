@@ -42,8 +42,7 @@ class Session {
  public:
   // Finds everything and builds the worker where the cache lacks it. Errors are those of a set-up
   // that cannot measure anything.
-  static Expected<Session> open(const Options& options, SessionEvents events,
-                                std::stop_token stop);
+  static Expected<Session> open(const Options& options, SessionEvents events, std::stop_token stop);
   Session(Session&&) noexcept;
   ~Session();
 
@@ -54,7 +53,8 @@ class Session {
   Expected<Fingerprint> fingerprint(std::stop_token stop);
 
   // Compiles and measures; each variant ends in one call of on_done, but for those that `wanted`
-  // refuses once compiled. False where `stop` came first. It is the next three, one after the other.
+  // refuses once compiled. False where `stop` came first. It is the next three, one after the
+  // other.
   using Wanted = std::function<bool(const CompiledVariant&)>;
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,
                          const Wanted& wanted = {});

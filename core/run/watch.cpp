@@ -92,14 +92,15 @@ std::string watch_line(const Measurement& now, const std::optional<double>& last
   }
   const auto& counted = std::get<Counted>(now.outcome);
   double ir = counted.metrics.at("ir");
-  std::string line = fmt::format("{}  {}  {}{}", time, key, format_count(ir),
-                                 counted.steady ? "" : " ~");
+  std::string line =
+      fmt::format("{}  {}  {}{}", time, key, format_count(ir), counted.steady ? "" : " ~");
   if (last_ir) {
     double difference = ir - *last_ir;
-    std::string change = difference == 0 ? "same"
-                                         : fmt::format("{}{}", difference > 0 ? "+" : "",
-                                                       format_count(difference));
-    if (difference != 0 && *last_ir != 0) change += fmt::format(" ({:+.2f}%)", 100 * difference / *last_ir);
+    std::string change =
+        difference == 0 ? "same"
+                        : fmt::format("{}{}", difference > 0 ? "+" : "", format_count(difference));
+    if (difference != 0 && *last_ir != 0)
+      change += fmt::format(" ({:+.2f}%)", 100 * difference / *last_ir);
     Style style = difference > 0 ? Style::kBad : difference < 0 ? Style::kGood : Style::kDim;
     line += fmt::format("  was {}  {}", format_count(*last_ir), styled(change, style, color));
   }
@@ -132,7 +133,8 @@ Expected<void> watch(const std::vector<fs::path>& paths, const LoadVariants& loa
     if (loaded) {
       variants = std::move(*loaded);
       session.prepare(variants);
-      // Content-addressed units tell what changed: the same symbol of the same unit is the same code.
+      // Content-addressed units tell what changed: the same symbol of the same unit is the same
+      // code.
       auto wanted = [&](const CompiledVariant& one) {
         std::string code = one.unit.string() + ":" + one.symbol;
         return std::exchange(measured[one.variant.key], code) != code;

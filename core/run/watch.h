@@ -1,5 +1,5 @@
-// `instr_bench watch`: keeps the zygotes warm and counts again what changed in the definitions, each
-// time a file is saved.
+// `instr_bench watch`: keeps the zygotes warm and counts again what changed in the definitions,
+// each time a file is saved.
 #pragma once
 
 #include <filesystem>
@@ -40,8 +40,8 @@ class WatchLines {
 // Loads and expands again; the variants that are wanted now.
 using LoadVariants = std::function<tl::expected<std::vector<Variant>, Errors>()>;
 
-// Until `stop`. Errors in the files go to `diagnose`, and the next save is waited for; measurements go
-// to the session's on_done.
+// Until `stop`. Errors in the files go to `diagnose`, and the next save is waited for; measurements
+// go to the session's on_done.
 Expected<void> watch(const std::vector<std::filesystem::path>& paths, const LoadVariants& load,
                      Session& session, const std::function<void(const std::string&)>& diagnose,
                      std::stop_token stop);

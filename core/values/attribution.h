@@ -1,5 +1,5 @@
-// Which functions a change of a metric is in: the self costs of two profiles of one variant, side by
-// side. All figures are in the metric's unit for each iteration, or calls for each.
+// Which functions a change of a metric is in: the self costs of two profiles of one variant, side
+// by side. All figures are in the metric's unit for each iteration, or calls for each.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,14 @@ namespace instr {
 enum class FunctionState { kMoved, kNew, kGone };
 
 struct FunctionChange {
-  std::string function;     // whole, demangled; "the snippet"; "libx.so: code without symbols"
-  std::string object;       // "libtorch_cpu.so", without its version; "" where unknown
+  std::string function;  // whole, demangled; "the snippet"; "libx.so: code without symbols"
+  std::string object;    // "libtorch_cpu.so", without its version; "" where unknown
   // Where the function was in another library before: inline functions are in each that uses them,
   // and the first one loaded runs. Else empty.
   std::string object_before;
   FunctionState state = FunctionState::kMoved;
-  bool has_symbol = true;   // false: all code of `object` that has no symbols, together
-  bool same_name = true;    // false: matched by name alone, the parameter types differ
+  bool has_symbol = true;  // false: all code of `object` that has no symbols, together
+  bool same_name = true;   // false: matched by name alone, the parameter types differ
   double before = 0;
   double after = 0;
   double change = 0;  // after - before
@@ -59,8 +59,8 @@ class Attributor {
   Attributor(const Attributor&) = delete;
   Attributor& operator=(const Attributor&) = delete;
 
-  // `before`, `after`: the functions of both profiles. `difference`: of the metric. Where one of the
-  // profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
+  // `before`, `after`: the functions of both profiles. `difference`: of the metric. Where one of
+  // the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
   Attribution attribute(const std::vector<FunctionCost>& before,
                         const std::vector<FunctionCost>& after, double difference,
                         const std::string& metric = "ir");

@@ -48,8 +48,10 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     if (!timing->first_result.empty()) known.first_results.push_back(median(timing->first_result));
     if (!timing->ready.empty()) known.ready.push_back(median(timing->ready));
     if (eager == nullptr) continue;
-    if (auto faster = times_better(wall_of(*eager), wall_of(*one))) known.speedups.push_back(*faster);
-    auto less = times_better(peak_of_working(*eager).value_or(0), peak_of_working(*one).value_or(0));
+    if (auto faster = times_better(wall_of(*eager), wall_of(*one)))
+      known.speedups.push_back(*faster);
+    auto less =
+        times_better(peak_of_working(*eager).value_or(0), peak_of_working(*one).value_or(0));
     if (less) known.memory_ratios.push_back(*less);
   }
 }

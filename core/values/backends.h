@@ -14,8 +14,8 @@
 namespace instr {
 
 // What is run by one runtime or another: label, parameters, autograd, threads, device.
-using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>, Autograd,
-                             int, std::string>;
+using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
+                             Autograd, int, std::string>;
 
 Benchmark benchmark_of(const Variant& variant);
 
@@ -26,15 +26,16 @@ struct BackendSummary {
   std::size_t fastest = 0;  // fastest_of() those that more than one runtime works for
   // Geometric mean of how much faster than eager; where both work.
   std::optional<double> speedup;
-  // Geometric mean of eager's peak of live bytes over this one's; where both were measured and work.
+  // Geometric mean of eager's peak of live bytes over this one's; where both were measured and
+  // work.
   std::optional<double> memory_saved;
   // Medians, nanoseconds; where they were asked for.
   std::optional<double> first_result;
   std::optional<double> ready;
 };
 
-// Those that something was asked of, in the order of kRuntimes. Empty where there is nothing to compare:
-// fewer than two runtimes were timed.
+// Those that something was asked of, in the order of kRuntimes. Empty where there is nothing to
+// compare: fewer than two runtimes were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
 // Not verified, or found right.
@@ -53,8 +54,8 @@ std::optional<double> peak_of_working(const Measurement& measurement);
 std::optional<double> times_better(double of_eager, double of_this);
 
 // The one with the least median wall time; of those that differ from it by no more than chance the
-// first in the order of kRuntimes: what is plainer is not given up for nothing. Null where less than
-// two work.
+// first in the order of kRuntimes: what is plainer is not given up for nothing. Null where less
+// than two work.
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
 
 }  // namespace instr

@@ -52,8 +52,8 @@ struct FunctionCost {
 
 // What was counted under Callgrind, or timed without it, or both.
 struct Counted {
-  // Metric name (core/definitions/metrics.h) -> value for each iteration; instructions are net of the empty
-  // loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
+  // Metric name (core/definitions/metrics.h) -> value for each iteration; instructions are net of
+  // the empty loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
   std::map<std::string, double> metrics;
   // Of a results file: metrics that it should have and whose value is none, with the place and why.
   std::map<std::string, std::string> lost;
@@ -64,7 +64,7 @@ struct Counted {
   double first_block_ir = 0;
   double second_block_ir = 0;
   bool gated = true;  // false for more than one thread: then counts depend on scheduling
-  std::vector<FunctionCost> functions;  // sorted by cost, highest first
+  std::vector<FunctionCost> functions;           // sorted by cost, highest first
   std::optional<std::filesystem::path> profile;  // where --keep-profiles put it
   std::optional<Timing> timing;
 
@@ -84,12 +84,12 @@ struct Measurement {
   std::optional<Verification> verification = {};
 };
 
-// Two measurements of one variant, of its counts, its times or its verification, made one: what is there
-// of either is kept, but a failure is the variant's.
+// Two measurements of one variant, of its counts, its times or its verification, made one: what is
+// there of either is kept, but a failure is the variant's.
 Measurement merged(Measurement first, Measurement second);
 
-// Takes a further measurement of a run: merged with the one of its counts where it is that variant's
-// times or verification. Two of a kind stay two.
+// Takes a further measurement of a run: merged with the one of its counts where it is that
+// variant's times or verification. Two of a kind stay two.
 class MeasurementList {
  public:
   void add(Measurement one);

@@ -142,7 +142,8 @@ class Parser {
       events.emplace_back(word);
     }
     if (events.empty() || events.size() > kMaxEvents) return "no usable list of events";
-    if (!profile_.events.empty() && events != profile_.events) return "its parts count different events";
+    if (!profile_.events.empty() && events != profile_.events)
+      return "its parts count different events";
     profile_.totals.resize(events.size());
     profile_.events = std::move(events);
     ++profile_.parts;
@@ -263,8 +264,8 @@ Expected<Profile> read_profile(const std::filesystem::path& path) {
   std::string text(problem ? 0 : size, '\0');
   std::ifstream file(path, std::ios::binary);
   if (problem || !file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
-    return tl::unexpected(
-        Error{{path.string(), 0, 0}, "cannot read the profile", "check the disk and its permissions"});
+    return tl::unexpected(Error{
+        {path.string(), 0, 0}, "cannot read the profile", "check the disk and its permissions"});
   }
   return parse_profile(text, path.string());
 }

@@ -1,5 +1,5 @@
-// Reads Callgrind's output: totals, and for each function of each object its self cost and how often
-// it was called.
+// Reads Callgrind's output: totals, and for each function of each object its self cost and how
+// often it was called.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace instr {
 
 struct ProfileFunction {
   std::string function;
-  std::string object;  // path of the shared object as recorded; "???" where unknown
+  std::string object;               // path of the shared object as recorded; "???" where unknown
   std::vector<std::uint64_t> self;  // one cost for each event, without what it called
   // From wherever, itself included. Callgrind counts a call as it is made: one that was under way
   // when the profile began is not among them; one made while collection was off, from code that ran
@@ -23,8 +23,8 @@ struct ProfileFunction {
 };
 
 struct Profile {
-  std::vector<std::string> events;    // "Ir", ...
-  std::vector<std::uint64_t> totals;  // one for each event; summed over the file's parts
+  std::vector<std::string> events;         // "Ir", ...
+  std::vector<std::uint64_t> totals;       // one for each event; summed over the file's parts
   std::vector<ProfileFunction> functions;  // in the order they appear, each once
   int parts = 0;
 };

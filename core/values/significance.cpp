@@ -62,8 +62,7 @@ double t_test(const std::vector<double>& a, const std::vector<double>& b) {
   double of_y = y.variance / y.n;
   double error = std::sqrt(of_x + of_y);
   if (error == 0) return x.mean == y.mean ? 1 : 0;
-  double freedom = std::pow(of_x + of_y, 2) /
-                   (of_x * of_x / (x.n - 1) + of_y * of_y / (y.n - 1));
+  double freedom = std::pow(of_x + of_y, 2) / (of_x * of_x / (x.n - 1) + of_y * of_y / (y.n - 1));
   boost::math::students_t distribution(freedom);
   double t = std::abs(x.mean - y.mean) / error;
   return 2 * boost::math::cdf(boost::math::complement(distribution, t));

@@ -1,4 +1,5 @@
-// Wall times of a variant: what repetitions took, and what can be said of them and of two such sets.
+// Wall times of a variant: what repetitions took, and what can be said of them and of two such
+// sets.
 #pragma once
 
 #include <array>
@@ -12,8 +13,8 @@ namespace instr {
 
 // One figure for each repetition, in the order they ran; nanoseconds for each iteration.
 struct Timing {
-  std::vector<double> wall;  // the statement and the work it left to the device
-  std::vector<double> cpu;   // of the thread that ran the statement
+  std::vector<double> wall;      // the statement and the work it left to the device
+  std::vector<double> cpu;       // of the thread that ran the statement
   std::uint64_t iterations = 0;  // of each repetition; of the first, where each has its own process
   std::optional<std::uint64_t> device_peak_bytes;
   // One figure for each fresh process, nanoseconds: from the text until the statement has run once,

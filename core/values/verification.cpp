@@ -33,8 +33,8 @@ struct TypeTolerance {
 
 // Those that torch.testing documents.
 constexpr TypeTolerance kTolerances[] = {
-    {"Half", 1e-3, 1e-5},         {"BFloat16", 1.6e-2, 1e-5},   {"Float", 1.3e-6, 1e-5},
-    {"Double", 1e-7, 1e-7},       {"ComplexHalf", 1e-3, 1e-5},  {"ComplexFloat", 1.3e-6, 1e-5},
+    {"Half", 1e-3, 1e-5},          {"BFloat16", 1.6e-2, 1e-5},  {"Float", 1.3e-6, 1e-5},
+    {"Double", 1e-7, 1e-7},        {"ComplexHalf", 1e-3, 1e-5}, {"ComplexFloat", 1.3e-6, 1e-5},
     {"ComplexDouble", 1e-7, 1e-7}, {"QInt8", 1.3e-6, 1e-5},     {"QUInt8", 1.3e-6, 1e-5},
     {"QInt32", 1.3e-6, 1e-5}};
 
@@ -68,7 +68,8 @@ Opinion by_cosine(const wire::Message& item, double least) {
   if (cosine >= least) {
     return {true, difference, fmt::format("cosine similarity {}", shown(cosine))};
   }
-  return bad(fmt::format("cosine similarity {}, at least {} is asked", shown(cosine), shown(least)));
+  return bad(
+      fmt::format("cosine similarity {}, at least {} is asked", shown(cosine), shown(least)));
 }
 
 std::string excess_reason(const wire::Message& item) {
@@ -96,9 +97,9 @@ Opinion by_reference(const wire::Message& item) {
 
 Opinion opinion_of(const wire::Message& item, const Tolerance& tolerance) {
   if (!item.get("otherwise").empty()) return bad(item.get("otherwise"));
-  for (const auto& [field, eagers, what] :
-       {std::tuple{"shape", "eager_shape", "shape"}, {"type", "eager_type", "data type"},
-        {"device", "eager_device", "device"}}) {
+  for (const auto& [field, eagers, what] : {std::tuple{"shape", "eager_shape", "shape"},
+                                            {"type", "eager_type", "data type"},
+                                            {"device", "eager_device", "device"}}) {
     if (item.get(field) == item.get(eagers)) continue;
     return bad(fmt::format("{} {}, eager's is {}", what, item.get(field), item.get(eagers)));
   }
@@ -175,8 +176,8 @@ bool is_candidate(const Variant& variant) { return variant.runtime != Runtime::k
 Variant eager_of(const Variant& candidate) {
   Variant eager = candidate;
   eager.runtime = Runtime::kEager;
-  std::string end = fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads,
-                                candidate.device);
+  std::string end =
+      fmt::format("/{}/t{}/{}", to_string(candidate.autograd), candidate.threads, candidate.device);
   std::string runtime = std::string("/") + to_string(candidate.runtime) + end;
   if (eager.key.ends_with(runtime)) {
     eager.key.resize(eager.key.size() - runtime.size());

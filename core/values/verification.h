@@ -1,5 +1,5 @@
-// Whether a variant computes what the eager one of the same benchmark does: the codes, how far values
-// may lie apart, and the verdict on what the native worker found. Pure.
+// Whether a variant computes what the eager one of the same benchmark does: the codes, how far
+// values may lie apart, and the verdict on what the native worker found. Pure.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ enum class VerificationCode {
   kEagerFailed,
   kExceptionRaised,
   kNondeterministicEagerRun,
-  kVerifierSkipped,    // there is nothing to compare
-  kVerifierDidntRun,   // it was lost, crashed or ran out of time before a verdict
+  kVerifierSkipped,   // there is nothing to compare
+  kVerifierDidntRun,  // it was lost, crashed or ran out of time before a verdict
 };
 
 // "PASS", "EAGER_FAILED", ..., as in results and reports.
@@ -47,7 +47,8 @@ bool is_candidate(const Variant& variant);
 Variant eager_of(const Variant& candidate);
 
 // "Float 1.3e-06 1e-05 Double ...": relative and absolute, by LibTorch's names of the data types;
-// what is not among them must be equal. As torch.testing has them, but for what the definition says.
+// what is not among them must be equal. As torch.testing has them, but for what the definition
+// says.
 std::string allowed_differences(const Tolerance& tolerance);
 
 // Of the worker's reply to `verify` (worker/wire.h).

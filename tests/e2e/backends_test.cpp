@@ -42,8 +42,8 @@ class Backends : public ::testing::Test {
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
   Records measure(std::vector<std::string> options) const {
-    for (const char* option : {"--runtime=eager,torchscript,aoti", "--repetitions=3",
-                               "--min-time=0.001"}) {
+    for (const char* option :
+         {"--runtime=eager,torchscript,aoti", "--repetitions=3", "--min-time=0.001"}) {
       options.emplace_back(option);
     }
     options.push_back("--definitions=" + file("d.toml"));

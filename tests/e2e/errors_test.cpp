@@ -41,11 +41,15 @@ TEST(Errors, BadDefinitionsAreShownWithTheirPlaceAndExitTwo) {
       {"schema = 1\n[[benchmark]\n", {":2:"}},
       {"schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmnt = \"1;\"\n", {":4:1", "stmt"}},
       {"schema = 1\n[[benchmark]]\nlabel = 7\nstmt = \"1;\"\n", {":3:9"}},
-      {"schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n",
+      {"schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\n[[benchmark]]\nlabel = "
+       "\"a\"\nstmt = \"1;\"\n",
        {":5:", ":2:"}},
       {"schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"1;\"\nstmt = \"2;\"\n", {":5:"}},
       {"schema = 99\n", {":1:10", "update instr_bench"}},
-      {std::string("\x7f" "ELF\0\1\2\xff\xfe", 9), {"bad.toml"}},
+      {std::string("\x7f"
+                   "ELF\0\1\2\xff\xfe",
+                   9),
+       {"bad.toml"}},
   };
   for (const auto& bad : files) {
     write(folder.path() / "bad.toml", bad.text);
@@ -63,8 +67,10 @@ TEST(Errors, AMatrixThatExplodesIsRefused) {
   std::string values = "[0";
   for (int i = 1; i < 3200; ++i) values += "," + std::to_string(i);
   values += "]";
-  write(folder.path() / "m.toml", "schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"{n}+{m};\"\n"
-                                  "matrix = { n = " + values + ", m = " + values + " }\n");
+  write(folder.path() / "m.toml",
+        "schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"{n}+{m};\"\n"
+        "matrix = { n = " +
+            values + ", m = " + values + " }\n");
   auto result = run({"--definitions=" + (folder.path() / "m.toml").string()});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_NE(result.errors.find("m.toml:5:"), std::string::npos) << result.errors;

@@ -40,8 +40,8 @@ std::vector<std::string> children_of(pid_t parent) {
     if (!std::isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0]))) continue;
     std::string stat = text_of(entry.path() / "stat");  // "pid (name) state parent ..."
     auto end = stat.rfind(')');
-    bool is_child = end != std::string::npos &&
-                    stat.substr(end + 4).starts_with(std::to_string(parent) + " ");
+    bool is_child =
+        end != std::string::npos && stat.substr(end + 4).starts_with(std::to_string(parent) + " ");
     if (is_child) children.push_back(entry.path().filename().string());
   }
   return children;
@@ -54,8 +54,11 @@ class Experiment : public ::testing::Test {
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
   std::vector<std::string> with(std::vector<std::string> more) const {
-    std::vector<std::string> words{"experiment", "--definitions=" + file("d.toml"),
-                                   "--output=" + file("r.jsonl"), "--min-time=0.001", "--repeat=3",
+    std::vector<std::string> words{"experiment",
+                                   "--definitions=" + file("d.toml"),
+                                   "--output=" + file("r.jsonl"),
+                                   "--min-time=0.001",
+                                   "--repeat=3",
                                    "--backend=eager,torchscript,frozen"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
@@ -124,8 +127,8 @@ TEST_F(Experiment, GoesOnWhereItWasKilled) {
   EXPECT_NE(other.errors.find("r.jsonl:1: "), std::string::npos) << other.errors;
 }
 
-// A limit on files takes the place of a full disk: both are errors of write(). The file is one finished
-// result, with blanks nearly up to that limit.
+// A limit on files takes the place of a full disk: both are errors of write(). The file is one
+// finished result, with blanks nearly up to that limit.
 TEST_F(Experiment, AFullDiskIsNoSuccessAndLosesNothingElse) {
   const std::vector<std::string> arguments = with({"--filter=relu", "--test=eval"});
   ASSERT_EQ(run(arguments).exit_code, 0);  // compiles all
@@ -135,7 +138,8 @@ TEST_F(Experiment, AFullDiskIsNoSuccessAndLosesNothingElse) {
   text.resize((64 << 10) - 100, ' ');
   write(file("r.jsonl"), text + "\n");
   SpawnOptions limited = command(arguments);
-  const std::vector<std::string> shell{"bash", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"", "-"};
+  const std::vector<std::string> shell{"bash", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"",
+                                       "-"};
   limited.argv.insert(limited.argv.begin(), shell.begin(), shell.end());
   auto full = run_command(limited);
   ASSERT_TRUE(full);
@@ -149,8 +153,8 @@ TEST_F(Experiment, AFullDiskIsNoSuccessAndLosesNothingElse) {
   EXPECT_EQ(records().size(), lines);
 }
 
-// The one that is measured fails; the next ones have another worker, and the same command measures it
-// again. What a snippet brings on itself is final.
+// The one that is measured fails; the next ones have another worker, and the same command measures
+// it again. What a snippet brings on itself is final.
 TEST_F(Experiment, AWorkerKilledFromOutsideIsReplaced) {
   write(file("d.toml"), R"toml(schema = 1
 global_setup = "#include <csignal>\n#include <fcntl.h>\n#include <unistd.h>"
@@ -201,7 +205,8 @@ TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
   write(file("e.toml"), "filter = \"relu\"\nbackend = \"frozen\"\ntest = \"eval\"\n");
   auto listed = run({"experiment", file("e.toml"), "--dry-run", "--definitions=" + file("d.toml")});
   EXPECT_EQ(listed.exit_code, 0) << listed.errors;
-  EXPECT_NE(listed.output.find("relu/batch_size=4/frozen/forward/t1/cpu"), std::string::npos) << listed.output;
+  EXPECT_NE(listed.output.find("relu/batch_size=4/frozen/forward/t1/cpu"), std::string::npos)
+      << listed.output;
   EXPECT_NE(listed.output.find("relu/batch_size=4/eager/forward/t1/cpu"), std::string::npos);
   EXPECT_EQ(listed.output.find("forward_backward"), std::string::npos);
   EXPECT_FALSE(fs::exists("results.jsonl"));

@@ -46,7 +46,8 @@ stmt = "sum({1, 2});"
 
   static nlohmann::json record(const std::string& label, const std::string& rest) {
     auto found = records_.find("hostile/" + label + "/" + rest);
-    if (found == records_.end()) ADD_FAILURE() << "no record of " << label << "\n" << result_.errors;
+    if (found == records_.end())
+      ADD_FAILURE() << "no record of " << label << "\n" << result_.errors;
     return found == records_.end() ? nlohmann::json() : found->second;
   }
   static std::string failure(const std::string& label,

@@ -113,8 +113,9 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
   TemporaryFolder folder;
   std::vector<Process> programs;
   for (int i = 0; i < 2; ++i) {
-    auto options = command({"--definitions=" + fixture("known.toml").string(), "--filter=nops",
-                            "--output=" + (folder.path() / (std::to_string(i) + ".jsonl")).string()});
+    auto options =
+        command({"--definitions=" + fixture("known.toml").string(), "--filter=nops",
+                 "--output=" + (folder.path() / (std::to_string(i) + ".jsonl")).string()});
     options.argv.push_back("--save=both");
     options.environment = environment(folder.path() / "cache");
     options.environment->push_back("INSTR_BENCH_BASELINES=" +

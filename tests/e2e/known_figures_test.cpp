@@ -107,7 +107,8 @@ TEST(Doctor, FindsAllInOrderAndCountsTheCanary) {
   auto result = run({"doctor", "--color=never"});
   EXPECT_EQ(result.exit_code, 0) << result.output;
   for (const char* name : {"Valgrind", "LibTorch", "compiler", "worker", "zygote", "canary"}) {
-    EXPECT_NE(result.output.find(std::string("ok    ") + name + ' '), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find(std::string("ok    ") + name + ' '), std::string::npos)
+        << result.output;
   }
 }
 
@@ -173,7 +174,8 @@ TEST_F(KnownFigures, TheAllocatorIsCalledAsOftenAsItCounts) {
     for (const FunctionCost& cost : *costs) {
       if (cost.object == "worker") calls[cost.function] += cost.calls;
     }
-    EXPECT_EQ(calls["malloc"] + calls["calloc"] + calls["posix_memalign"], metric(key, "allocs")) << key;
+    EXPECT_EQ(calls["malloc"] + calls["calloc"] + calls["posix_memalign"], metric(key, "allocs"))
+        << key;
     if (key.starts_with("known/allocations/k=7/")) {
       EXPECT_EQ(calls["malloc"], 7);
       EXPECT_EQ(calls["free"], 7);

@@ -145,7 +145,8 @@ std::string build_id_of(const std::string& file) {
 }
 
 TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
-  ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code, 0);
+  ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code,
+            0);
   std::ifstream stream(file("a.jsonl"));
   std::string text((std::istreambuf_iterator<char>(stream)), {});
   const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
@@ -225,7 +226,8 @@ stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
   EXPECT_TRUE(has(lost.output, "b.jsonl:")) << lost.output;
   auto blocks = edited([](auto& json) { json["metrics"]["ir"] = 7; });
   EXPECT_EQ(blocks.exit_code, 2) << blocks.output;
-  EXPECT_TRUE(has(blocks.errors, "`scaled/eager/forward/t1/cpu` has 7 instructions")) << blocks.errors;
+  EXPECT_TRUE(has(blocks.errors, "`scaled/eager/forward/t1/cpu` has 7 instructions"))
+      << blocks.errors;
   auto sum = edited([](auto& json) { json["metrics"]["ir"] = 7, json["blocks"] = {7, 7}; });
   EXPECT_EQ(sum.exit_code, 2) << sum.output;
   EXPECT_TRUE(has(sum.errors, "b.jsonl.functions.jsonl.gz, have ")) << sum.errors;
@@ -235,8 +237,8 @@ TEST_F(MergeCheck, TwoBuildsOfALibrarySideBySide) {
   write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   write(file("base.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"quick.cpp\"]\n");
   write(file("new.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"slow.cpp\"]\n");
-  auto result = check({"ab", "--build=base.toml", "--build=new.toml", "--definitions=quick.toml",
-                       "--output=both"});
+  auto result = check(
+      {"ab", "--build=base.toml", "--build=new.toml", "--definitions=quick.toml", "--output=both"});
   EXPECT_EQ(result.exit_code, 3) << result.output << result.errors;
   EXPECT_TRUE(has(result.output, "quick::squares(")) << result.output;
   auto again = check({"compare", "both/a.jsonl", "both/b.jsonl"});
@@ -250,7 +252,9 @@ TEST_F(MergeCheck, ShardsMergedAreTheRunWithoutShards) {
   for (const char* part : {"1", "2", "3"}) {
     std::string name = "part" + std::string(part) + ".jsonl";
     ASSERT_EQ(check({"--definitions=quick.toml", "--shard=" + std::string(part) + "/3",
-                     "--output=" + name}).exit_code, 0);
+                     "--output=" + name})
+                  .exit_code,
+              0);
     parts.push_back(name);
   }
   ASSERT_EQ(check({"--definitions=quick.toml", "--output=whole.jsonl"}).exit_code, 0);
@@ -259,7 +263,8 @@ TEST_F(MergeCheck, ShardsMergedAreTheRunWithoutShards) {
   EXPECT_TRUE(has(missing.errors, "missing: shard 3/3")) << missing.errors;
   auto merged = check({"merge", parts[0], parts[1], parts[2], "--output=merged.jsonl"});
   EXPECT_EQ(merged.exit_code, 0) << merged.errors;
-  auto compared = check({"compare", "whole.jsonl", "merged.jsonl", "--limit=ir=+0", "--forbid-new"});
+  auto compared =
+      check({"compare", "whole.jsonl", "merged.jsonl", "--limit=ir=+0", "--forbid-new"});
   EXPECT_EQ(compared.exit_code, 0) << compared.output;
   EXPECT_TRUE(has(compared.output, "2 same")) << compared.output;
 }
@@ -279,7 +284,8 @@ TEST_F(MergeCheck, BisectSaysWhatGitUnderstands) {
   EXPECT_EQ(with({"--", "cp", "slow.cpp", "quick.cpp"}), 1);
   write(file("quick.cpp"), "this is no C++\n");
   EXPECT_EQ(with({}), 125);
-  EXPECT_GT(check({"bisect", "--definitions=quick.toml", "--baseline=none", "--key=x"}).exit_code, 127);
+  EXPECT_GT(check({"bisect", "--definitions=quick.toml", "--baseline=none", "--key=x"}).exit_code,
+            127);
 }
 
 }  // namespace

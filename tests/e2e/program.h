@@ -52,7 +52,8 @@ class TemporaryFolder {
 inline std::vector<std::string> environment(const fs::path& cache = cache_folder()) {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable; ++variable) {
-    if (std::string(*variable).rfind("INSTR_BENCH_CACHE=", 0) != 0) variables.emplace_back(*variable);
+    if (std::string(*variable).rfind("INSTR_BENCH_CACHE=", 0) != 0)
+      variables.emplace_back(*variable);
   }
   variables.push_back("INSTR_BENCH_CACHE=" + cache.string());
   return variables;

@@ -50,7 +50,8 @@ TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
   auto sleeps = records.at("sleeps" + kPlain);
   EXPECT_EQ(sleeps.at("outcome"), "timed");
   EXPECT_GE(sleeps.at("metrics").at("wall").get<double>(), 2e6);
-  EXPECT_LT(sleeps.at("metrics").at("cpu").get<double>(), sleeps.at("metrics").at("wall").get<double>());
+  EXPECT_LT(sleeps.at("metrics").at("cpu").get<double>(),
+            sleeps.at("metrics").at("wall").get<double>());
   EXPECT_EQ(sleeps.at("times").at("iterations"), 3);
   EXPECT_EQ(sleeps.at("times").at("wall").size(), 5u);
   EXPECT_FALSE(sleeps.at("metrics").contains("ir"));
@@ -59,7 +60,8 @@ TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-// Eager has nothing to prepare; a script is compiled before its first result, and more than once after.
+// Eager has nothing to prepare; a script is compiled before its first result, and more than once
+// after.
 TEST_F(Timing, TellsWhatItTakesToBegin) {
   auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--runtime=all",
                       "--output=" + file("r.jsonl")});
@@ -107,7 +109,8 @@ TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
   const std::size_t cores = usable_cores().size();
   auto none_left = time({"--metrics=ir,wall", "--time-cores=" + std::to_string(cores)});
   EXPECT_EQ(none_left.exit_code, 2);
-  EXPECT_NE(none_left.errors.find("leaves no core to count on"), std::string::npos) << none_left.errors;
+  EXPECT_NE(none_left.errors.find("leaves no core to count on"), std::string::npos)
+      << none_left.errors;
   if (cores < 2) GTEST_SKIP() << "there is but one core";
   auto after = time({"--metrics=ir,wall", "--filter=/cpu$", "--output=" + file("after.jsonl")});
   auto beside = time({"--metrics=ir,wall", "--filter=/cpu$", "--time-cores=1",
@@ -119,7 +122,8 @@ TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
     std::ifstream lines(file(i == 0 ? "after.jsonl" : "beside.jsonl"));
     for (std::string line; std::getline(lines, line);) {
       auto one = nlohmann::json::parse(line);
-      if (one.value("outcome", "") == "counted") counts[i][one.at("key")] = one.at("metrics").at("ir");
+      if (one.value("outcome", "") == "counted")
+        counts[i][one.at("key")] = one.at("metrics").at("ir");
     }
   }
   EXPECT_EQ(counts[0].size(), 3u);
@@ -127,7 +131,8 @@ TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-// What the two sides of ab run: each process says whose turn it is, and no two may be there at once.
+// What the two sides of ab run: each process says whose turn it is, and no two may be there at
+// once.
 const char* const kTurns = R"(#pragma once
 #include <fcntl.h>
 #include <sys/file.h>
@@ -170,9 +175,13 @@ label = "few"
 stmt = "usleep(200);"
 iterations = 2
 )");
-  const std::vector<std::string> both{"ab", "--build=" + file("a.toml"), "--build=" + file("b.toml"),
-                                      "--definitions=" + file("d.toml"), "--metrics=wall",
-                                      "--repetitions=4", "--min-time=0.01"};
+  const std::vector<std::string> both{"ab",
+                                      "--build=" + file("a.toml"),
+                                      "--build=" + file("b.toml"),
+                                      "--definitions=" + file("d.toml"),
+                                      "--metrics=wall",
+                                      "--repetitions=4",
+                                      "--min-time=0.01"};
   auto with = [&both](const std::string& more) {
     auto words = both;
     words.push_back(more);

@@ -17,8 +17,8 @@ class Verify : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TemporaryFolder;
     result_ = new CommandResult(
-        run({"--definitions=" + fixture("verify.toml").string(), "--metrics=wall", "--repetitions=4",
-             "--min-time=0.001", "--verify", "--output=" + file()}));
+        run({"--definitions=" + fixture("verify.toml").string(), "--metrics=wall",
+             "--repetitions=4", "--min-time=0.001", "--verify", "--output=" + file()}));
     records_ = new Records(read_results(file()));
   }
   static void TearDownTestSuite() {
@@ -43,13 +43,14 @@ class Verify : public ::testing::Test {
 };
 
 TEST_F(Verify, WhatIsRightPasses) {
-  for (const char* label : {"pass", "pass: of a module", "pass: random numbers",
-                            "pass: changes its input", "pass: NaN in both", "pass: with a tolerance",
-                            "pass: after all that"}) {
+  for (const char* label :
+       {"pass", "pass: of a module", "pass: random numbers", "pass: changes its input",
+        "pass: NaN in both", "pass: with a tolerance", "pass: after all that"}) {
     EXPECT_EQ(code(label + kForward), "PASS") << label << ": " << reason(label + kForward);
   }
   EXPECT_EQ(code("pass" + kBackward), "PASS") << reason("pass" + kBackward);
-  EXPECT_EQ(code("pass: of a module" + kBackward), "PASS") << reason("pass: of a module" + kBackward);
+  EXPECT_EQ(code("pass: of a module" + kBackward), "PASS")
+      << reason("pass: of a module" + kBackward);
   EXPECT_EQ(reason("pass: NaN in both" + kForward), "equal");
 }
 

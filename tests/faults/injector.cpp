@@ -206,9 +206,7 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 
-void* malloc(size_t size) {
-  return fails(kMemory, "malloc") ? nullptr : __libc_malloc(size);
-}
+void* malloc(size_t size) { return fails(kMemory, "malloc") ? nullptr : __libc_malloc(size); }
 void* calloc(size_t count, size_t size) {
   return fails(kMemory, "calloc") ? nullptr : __libc_calloc(count, size);
 }

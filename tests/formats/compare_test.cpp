@@ -78,8 +78,8 @@ TEST_F(CompareFormats, Json) {
             R"("soft":{"percent":0.1},"verdict":"fails"})");
   const json& attribution = row["attribution"];
   EXPECT_EQ(attribution["difference"], 5357);
-  double sum = attribution["others"]["change"].get<double>() +
-               attribution["unexplained"].get<double>();
+  double sum =
+      attribution["others"]["change"].get<double>() + attribution["unexplained"].get<double>();
   for (const json& function : attribution["functions"]) sum += function["change"].get<double>();
   EXPECT_EQ(sum, 5357);
   EXPECT_EQ(attribution["functions"].size(), 10u);

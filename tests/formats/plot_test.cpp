@@ -97,9 +97,7 @@ Measurement measurement(const std::string& label, const std::string& parameter,
 }
 
 // As the picture has them; XML's readers make what is no text the same.
-std::string shown(const std::string& text) {
-  return shorten_middle(printable_xml(text), 60);
-}
+std::string shown(const std::string& text) { return shorten_middle(printable_xml(text), 60); }
 
 // The results file already says where a text was not UTF-8.
 std::string stored(const std::string& text) {
@@ -160,7 +158,8 @@ TEST_F(PlotFormats, TheSameResultsAreTheSameBytes) {
 
 TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100)});
-  const std::string old = "<svg>old</svg>";  // a picture may be replaced, and is not where that fails
+  const std::string old =
+      "<svg>old</svg>";  // a picture may be replaced, and is not where that fails
   std::string picture = write("picture.svg", old);
   SpawnOptions options;
   options.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture};

@@ -41,9 +41,9 @@ class ReportFormats : public ConsumerTest {
   std::map<std::string, json> compare_py(const std::string& before,
                                          const std::string& after) const {
     std::string dump = (folder() / "compared.json").string();
-    table_ = run({(consumers() / "bin/python").string(), "/usr/share/benchmark/compare.py",
-                  "--no-color", "-d", dump, "benchmarks", write("before.json", before),
-                  write("after.json", after)});
+    table_ =
+        run({(consumers() / "bin/python").string(), "/usr/share/benchmark/compare.py", "--no-color",
+             "-d", dump, "benchmarks", write("before.json", before), write("after.json", after)});
     std::map<std::string, json> benchmarks;
     for (const json& one : json::parse(std::ifstream(dump), nullptr, false)) {
       EXPECT_EQ(one["measurements"].size(), 1u) << one;
@@ -251,8 +251,8 @@ TEST_F(ReportFormats, HostileBencher) {
 
 TEST_F(ReportFormats, SmallerIsBetterTakesARun) {
   Results results = recorded("before.jsonl");
-  json list = validate("smaller_is_better.schema.json",
-                       report_of(ReportFormat::kSmallerIsBetter, results));
+  json list =
+      validate("smaller_is_better.schema.json", report_of(ReportFormat::kSmallerIsBetter, results));
   EXPECT_EQ(list.size(), 9u * 4);
   std::map<std::string, json> entries;
   for (const json& entry : list) entries[entry["name"]] = entry;

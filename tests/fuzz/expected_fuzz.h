@@ -8,8 +8,8 @@ namespace instr {
 
 inline std::string update(const SourceText& source, const std::vector<Measurement>& measurements,
                           bool is_wanted) {
-  const auto updated = update_expected_counts(source, measurements,
-                                              [is_wanted](const std::string&) { return is_wanted; });
+  const auto updated = update_expected_counts(
+      source, measurements, [is_wanted](const std::string&) { return is_wanted; });
   require(updated.has_value(), "what was read can be updated");
   return updated->text;
 }
@@ -24,12 +24,14 @@ inline void fuzz_expected(const char* name, std::string_view text) {
   require(update(*source, measurements, true) == text, "what is as expected changes no byte");
   require(update(*source, {}, false) == text, "what is not measured changes no byte");
 
-  for (auto& [metric, value] : std::get<Counted>(measurements[0].outcome).metrics) value = value / 2 + 1;
+  for (auto& [metric, value] : std::get<Counted>(measurements[0].outcome).metrics)
+    value = value / 2 + 1;
   measurements.push_back(measurements[0]);
   measurements.back().variant.key += "/\"new\",\n# ";
   if (measurements.size() > 2) measurements.erase(measurements.begin() + 1);
   const SourceText now(name, update(*source, measurements, true));
-  require(update(now, measurements, true) == std::string(now.byte_order_mark()) + std::string(now.text()),
+  require(update(now, measurements, true) ==
+              std::string(now.byte_order_mark()) + std::string(now.text()),
           "the second update changes no byte");
   const auto read = parse_expected_counts(now);
   require(read.has_value(), "the updated file can be read");

@@ -14,7 +14,8 @@ void fuzz_line(std::string_view text) {
   if (!record) return require_words(record.error());
   auto again = parse_experiment(to_line(to_json(*record)));
   require(again.has_value(), "what is written can be read");
-  require(again->state == record->state && again->code == record->code, "what is read is what was written");
+  require(again->state == record->state && again->code == record->code,
+          "what is read is what was written");
   require(again->total_times.size() == record->total_times.size() ||
               record->state != ExperimentState::kMeasured,
           "no time is lost");

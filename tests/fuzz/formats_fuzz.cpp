@@ -63,7 +63,8 @@ Expected<Comparison> compared(const Results& results) {
   auto& measurements = after.results.measurements;
   if (measurements.size() > 1) measurements.pop_back();
   if (!measurements.empty()) {
-    if (auto* counted = std::get_if<Counted>(&measurements[0].outcome)) counted->metrics["ir"] += 100;
+    if (auto* counted = std::get_if<Counted>(&measurements[0].outcome))
+      counted->metrics["ir"] += 100;
   }
   return compare(before, after);
 }
@@ -87,7 +88,8 @@ void fuzz(std::string_view bytes) {
     const auto text = compare_report(format, *comparison, compare_options);
     if (!text) continue;
     check(format, *text);
-    require(format != ReportFormat::kMarkdown || text->size() <= 2000, "Markdown keeps to its size");
+    require(format != ReportFormat::kMarkdown || text->size() <= 2000,
+            "Markdown keeps to its size");
   }
 }
 

@@ -1,5 +1,6 @@
-// What the fuzz targets share. A target is a reader of text from outside: whatever the bytes, it must
-// end with a value or with errors that say something, and what it reads must keep its promises.
+// What the fuzz targets share. A target is a reader of text from outside: whatever the bytes, it
+// must end with a value or with errors that say something, and what it reads must keep its
+// promises.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,8 @@ std::vector<std::string> documented_folders() {
   std::ifstream text(fs::path(INSTR_SOURCE_DIR) / "docs/ARCHITECTURE.md");
   std::vector<std::string> folders;
   for (std::string line; std::getline(text, line);) {
-    if (auto folder = word_after(line, "| `core/", '/'); line.starts_with("| `core/" + folder + "/`")) {
+    if (auto folder = word_after(line, "| `core/", '/');
+        line.starts_with("| `core/" + folder + "/`")) {
       folders.push_back(folder);
     }
   }
@@ -47,7 +48,8 @@ TEST(Architecture, EachFolderIncludesThoseAboveItAlone) {
       const std::string other = word_after(line, "#include \"core/", '/');
       if (other.empty()) continue;
       ++includes;
-      EXPECT_LE(std::find(folders.begin(), folders.end(), other), own) << entry.path() << ": " << line;
+      EXPECT_LE(std::find(folders.begin(), folders.end(), other), own)
+          << entry.path() << ": " << line;
     }
   }
   EXPECT_EQ(there, std::set<std::string>(folders.begin(), folders.end()));
@@ -87,11 +89,11 @@ TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
 // What is read elsewhere has no bound, and may be a device. The others read what the kernel or a
 // worker of ours wrote.
 TEST(Architecture, OnePlaceReadsFilesThatOthersMade) {
-  EXPECT_EQ(files_with({"ifstream", "fopen(", "rdbuf("}),
-            (std::set<std::string>{"core/base/private_folder.cpp", "core/base/process.cpp",
-                                   "core/measure/loaded_libraries.cpp",
-                                   "core/measure/worker_client.cpp", "core/results/fingerprint.cpp",
-                                   "core/values/profile.cpp"}));
+  EXPECT_EQ(
+      files_with({"ifstream", "fopen(", "rdbuf("}),
+      (std::set<std::string>{"core/base/private_folder.cpp", "core/base/process.cpp",
+                             "core/measure/loaded_libraries.cpp", "core/measure/worker_client.cpp",
+                             "core/results/fingerprint.cpp", "core/values/profile.cpp"}));
 }
 
 }  // namespace

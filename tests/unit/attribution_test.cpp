@@ -27,9 +27,9 @@ double sum_of(const Attribution& attribution) {
 }
 
 TEST(Attribution, MovedNewAndGoneFunctionsAreNamed) {
-  auto result = attribute({{"at::add", kTorch, 100}, {"at::old", kTorch, 30}, {"same", kTorch, 7}},
-                          {{"at::add", kTorch, 150}, {"at::fresh", kTorch, 5}, {"same", kTorch, 7}},
-                          25);
+  auto result =
+      attribute({{"at::add", kTorch, 100}, {"at::old", kTorch, 30}, {"same", kTorch, 7}},
+                {{"at::add", kTorch, 150}, {"at::fresh", kTorch, 5}, {"same", kTorch, 7}}, 25);
   ASSERT_EQ(result.parts.size(), 3U);
   EXPECT_EQ(result.parts[0].function, "at::add");
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
@@ -44,8 +44,9 @@ TEST(Attribution, MovedNewAndGoneFunctionsAreNamed) {
 }
 
 TEST(Attribution, CallsAreThoseOfAllThatHasTheName) {
-  auto result = attribute({{"f()", kTorch, 10, 2}, {"f()'2", kTorch, 10, 1.5}, {"h(int)", kTorch, 9, 4}},
-                          {{"f()", kTorch, 30, 3}, {"g", kTorch, 6, 7}, {"h(long)", kTorch, 4, 5}}, 11);
+  auto result =
+      attribute({{"f()", kTorch, 10, 2}, {"f()'2", kTorch, 10, 1.5}, {"h(int)", kTorch, 9, 4}},
+                {{"f()", kTorch, 30, 3}, {"g", kTorch, 6, 7}, {"h(long)", kTorch, 4, 5}}, 11);
   ASSERT_EQ(result.parts.size(), 3U);
   EXPECT_EQ(result.parts[0].calls_before, 3.5);
   EXPECT_EQ(result.parts[0].calls_after, 3);
@@ -58,7 +59,8 @@ TEST(Attribution, CallsAreThoseOfAllThatHasTheName) {
 }
 
 TEST(Attribution, AFunctionWhoseCallsAloneMovedDidNotChange) {
-  auto result = attribute({{"f", kTorch, 10, 2}, {"g", kTorch, 1}}, {{"f", kTorch, 10, 3}, {"g", kTorch, 2}}, 1);
+  auto result = attribute({{"f", kTorch, 10, 2}, {"g", kTorch, 1}},
+                          {{"f", kTorch, 10, 3}, {"g", kTorch, 2}}, 1);
   ASSERT_EQ(result.parts.size(), 1U);
   EXPECT_EQ(result.parts[0].function, "g");
 }
@@ -85,10 +87,11 @@ TEST(Attribution, LibraryVersionsAndUnitsAndSnippetsMatch) {
 }
 
 TEST(Attribution, CodeWithoutSymbolsIsSummedByLibrary) {
-  auto result = attribute({{"0x00000000018505a0", "libtorch_cpu.so.1.13.0", 100},
-                           {"0x0000000001850600'2", "libtorch_cpu.so.1.13.0", 20},
-                           {"0x0000000000001000", "libc10.so", 7}},
-                          {{"0x00000000017705a0", kTorch, 130}, {"0x0000000000002000", "???", 3}}, 6);
+  auto result =
+      attribute({{"0x00000000018505a0", "libtorch_cpu.so.1.13.0", 100},
+                 {"0x0000000001850600'2", "libtorch_cpu.so.1.13.0", 20},
+                 {"0x0000000000001000", "libc10.so", 7}},
+                {{"0x00000000017705a0", kTorch, 130}, {"0x0000000000002000", "???", 3}}, 6);
   ASSERT_EQ(result.parts.size(), 3U);
   EXPECT_EQ(result.parts[0].function, "libtorch_cpu.so: code without symbols");
   EXPECT_EQ(result.parts[0].change, 10);
@@ -99,8 +102,9 @@ TEST(Attribution, CodeWithoutSymbolsIsSummedByLibrary) {
 }
 
 TEST(Attribution, RecursionAndClonesBelongToTheirFunction) {
-  auto result = attribute({{"f()'2", kTorch, 1}, {"f()", kTorch, 1}, {"h.isra.0", "a.so", 3}},
-                          {{"f() [clone .isra.0]", kTorch, 7}, {"h.constprop.1.isra.0", "a.so", 3}}, 5);
+  auto result =
+      attribute({{"f()'2", kTorch, 1}, {"f()", kTorch, 1}, {"h.isra.0", "a.so", 3}},
+                {{"f() [clone .isra.0]", kTorch, 7}, {"h.constprop.1.isra.0", "a.so", 3}}, 5);
   ASSERT_EQ(result.parts.size(), 1U);
   EXPECT_EQ(result.parts[0].change, 5);
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
@@ -255,7 +259,8 @@ TEST(FunctionNames, ShortOnesStayAndLongOnesLoseTheirDetailsFirst) {
       "at::Tensor a::b::apply<std::vector<at::Tensor, std::allocator<at::Tensor> > >(at::Tensor&)";
   EXPECT_EQ(shortened(name, 0), name);
   EXPECT_EQ(shortened(name, 100), name);
-  EXPECT_EQ(shortened(name, 70), "a::b::apply<std::vector<at::Tensor, std::allocator<at::Tensor>>>");
+  EXPECT_EQ(shortened(name, 70),
+            "a::b::apply<std::vector<at::Tensor, std::allocator<at::Tensor>>>");
   EXPECT_EQ(shortened(name, 40), "a::b::apply<std::vector<…>>");
   EXPECT_EQ(shortened(name, 20), "a::b::apply<…>");
   EXPECT_EQ(display_width(shortened(std::string(500, 'x'), 30)), 30U);

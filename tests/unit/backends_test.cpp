@@ -33,12 +33,10 @@ Measurement judged(Measurement measurement, VerificationCode code) {
 }
 
 TEST(Backends, AreSummedUpOverBenchmarks) {
-  auto all = summarize_backends({timed("a/eager/forward/t1/cpu", 8),
-                                 timed("a/torchscript/forward/t1/cpu", 4, 100),
-                                 timed("b/eager/forward/t1/cpu", 10),
-                                 timed("b/torchscript/forward/t1/cpu", 80, 300),
-                                 failed("b/frozen/forward/t1/cpu"),
-                                 timed("b/torchscript/forward/t2/cpu", 1)});
+  auto all = summarize_backends(
+      {timed("a/eager/forward/t1/cpu", 8), timed("a/torchscript/forward/t1/cpu", 4, 100),
+       timed("b/eager/forward/t1/cpu", 10), timed("b/torchscript/forward/t1/cpu", 80, 300),
+       failed("b/frozen/forward/t1/cpu"), timed("b/torchscript/forward/t2/cpu", 1)});
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].runtime, Runtime::kEager);
   EXPECT_EQ(all[0].works, 2u);

@@ -33,15 +33,16 @@ TEST(CompareReport, ChoosesByFormat) {
   EXPECT_EQ(compare_report(ReportFormat::kJsonl, one), compare_jsonl(one));
   EXPECT_EQ(compare_report(ReportFormat::kCsv, one), compare_csv(one));
   EXPECT_EQ(compare_report(ReportFormat::kJunit, one), compare_junit(one));
-  for (auto [format, name] : {std::pair{ReportFormat::kGbench, "gbench"},
-                              std::pair{ReportFormat::kBencher, "bencher"},
-                              std::pair{ReportFormat::kSmallerIsBetter, "smaller-is-better"}}) {
+  for (auto [format, name] :
+       {std::pair{ReportFormat::kGbench, "gbench"}, std::pair{ReportFormat::kBencher, "bencher"},
+        std::pair{ReportFormat::kSmallerIsBetter, "smaller-is-better"}}) {
     auto refused = compare_report(format, one);
     ASSERT_FALSE(refused);
     EXPECT_EQ(to_string(refused.error()),
               std::string("the format ") + name +
                   " has no place for a comparison, only for the counts of one run: print the new "
-                  "results in it instead: `instr_bench baseline show FILE --format=" + name + "`");
+                  "results in it instead: `instr_bench baseline show FILE --format=" +
+                  name + "`");
   }
 }
 
@@ -97,13 +98,13 @@ std::string after_text(const std::string& text, const std::string& mark) {
 }
 
 TEST(CompareJunit, SaysWhatBecameOfEachKey) {
-  std::string xml = compare_junit(compared(
-      {counted("m/mm/n=4/eager/forward/t1/cpu", 1000), counted("warns", 1000),
-       counted("gains", 1000), counted("same", 1000), counted("skipped", 1000),
-       counted("missing", 1000), counted("broken", 1000)},
-      {counted("m/mm/n=4/eager/forward/t1/cpu", 1010), counted("warns", 1002),
-       counted("gains", 900), counted("same", 1000), skipped("skipped"), counted("new", 1),
-       failed("broken", FailureKind::kCrashed, "signal 11\nat <start>")}));
+  std::string xml = compare_junit(
+      compared({counted("m/mm/n=4/eager/forward/t1/cpu", 1000), counted("warns", 1000),
+                counted("gains", 1000), counted("same", 1000), counted("skipped", 1000),
+                counted("missing", 1000), counted("broken", 1000)},
+               {counted("m/mm/n=4/eager/forward/t1/cpu", 1010), counted("warns", 1002),
+                counted("gains", 900), counted("same", 1000), skipped("skipped"), counted("new", 1),
+                failed("broken", FailureKind::kCrashed, "signal 11\nat <start>")}));
   EXPECT_NE(xml.find("name=\"instr_bench compare\" tests=\"8\" failures=\"4\" errors=\"0\" "),
             std::string::npos)
       << xml;
@@ -177,18 +178,18 @@ TEST(CompareJunit, ClassIsTheLabel) {
 }
 
 TEST(CompareCsv, HasALineForEachMetric) {
-  EXPECT_EQ(compare_csv(compared({counted("a,\"b\"", {{"ir", 1000}, {"odd", 0}}),
-                                  counted("c", {{"ir", 1}}),
-                                  failed("d", FailureKind::kExited, "2")},
-                                 {counted("a,\"b\"", {{"ir", 1001}, {"odd", 2.5}}),
-                                  failed("c", FailureKind::kExited, "1\n2"),
-                                  failed("d", FailureKind::kExited, "3 ")})),
-            "key,state,verdict,metric,before,after,change,relative,hard_percent,hard_absolute,"
-            "soft_percent,soft_absolute,metric_verdict,reason\r\n"
-            "c,failed_after,fails,ir,1,,,,0.5,,0.1,,passes,\"exited: 1\n2\"\r\n"
-            "d,failed_both,fails,,,,,,,,,,,\"exited: 3 \"\r\n"
-            "\"a,\"\"b\"\"\",slower,passes,ir,1000,1001,1,0.001,0.5,,0.1,,passes,\r\n"
-            "\"a,\"\"b\"\"\",slower,passes,odd,0,2.5,2.5,,,,,,passes,\r\n");
+  EXPECT_EQ(
+      compare_csv(compared(
+          {counted("a,\"b\"", {{"ir", 1000}, {"odd", 0}}), counted("c", {{"ir", 1}}),
+           failed("d", FailureKind::kExited, "2")},
+          {counted("a,\"b\"", {{"ir", 1001}, {"odd", 2.5}}),
+           failed("c", FailureKind::kExited, "1\n2"), failed("d", FailureKind::kExited, "3 ")})),
+      "key,state,verdict,metric,before,after,change,relative,hard_percent,hard_absolute,"
+      "soft_percent,soft_absolute,metric_verdict,reason\r\n"
+      "c,failed_after,fails,ir,1,,,,0.5,,0.1,,passes,\"exited: 1\n2\"\r\n"
+      "d,failed_both,fails,,,,,,,,,,,\"exited: 3 \"\r\n"
+      "\"a,\"\"b\"\"\",slower,passes,ir,1000,1001,1,0.001,0.5,,0.1,,passes,\r\n"
+      "\"a,\"\"b\"\"\",slower,passes,odd,0,2.5,2.5,,,,,,passes,\r\n");
 }
 
 }  // namespace

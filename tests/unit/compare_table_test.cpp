@@ -38,8 +38,8 @@ Comparison example() {
   ResultSet first = before({counted("matmul/mm/n=64/eager/forward/t1/cpu", 1234567),
                             counted("pointwise/add/eager/forward/t1/cpu", 5000),
                             counted("same", 10), counted("gone", 10), failed("broken")});
-  ResultSet second = after({more, counted("pointwise/add/eager/forward/t1/cpu", 4999), counted("same", 10),
-                            counted("fresh", 12), failed("broken")});
+  ResultSet second = after({more, counted("pointwise/add/eager/forward/t1/cpu", 4999),
+                            counted("same", 10), counted("fresh", 12), failed("broken")});
   first.functions = functions_from({{"matmul/mm/n=64/eager/forward/t1/cpu",
                                      {{"sgemm_", "libblas.so.3", 1200000, 1},
                                       {"at::mm(at::Tensor const&)", "libtorch_cpu.so", 34567}}}});
@@ -116,55 +116,65 @@ TEST(CompareText, NewAndGoneFunctionsAndTheRestAreNamed) {
 }
 
 TEST(CompareText, CallsAreShownWhereTheyMoved) {
-  auto attribution = Attributor().attribute(
-      {{"a", "x.so", 90, 1}, {"b", "x.so", 80, 2}, {"c", "x.so", 70, 0.5}, {"d", "x.so", 60, 1. / 60}},
-      {{"a", "x.so", 190, 1234}, {"b", "x.so", 170, 2}, {"c", "x.so", 150, 1.25}, {"d", "x.so", 130, 0.04},
-       {"e", "x.so", 60, 3}, {"f", "x.so", 50, 0.02}},
-      450);
+  auto attribution = Attributor().attribute({{"a", "x.so", 90, 1},
+                                             {"b", "x.so", 80, 2},
+                                             {"c", "x.so", 70, 0.5},
+                                             {"d", "x.so", 60, 1. / 60}},
+                                            {{"a", "x.so", 190, 1234},
+                                             {"b", "x.so", 170, 2},
+                                             {"c", "x.so", 150, 1.25},
+                                             {"d", "x.so", 130, 0.04},
+                                             {"e", "x.so", 60, 3},
+                                             {"f", "x.so", 50, 0.02}},
+                                            450);
   std::vector<std::string> calls;
-  for (const AttributionLine& line : attribution_lines(attribution, 80)) calls.push_back(line.calls);
+  for (const AttributionLine& line : attribution_lines(attribution, 80))
+    calls.push_back(line.calls);
   EXPECT_EQ(calls, (std::vector<std::string>{"1 -> 1,234", "", "0.5 -> 1.3", "", "0 -> 3", ""}));
 }
 
 TEST(CompareText, VerdictsCount) {
   EXPECT_EQ(verdict_line(example()), "3 benchmarks fail");
-  EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {counted("a", 1)})), "all within the limits");
+  EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {counted("a", 1)})),
+            "all within the limits");
   EXPECT_EQ(verdict_line(comparison_of({}, {})), "the comparison fails");
   Measurement loose = counted("a", 1);
   loose.variant.limits["ir"] = "none";
   EXPECT_EQ(verdict_line(comparison_of({counted("a", 1)}, {loose})),
             "all within the limits, with a warning");
-  EXPECT_EQ(verdict_line(comparison_of(
-                {counted("a", 1000), counted("b", 1000), counted("c", 1000)},
-                {counted("a", 1003), counted("b", 900), counted("c", 2000)})),
-            "1 benchmark fails, 1 warns, 1 gained more than the limit: refresh the baseline");
+  EXPECT_EQ(
+      verdict_line(comparison_of({counted("a", 1000), counted("b", 1000), counted("c", 1000)},
+                                 {counted("a", 1003), counted("b", 900), counted("c", 2000)})),
+      "1 benchmark fails, 1 warns, 1 gained more than the limit: refresh the baseline");
   EXPECT_EQ(comparison_summary_line(example().summary),
             "1 same, 1 slower, 1 faster, 1 new, 1 missing, 1 failed both; "
             "instructions on the geometric mean: +9.89% (3 benchmarks)");
 }
 
 TEST(CompareTable, WideOne) {
-  EXPECT_EQ(compare_table(example()),
-            "benchmark                               before      after    change          result\n"
-            "────────────────────────────────────────────────────────────────────────────────────────"
-            "───────\n"
-            "matmul/mm/n=64/eager/forward/t1/cpu  1,234,567  1,638,400  +403,833  +32.7%  slower, fails\n"
-            "  allocs                                     2          3        +1  +50.0%  fails\n"
-            "gone                                        10                               missing, fails\n"
-            "broken                                                                       "
-            "failed both, fails\n"
-            "  crashed: ended by a signal\n"
-            "pointwise/add/eager/forward/t1/cpu       5,000      4,999        -1  -0.02%  faster\n"
-            "fresh                                                  12                    new\n"
-            "\n"
-            "matmul/mm/n=64/eager/forward/t1/cpu\n"
-            "  +403,833 instructions, by function:\n"
-            "  +400,000  sgemm_             libblas.so       calls 1 -> 1.3\n"
-            "    +3,833  at::check() (new)  libtorch_cpu.so\n"
-            "\n"
-            "1 same, 1 slower, 1 faster, 1 new, 1 missing, 1 failed both; instructions on the "
-            "geometric mean: +9.89% (3 benchmarks)\n"
-            "3 benchmarks fail\n");
+  EXPECT_EQ(
+      compare_table(example()),
+      "benchmark                               before      after    change          result\n"
+      "────────────────────────────────────────────────────────────────────────────────────────"
+      "───────\n"
+      "matmul/mm/n=64/eager/forward/t1/cpu  1,234,567  1,638,400  +403,833  +32.7%  slower, fails\n"
+      "  allocs                                     2          3        +1  +50.0%  fails\n"
+      "gone                                        10                               missing, "
+      "fails\n"
+      "broken                                                                       "
+      "failed both, fails\n"
+      "  crashed: ended by a signal\n"
+      "pointwise/add/eager/forward/t1/cpu       5,000      4,999        -1  -0.02%  faster\n"
+      "fresh                                                  12                    new\n"
+      "\n"
+      "matmul/mm/n=64/eager/forward/t1/cpu\n"
+      "  +403,833 instructions, by function:\n"
+      "  +400,000  sgemm_             libblas.so       calls 1 -> 1.3\n"
+      "    +3,833  at::check() (new)  libtorch_cpu.so\n"
+      "\n"
+      "1 same, 1 slower, 1 faster, 1 new, 1 missing, 1 failed both; instructions on the "
+      "geometric mean: +9.89% (3 benchmarks)\n"
+      "3 benchmarks fail\n");
 }
 
 TEST(CompareTable, OtherMetricsAreNamedAndEqualInstructionsShown) {
@@ -172,14 +182,17 @@ TEST(CompareTable, OtherMetricsAreNamedAndEqualInstructionsShown) {
       {counted("a", {{"ir", 7}, {"allocs", 1}, {"D1mr", 0}}), counted("b", {{"allocs", 1}})},
       {counted("a", {{"ir", 7}, {"allocs", 1}, {"D1mr", 4}}), counted("b", {{"allocs", 2}})}));
   EXPECT_TRUE(has(text, "b allocs        1      2      +1   +100%  slower, fails\n")) << text;
-  EXPECT_TRUE(has(text, "a               7      7       0          slower\n"
-                        "  D1mr          0      4      +4  from 0\n")) << text;
+  EXPECT_TRUE(has(text,
+                  "a               7      7       0          slower\n"
+                  "  D1mr          0      4      +4  from 0\n"))
+      << text;
 }
 
 TEST(CompareTable, SameRowsOnRequestAlone) {
   Comparison same = comparison_of({counted("a", 1)}, {counted("a", 1)});
-  EXPECT_EQ(compare_table(same),
-            "1 same; instructions on the geometric mean: equal (1 benchmark)\nall within the limits\n");
+  EXPECT_EQ(
+      compare_table(same),
+      "1 same; instructions on the geometric mean: equal (1 benchmark)\nall within the limits\n");
   CompareTableOptions options;
   options.show_same = true;
   EXPECT_TRUE(has(compare_table(same, options), "a               1      1       0    same"));
@@ -216,7 +229,8 @@ TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
 TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
   CompareTableOptions options;
   options.most_attributions = 0;
-  EXPECT_TRUE(has(compare_table(example(), options), "the functions of 1 more row are not shown\n"));
+  EXPECT_TRUE(
+      has(compare_table(example(), options), "the functions of 1 more row are not shown\n"));
   Comparison none = comparison_of({counted("a", 1)}, {counted("a", 2)});
   EXPECT_FALSE(has(compare_table(none, options), "functions"));
 }
@@ -224,9 +238,9 @@ TEST(CompareTable, RowsWhoseFunctionsAreNotShownAreCounted) {
 const char* const kStrange = "a|b`c\n\x1b[31m<script>@team 日本 \"q\" \xff *x* [l](u) $m$ #1\\";
 
 TEST(CompareTable, StrangeKeysAreSafe) {
-  auto comparison = comparison_of({counted(kStrange, 1), failed("k")},
-                                  {counted(kStrange, 9),
-                                   failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
+  auto comparison = comparison_of(
+      {counted(kStrange, 1), failed("k")},
+      {counted(kStrange, 9), failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
   std::string text = compare_table(comparison);
   EXPECT_FALSE(has(text, "\x1b"));
   EXPECT_TRUE(has(text, "日本"));
@@ -263,12 +277,15 @@ TEST(CompareMarkdown, Example) {
   std::string text = compare_markdown(example());
   expect_whole(text);
   EXPECT_TRUE(text.starts_with("**instr_bench: 3 benchmarks fail**\n\n1 same, 1 slower,")) << text;
-  EXPECT_TRUE(has(text, "| <code>matmul/mm/n=64/eager/forward/t1/cpu</code> | 1,234,567 | 1,638,400 | "
-                        "+403,833 | +32.7% | **slower, fails** |\n"
-                        "| &nbsp;&nbsp;allocs | 2 | 3 | +1 | +50.0% | **fails** |\n"))
+  EXPECT_TRUE(has(text,
+                  "| <code>matmul/mm/n=64/eager/forward/t1/cpu</code> | 1,234,567 | 1,638,400 | "
+                  "+403,833 | +32.7% | **slower, fails** |\n"
+                  "| &nbsp;&nbsp;allocs | 2 | 3 | +1 | +50.0% | **fails** |\n"))
       << text;
-  EXPECT_TRUE(has(text, "| +400,000 | <code>sgemm&#95;</code> | libblas.so | 1 -&#62; 1.3 |\n")) << text;
-  EXPECT_TRUE(has(text, "<summary>Changes within the limits (1 benchmark)</summary>\n\n| benchmark"));
+  EXPECT_TRUE(has(text, "| +400,000 | <code>sgemm&#95;</code> | libblas.so | 1 -&#62; 1.3 |\n"))
+      << text;
+  EXPECT_TRUE(
+      has(text, "<summary>Changes within the limits (1 benchmark)</summary>\n\n| benchmark"));
   EXPECT_TRUE(has(text, "- <code>gone</code> missing\n"));
   EXPECT_FALSE(has(text, "<code>same</code>"));
   EXPECT_FALSE(has(text, "Left out"));
@@ -276,17 +293,20 @@ TEST(CompareMarkdown, Example) {
 
 TEST(CompareMarkdown, NothingFoldedWhereThereIsNothing) {
   std::string text = compare_markdown(comparison_of({counted("a", 1)}, {counted("a", 1)}));
-  EXPECT_EQ(text, "**instr_bench: all within the limits**\n\n"
-                  "1 same; instructions on the geometric mean: equal (1 benchmark)\n");
+  EXPECT_EQ(text,
+            "**instr_bench: all within the limits**\n\n"
+            "1 same; instructions on the geometric mean: equal (1 benchmark)\n");
 }
 
 TEST(CompareMarkdown, StrangeKeysBreakNothing) {
-  auto comparison = comparison_of({counted(kStrange, 1), counted("k", 1)},
-                                  {counted(kStrange, 9), counted(std::string("new") + kStrange, 1),
-                                   failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
+  auto comparison =
+      comparison_of({counted(kStrange, 1), counted("k", 1)},
+                    {counted(kStrange, 9), counted(std::string("new") + kStrange, 1),
+                     failed("k", FailureKind::kException, "bad|\x1b[2J\n</details>")});
   std::string text = compare_markdown(comparison);
   expect_whole(text);
-  EXPECT_TRUE(has(text, "<code>a&#124;b&#96;c \xEF\xBF\xBD&#91;31m&#60;script&#62;&#64;team 日本 \"q\""))
+  EXPECT_TRUE(
+      has(text, "<code>a&#124;b&#96;c \xEF\xBF\xBD&#91;31m&#60;script&#62;&#64;team 日本 \"q\""))
       << text;
   EXPECT_FALSE(has(text, "<script>"));
   EXPECT_FALSE(has(text, "@"));
@@ -316,7 +336,8 @@ Comparison huge(const std::string& key_end) {
 }
 
 TEST(CompareMarkdown, NeverLongerThanItsLimit) {
-  for (const std::string& end : {std::string("/eager"), std::string(600, '|'), std::string("語`")}) {
+  for (const std::string& end :
+       {std::string("/eager"), std::string(600, '|'), std::string("語`")}) {
     Comparison comparison = huge(end);
     for (std::size_t most : {2000U, 5000U, 60000U}) {
       CompareMarkdownOptions options;
@@ -384,7 +405,8 @@ TEST(CompareTable, TenThousandRows) {
   options.width = 100;
   std::string text = compare_table(huge("/eager"), options);
   EXPECT_GT(lines_of(text).size(), 9000U);
-  EXPECT_TRUE(has(text, "the functions of 7,980 more rows are not shown")) << text.substr(text.size() - 900);
+  EXPECT_TRUE(has(text, "the functions of 7,980 more rows are not shown"))
+      << text.substr(text.size() - 900);
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST(Compare, UnsupportedIsSkippedAndReasonsAreKept) {
 }
 
 TEST(Compare, LimitsDecide) {
-  EXPECT_EQ(row_of(1000, 1005).verdict, Verdict::kWarns);   // just at 0.5%
+  EXPECT_EQ(row_of(1000, 1005).verdict, Verdict::kWarns);  // just at 0.5%
   EXPECT_EQ(row_of(1000, 1006).verdict, Verdict::kFails);
   EXPECT_EQ(row_of(1000, 1001).verdict, Verdict::kPasses);  // just at 0.1%
   EXPECT_EQ(row_of(1000, 1001).state, RowState::kSlower);   // and shown all the same
@@ -141,8 +141,8 @@ TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
   options.limits.soft.clear();
   // The limit of the definition at the base holds, and where it had none, what holds for all.
   for (auto [base, head] : {std::pair{"", "none"}, {"", "50%"}, {"5%", "none"}, {"5%", "50%"}}) {
-    auto comparison = compare(before({limited("k", 1000, base)}),
-                              after({limited("k", 1100, head)}), options);
+    auto comparison =
+        compare(before({limited("k", 1000, base)}), after({limited("k", 1100, head)}), options);
     ASSERT_TRUE(comparison);
     EXPECT_EQ(comparison->verdict, Verdict::kFails) << base << " " << head;
     ASSERT_EQ(comparison->problems.size(), 1U);
@@ -207,7 +207,8 @@ TEST(Compare, ALimitOfNoneIsNoLimit) {
   EXPECT_EQ(row.metric("ir")->hard, std::nullopt);
   EXPECT_EQ(row_of({counted("k", 9000)}, {counted("k", 1000)}, options).verdict, Verdict::kPasses);
   // Nor is a metric waited for that one side lacks.
-  row = row_of({counted("k", {{"ir", 5}, {"allocs", 1}})}, {counted("k", {{"allocs", 1}})}, options);
+  row =
+      row_of({counted("k", {{"ir", 5}, {"allocs", 1}})}, {counted("k", {{"allocs", 1}})}, options);
   EXPECT_EQ(row.verdict, Verdict::kPasses);
   EXPECT_EQ(row.state, RowState::kSame);
 }
@@ -379,7 +380,8 @@ TEST(Compare, AMetricWhoseValueIsNoneIsLostAndSaysWhere) {
 }
 
 TEST(Compare, TwoMeasurementsOfOneKeyAreAnErrorThatNamesIt) {
-  auto twice = compare(before({counted("a", 1), counted("a\nb", 1), counted("a\nb", 1)}), after({}));
+  auto twice =
+      compare(before({counted("a", 1), counted("a\nb", 1), counted("a\nb", 1)}), after({}));
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().what, "the baseline: two measurements of `a b`");
   twice = compare(before({}), after({counted("a", 1), failed("a")}));
@@ -396,7 +398,8 @@ TEST(Compare, NothingToCompareNeverPasses) {
   }
   CompareOptions allow;
   allow.allow_nothing = true;
-  EXPECT_EQ(compare(before({skipped("a")}), after({skipped("a")}), allow)->verdict, Verdict::kWarns);
+  EXPECT_EQ(compare(before({skipped("a")}), after({skipped("a")}), allow)->verdict,
+            Verdict::kWarns);
 }
 
 TEST(Compare, AFileThatWasCutOffIsAProblem) {
@@ -415,9 +418,10 @@ std::vector<std::string> keys_of(const Comparison& comparison) {
 
 TEST(Compare, WhatMattersMostComesFirst) {
   auto comparison = compare(
-      before({counted("same", 1), counted("little", 1e6), counted("much", 1000), counted("gain", 1000),
-              counted("warn", 10000), counted("gone", 1), counted("drop", 10000), failed("repaired"),
-              counted("zero", 0), counted("broken", 1)}),
+      before({counted("same", 1), counted("little", 1e6), counted("much", 1000),
+              counted("gain", 1000), counted("warn", 10000), counted("gone", 1),
+              counted("drop", 10000), failed("repaired"), counted("zero", 0),
+              counted("broken", 1)}),
       after({counted("same", 1), counted("little", 1e6 + 9000), counted("much", 2000),
              counted("gain", 500), counted("warn", 10030), counted("new", 1), counted("drop", 9999),
              counted("repaired", 1), counted("zero", 1), failed("broken")}));
@@ -456,7 +460,7 @@ TEST(Compare, ChangedRowsAloneAreAttributed) {
   auto comparison = compare(first, second);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(asked, (std::vector<std::string>{"c", "a"}));  // what matters most first
-  EXPECT_FALSE(comparison->rows[0].attribution);            // "c" has none before
+  EXPECT_FALSE(comparison->rows[0].attribution);           // "c" has none before
   EXPECT_EQ(comparison->rows[1].key, "a");
   ASSERT_TRUE(comparison->rows[1].attribution);
   EXPECT_EQ(comparison->rows[1].attribution->parts.size(), 2U);
@@ -467,8 +471,9 @@ TEST(Compare, TheMetricThatFailsIsAttributed) {
   ResultSet first = before({counted("a", {{"ir", 10000}, {cycles, 900}})});
   ResultSet second = after({counted("a", {{"ir", 10001}, {cycles, 1250}})});
   auto functions = [](double misses) {
-    return functions_from({{"a", {{"f", "x.so", 60, 1, {{"Dr", 20}, {"D1mr", misses}}},
-                                  {"g", "x.so", 40, 1, {{"Dw", 5}}}}}});
+    return functions_from({{"a",
+                            {{"f", "x.so", 60, 1, {{"Dr", 20}, {"D1mr", misses}}},
+                             {"g", "x.so", 40, 1, {{"Dw", 5}}}}}});
   };
   first.functions = functions(2);
   second.functions = functions(52);

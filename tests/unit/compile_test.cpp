@@ -56,14 +56,16 @@ class CompileTest : public testing::TestWithParam<const char*> {
     Outcome outcome;
     auto cache = Cache::open(true);
     EXPECT_TRUE(cache);
-    auto done = compile(variants, options_, *cache, [&](UnitResult result) {
-      for (auto& one : result.compiled) outcome.compiled[one.variant.key] = one;
-      for (auto& one : result.failed) {
-        const auto& failure = std::get<Failure>(one.outcome);
-        EXPECT_EQ(failure.kind, FailureKind::kCompileError);
-        outcome.failed[one.variant.key] = failure.message;
-      }
-    }, {});
+    auto done = compile(variants, options_, *cache,
+                        [&](UnitResult result) {
+                          for (auto& one : result.compiled) outcome.compiled[one.variant.key] = one;
+                          for (auto& one : result.failed) {
+                            const auto& failure = std::get<Failure>(one.outcome);
+                            EXPECT_EQ(failure.kind, FailureKind::kCompileError);
+                            outcome.failed[one.variant.key] = failure.message;
+                          }
+                        },
+                        {});
     EXPECT_TRUE(done) << to_string(done.error());
     EXPECT_EQ(outcome.compiled.size() + outcome.failed.size(), variants.size());
     return outcome;
@@ -150,7 +152,8 @@ TEST_P(CompileTest, CodeDoesNotDependOnWhatElseIsInTheUnit) {
   auto calls = [&](const std::string& key) {
     auto one = variant(key, "int a = " + key + ";", "a = often(a);");
     std::string body = "static int often(int a) {";
-    for (int i = 0; i < 200; ++i) body += "asm volatile(\"nop\"); a ^= a << " + std::to_string(i % 7) + ";";
+    for (int i = 0; i < 200; ++i)
+      body += "asm volatile(\"nop\"); a ^= a << " + std::to_string(i % 7) + ";";
     one.global_setup = Text{body + " return a; }", {}};
     return one;
   };
@@ -191,39 +194,46 @@ TEST_P(CompileTest, AnErrorCostsOnlyItsVariant) {
   const std::string& message = outcome.failed["wrong"];
   EXPECT_EQ(message.rfind("a.toml:6:11: error: ", 0), 0u) << message;
   EXPECT_NE(message.find("nowhere"), std::string::npos);
-  EXPECT_NE(message.find("[in wrong]\n    int b = nowhere;\n            ^"), std::string::npos) << message;
+  EXPECT_NE(message.find("[in wrong]\n    int b = nowhere;\n            ^"), std::string::npos)
+      << message;
 }
 
 TEST_P(CompileTest, PointsToTheStatementsColumn) {
   auto outcome = compile_all({variant("wrong", "int a = 1;", "a += nowhere;")});
-  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:5:14: error: ", 0), 0u) << outcome.failed["wrong"];
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:5:14: error: ", 0), 0u)
+      << outcome.failed["wrong"];
 }
 
 TEST_P(CompileTest, AnUndeclaredArgumentIsShownAtTheSignature) {
   auto wrong = variant("wrong", "int x = 1;", "auto y = x;");
   wrong.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
   auto outcome = compile_all({wrong});
-  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:7:14: error: ", 0), 0u) << outcome.failed["wrong"];
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:7:14: error: ", 0), 0u)
+      << outcome.failed["wrong"];
   EXPECT_NE(outcome.failed["wrong"].find("w"), std::string::npos);
 }
 
 TEST_P(CompileTest, AnErrorInAHeaderIsShownWhereTheTextLedToIt) {
-  auto outcome = compile_all({variant("wrong", "struct A { A(int); }; std::vector<A> v;", "v.resize(3);"),
-                              variant("good", "int a = 1;", "++a;")});
+  auto outcome =
+      compile_all({variant("wrong", "struct A { A(int); }; std::vector<A> v;", "v.resize(3);"),
+                   variant("good", "int a = 1;", "++a;")});
   EXPECT_EQ(outcome.compiled.size(), 1u);
   EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:5:", 0), 0u) << outcome.failed["wrong"];
   EXPECT_NE(outcome.failed["wrong"].find("note: "), std::string::npos) << outcome.failed["wrong"];
 }
 
 TEST_P(CompileTest, UnbalancedTextTakesNobodyWithIt) {
-  auto outcome = compile_all({variant("a", "int a = 1;", "++a;"), variant("closes", "", "int b; }"),
-                              variant("b", "int a = 2;", "++a;"), variant("opens", "if (1) {", "int b;"),
-                              variant("comment", "/*", "int b;"), variant("string", "", "\"abc"),
-                              variant("c", "int a = 3;", "++a; \\"), variant("d", "#if 0", ";")});
+  auto outcome =
+      compile_all({variant("a", "int a = 1;", "++a;"), variant("closes", "", "int b; }"),
+                   variant("b", "int a = 2;", "++a;"), variant("opens", "if (1) {", "int b;"),
+                   variant("comment", "/*", "int b;"), variant("string", "", "\"abc"),
+                   variant("c", "int a = 3;", "++a; \\"), variant("d", "#if 0", ";")});
   EXPECT_EQ(outcome.compiled.size(), 3u);
   ASSERT_EQ(outcome.failed.size(), 5u);
-  EXPECT_EQ(outcome.failed["closes"].rfind("a.toml:5:9: error: a bracket", 0), 0u) << outcome.failed["closes"];
-  EXPECT_EQ(outcome.failed["opens"].rfind("a.toml:4:10: error: a bracket", 0), 0u) << outcome.failed["opens"];
+  EXPECT_EQ(outcome.failed["closes"].rfind("a.toml:5:9: error: a bracket", 0), 0u)
+      << outcome.failed["closes"];
+  EXPECT_EQ(outcome.failed["opens"].rfind("a.toml:4:10: error: a bracket", 0), 0u)
+      << outcome.failed["opens"];
 }
 
 TEST_P(CompileTest, AMacroIsNobodyElses) {
@@ -289,7 +299,8 @@ TEST_P(CompileTest, AMissingFunctionIsFoundWhenLinking) {
   auto outcome = compile_all({variant("wrong", "int not_there(int);", "not_there(1);"),
                               variant("good", "int a = 1;", "++a;")});
   EXPECT_EQ(outcome.compiled.size(), 1u);
-  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:3:1: error: undefined reference to `not_there", 0), 0u)
+  EXPECT_EQ(
+      outcome.failed["wrong"].rfind("a.toml:3:1: error: undefined reference to `not_there", 0), 0u)
       << outcome.failed["wrong"];
 }
 
@@ -302,14 +313,17 @@ TEST_P(CompileTest, AGlobalSetupIsItsVariantsOwn) {
   missing.global_setup = Text{"\n#include <not/there.h>", {"a.toml", 10, 1}};
   auto outcome = compile_all({good, wrong, missing});
   EXPECT_EQ(outcome.compiled.count("good"), 1u);
-  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:9:26: error: ", 0), 0u) << outcome.failed["wrong"];
-  EXPECT_EQ(outcome.failed["missing"].rfind("a.toml:11:10: error: ", 0), 0u) << outcome.failed["missing"];
+  EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:9:26: error: ", 0), 0u)
+      << outcome.failed["wrong"];
+  EXPECT_EQ(outcome.failed["missing"].rfind("a.toml:11:10: error: ", 0), 0u)
+      << outcome.failed["missing"];
 }
 
 TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
   fs::path source = folder_->path() / "mine.cpp";
   fs::create_directories(folder_->path() / "include");
-  ASSERT_TRUE(write_text(folder_->path() / "include/mine.h", "int __attribute__((visibility(\"default\"))) mine();\n"));
+  ASSERT_TRUE(write_text(folder_->path() / "include/mine.h",
+                         "int __attribute__((visibility(\"default\"))) mine();\n"));
   ASSERT_TRUE(write_text(source, "#include \"mine.h\"\nint mine() { return VALUE; }\n"));
   auto build = std::make_shared<BuildOptions>();
   build->include_dirs = {folder_->path() / "include"};
@@ -329,8 +343,10 @@ TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
   ASSERT_TRUE(write_text(source, "#include \"mine.h\"\nint mine() { return wrong; }\n"));
   outcome = compile_all({one, variant("b", "int a = 1;", "++a;")});
   EXPECT_EQ(outcome.compiled.size(), 1u);
-  EXPECT_EQ(outcome.failed["a"].rfind("a.toml:20:1: the user's own code", 0), 0u) << outcome.failed["a"];
-  EXPECT_NE(outcome.failed["a"].find("mine.cpp:2:21: error: "), std::string::npos) << outcome.failed["a"];
+  EXPECT_EQ(outcome.failed["a"].rfind("a.toml:20:1: the user's own code", 0), 0u)
+      << outcome.failed["a"];
+  EXPECT_NE(outcome.failed["a"].find("mine.cpp:2:21: error: "), std::string::npos)
+      << outcome.failed["a"];
 }
 
 TEST_P(CompileTest, AChangedHeaderOfTheUsersIsSeen) {
@@ -356,14 +372,18 @@ TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {
   wrong.build = build;
   auto outcome = compile_all({wrong, variant("good", "int a = 1;", "++a;")});
   EXPECT_EQ(outcome.compiled.size(), 1u);
-  EXPECT_NE(outcome.failed["wrong"].find("no-such-machine"), std::string::npos) << outcome.failed["wrong"];
+  EXPECT_NE(outcome.failed["wrong"].find("no-such-machine"), std::string::npos)
+      << outcome.failed["wrong"];
 }
 
 TEST_P(CompileTest, AFaultThatNobodyCanPlaceIsFoundByHalves) {
   // A compiler that dies without a word of one snippet, as real ones do now and then.
   fs::path wrapper = folder_->path() / "wrapper";
-  ASSERT_TRUE(write_text(wrapper, "#!/bin/sh\nfor f; do case $f in */unit.cpp) grep -q poison $f && exit 139;; "
-                                  "esac; done\nexec " + options_.toolchain.compiler.string() + " \"$@\"\n"));
+  ASSERT_TRUE(
+      write_text(wrapper,
+                 "#!/bin/sh\nfor f; do case $f in */unit.cpp) grep -q poison $f && exit 139;; "
+                 "esac; done\nexec " +
+                     options_.toolchain.compiler.string() + " \"$@\"\n"));
   fs::permissions(wrapper, fs::perms::owner_all);
   options_.toolchain.compiler = wrapper;
   std::vector<Variant> variants;
@@ -373,7 +393,9 @@ TEST_P(CompileTest, AFaultThatNobodyCanPlaceIsFoundByHalves) {
   }
   auto outcome = compile_all(variants);
   EXPECT_EQ(outcome.compiled.size(), 4u);
-  EXPECT_EQ(outcome.failed["3"].rfind("a.toml:3:1: does not compile [in 3]: the compiler ended with", 0), 0u)
+  EXPECT_EQ(
+      outcome.failed["3"].rfind("a.toml:3:1: does not compile [in 3]: the compiler ended with", 0),
+      0u)
       << outcome.failed["3"];
 }
 
@@ -383,8 +405,8 @@ TEST_P(CompileTest, AChangedSystemHeaderMakesThePrecompiledOneAnew) {
                                   {"-isystem", (folder_->path() / "system").string()});
   for (const char* value : {"1", "2", "3"}) {
     ASSERT_TRUE(write_text(folder_->path() / "system/system.h",
-                           std::string("#pragma once\n// a change of size ") + value + value + value +
-                               std::string(10 * (value[0] - '0'), '.') + "\n"));
+                           std::string("#pragma once\n// a change of size ") + value + value +
+                               value + std::string(10 * (value[0] - '0'), '.') + "\n"));
     auto outcome = compile_all({variant(value, "int a = 0;", std::string("a += ") + value + ";")});
     EXPECT_EQ(outcome.compiled.size(), 1u) << outcome.failed[value];
   }
@@ -492,24 +514,29 @@ TEST_P(CompileTest, StopsWhenAsked) {
   stop.request_stop();
   auto cache = Cache::open(true);
   bool any = false;
-  auto done = compile({variant("a", "int a = 1;", "++a;")}, options_, *cache,
-                      [&](UnitResult) { any = true; }, stop.get_token());
+  auto done = compile(
+      {variant("a", "int a = 1;", "++a;")}, options_, *cache, [&](UnitResult) { any = true; },
+      stop.get_token());
   EXPECT_TRUE(done);
   EXPECT_FALSE(any);
 }
 
 TEST_P(CompileTest, BuildsAWorkerOnce) {
-  ASSERT_TRUE(write_text(options_.sources / "worker/main.cpp",
-                         "#include \"worker/abi.h\"\nextern \"C\" int f();\nint main() { return f() - 7; }\n"));
-  ASSERT_TRUE(write_text(options_.sources / "worker/f.S",
-                         ".globl f\nf: mov $7, %eax\nret\n.section .note.GNU-stack,\"\",@progbits\n"));
+  ASSERT_TRUE(write_text(
+      options_.sources / "worker/main.cpp",
+      "#include \"worker/abi.h\"\nextern \"C\" int f();\nint main() { return f() - 7; }\n"));
+  ASSERT_TRUE(
+      write_text(options_.sources / "worker/f.S",
+                 ".globl f\nf: mov $7, %eax\nret\n.section .note.GNU-stack,\"\",@progbits\n"));
   auto cache = Cache::open(true);
   auto worker = build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {});
   ASSERT_TRUE(worker) << to_string(worker.error());
   EXPECT_EQ(worker->filename(), "worker");
   EXPECT_EQ(std::system(worker->c_str()), 0);
   auto written = fs::last_write_time(*worker);
-  EXPECT_EQ(build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {}).value_or(""), *worker);
+  EXPECT_EQ(
+      build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {}).value_or(""),
+      *worker);
   EXPECT_EQ(fs::last_write_time(*worker), written);
   ASSERT_TRUE(write_text(options_.sources / "worker/main.cpp", "int main() { return nothing; }\n"));
   auto broken = build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {});

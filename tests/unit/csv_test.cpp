@@ -18,7 +18,8 @@ TEST(Csv, NumbersStayNumbers) {
 }
 
 TEST(Csv, CellsReadAsWhatWasWritten) {
-  for (const char* text : {"=1", "'=1", "''=1", "-5", "'-5", "plain", "'plain", "+", "@", "'", ""}) {
+  for (const char* text :
+       {"=1", "'=1", "''=1", "-5", "'-5", "plain", "'plain", "+", "@", "'", ""}) {
     EXPECT_EQ(from_cell(as_cell(text)), text);
   }
 }

@@ -53,20 +53,24 @@ TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
   folder.write("a.toml", "schema = 1\n[[benchmark]]\nstmt = \"x;\"\nlabl = 1\n");
   folder.write("b.toml", "schema = 1\nbroken\n");
   folder.write("c.toml", "schema = 1\n[[benchmark]]\nlabel = \"c\"\n");
-  EXPECT_EQ(load_errors({folder.path()}, folder.path()),
-            "a.toml:2:1: this benchmark has no label: add for example `label = \"matmul/mm\"`\n"
-            "a.toml:4:1: unknown key `labl` in [[benchmark]]: did you mean `label`?\n"
-            "b.toml:2:7: Error while parsing key-value pair: expected '=', saw '\\n': correct the TOML "
-            "here (https://toml.io/en/v1.0.0)\n"
-            "c.toml:2:1: benchmark `c` has no statement: add `stmt = \"...\"`, or [benchmark.stmts], "
-            "or a `module`\n");
+  EXPECT_EQ(
+      load_errors({folder.path()}, folder.path()),
+      "a.toml:2:1: this benchmark has no label: add for example `label = \"matmul/mm\"`\n"
+      "a.toml:4:1: unknown key `labl` in [[benchmark]]: did you mean `label`?\n"
+      "b.toml:2:7: Error while parsing key-value pair: expected '=', saw '\\n': correct the TOML "
+      "here (https://toml.io/en/v1.0.0)\n"
+      "c.toml:2:1: benchmark `c` has no statement: add `stmt = \"...\"`, or [benchmark.stmts], "
+      "or a `module`\n");
 }
 
 TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
   const TempFolder folder;
-  folder.write("a.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
+  folder.write(
+      "a.toml",
+      "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
   folder.write("b.toml", "broken");  // it might have used the set-up
-  EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"), std::string::npos);
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"),
+            std::string::npos);
 }
 
 // Each part of a name is a table within a table, and the stack has an end.
@@ -83,18 +87,19 @@ TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
   for (int i = 1; i < 32; ++i) part += ".a";
   std::string nested = "1";
   for (int i = 0; i < 250; ++i) nested = "{" + part + " = " + nested + "}";
-  EXPECT_NE(errors_of("schema = 1\na = " + nested + "\n").find("unknown key `a`"), std::string::npos);
+  EXPECT_NE(errors_of("schema = 1\na = " + nested + "\n").find("unknown key `a`"),
+            std::string::npos);
 }
 
 TEST(DefinitionErrors, DotsOutsideOfNamesAreFree) {
   const std::string dots(100, '.');
   std::string numbers;
   for (int i = 0; i < 100; ++i) numbers += std::to_string(i) + ".5, ";
-  for (const std::string& text :
-       {"\"" + dots + "\\\"" + dots + "\"", "'" + dots + "\\'", "\"\"\"" + dots + "\n\"" + dots + "\"\"\"\"",
-        "'''" + dots + "'" + dots + "'''''", "\"\"  # " + dots}) {
-    EXPECT_EQ(errors_of("schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x\"\ndescription = " + text +
-                        "\nmatrix = { n = [" + numbers + "] }\ntags = \"a." + dots + "\"\n"),
+  for (const std::string& text : {"\"" + dots + "\\\"" + dots + "\"", "'" + dots + "\\'",
+                                  "\"\"\"" + dots + "\n\"" + dots + "\"\"\"\"",
+                                  "'''" + dots + "'" + dots + "'''''", "\"\"  # " + dots}) {
+    EXPECT_EQ(errors_of("schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x\"\ndescription = " +
+                        text + "\nmatrix = { n = [" + numbers + "] }\ntags = \"a." + dots + "\"\n"),
               "")
         << text;
   }

@@ -95,7 +95,8 @@ TEST(DefinitionSchema, HasTheLoadersWordsAndBounds) {
 }
 
 // Every object in the schema that has properties.
-void for_each_property(const json& node, const std::function<void(const std::string&, const json&)>& call) {
+void for_each_property(const json& node,
+                       const std::function<void(const std::string&, const json&)>& call) {
   if (node.is_array()) {
     for (const json& element : node) for_each_property(element, call);
   }
@@ -134,15 +135,16 @@ std::vector<fs::path> files(const std::string& folder) {
 
 TEST(DefinitionSchema, AcceptsTheAcceptedFixtures) {
   ASSERT_GE(files("accepted").size(), 3u);
-  for (const fs::path& file : files("accepted")) EXPECT_TRUE(schema_accepts(read_file(file))) << file;
+  for (const fs::path& file : files("accepted"))
+    EXPECT_TRUE(schema_accepts(read_file(file))) << file;
 }
 
 TEST(DefinitionSchema, RefusesTheRefusedFixtures) {
   // What only the loader can see: other files, other benchmarks, relations between texts.
   const std::set<std::string> only_loader{
-      "broken_toml",     "duplicate_toml_key", "duplicate_variants", "includes_itself",
-      "matrix_explodes", "misspelt_setup",     "no_setups_at_all",   "unknown_setup",
-      "unused_setup"};
+      "broken_toml",      "duplicate_toml_key", "duplicate_variants",
+      "includes_itself",  "matrix_explodes",    "misspelt_setup",
+      "no_setups_at_all", "unknown_setup",      "unused_setup"};
   for (const fs::path& file : files("refused")) {
     const std::string name = file.stem().string();
     if (name == "broken_toml" || name == "duplicate_toml_key") continue;
@@ -151,16 +153,62 @@ TEST(DefinitionSchema, RefusesTheRefusedFixtures) {
 }
 
 // Each key in turn takes each of these values, in a file that is right otherwise.
-const char* const kValues[] = {
-    "1",     "0",        "-1",          "2000",      "1.5",        "true",       "false",
-    "\"\"",  "\" \"",    "\"x\"",       "\"x y\"",   "\"cpu\"",    "\"sum\"",    "\"f(x) -> y\"",
-    "\"1%\"", "\"+5\"",  "\"1%|+5\"",   "\">=2.0\"", "\"==2,<3\"", "\"2.0\"",    "[]",
-    "[1]",   "[1, 2]",   "[1, 1]",      "[0]",       "[1.5]",      "[\"x\"]",    "[\"cpu\", \"cuda\"]",
-    "[\"cpu\", \"cpu\"]", "[1, \"x\"]", "[\"\"]",    "[[1]]",      "{}",         "{ n = 1 }",
-    "{ n = [1, 2] }",     "{ n = [] }", "{ n = \"x\" }", "{ n = [\"x\"] }", "{ n = [1, \"y\", true] }",
-    "{ n = {} }",         "{ n = [[1]] }", "{ ir = \"1%\" }", "{ ir = \"1\" }", "{ ir = 1 }",
-    "{ rtol = 0 }", "{ atol = -1 }", "0.5", "{ zz = \"1%\" }",    "{ \"a b\" = \"x\" }", "{ n = [1, 1] }", "{ n = \"\" }", "[{}]",
-    "\"x.inc\"", "\"ops.cpp\"", "[\"ops.cpp\"]", "[\"x.inc\"]"};
+const char* const kValues[] = {"1",
+                               "0",
+                               "-1",
+                               "2000",
+                               "1.5",
+                               "true",
+                               "false",
+                               "\"\"",
+                               "\" \"",
+                               "\"x\"",
+                               "\"x y\"",
+                               "\"cpu\"",
+                               "\"sum\"",
+                               "\"f(x) -> y\"",
+                               "\"1%\"",
+                               "\"+5\"",
+                               "\"1%|+5\"",
+                               "\">=2.0\"",
+                               "\"==2,<3\"",
+                               "\"2.0\"",
+                               "[]",
+                               "[1]",
+                               "[1, 2]",
+                               "[1, 1]",
+                               "[0]",
+                               "[1.5]",
+                               "[\"x\"]",
+                               "[\"cpu\", \"cuda\"]",
+                               "[\"cpu\", \"cpu\"]",
+                               "[1, \"x\"]",
+                               "[\"\"]",
+                               "[[1]]",
+                               "{}",
+                               "{ n = 1 }",
+                               "{ n = [1, 2] }",
+                               "{ n = [] }",
+                               "{ n = \"x\" }",
+                               "{ n = [\"x\"] }",
+                               "{ n = [1, \"y\", true] }",
+                               "{ n = {} }",
+                               "{ n = [[1]] }",
+                               "{ ir = \"1%\" }",
+                               "{ ir = \"1\" }",
+                               "{ ir = 1 }",
+                               "{ rtol = 0 }",
+                               "{ atol = -1 }",
+                               "0.5",
+                               "{ zz = \"1%\" }",
+                               "{ \"a b\" = \"x\" }",
+                               "{ n = [1, 1] }",
+                               "{ n = \"\" }",
+                               "[{}]",
+                               "\"x.inc\"",
+                               "\"ops.cpp\"",
+                               "[\"ops.cpp\"]",
+                               "[\"x.inc\"]"};
 
 void compare(const std::string& text) {
   EXPECT_EQ(schema_accepts(text), loader_accepts(text)) << text;
@@ -171,8 +219,9 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryKeyOfABenchmark) {
     for (const char* value : kValues) {
       const std::string name(key.name);
       // A set-up named x, for `use`; every other key that a key may need, without conflicts.
-      std::string text = "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"user\"\nuse = "
-                         "\"x\"\nstmt = \"x;\"\n[[benchmark]]\n";
+      std::string text =
+          "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"user\"\nuse = "
+          "\"x\"\nstmt = \"x;\"\n[[benchmark]]\n";
       if (name != "label") text += "label = \"label\"\n";
       if (name != "stmt" && name != "stmts" && name != "module") text += "stmt = \"x;\"\n";
       if (name == "torchscript" || name == "autograd" || name == "module") {
@@ -207,10 +256,12 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryOtherKey) {
     compare("schema = 1\nsetups.x = { cpp = " + value + " }\n" + benchmark + "use = \"x\"\n");
     for (const Key& key : build_keys()) {
       if (key.name == "sources" && is_path(value) && !is_right_source) continue;
-      compare("schema = 1\n" + benchmark + "[build]\n" + std::string(key.name) + " = " + value + "\n");
+      compare("schema = 1\n" + benchmark + "[build]\n" + std::string(key.name) + " = " + value +
+              "\n");
     }
     for (const Key& key : limit_keys()) {
-      compare("schema = 1\n" + benchmark + "limit = { " + std::string(key.name) + " = " + value + " }\n");
+      compare("schema = 1\n" + benchmark + "limit = { " + std::string(key.name) + " = " + value +
+              " }\n");
     }
   }
 }
@@ -218,13 +269,16 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryOtherKey) {
 TEST(DefinitionSchema, AnswersAsTheLoaderToWhatKeysDoTogether) {
   const std::string head = "schema = 1\n[[benchmark]]\n";
   for (const char* text :
-       {"label = \"x\"", "stmt = \"x;\"", "label = \"x\"\nmodule = \"M()\"",
+       {"label = \"x\"",
+        "stmt = \"x;\"",
+        "label = \"x\"\nmodule = \"M()\"",
         "label = \"x\"\nmodule = \"M()\"\nstmt = \"x;\"",
         "label = \"x\"\nmodule = \"M()\"\nstmts = { a = \"x;\" }",
         "label = \"x\"\nstmt = \"x;\"\nstmts = { a = \"x;\" }",
         "label = \"x\"\nstmts = { a = \"x;\" }\nsignature = \"f(x) -> y\"\ntorchscript = \"y = x\"",
         "label = \"x\"\nstmt = \"x;\"\ntorchscript = \"y = x\"",
-        "label = \"x\"\nstmt = \"x;\"\nautograd = true", "label = \"x\"\nstmt = \"x;\"\nautograd = false",
+        "label = \"x\"\nstmt = \"x;\"\nautograd = true",
+        "label = \"x\"\nstmt = \"x;\"\nautograd = false",
         "label = \"x\"\nstmt = \"x;\"\nexplicit = true",
         "label = \"x\"\nstmt = \"x;\"\nexplicit = true\nmatrix = { n = 1 }",
         "label = \"x\"\nstmt = \"x;\"\nexplicit = false\nmatrix = { n = 1 }",
@@ -233,8 +287,10 @@ TEST(DefinitionSchema, AnswersAsTheLoaderToWhatKeysDoTogether) {
         "label = \"x\"\nstmt = \"x;\"\nexplicit = true\ndevice = [\"cpu\", \"cuda\"]",
         "label = \"x\"\nstmt = \"x;\"\nexplicit = true\nmodule = \"M()\"",
         "label = \"x\"\nstmt = \"x;\"\nexplicit = true\nsignature = \"f(x) -> y\"\nautograd = true",
-        "label = \"x\"\nstmt = \"x;\"\nexplicit = true\nsignature = \"f(x) -> y\"\nautograd = false",
-        "label = \"x\"\nstmts = { \" \" = \"x;\" }", "label = \"a\\tb\"\nstmt = \"x;\"",
+        "label = \"x\"\nstmt = \"x;\"\nexplicit = true\nsignature = \"f(x) -> y\"\nautograd = "
+        "false",
+        "label = \"x\"\nstmts = { \" \" = \"x;\" }",
+        "label = \"a\\tb\"\nstmt = \"x;\"",
         "label = \"x\"\nstmt = \"x;\"\nmatrix = { \"1n\" = 1 }",
         "label = \"x\"\nstmt = \"x;\"\nmatrix = { n = \"a\\nb\" }"}) {
     compare(head + text + "\n");

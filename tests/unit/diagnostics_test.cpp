@@ -82,7 +82,8 @@ TEST(ParseDiagnostics, Linker) {
 
 TEST(ParseDiagnostics, WarningsAndChatterAreNoErrors) {
   EXPECT_TRUE(parse_diagnostics("").empty());
-  EXPECT_TRUE(parse_diagnostics("@" + kFirst + ":a.toml:1:2: warning: odd\nclang: note: see\n\n").empty());
+  EXPECT_TRUE(
+      parse_diagnostics("@" + kFirst + ":a.toml:1:2: warning: odd\nclang: note: see\n\n").empty());
 }
 
 TEST(ParseDiagnostics, AnErrorOfNobodyHasNoSymbol) {
@@ -93,15 +94,17 @@ TEST(ParseDiagnostics, AnErrorOfNobodyHasNoSymbol) {
 }
 
 TEST(ParseDiagnostics, TheLinesBeforeAnErrorAreThatErrorsOwn) {
-  auto found = parse_diagnostics("@" + kFirst + ":a.toml:1:2:   required from here\n" +
-                                 "/usr/include/x.h:1:2: error: bad\n/usr/include/x.h:3:4: error: bad\n");
+  auto found =
+      parse_diagnostics("@" + kFirst + ":a.toml:1:2:   required from here\n" +
+                        "/usr/include/x.h:1:2: error: bad\n/usr/include/x.h:3:4: error: bad\n");
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].symbol, kFirst);
   EXPECT_EQ(found[1].symbol, "");
 }
 
 TEST(ParseDiagnostics, AGlobalSetupIsShared) {
-  auto found = parse_diagnostics("@shared:a.toml:5:10: fatal error: x.h: No such file or directory\n");
+  auto found =
+      parse_diagnostics("@shared:a.toml:5:10: fatal error: x.h: No such file or directory\n");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].symbol, "shared");
   EXPECT_EQ(place(found[0]), "a.toml:5:10");
@@ -113,12 +116,15 @@ TEST(Describe, ShowsTheCodeAndTheNotes) {
             "dir with space/a.toml:5:30: error: use of undeclared identifier 'nowhere' [in a/key]\n"
             "    v.resize(3); int n = nowhere;\n"
             "                         ^");
-  EXPECT_EQ(describe(first_variant(), {found[1]}).rfind(
-                "dir with space/a.toml:4:21: error: no matching constructor for initialization of 'A' "
-                "[in a/key]\n"
-                "    struct A { A(int); }; std::vector<A> v; int not_there(int);\n"
-                "               ^\n"
-                "  dir with space/a.toml:4:21: note: candidate constructor not viable", 0), 0u)
+  EXPECT_EQ(describe(first_variant(), {found[1]})
+                .rfind("dir with space/a.toml:4:21: error: no matching constructor for "
+                       "initialization of 'A' "
+                       "[in a/key]\n"
+                       "    struct A { A(int); }; std::vector<A> v; int not_there(int);\n"
+                       "               ^\n"
+                       "  dir with space/a.toml:4:21: note: candidate constructor not viable",
+                       0),
+            0u)
       << describe(first_variant(), {found[1]});
 }
 
@@ -157,7 +163,8 @@ TEST(Describe, OurOwnAssertionsComeFirst) {
   Diagnostic ours = found[2];
   ours.message = "static_assert failed due to requirement 'x<y>' \"instr_bench: not a tensor\"";
   std::string text = describe(first_variant(), {found[2], ours});
-  EXPECT_EQ(text.rfind("dir with space/a.toml:5:30: error: not a tensor [in a/key]", 0), 0u) << text;
+  EXPECT_EQ(text.rfind("dir with space/a.toml:5:30: error: not a tensor [in a/key]", 0), 0u)
+      << text;
   ours.message = "static assertion failed: instr_bench: not a tensor";
   EXPECT_EQ(describe(first_variant(), {found[2], ours}), text);
 }

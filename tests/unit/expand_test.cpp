@@ -69,10 +69,11 @@ TEST(Expand, CapturesGraphsOnCudaAlone) {
   ASSERT_TRUE(variants);
   std::vector<std::string> got;
   for (const Variant& variant : *variants) got.push_back(variant.key);
-  EXPECT_EQ(got, (std::vector<std::string>{
-                     "add/torchscript/forward/t1/cpu", "add/torchscript/forward/t1/cuda",
-                     "add/torchscript/forward_backward/t1/cpu",
-                     "add/torchscript/forward_backward/t1/cuda", "add/cuda_graph/forward/t1/cuda"}));
+  EXPECT_EQ(got,
+            (std::vector<std::string>{
+                "add/torchscript/forward/t1/cpu", "add/torchscript/forward/t1/cuda",
+                "add/torchscript/forward_backward/t1/cpu",
+                "add/torchscript/forward_backward/t1/cuda", "add/cuda_graph/forward/t1/cuda"}));
   EXPECT_EQ(count_variants(both, runtimes), 5u);
 }
 

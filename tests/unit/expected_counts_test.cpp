@@ -39,16 +39,17 @@ const Comparison compared(const ExpectedCounts& counts, std::vector<Measurement>
 }
 
 TEST(ExpectedCounts, ReadsCsv) {
-  const ExpectedCounts counts = parsed("e.csv",
-                                       "# counted on the build machine\n"
-                                       "key,metric,expected,margin\n"
-                                       "\n"
-                                       "matmul/mm/n=64/eager/forward/t1/cpu,ir,12345,0.5%|+10\r\n"
-                                       "# of the output\n"
-                                       "matmul/mm/n=64/eager/forward/t1/cpu, allocs , 2 ,\n"
-                                       "\"# a \"\"b\"\",|c\r\n\t\\d\x01/größe/矩阵/eager/forward/t1/cpu\","
-                                       "\"ir\",\"1.5e3\",\"+0\"\n"
-                                       "k,peak_bytes,0,none");
+  const ExpectedCounts counts =
+      parsed("e.csv",
+             "# counted on the build machine\n"
+             "key,metric,expected,margin\n"
+             "\n"
+             "matmul/mm/n=64/eager/forward/t1/cpu,ir,12345,0.5%|+10\r\n"
+             "# of the output\n"
+             "matmul/mm/n=64/eager/forward/t1/cpu, allocs , 2 ,\n"
+             "\"# a \"\"b\"\",|c\r\n\t\\d\x01/größe/矩阵/eager/forward/t1/cpu\","
+             "\"ir\",\"1.5e3\",\"+0\"\n"
+             "k,peak_bytes,0,none");
   ASSERT_EQ(counts.baseline.measurements.size(), 3u);
   EXPECT_EQ(metrics(counts, kMm), (std::map<std::string, double>{{"ir", 12345}, {"allocs", 2}}));
   EXPECT_EQ(metrics(counts, kOdd), (std::map<std::string, double>{{"ir", 1500}}));
@@ -105,8 +106,8 @@ TEST(ExpectedCounts, AreSteadyAndTellTheVariant) {
   EXPECT_EQ(counts.baseline.measurements.at(1).variant.label, "odd/tx/cpu");
 }
 
-// What is held against them: a margin is the whole limit, none means the usual ones, and what is not
-// expected is not looked at.
+// What is held against them: a margin is the whole limit, none means the usual ones, and what is
+// not expected is not looked at.
 TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
   const ExpectedCounts counts = parsed("e.csv",
                                        "key,metric,expected,margin\n"
@@ -130,44 +131,45 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
 }
 
 TEST(ExpectedCounts, TellAllErrorsOfACsv) {
-  EXPECT_EQ(errors("e.csv",
-                   "key,metric,expected,margin\n"
-                   "a,ir\n"
-                   "a,irr,5,\n"
-                   "é,ir,-5,1%\n"
-                   "a,ir,nan,1\n"
-                   "a,allocs,12a,\n"
-                   "a,allocs,,\n"
-                   ",allocs,1,\n"
-                   "a,ir,1,,\n"
-                   "a,ir,1,\n"
-                   "a,ir,2,\n"
-                   "a\"b,ir,1,\n"
-                   "\"a\" ,ir,1,\n"
-                   "a,ir,inf,\n"
-                   "a,ir,1e999,\n"
-                   "a,ir,1,\"\n"),
-            "e.csv:2:1: this line has 2 fields, and the header 4: write for example "
-            "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-            "e.csv:3:3: unknown metric `irr`: did you mean `ir`?\n"
-            "e.csv:4:6: `-5` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
-            "e.csv:5:6: `nan` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
-            "e.csv:5:10: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
-            "both (`0.5%|+100`), or `none`\n"
-            "e.csv:6:10: `12a` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
-            "e.csv:7:10: there is no expected count: write a number of 0 or more, such as `12345` or "
-            "`12.5`\n"
-            "e.csv:8:1: the key is empty: list shows all keys\n"
-            "e.csv:9:1: this line has 5 fields, and the header 4: write for example "
-            "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-            "e.csv:11:1: `a` has two counts of `ir`; the first is on line 10: take one of them out\n"
-            "e.csv:12:2: a quote in a field that has none around it: put the whole field in quotes, "
-            "and write each quote in it twice\n"
-            "e.csv:13:4: text behind the closing quote: a quote in a field is written twice\n"
-            "e.csv:14:6: `inf` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
-            "e.csv:15:6: `1e999` is no count: write a number of 0 or more, such as `12345` or "
-            "`12.5`\n"
-            "e.csv:16:8: this quote is never closed: close it; a quote in a field is written twice\n");
+  EXPECT_EQ(
+      errors("e.csv",
+             "key,metric,expected,margin\n"
+             "a,ir\n"
+             "a,irr,5,\n"
+             "é,ir,-5,1%\n"
+             "a,ir,nan,1\n"
+             "a,allocs,12a,\n"
+             "a,allocs,,\n"
+             ",allocs,1,\n"
+             "a,ir,1,,\n"
+             "a,ir,1,\n"
+             "a,ir,2,\n"
+             "a\"b,ir,1,\n"
+             "\"a\" ,ir,1,\n"
+             "a,ir,inf,\n"
+             "a,ir,1e999,\n"
+             "a,ir,1,\"\n"),
+      "e.csv:2:1: this line has 2 fields, and the header 4: write for example "
+      "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
+      "e.csv:3:3: unknown metric `irr`: did you mean `ir`?\n"
+      "e.csv:4:6: `-5` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:5:6: `nan` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:5:10: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+      "both (`0.5%|+100`), or `none`\n"
+      "e.csv:6:10: `12a` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:7:10: there is no expected count: write a number of 0 or more, such as `12345` or "
+      "`12.5`\n"
+      "e.csv:8:1: the key is empty: list shows all keys\n"
+      "e.csv:9:1: this line has 5 fields, and the header 4: write for example "
+      "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
+      "e.csv:11:1: `a` has two counts of `ir`; the first is on line 10: take one of them out\n"
+      "e.csv:12:2: a quote in a field that has none around it: put the whole field in quotes, "
+      "and write each quote in it twice\n"
+      "e.csv:13:4: text behind the closing quote: a quote in a field is written twice\n"
+      "e.csv:14:6: `inf` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:15:6: `1e999` is no count: write a number of 0 or more, such as `12345` or "
+      "`12.5`\n"
+      "e.csv:16:8: this quote is never closed: close it; a quote in a field is written twice\n");
 }
 
 TEST(ExpectedCounts, TellWhatAHeaderLacks) {
@@ -177,15 +179,17 @@ TEST(ExpectedCounts, TellWhatAHeaderLacks) {
   EXPECT_EQ(errors("e.csv", "# x\nkey,expected,metric\na,5,ir\n"),
             "e.csv:2:5: column 2 is `expected` and not `metric`: the first line is "
             "`key,metric,expected,margin`\n");
-  EXPECT_EQ(errors("e.csv", "key,metric,expected,margin,by\n"),
-            "e.csv:1:28: there is a fifth column: the first line is `key,metric,expected,margin`\n");
+  EXPECT_EQ(
+      errors("e.csv", "key,metric,expected,margin,by\n"),
+      "e.csv:1:28: there is a fifth column: the first line is `key,metric,expected,margin`\n");
   EXPECT_EQ(errors("e.csv", "matmul/mm,ir,5\n"),
             "e.csv:1:1: column 1 is `matmul/mm` and not `key`: the first line is "
             "`key,metric,expected,margin`\n");
 }
 
 TEST(ExpectedCounts, TellAllErrorsOfAToml) {
-  EXPECT_EQ(errors("e.toml", R"(x = 5
+  EXPECT_EQ(
+      errors("e.toml", R"(x = 5
 ["a"]
 ir = -1
 allocs = nan
@@ -197,29 +201,30 @@ margin = "1%"
 [c.irr]
 ir = 1
 )"),
-            "e.toml:1:1: `x` must be a table, not an integer: write for example "
-            "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
-            "e.toml:3:6: `ir` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
-            "e.toml:4:10: `allocs` is no count: write a number of 0 or more, such as `12345` or "
-            "`12.5`\n"
-            "e.toml:5:15: `alloc_bytes` must be a number, not a string: write for example "
-            "`alloc_bytes = 12345`\n"
-            "e.toml:6:1: unknown key `irr` in [\"a\"]: did you mean `ir`?\n"
-            "e.toml:7:10: [\"a\"] has a margin of `peak_bytes` and no count of it: add `peak_bytes = "
-            "...`, or take the margin out\n"
-            "e.toml:7:18: `5` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
-            "both (`0.5%|+100`), or `none`\n"
-            "e.toml:7:41: unknown key `it` in `margin`: did you mean `ir`?\n"
-            "e.toml:8:2: there is no count of `b`: write for example "
-            "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
-            "e.toml:9:10: `margin` must be a table, not a string: write for example `margin = { ir = "
-            "\"0.5%\" }`\n"
-            "e.toml:10:2: there is no count of `c`: write for example "
-            "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
-            "e.toml:10:4: unknown key `irr` in [\"c\"]: did you mean `ir`?\n");
-  EXPECT_EQ(errors("e.toml", "[a]\nir = 1\n[a]\nir = 2\n"),
-            "e.toml:3:1: Error while parsing table header: cannot redefine existing table 'a': correct "
-            "the TOML here (https://toml.io/en/v1.0.0)\n");
+      "e.toml:1:1: `x` must be a table, not an integer: write for example "
+      "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
+      "e.toml:3:6: `ir` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.toml:4:10: `allocs` is no count: write a number of 0 or more, such as `12345` or "
+      "`12.5`\n"
+      "e.toml:5:15: `alloc_bytes` must be a number, not a string: write for example "
+      "`alloc_bytes = 12345`\n"
+      "e.toml:6:1: unknown key `irr` in [\"a\"]: did you mean `ir`?\n"
+      "e.toml:7:10: [\"a\"] has a margin of `peak_bytes` and no count of it: add `peak_bytes = "
+      "...`, or take the margin out\n"
+      "e.toml:7:18: `5` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+      "both (`0.5%|+100`), or `none`\n"
+      "e.toml:7:41: unknown key `it` in `margin`: did you mean `ir`?\n"
+      "e.toml:8:2: there is no count of `b`: write for example "
+      "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
+      "e.toml:9:10: `margin` must be a table, not a string: write for example `margin = { ir = "
+      "\"0.5%\" }`\n"
+      "e.toml:10:2: there is no count of `c`: write for example "
+      "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
+      "e.toml:10:4: unknown key `irr` in [\"c\"]: did you mean `ir`?\n");
+  EXPECT_EQ(
+      errors("e.toml", "[a]\nir = 1\n[a]\nir = 2\n"),
+      "e.toml:3:1: Error while parsing table header: cannot redefine existing table 'a': correct "
+      "the TOML here (https://toml.io/en/v1.0.0)\n");
 }
 
 TEST(ExpectedCounts, RefuseFilesWithoutACount) {
@@ -231,9 +236,10 @@ TEST(ExpectedCounts, RefuseFilesWithoutACount) {
     EXPECT_EQ(errors("e.toml", text), "e.toml" + nothing);
   }
   EXPECT_EQ(errors("e.csv", "key,metric,expected,margin\n"), "e.csv" + nothing);
-  EXPECT_EQ(errors("e.json", "{}"),
-            "e.json: expected counts are in a CSV or a TOML file: give the file a name that ends in "
-            ".csv or .toml\n");
+  EXPECT_EQ(
+      errors("e.json", "{}"),
+      "e.json: expected counts are in a CSV or a TOML file: give the file a name that ends in "
+      ".csv or .toml\n");
 }
 
 TEST(ExpectedCounts, TakeIntegersThatADoubleRounds) {

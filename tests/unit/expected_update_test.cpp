@@ -64,10 +64,12 @@ allocs =  2# two
 [x]
 margin = { ir = "1%" }
 "ir"=0x10)";
-  EXPECT_EQ(toml(table, {counted("größe/a", {{"ir", 1000}, {"allocs", 2}}), counted("x", {{"ir", 16}})}),
-            table);
-  EXPECT_EQ(toml(table, {counted("größe/a", {{"ir", 7}, {"allocs", 11.25}}), counted("x", {{"ir", 17}})}),
-            R"(  # of the build machine
+  EXPECT_EQ(
+      toml(table, {counted("größe/a", {{"ir", 1000}, {"allocs", 2}}), counted("x", {{"ir", 16}})}),
+      table);
+  EXPECT_EQ(
+      toml(table, {counted("größe/a", {{"ir", 7}, {"allocs", 11.25}}), counted("x", {{"ir", 17}})}),
+      R"(  # of the build machine
  [ "größe/a" ] # x
 allocs =  11.25# two
   ir = 7 # thousand
@@ -88,8 +90,9 @@ TEST(ExpectedUpdate, FindsNumbersInEveryFormOfATable) {
 }
 
 TEST(ExpectedUpdate, KeepsNumbersThatAreNotMeasuredAnew) {
-  const std::string text = "key,metric,expected\na,ir,1\na,allocs,1\nb,ir,1\nc,ir,1\nd,ir,1\ne,ir,1\n"
-                           "f,ir,1\ng,ir,1\n";
+  const std::string text =
+      "key,metric,expected\na,ir,1\na,allocs,1\nb,ir,1\nc,ir,1\nd,ir,1\ne,ir,1\n"
+      "f,ir,1\ng,ir,1\n";
   Measurement threads = counted("e", {{"ir", 9}});
   std::get<Counted>(threads.outcome).gated = false;
   EXPECT_EQ(csv(text, {counted("a", {{"ir", 2}}), failed("b"), skipped("c"), unsteady("d", 8, 9),
@@ -109,8 +112,9 @@ TEST(ExpectedUpdate, AddsNewKeysAtTheEnd) {
             "key,metric,expected\r\na,ir,1\r\nnew,ir,5\r\n\"# q\"\",\n\",ir,6.5\r\n");
   EXPECT_EQ(toml("[a]\nir = 1", now, kNone),
             "[a]\nir = 1\n\n[\"new\"]\nir = 5\n\n[\"# q\\\",\\u000A\"]\nir = 6.5\n");
-  EXPECT_EQ(toml("[a]\r\nir = 1\r\n\r\n", now, kNone),
-            "[a]\r\nir = 1\r\n\r\n[\"new\"]\r\nir = 5\r\n\r\n[\"# q\\\",\\u000A\"]\r\nir = 6.5\r\n");
+  EXPECT_EQ(
+      toml("[a]\r\nir = 1\r\n\r\n", now, kNone),
+      "[a]\r\nir = 1\r\n\r\n[\"new\"]\r\nir = 5\r\n\r\n[\"# q\\\",\\u000A\"]\r\nir = 6.5\r\n");
 }
 
 // As a copy that was cut off leaves it.
@@ -132,8 +136,8 @@ TEST(ExpectedUpdate, MakesAFileWhereNothingIs) {
 TEST(ExpectedUpdate, TakesOutWhatIsGone) {
   const auto starts_with_a = [](const std::string& key) { return key.starts_with('a'); };
   const std::vector<Measurement> now{counted("a1", {{"ir", 1}})};
-  EXPECT_EQ(csv("key,metric,expected\n# first\na0,ir,1\na1,ir,1\n\"a\n2\",ir,1\nb,ir,1\na3,ir,1", now,
-                starts_with_a),
+  EXPECT_EQ(csv("key,metric,expected\n# first\na0,ir,1\na1,ir,1\n\"a\n2\",ir,1\nb,ir,1\na3,ir,1",
+                now, starts_with_a),
             "key,metric,expected\n# first\na1,ir,1\nb,ir,1\n");
   const std::string table = R"(# products
 
@@ -164,8 +168,9 @@ ir = 1
   EXPECT_EQ(toml(table, now, starts_with_a),
             "# products\n\n# of a1\n[a1]\nir = 1\n\n# of b\n[b]\nir = 1\n");
   EXPECT_EQ(toml(table, now, kNone), table);
-  EXPECT_EQ(toml("a.ir = 1\n# x\nb.ir = 2\na.allocs = 3\n[a.margin]\nir = \"+1\"\n", {}, starts_with_a),
-            "# x\nb.ir = 2\n");
+  EXPECT_EQ(
+      toml("a.ir = 1\n# x\nb.ir = 2\na.allocs = 3\n[a.margin]\nir = \"+1\"\n", {}, starts_with_a),
+      "# x\nb.ir = 2\n");
   EXPECT_EQ(toml("[a]\nir = 1\n", {}), "");
   EXPECT_EQ(csv("key,metric,expected\na,ir,1\n", {}), "key,metric,expected\n");
 }
@@ -181,7 +186,8 @@ TEST(ExpectedUpdate, CountsWhatItDid) {
 }
 
 TEST(ExpectedUpdate, WritesNumbersThatReadTheSame) {
-  for (const double value : {0.0, -0.0, 0.1, 1.0 / 3, 1e15, 123456789012345678.0, 1e22, 1e300, 5e-324}) {
+  for (const double value :
+       {0.0, -0.0, 0.1, 1.0 / 3, 1e15, 123456789012345678.0, 1e22, 1e300, 5e-324}) {
     for (const char* name : {"e.csv", "e.toml"}) {
       const auto update =
           update_expected_counts(SourceText(name, ""), {counted("k", {{"ir", value}})}, kAll);
@@ -201,9 +207,10 @@ TEST(ExpectedUpdate, WritesZeroWithoutASign) {
 TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
   std::string all;
   for (int c = 1; c < 128; ++c) all += static_cast<char>(c);
-  for (const std::string& key : {all, std::string("\"\""), std::string(" a "), std::string("\n"), std::string("#a"),
-                                 std::string("矩阵,"), std::string("=1+1"), std::string("-5"),
-                                 std::string("'@x"), std::string("key"), std::string("margin.ir")}) {
+  for (const std::string& key :
+       {all, std::string("\"\""), std::string(" a "), std::string("\n"), std::string("#a"),
+        std::string("矩阵,"), std::string("=1+1"), std::string("-5"), std::string("'@x"),
+        std::string("key"), std::string("margin.ir")}) {
     for (const char* name : {"e.csv", "e.toml"}) {
       const auto text = updated(name, "", {counted(key, {{"ir", 1}})}, kAll);
       const auto counts = parse_expected_counts(SourceText(name, text));
@@ -214,10 +221,11 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
 }
 
 TEST(ExpectedUpdate, RefusesWhatCannotBeWritten) {
-  EXPECT_EQ(csv("", {counted("a\xFF", {{"ir", 1}})}),
-            "e.csv: the new counts cannot be written into this file: a byte that is no UTF-8: this is "
-            "a binary file, or text in another encoding: rename the benchmark, or change the file by "
-            "hand\n");
+  EXPECT_EQ(
+      csv("", {counted("a\xFF", {{"ir", 1}})}),
+      "e.csv: the new counts cannot be written into this file: a byte that is no UTF-8: this is "
+      "a binary file, or text in another encoding: rename the benchmark, or change the file by "
+      "hand\n");
   EXPECT_NE(toml("", {counted("a\xFF", {{"ir", 1}})}).find("cannot be written"), std::string::npos);
   EXPECT_EQ(csv("key,metric,expected\na,ir,x\n", {}),
             "e.csv:2:6: `x` is no count: write a number of 0 or more, such as `12345` or `12.5`\n");
@@ -262,9 +270,10 @@ TEST(ExpectedUpdate, MakesTheFileWhereItIsNotThere) {
   EXPECT_EQ(read(file), "[\"a\"]\nir = 1\n");
   const auto nowhere = update_expected_file(folder.path() / "no/e.toml", {counted("a", 1)}, kAll);
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(error_lines(nowhere.error(), folder.path()),
-            "no/e.toml: cannot write: No such file or directory: name a file in a folder that exists "
-            "and that you may write to\n");
+  EXPECT_EQ(
+      error_lines(nowhere.error(), folder.path()),
+      "no/e.toml: cannot write: No such file or directory: name a file in a folder that exists "
+      "and that you may write to\n");
 }
 
 }  // namespace

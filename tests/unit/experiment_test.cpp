@@ -1,4 +1,5 @@
-// Experiments as values: the axes over definitions, the lines of a results file, what they sum up to.
+// Experiments as values: the axes over definitions, the lines of a results file, what they sum up
+// to.
 #include "core/results/experiment.h"
 
 #include <gtest/gtest.h>
@@ -50,13 +51,12 @@ TEST(ExperimentAxes, TakeThePlaceOfTheDefinitionsOwn) {
   ASSERT_TRUE(variants);
   std::vector<std::string> keys;
   for (const Variant& variant : *variants) keys.push_back(variant.key);
-  EXPECT_EQ(keys, (std::vector<std::string>{
-                      "one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
-                      "one/batch_size=8/dtype=float32/eager/forward/t2/cpu",
-                      "one/batch_size=8/dtype=float64/eager/forward/t1/cpu",
-                      "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
-                      "other/dtype=Int64/eager/forward/t1/cpu",
-                      "other/dtype=Int64/eager/forward/t2/cpu"}));
+  EXPECT_EQ(keys, (std::vector<std::string>{"one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
+                                            "one/batch_size=8/dtype=float32/eager/forward/t2/cpu",
+                                            "one/batch_size=8/dtype=float64/eager/forward/t1/cpu",
+                                            "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
+                                            "other/dtype=Int64/eager/forward/t1/cpu",
+                                            "other/dtype=Int64/eager/forward/t2/cpu"}));
   EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
   EXPECT_EQ(data_type_of((*variants)[2]), "float64");
   EXPECT_EQ(data_type_of((*variants)[4]), "float32");  // its own parameter is no type of LibTorch's
@@ -117,7 +117,8 @@ TEST(ExperimentRecord, IsALineOfJson) {
 }
 
 TEST(ExperimentRecord, WhatWasNotMeasuredSaysWhy) {
-  Measurement lost{variant_of_key("a/eager/forward/t1/cpu"), Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
+  Measurement lost{variant_of_key("a/eager/forward/t1/cpu"),
+                   Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
   auto json = to_json(record(lost));
   EXPECT_EQ(json["state"], "failed");
   EXPECT_EQ(json["reason"], "crashed: SIGSEGV");
@@ -127,7 +128,8 @@ TEST(ExperimentRecord, WhatWasNotMeasuredSaysWhy) {
 }
 
 TEST(ExperimentRecord, GivesItsMeasurementBack) {
-  Measurement one = measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
+  Measurement one =
+      measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
   Measurement back = measurement_of(record(one));
   const auto& counted = std::get<Counted>(back.outcome);
   ASSERT_EQ(counted.timing->wall.size(), 3u);
@@ -135,14 +137,16 @@ TEST(ExperimentRecord, GivesItsMeasurementBack) {
   EXPECT_EQ(counted.metrics.at("peak_bytes"), 64);
   EXPECT_NEAR(counted.metrics.at("ready"), 5e6, 1e-3);
   EXPECT_EQ(back.verification->code, VerificationCode::kFail);
-  EXPECT_FALSE(measurement_of(record(measured("m/eager/forward/t1/cpu", {1, 1, 1}, 0))).verification);
+  EXPECT_FALSE(
+      measurement_of(record(measured("m/eager/forward/t1/cpu", {1, 1, 1}, 0))).verification);
 }
 
 TEST(ExperimentRecord, OtherLinesAreRefused) {
-  for (const char* line : {"", "{}", "[1]", "null", R"({"key":"a","state":"measured"})",
-                           R"({"key":1,"state":"measured","repeat":3,"verification_code":"PASS"})",
-                           R"({"key":"a","state":"odd","repeat":3,"verification_code":"PASS"})",
-                           R"({"key":"a","state":"measured","repeat":-3,"verification_code":"PASS"})"}) {
+  for (const char* line :
+       {"", "{}", "[1]", "null", R"({"key":"a","state":"measured"})",
+        R"({"key":1,"state":"measured","repeat":3,"verification_code":"PASS"})",
+        R"({"key":"a","state":"odd","repeat":3,"verification_code":"PASS"})",
+        R"({"key":"a","state":"measured","repeat":-3,"verification_code":"PASS"})"}) {
     EXPECT_FALSE(parse_experiment(line)) << line;
   }
 }
@@ -194,7 +198,8 @@ batch_size = 16
 repeat = 3
 iterations_per_run = 50
 timeout = 2.5
-)", options);
+)",
+                       options);
   ASSERT_TRUE(applied) << applied.error()[0].what;
   EXPECT_EQ(options.selection.filters, std::vector<std::string>{"matmul"});
   EXPECT_EQ(options.selection.runtimes, std::vector<Runtime>{Runtime::kFrozen});
@@ -218,7 +223,9 @@ TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
   ASSERT_FALSE(applied);
   std::string text;
   for (const Error& error : applied.error()) text += to_string(error) + "\n";
-  EXPECT_NE(text.find("e.toml:1:22: `frosen` is no backend: did you mean `frozen`?"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:1:22: `frosen` is no backend: did you mean `frozen`?"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("e.toml:2:1:"), std::string::npos) << text;
   EXPECT_NE(text.find("batch_size"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:3:9: `evel` is no test"), std::string::npos) << text;

@@ -19,24 +19,26 @@ Counted counted() {
 }
 
 TEST(Explain, TheDearestFirstAndAllAddUpToTheCount) {
-  EXPECT_EQ(explain_text("a/b", counted(), {}),
-            "a/b: 1,000 instructions for each iteration\n\n"
-            "  instructions    share   so far     calls  function\n"
-            "           600   60.00%   60.00%         2  at::mm(at::Tensor const&)  libtorch_cpu.so\n"
-            "           200   20.00%   80.00%         2  libtorch_cpu.so: code without symbols\n"
-            "           100   10.00%   90.00%       4.5  free  worker\n"
-            "            80    8.00%   98.00%         4  malloc  worker\n"
-            "            20    2.00%  100.00%            in no function\n");
+  EXPECT_EQ(
+      explain_text("a/b", counted(), {}),
+      "a/b: 1,000 instructions for each iteration\n\n"
+      "  instructions    share   so far     calls  function\n"
+      "           600   60.00%   60.00%         2  at::mm(at::Tensor const&)  libtorch_cpu.so\n"
+      "           200   20.00%   80.00%         2  libtorch_cpu.so: code without symbols\n"
+      "           100   10.00%   90.00%       4.5  free  worker\n"
+      "            80    8.00%   98.00%         4  malloc  worker\n"
+      "            20    2.00%  100.00%            in no function\n");
 }
 
 TEST(Explain, TheRestIsOneLine) {
   ExplainOptions options;
   options.most_functions = 1;
-  EXPECT_EQ(explain_text("a/b", counted(), options),
-            "a/b: 1,000 instructions for each iteration\n\n"
-            "  instructions    share   so far     calls  function\n"
-            "           600   60.00%   60.00%         2  at::mm(at::Tensor const&)  libtorch_cpu.so\n"
-            "           400   40.00%  100.00%            3 other functions\n");
+  EXPECT_EQ(
+      explain_text("a/b", counted(), options),
+      "a/b: 1,000 instructions for each iteration\n\n"
+      "  instructions    share   so far     calls  function\n"
+      "           600   60.00%   60.00%         2  at::mm(at::Tensor const&)  libtorch_cpu.so\n"
+      "           400   40.00%  100.00%            3 other functions\n");
 }
 
 TEST(Explain, WithoutFunctionsOrInstructions) {

@@ -36,8 +36,8 @@ TEST(FingerprintCheck, EachFieldMustMatchUnlessItMayVary) {
   for (const auto& [name, value] : fingerprint().entries) {
     auto differences = check_fingerprints(fingerprint(), with(name, "other"), {});
     ASSERT_TRUE(differences);
-    EXPECT_EQ(*differences, (std::vector<FieldDifference>{
-                                {name, value, "other", FieldClass::kMustMatch}}));
+    EXPECT_EQ(*differences,
+              (std::vector<FieldDifference>{{name, value, "other", FieldClass::kMustMatch}}));
     EXPECT_FALSE(is_comparable(*differences));
     differences = check_fingerprints(fingerprint(), with(name, "other"), {name});
     ASSERT_TRUE(differences);
@@ -86,8 +86,8 @@ TEST(FingerprintCheck, AFieldOfOneSideAloneDiffersEvenWhenEmpty) {
   more.entries.emplace_back("openmp", "");
   auto differences = check_fingerprints(fingerprint(), more, {});
   ASSERT_TRUE(differences);
-  EXPECT_EQ(*differences, (std::vector<FieldDifference>{
-                              {"openmp", std::nullopt, "", FieldClass::kMustMatch}}));
+  EXPECT_EQ(*differences,
+            (std::vector<FieldDifference>{{"openmp", std::nullopt, "", FieldClass::kMustMatch}}));
   EXPECT_EQ(to_string(differences->front()), "openmp: not said, then nothing");
 }
 

@@ -20,16 +20,16 @@ Fingerprint example(std::map<std::string, std::string> worker) {
 
 TEST(Fingerprint, HoldsWhatMayChangeACount) {
   Fingerprint fingerprint = example({{"cpu_capability", "AVX2"}, {"version", "1"}, {"pid", "77"}});
-  Fingerprint::Entries expected{{"libtorch_version", "2.13.0"},
-                                {"libtorch_build_id", "abc123"},
-                                {"compiler", "clang version 14"},
-                                {"flags", "-O2 -DFAST=1"},
-                                {"link_flags", "-ltorch"},
-                                {"valgrind", "valgrind-3.19.0"},
-                                {"simulated_caches",
-                                 "I1 32768,8,64, D1 32768,8,64, LL 8388608,16,64"},
-                                {"cpu_capability", "AVX2"},
-                                {"worker_version", "1"}};
+  Fingerprint::Entries expected{
+      {"libtorch_version", "2.13.0"},
+      {"libtorch_build_id", "abc123"},
+      {"compiler", "clang version 14"},
+      {"flags", "-O2 -DFAST=1"},
+      {"link_flags", "-ltorch"},
+      {"valgrind", "valgrind-3.19.0"},
+      {"simulated_caches", "I1 32768,8,64, D1 32768,8,64, LL 8388608,16,64"},
+      {"cpu_capability", "AVX2"},
+      {"worker_version", "1"}};
   EXPECT_EQ(fingerprint.entries, expected);
   EXPECT_EQ(fingerprint.get("cpu_capability"), "AVX2");
   EXPECT_EQ(fingerprint.get("nothing"), "");
@@ -62,7 +62,8 @@ TEST(Fingerprint, ThroughJsonAndBack) {
 
 // More than an object in a line of results may have.
 TEST(Fingerprint, HundredsOfLibrariesThroughJsonAndBack) {
-  Fingerprint fingerprint = example({{"library libc.so.6", "cc"}, {"timed_library libc.so.6", "dd"}});
+  Fingerprint fingerprint =
+      example({{"library libc.so.6", "cc"}, {"timed_library libc.so.6", "dd"}});
   for (int i = 0; i < 500; ++i) {
     fingerprint.entries.emplace_back("libtorch_library lib" + std::to_string(i) + ".so", "id");
   }

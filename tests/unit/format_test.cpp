@@ -78,9 +78,9 @@ TEST(DisplayWidth, CountsColumns) {
 
 TEST(DisplayWidth, TakesBytesThatAreNotUtf8) {
   EXPECT_EQ(display_width("\xFF\xFE"), 2u);
-  EXPECT_EQ(display_width("a\xC3"), 2u);          // cut off
-  EXPECT_EQ(display_width("\xC0\x80"), 2u);       // overlong
-  EXPECT_EQ(display_width("\xED\xA0\x80"), 3u);   // a surrogate
+  EXPECT_EQ(display_width("a\xC3"), 2u);             // cut off
+  EXPECT_EQ(display_width("\xC0\x80"), 2u);          // overlong
+  EXPECT_EQ(display_width("\xED\xA0\x80"), 3u);      // a surrogate
   EXPECT_EQ(display_width("\xF4\x90\x80\x80"), 4u);  // beyond Unicode
 }
 
@@ -112,7 +112,9 @@ TEST(Shorten, MarksTheCut) {
 }
 
 TEST(Shorten, NeverExceedsTheWidthNorCutsACharacter) {
-  std::string text = "矩阵/größe/e\xCC\x81" "e\xCC\x81/matmul/🔥🔥/n=64";
+  std::string text =
+      "矩阵/größe/e\xCC\x81"
+      "e\xCC\x81/matmul/🔥🔥/n=64";
   for (std::size_t width = 0; width < 40; ++width) {
     for (const std::string& cut : {shorten_middle(text, width), shorten_end(text, width)}) {
       EXPECT_LE(display_width(cut), width) << cut;

@@ -20,7 +20,8 @@ using Costs = std::vector<FunctionCost>;
 
 const std::string kHeader = R"({"schema":1,"program":"instr_bench","started":"then"})";
 const std::string kStart = "{\"functions_schema\":3}\n" + kHeader + "\n";
-const std::string kNames = R"({"first":0,"names":[["f","a.so"],["g","b.so"]]})" "\n";
+const std::string kNames = R"({"first":0,"names":[["f","a.so"],["g","b.so"]]})"
+                           "\n";
 
 std::string packed(const std::vector<std::string>& texts) {
   std::string bytes;
@@ -82,8 +83,10 @@ TEST(FunctionsFile, ThereAndBack) {
 }
 
 TEST(FunctionsFile, HoldsWhatWasSimulated) {
-  const Costs costs{{"f", "a.so", 1200.5, 2, {{"D1mr", 0.5}, {"Dr", 310}}}, {"g", "b.so", 40, 1},
-                    {"h", "b.so", 4, 1, {{"Dr", -1.5}}}, {"i", "b.so", 3, 1, {{"D1mr", 2}}}};
+  const Costs costs{{"f", "a.so", 1200.5, 2, {{"D1mr", 0.5}, {"Dr", 310}}},
+                    {"g", "b.so", 40, 1},
+                    {"h", "b.so", 4, 1, {{"Dr", -1.5}}},
+                    {"i", "b.so", 3, 1, {{"D1mr", 2}}}};
   FunctionLines lines;
   std::string text = lines.next("k", costs);
   EXPECT_EQ(text.substr(text.find('\n') + 1),
@@ -107,7 +110,8 @@ TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
 }
 
 TEST(FunctionsFile, TextThatIsNoUtf8IsReplaced) {
-  auto functions = parsed(packed({kStart, FunctionLines().next("k\xff", {{"f\xff", "\xfe", 1, 1}})}));
+  auto functions =
+      parsed(packed({kStart, FunctionLines().next("k\xff", {{"f\xff", "\xfe", 1, 1}})}));
   ASSERT_TRUE(functions) << to_string(functions.error());
   EXPECT_EQ((*functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
@@ -197,18 +201,23 @@ TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
 }
 
 TEST(FunctionsFile, DamageNamesItsLine) {
-  const std::string key = R"({"key":"k","functions":[[0,1,1]]})" "\n";
+  const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
+                          "\n";
   EXPECT_EQ(error_of({kStart, kNames, key, "{\"key\":1}\n"}),
             "5: this line holds neither names nor functions");
   EXPECT_EQ(error_of({kStart, kNames, "{\"key\":\"k\n"}),
             "4: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, "{\"key\":\"k\\\n"}), "3: this line holds neither names nor functions");
+  EXPECT_EQ(error_of({kStart, "{\"key\":\"k\\\n"}),
+            "3: this line holds neither names nor functions");
   EXPECT_EQ(error_of({kStart, kNames, key + key}), "5: functions of `k` for the second time");
   EXPECT_EQ(error_of({kStart, kNames, kNames}),
             "4: names of functions are missing: these are numbered from 0, those before end at 2");
-  EXPECT_EQ(error_of({kStart, R"({"first":"x","names":[]})" "\n"}),
-            "3: names of functions are missing: these are numbered from \"x\", those before end at 0");
-  for (const char* names : {"7", "[7]", "[[\"f\"]]", "[[\"f\",1]]", "[[\"f\",\"a\",\"b\"]]", "[", "{\"a\":1}"}) {
+  EXPECT_EQ(
+      error_of({kStart, R"({"first":"x","names":[]})"
+                        "\n"}),
+      "3: names of functions are missing: these are numbered from \"x\", those before end at 0");
+  for (const char* names :
+       {"7", "[7]", "[[\"f\"]]", "[[\"f\",1]]", "[[\"f\",\"a\",\"b\"]]", "[", "{\"a\":1}"}) {
     EXPECT_EQ(error_of({kStart, std::string("{\"first\":0,\"names\":") + names + "}\n"}),
               "3: these names of functions cannot be read")
         << names;
@@ -219,7 +228,8 @@ TEST(FunctionsFile, DamageNamesItsLine) {
 TEST(FunctionsFile, WhatAMeasurementHoldsIsLookedAtWhenItIsAskedFor) {
   EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[1,2,3]]})"), "no error");
   EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[1,2,3,"later"]],"more":1})"), "no error");
-  EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[2,2,3]]})"), "4: function number 2 has no name");
+  EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[2,2,3]]})"),
+            "4: function number 2 has no name");
   for (const char* functions :
        {"7", "[7]", "[[]]", "[[0,1]]", "[[\"f\",1,1]]", "[[-1,1,1]]", "[[0.5,1,1]]", "[[1e99,1,1]]",
         "[[0,null,1]]", "[[0,1,\"x\"]]", "[[0,1e999,1]]", "[", "{}"}) {
@@ -233,7 +243,10 @@ TEST(FunctionsFile, WhatAMeasurementHoldsIsLookedAtWhenItIsAskedFor) {
 TEST(FunctionsFile, BytesThatAreNoGzipAreRefused) {
   EXPECT_FALSE(parsed("not gzip"));
   EXPECT_FALSE(parsed(gzip_member(kStart).value() + std::string(100, '\0')));
-  EXPECT_FALSE(parsed(std::string("\x7f" "ELF\0\0", 6)));
+  EXPECT_FALSE(
+      parsed(std::string("\x7f"
+                         "ELF\0\0",
+                         6)));
 }
 
 TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
@@ -255,7 +268,8 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
 }
 
 TEST(FunctionsFile, SurvivesGarbage) {
-  std::string text = kNames + R"({"key":"k\n","functions":[[0,1.5,1],[1,2,3]]})" "\n";
+  std::string text = kNames + R"({"key":"k\n","functions":[[0,1.5,1],[1,2,3]]})"
+                              "\n";
   for (std::size_t i = 0; i < text.size(); ++i) {
     for (char c : {'\0', '"', '9', '[', '\\', '\n'}) {
       std::string changed = text;

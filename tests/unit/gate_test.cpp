@@ -34,10 +34,14 @@ TEST(Gate, ResultsThatWereMeasuredAlikeCanBeCompared) {
 }
 
 TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
-  auto before = measured_with({{"libtorch_version", "1.13.1"}, {"libtorch_build_id", "aa"},
-                               {"flags", "-std=c++17"}, {"compiler", "clang 14"}});
-  auto after = measured_with({{"libtorch_version", "2.13.0"}, {"libtorch_build_id", "bb"},
-                              {"flags", "-std=c++20"}, {"compiler", "clang 14"}});
+  auto before = measured_with({{"libtorch_version", "1.13.1"},
+                               {"libtorch_build_id", "aa"},
+                               {"flags", "-std=c++17"},
+                               {"compiler", "clang 14"}});
+  auto after = measured_with({{"libtorch_version", "2.13.0"},
+                              {"libtorch_build_id", "bb"},
+                              {"flags", "-std=c++20"},
+                              {"compiler", "clang 14"}});
   auto refused = check(before, after, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(to_string(refused.error()),
@@ -74,8 +78,8 @@ TEST(Gate, AMissingBaselineIsAnError) {
 TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
   Reference expected;
   expected.is_expected = true;
-  expected.set = testing::before({testing::counted("a", {{"ir", 100.0}}),
-                                  testing::counted("b", {{"ir", 100.0}})});
+  expected.set = testing::before(
+      {testing::counted("a", {{"ir", 100.0}}), testing::counted("b", {{"ir", 100.0}})});
   expected.margins["a"].hard["ir"] = Limit{std::nullopt, 10};
   auto comparison = hold_against(
       expected, testing::after({testing::counted("a", 111), testing::counted("b", 100)}), {});
@@ -127,8 +131,8 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
 
 // Writes results and their functions, as a run does, and reads them.
 Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& one) {
-  auto writer = ResultsWriter::create(*ResultsTarget::open(folder / "r.jsonl"),
-                                      make_results_header({}, {}));
+  auto writer =
+      ResultsWriter::create(*ResultsTarget::open(folder / "r.jsonl"), make_results_header({}, {}));
   EXPECT_TRUE(writer && writer->append(one) && writer->finish(true));
   return read_result_set(folder / "r.jsonl", "r");
 }
@@ -142,9 +146,9 @@ TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
   auto refused = through_a_file(folder->path(), one);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where.file, folder->path() / "r.jsonl");
-  EXPECT_EQ(refused.error().what,
-            "`a/b` has 1000 instructions, and its functions, in " +
-                (folder->path() / "r.jsonl.functions.jsonl.gz").string() + ", have 2475 together");
+  EXPECT_EQ(refused.error().what, "`a/b` has 1000 instructions, and its functions, in " +
+                                      (folder->path() / "r.jsonl.functions.jsonl.gz").string() +
+                                      ", have 2475 together");
   counted.functions[0].ir = 525.25;
   EXPECT_TRUE(through_a_file(folder->path(), one));
 }

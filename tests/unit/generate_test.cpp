@@ -96,7 +96,8 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
 TEST(UnitSource, PutsTheUsersTextAtItsPlace) {
   const std::string symbol = snippet_symbol(variant());
   const std::string text = source({variant()});
-  EXPECT_TRUE(contains(text, "#line 4 \"@" + symbol + ":a.toml\"\n         auto x = torch::ones({4});\n"));
+  EXPECT_TRUE(
+      contains(text, "#line 4 \"@" + symbol + ":a.toml\"\n         auto x = torch::ones({4});\n"));
   EXPECT_TRUE(contains(text, "#line 5 \"@" + symbol + ":a.toml\"\n        auto y = x + x;\n"));
   EXPECT_TRUE(contains(text, "INSTR_SNIPPET " + symbol + "(instr_context* instr_context_)"));
   EXPECT_TRUE(contains(text, "INSTR_SNIPPET instr_empty_snippet(instr_context* instr_context_)"));
@@ -126,11 +127,14 @@ TEST(UnitSource, IsTheSameForAVariantWhateverIsBesideIt) {
 
 TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
   Variant one = variant();
-  one.global_setup = Text{"\n#include <numeric>\nint f() { return 1; }\n  # include \"a.h\"", {"a.toml", 9, 1}};
+  one.global_setup =
+      Text{"\n#include <numeric>\nint f() { return 1; }\n  # include \"a.h\"", {"a.toml", 9, 1}};
   Variant two = one;
   two.stmt->code = "f();";
   const std::string text = source({one, two});
-  EXPECT_EQ(text.rfind("#line 9 \"@shared:a.toml\"\n\n#include <numeric>\n\n  # include \"a.h\"\n", 0), 0u);
+  EXPECT_EQ(
+      text.rfind("#line 9 \"@shared:a.toml\"\n\n#include <numeric>\n\n  # include \"a.h\"\n", 0),
+      0u);
   EXPECT_EQ(count(text, "int f()"), 1u);
   EXPECT_LT(text.find("# include \"a.h\""), text.find("namespace instr_unit_"));
   // The includes leave blank lines, so that what follows keeps its line.
@@ -151,18 +155,21 @@ TEST(UnitSource, CallsAModule) {
   one.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
   const std::string text = source({one});
   EXPECT_TRUE(contains(text, "auto instr_module =\n"));
-  EXPECT_TRUE(contains(text, "#line 8 \"@" + snippet_symbol(one) + ":a.toml\"\n          torch::nn::Linear(4, 2)\n"));
+  EXPECT_TRUE(contains(text, "#line 8 \"@" + snippet_symbol(one) +
+                                 ":a.toml\"\n          torch::nn::Linear(4, 2)\n"));
   EXPECT_EQ(count(text, "auto instr_output_ = instr_module(x);"), 1u);
 }
 
 TEST(UnitSource, WritesTheTextOfForward) {
   Variant one = script();
-  one.torchscript->code = "\n    if x.dim() == 1:\n        y = x + \"\\n\"\n\n    else:\n        y = x";
+  one.torchscript->code =
+      "\n    if x.dim() == 1:\n        y = x + \"\\n\"\n\n    else:\n        y = x";
   const std::string text = source({one});
-  EXPECT_TRUE(contains(text,
-                       "\"def forward(self\" + instr_support::script_argument(\"x\", x) + \"):\\n\" "
-                       "\"    if x.dim() == 1:\\n\" \"        y = x + \\\"\\\\n\\\"\\n\" "
-                       "\"    else:\\n\" \"        y = x\\n\" \"    return y\\n\";"));
+  EXPECT_TRUE(
+      contains(text,
+               "\"def forward(self\" + instr_support::script_argument(\"x\", x) + \"):\\n\" "
+               "\"    if x.dim() == 1:\\n\" \"        y = x + \\\"\\\\n\\\"\\n\" "
+               "\"    else:\\n\" \"        y = x\\n\" \"    return y\\n\";"));
   EXPECT_TRUE(contains(text, "make_script(instr_text_, nullptr)"));
   EXPECT_TRUE(contains(text, "instr_trial_ != 3;"));
   EXPECT_FALSE(contains(text, "auto y = x + x;"));
@@ -176,8 +183,9 @@ TEST(UnitSource, ReplaysWhatItCaptured) {
   one.signature->arguments = {"x", "n"};
   EXPECT_EQ(unit_source(std::vector{one}).find("#include <ATen/cuda/CUDAGraph.h>\n"), 0u);
   const std::string text = source({one});
-  EXPECT_TRUE(contains(text, "instr_graph_(instr_script_, {x, n}, "
-                             "{instr_support::copy_of(x), instr_support::copy_of(n)});"));
+  EXPECT_TRUE(contains(text,
+                       "instr_graph_(instr_script_, {x, n}, "
+                       "{instr_support::copy_of(x), instr_support::copy_of(n)});"));
   EXPECT_EQ(count(text, "instr_graph_.replay()"), 3u);  // the first, more trials, the loop
   EXPECT_EQ(count(text, ".forward("), 0u);
   const std::string verified = unit_source(std::vector{one}, Purpose::kVerify);

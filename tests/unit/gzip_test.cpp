@@ -47,10 +47,11 @@ TEST(Gzip, MembersFollowEachOther) {
 
 TEST(Gzip, OfACutMemberThereIsWhatIsBeforeTheCut) {
   std::string random;
-  for (unsigned i = 0, x = 1; i < 100000; ++i) random += static_cast<char>((x = x * 69069 + 5) >> 24);
+  for (unsigned i = 0, x = 1; i < 100000; ++i)
+    random += static_cast<char>((x = x * 69069 + 5) >> 24);
   std::string bytes = member(random);
-  for (std::size_t size : {std::size_t{0}, std::size_t{5}, bytes.size() / 2, bytes.size() - 9,
-                           bytes.size() - 1}) {
+  for (std::size_t size :
+       {std::size_t{0}, std::size_t{5}, bytes.size() / 2, bytes.size() - 9, bytes.size() - 1}) {
     auto cut = gunzip_member(std::string_view(bytes).substr(0, size), 0);
     ASSERT_TRUE(cut) << size;
     EXPECT_FALSE(cut->is_whole);

@@ -13,8 +13,8 @@
 namespace instr {
 namespace {
 
-// outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel runs
-// beside them, and another thread has its own.
+// outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel
+// runs beside them, and another thread has its own.
 constexpr const char* kEvents =
     "10 30 1 0 inner\n"
     "0 100 1 0 outer\n"
@@ -73,8 +73,11 @@ TEST(Inspection, TheTraceHasWhatPerfettoAsksFor) {
 TEST(Inspection, WritesWhatIsAskedFor) {
   TempFolder scratch;
   wire::Message inspected{"inspected",
-                          {{"graph", "before"}, {"optimized_graph", "after"}, {"events", kEvents},
-                           {"graphs", "1"}, {"fused", "2"}}};
+                          {{"graph", "before"},
+                           {"optimized_graph", "after"},
+                           {"events", kEvents},
+                           {"graphs", "1"},
+                           {"fused", "2"}}};
   auto folder = scratch.path() / "one";
   ASSERT_TRUE(write_dump(folder, {true, false, true}, variant_of_key("k"), inspected));
   std::vector<std::string> names;

@@ -29,9 +29,11 @@ class JsonSchema {
     return true;
   }
 
-  bool obeys(const Json& schema, const std::string& word, const Json& rule, const Json& value) const {
+  bool obeys(const Json& schema, const std::string& word, const Json& rule,
+             const Json& value) const {
     const auto accepted_by = [&](const Json& one) { return accepts(one, value); };
-    if (word == "$ref") return accepts(root_.at(Json::json_pointer(rule.get<std::string>().substr(1))), value);
+    if (word == "$ref")
+      return accepts(root_.at(Json::json_pointer(rule.get<std::string>().substr(1))), value);
     if (word == "type") return has_type(rule, value);
     if (word == "const") return value == rule;
     if (word == "enum") return std::find(rule.begin(), rule.end(), value) != rule.end();
@@ -47,10 +49,16 @@ class JsonSchema {
   }
 
   static bool is_known(const std::string& word) {
-    static const std::vector<std::string> kWords{
-        "$schema", "title", "description", "definitions", "then", "pattern", "minLength", "minimum",
-        "maximum", "exclusiveMinimum", "items", "minItems", "maxItems", "uniqueItems", "properties",
-        "additionalProperties", "propertyNames", "minProperties", "required"};
+    static const std::vector<std::string> kWords{"$schema",       "title",
+                                                 "description",   "definitions",
+                                                 "then",          "pattern",
+                                                 "minLength",     "minimum",
+                                                 "maximum",       "exclusiveMinimum",
+                                                 "items",         "minItems",
+                                                 "maxItems",      "uniqueItems",
+                                                 "properties",    "additionalProperties",
+                                                 "propertyNames", "minProperties",
+                                                 "required"};
     const bool known = std::find(kWords.begin(), kWords.end(), word) != kWords.end();
     EXPECT_TRUE(known) << word;
     return known;
@@ -58,7 +66,8 @@ class JsonSchema {
 
   static bool has_type(const Json& type, const Json& value) {
     if (type.is_array()) {
-      return std::any_of(type.begin(), type.end(), [&](const Json& one) { return has_type(one, value); });
+      return std::any_of(type.begin(), type.end(),
+                         [&](const Json& one) { return has_type(one, value); });
     }
     const std::string name = type;
     if (name == "integer") return value.is_number_integer();
@@ -88,7 +97,8 @@ class JsonSchema {
     if (word == "minItems") return value.size() >= rule.get<std::size_t>();
     if (word == "maxItems") return value.size() <= rule.get<std::size_t>();
     if (word == "items") {
-      return std::all_of(value.begin(), value.end(), [&](const Json& one) { return accepts(rule, one); });
+      return std::all_of(value.begin(), value.end(),
+                         [&](const Json& one) { return accepts(rule, one); });
     }
     if (word != "uniqueItems") return true;
     for (std::size_t i = 0; i < value.size(); ++i) {
@@ -108,7 +118,8 @@ class JsonSchema {
                          [&](const Json& name) { return value.contains(name.get<std::string>()); });
     }
     for (const auto& [name, member] : value.items()) {
-      const bool is_property = schema.contains("properties") && schema.at("properties").contains(name);
+      const bool is_property =
+          schema.contains("properties") && schema.at("properties").contains(name);
       if (word == "properties" && is_property && !accepts(rule.at(name), member)) return false;
       if (word == "propertyNames" && !accepts(rule, name)) return false;
       if (word == "additionalProperties" && !is_property) {

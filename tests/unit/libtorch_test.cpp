@@ -50,10 +50,11 @@ class LibTorchTest : public testing::Test {
     auto folder = PrivateFolder::make();
     ASSERT_TRUE(folder);
     folder_.emplace(std::move(*folder));
-    for (const char* name : {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "PATH", "HOME", "CUDA_HOME",
-                             "CUDA_PATH"}) {
+    for (const char* name : {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "PATH", "HOME",
+                             "CUDA_HOME", "CUDA_PATH"}) {
       const char* value = std::getenv(name);
-      saved_.emplace_back(name, value != nullptr ? std::optional<std::string>(value) : std::nullopt);
+      saved_.emplace_back(name,
+                          value != nullptr ? std::optional<std::string>(value) : std::nullopt);
       ::unsetenv(name);
     }
     ::setenv("PATH", (root() / "no-programs").c_str(), 1);
@@ -80,8 +81,8 @@ class LibTorchTest : public testing::Test {
         "#define TORCH_VERSION_MAJOR " + version.substr(0, dot) + "\n#define TORCH_VERSION_MINOR " +
             version.substr(dot + 1, dot2 - dot - 1) + "\n#define TORCH_VERSION_PATCH " +
             version.substr(dot2 + 1) + "\n");
-    put(at / "lib/libtorch_cpu.so", elf_with_notes(note(1, "GNU", "abcd") +
-                                                   note(NT_GNU_BUILD_ID, "GNU", "\x01\xfe\x20")));
+    put(at / "lib/libtorch_cpu.so",
+        elf_with_notes(note(1, "GNU", "abcd") + note(NT_GNU_BUILD_ID, "GNU", "\x01\xfe\x20")));
     put(at / "lib/libtorch.so", "");
     put(at / "lib/libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_string");
   }
@@ -98,8 +99,9 @@ TEST_F(LibTorchTest, DescribesWhatItFound) {
   EXPECT_EQ(torch->found_by, "--libtorch");
   EXPECT_EQ(torch->version, "2.13.0");
   EXPECT_EQ(torch->build_id, "01fe20");
-  EXPECT_EQ(torch->include_dirs,
-            (std::vector<fs::path>{root() / "a/include", root() / "a/include/torch/csrc/api/include"}));
+  EXPECT_EQ(
+      torch->include_dirs,
+      (std::vector<fs::path>{root() / "a/include", root() / "a/include/torch/csrc/api/include"}));
   EXPECT_EQ(torch->library_dir, root() / "a/lib");
   EXPECT_EQ(torch->libraries, (std::vector<std::string>{"torch", "torch_cpu", "c10"}));
   EXPECT_EQ(torch->defines, (std::vector<std::string>{"_GLIBCXX_USE_CXX11_ABI=1"}));
@@ -162,8 +164,9 @@ TEST_F(LibTorchTest, ANameMayBeNear) {
   put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.13.0");
   fs::path torch = root() / "venv/lib/python3.11/site-packages/torch";
   fs::create_directories(torch / "share/cmake/Torch");
-  for (const fs::path& name : {torch, root() / "venv", torch.parent_path(), torch / "share/cmake/Torch",
-                               torch / "lib", fs::path(torch.string() + "/")}) {
+  for (const fs::path& name :
+       {torch, root() / "venv", torch.parent_path(), torch / "share/cmake/Torch", torch / "lib",
+        fs::path(torch.string() + "/")}) {
     auto found = find_libtorch(name);
     ASSERT_TRUE(found) << name;
     EXPECT_EQ(found->root, torch) << name;
@@ -180,7 +183,8 @@ TEST_F(LibTorchTest, LooksInTheStatedOrder) {
   put(root() / "usr/bin/python3", "");
   fs::permissions(root() / "usr/bin/python3", fs::perms::owner_all);
   ::setenv("TORCH_DIR", (root() / "variable").c_str(), 1);
-  ::setenv("CMAKE_PREFIX_PATH", ((root() / "nothing").string() + ":" + (root() / "prefix").string()).c_str(), 1);
+  ::setenv("CMAKE_PREFIX_PATH",
+           ((root() / "nothing").string() + ":" + (root() / "prefix").string()).c_str(), 1);
   ::setenv("VIRTUAL_ENV", (root() / "venv").c_str(), 1);
   ::setenv("PATH", (root() / "usr/bin").c_str(), 1);
   auto check = [](const std::optional<fs::path>& requested, const char* version, const char* by) {
@@ -231,8 +235,11 @@ TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
   fs::path file = root() / "x.so";
   EXPECT_FALSE(elf_build_id(file));
   for (const std::string& text :
-       {std::string(), std::string("\x7f" "ELF"), elf_with_notes(""), elf_with_notes("short"),
-        elf_with_notes(note(1, "GNU", "abcd")), elf_with_notes(note(NT_GNU_BUILD_ID, "Go", "abcd")),
+       {std::string(),
+        std::string("\x7f"
+                    "ELF"),
+        elf_with_notes(""), elf_with_notes("short"), elf_with_notes(note(1, "GNU", "abcd")),
+        elf_with_notes(note(NT_GNU_BUILD_ID, "Go", "abcd")),
         elf_with_notes(note(NT_GNU_BUILD_ID, "GNU", "abcd").substr(0, 14))}) {
     put(file, text);
     EXPECT_FALSE(elf_build_id(file)) << text.size();

@@ -28,9 +28,10 @@ TEST(ParseLimit, NoneStandsAlone) {
 }
 
 TEST(ParseLimit, RefusesWhatIsNone) {
-  for (const char* text : {"", "  ", "5", "-5%", "+-5", "++5", "+", "%", "five", "5%%", "+5 units", "0x5%",
-                           "+inf", "nan%", "+1e999", "0.5%|", "|", "1%|2%", "+1|+2", "1%|+2|3%", ".5%",
-                           "1%,+2", "+ 5"}) {
+  for (const char* text :
+       {"",     "  ",    "5",        "-5%",      "+-5",  "++5",   "+",      "%",
+        "five", "5%%",   "+5 units", "0x5%",     "+inf", "nan%",  "+1e999", "0.5%|",
+        "|",    "1%|2%", "+1|+2",    "1%|+2|3%", ".5%",  "1%,+2", "+ 5"}) {
     const auto limit = parse_limit(text);
     ASSERT_FALSE(limit) << text;
     EXPECT_FALSE(limit.error().what.empty()) << text;

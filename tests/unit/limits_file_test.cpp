@@ -39,7 +39,8 @@ ir = "0.2%"
   ASSERT_EQ(file[0].keys.size(), 1u);
   EXPECT_EQ(file[0].keys[0].code, "^matmul/");
   EXPECT_EQ(file[0].keys[0].where, (SourceLocation{"l.toml", 4, 9}));
-  EXPECT_EQ(file[0].limits.hard, (std::map<std::string, Limit>{{"ir", {1, 200}}, {"allocs", units(0)}}));
+  EXPECT_EQ(file[0].limits.hard,
+            (std::map<std::string, Limit>{{"ir", {1, 200}}, {"allocs", units(0)}}));
   EXPECT_TRUE(file[0].limits.soft.empty());
   ASSERT_EQ(file[1].keys.size(), 2u);
   EXPECT_EQ(file[1].keys[1].code, R"(\bnn/)");
@@ -109,9 +110,9 @@ soft = { ir = "none" }
   CompareOptions options;
   options.by_key = resolve_limits(file, {"wide", "usual"}).by_key;
   using testing::counted;
-  const auto comparison = compare(testing::before({counted("wide", 1000), counted("usual", 1000)}),
-                                  testing::after({counted("wide", 1050), counted("usual", 1050)}),
-                                  options);
+  const auto comparison =
+      compare(testing::before({counted("wide", 1000), counted("usual", 1000)}),
+              testing::after({counted("wide", 1050), counted("usual", 1050)}), options);
   ASSERT_TRUE(comparison);
   for (const ComparedRow& row : comparison->rows) {
     EXPECT_EQ(row.verdict, row.key == "wide" ? Verdict::kPasses : Verdict::kFails) << row.key;
@@ -119,7 +120,8 @@ soft = { ir = "none" }
 }
 
 TEST(LimitsFile, TellsAllErrorsAtTheirPlaces) {
-  EXPECT_EQ(errors(R"([[limits]]
+  EXPECT_EQ(
+      errors(R"([[limits]]
 [[limit]]
 kes = "a"
 hard = { irr = "1%", ir = "1", allocs = 2 }
@@ -135,29 +137,29 @@ hard = "ir=1%"
 [[limit]]
 keys = "a"
 )"),
-            "l.toml:1:3: unknown key `limits` in a file of limits: did you mean `limit`?\n"
-            "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
-            "all\n"
-            "l.toml:3:1: unknown key `kes` in [[limit]]: did you mean `keys`?\n"
-            "l.toml:4:10: unknown key `irr` in `hard`: did you mean `ir`?\n"
-            "l.toml:4:28: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
-            "both (`0.5%|+100`), or `none`\n"
-            "l.toml:4:41: `allocs` must be a string, not an integer: write for example `limit = { "
-            "allocs = \"+0\" }`\n"
-            "l.toml:6:15: `b(` is no regular expression: missing ): b(: patterns are RE2's "
-            "(https://github.com/google/re2/wiki/Syntax)\n"
-            "l.toml:7:16: `none` is no limit: write a percentage (`0.5%`), a number of units "
-            "(`+100`), both (`0.5%|+100`), or `none`\n"
-            "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
-            "all\n"
-            "l.toml:10:8: `hard` is empty: write for example `keys = \"^matmul/\"` and `hard = { ir = "
-            "\"1%\" }`\n"
-            "l.toml:12:8: `keys` must be a string or a list of strings, not an integer: write for "
-            "example `keys = \"^matmul/\"`\n"
-            "l.toml:13:8: `hard` must be a table, not a string: write for example `hard = { ir = "
-            "\"1%\" }`\n"
-            "l.toml:14:1: this limit sets none: write for example `keys = \"^matmul/\"` and `hard = { "
-            "ir = \"1%\" }`\n");
+      "l.toml:1:3: unknown key `limits` in a file of limits: did you mean `limit`?\n"
+      "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+      "all\n"
+      "l.toml:3:1: unknown key `kes` in [[limit]]: did you mean `keys`?\n"
+      "l.toml:4:10: unknown key `irr` in `hard`: did you mean `ir`?\n"
+      "l.toml:4:28: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+      "both (`0.5%|+100`), or `none`\n"
+      "l.toml:4:41: `allocs` must be a string, not an integer: write for example `limit = { "
+      "allocs = \"+0\" }`\n"
+      "l.toml:6:15: `b(` is no regular expression: missing ): b(: patterns are RE2's "
+      "(https://github.com/google/re2/wiki/Syntax)\n"
+      "l.toml:7:16: `none` is no limit: write a percentage (`0.5%`), a number of units "
+      "(`+100`), both (`0.5%|+100`), or `none`\n"
+      "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+      "all\n"
+      "l.toml:10:8: `hard` is empty: write for example `keys = \"^matmul/\"` and `hard = { ir = "
+      "\"1%\" }`\n"
+      "l.toml:12:8: `keys` must be a string or a list of strings, not an integer: write for "
+      "example `keys = \"^matmul/\"`\n"
+      "l.toml:13:8: `hard` must be a table, not a string: write for example `hard = { ir = "
+      "\"1%\" }`\n"
+      "l.toml:14:1: this limit sets none: write for example `keys = \"^matmul/\"` and `hard = { "
+      "ir = \"1%\" }`\n");
 }
 
 TEST(LimitsFile, RefusesAFileWithoutALimit) {

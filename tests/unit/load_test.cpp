@@ -122,7 +122,8 @@ device = "cuda"
 tags = "slow"
 timeout = 60
 matrix = { n = 4 }
-)").at(0);
+)")
+                             .at(0);
   EXPECT_EQ(one.setups.size(), 1u);
   EXPECT_EQ(one.threads, std::vector<int>{2});
   EXPECT_EQ(one.devices, std::vector<std::string>{"cuda"});
@@ -156,7 +157,8 @@ TEST(Load, LetsAModuleMakeTheStatement) {
 label = "nn/Linear"
 signature = "f(x) -> y"
 module = "torch::nn::Linear(4, 2)"
-)toml").at(0);
+)toml")
+                                .at(0);
   EXPECT_FALSE(module.stmt);
   EXPECT_EQ(module.module->code, "torch::nn::Linear(4, 2)");
 }
@@ -206,7 +208,8 @@ matrix = { n = [7] }
 
 TEST(Load, ReadsFilesWithOtherLineEndsAndAByteOrderMark) {
   const auto definitions = definitions_of(
-      "\xEF\xBB\xBFschema = 1\r\n[[benchmark]]\r\nlabel = \"x\"\r\nstmt = \"\"\"\r\nx;\r\ny;\"\"\"\r\n");
+      "\xEF\xBB\xBFschema = 1\r\n[[benchmark]]\r\nlabel = \"x\"\r\nstmt = "
+      "\"\"\"\r\nx;\r\ny;\"\"\"\r\n");
   ASSERT_EQ(definitions.size(), 1u);
   EXPECT_EQ(definitions[0].stmt->where.line, 5);
   EXPECT_EQ(definitions[0].stmt->where.column, 1);
@@ -260,27 +263,35 @@ TEST(Load, RefusesPathsThatGiveNothing) {
             "file\n"
             "none.toml: cannot be read: No such file or directory: check the path\n");
   const fs::path setups = folder.write("schema_only.toml", "schema = 1\n");
-  EXPECT_EQ(load_errors({setups}, folder.path()),
-            "schema_only.toml: there is no benchmark in these definitions: add a [[benchmark]] with "
-            "a label and a stmt\n");
+  EXPECT_EQ(
+      load_errors({setups}, folder.path()),
+      "schema_only.toml: there is no benchmark in these definitions: add a [[benchmark]] with "
+      "a label and a stmt\n");
 }
 
 TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
-  EXPECT_EQ(errors_of(std::string("schema = 1\n\x7F" "ELF\0\1", 17)).substr(0, 27),
+  EXPECT_EQ(errors_of(std::string("schema = 1\n\x7F"
+                                  "ELF\0\1",
+                                  17))
+                .substr(0, 27),
             "a.toml:2:5: a zero byte: th");
-  EXPECT_EQ(errors_of("schema = 1\n# \xFF\n"),
-            "a.toml:2:3: a byte that is no UTF-8: this is a binary file, or text in another encoding: "
-            "it must be text in UTF-8\n");
+  EXPECT_EQ(
+      errors_of("schema = 1\n# \xFF\n"),
+      "a.toml:2:3: a byte that is no UTF-8: this is a binary file, or text in another encoding: "
+      "it must be text in UTF-8\n");
 }
 
 // --- Includes ---
 
 TEST(Load, TakesSetupsAndGlobalSetupOverFromIncludes) {
   const TempFolder folder;
-  folder.write("lib/deep.toml", "schema = 1\nglobal_setup = \"int deep;\"\nsetups.d.cpp = \"int d;\"\n");
-  folder.write("lib/left.toml", "schema = 1\ninclude = \"deep.toml\"\nglobal_setup = \"int left;\"\n");
-  folder.write("lib/right.toml", "schema = 1\ninclude = [\"deep.toml\"]\nsetups.r.cpp = \"int r;\"\n" +
-                                     plain("not taken over").substr(11));
+  folder.write("lib/deep.toml",
+               "schema = 1\nglobal_setup = \"int deep;\"\nsetups.d.cpp = \"int d;\"\n");
+  folder.write("lib/left.toml",
+               "schema = 1\ninclude = \"deep.toml\"\nglobal_setup = \"int left;\"\n");
+  folder.write("lib/right.toml",
+               "schema = 1\ninclude = [\"deep.toml\"]\nsetups.r.cpp = \"int r;\"\n" +
+                   plain("not taken over").substr(11));
   const fs::path file = folder.write("a.toml", R"(schema = 1
 include = ["lib/left.toml", "lib/right.toml"]
 global_setup = "int own;"
@@ -309,9 +320,10 @@ stmt = "x;"
 
 TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
   const TempFolder folder;
-  folder.write("common.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
-  const fs::path file = folder.write(
-      "a.toml", "schema = 1\ninclude = \"common.toml\"\n" + plain("x").substr(11) + "use = \"x\"\n");
+  folder.write("common.toml",
+               "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
+  const fs::path file = folder.write("a.toml", "schema = 1\ninclude = \"common.toml\"\n" +
+                                                   plain("x").substr(11) + "use = \"x\"\n");
   EXPECT_EQ(load_definitions({file})->at(0).build, nullptr);
 }
 
@@ -325,9 +337,10 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
   // A file that is only reached by include may have set-ups for others.
   EXPECT_EQ(load_errors({a}, folder.path()), "");
   fs::remove(b);
-  EXPECT_EQ(load_errors({folder.path()}, folder.path()),
-            "common.toml:3:8: no benchmark uses the set-up `y`: add `use = [\"y\"]` to a benchmark, "
-            "or take the set-up out\n");
+  EXPECT_EQ(
+      load_errors({folder.path()}, folder.path()),
+      "common.toml:3:8: no benchmark uses the set-up `y`: add `use = [\"y\"]` to a benchmark, "
+      "or take the set-up out\n");
 }
 
 TEST(Load, QuotesFileNamesInLineDirectives) {
@@ -347,8 +360,11 @@ stmt = "x;"
 
 TEST(JoinTexts, KeepsEachLineAtItsPlace) {
   EXPECT_FALSE(join_texts({}));
-  const auto joined = join_texts({{"a\nb", {"x", 3, 9}}, {"c\n", {"x", 7, 1}}, {"d", {"x", 8, 1}},
-                                  {"e", {"x", 9, 1}}, {"back", {"x", 2, 1}}});
+  const auto joined = join_texts({{"a\nb", {"x", 3, 9}},
+                                  {"c\n", {"x", 7, 1}},
+                                  {"d", {"x", 8, 1}},
+                                  {"e", {"x", 9, 1}},
+                                  {"back", {"x", 2, 1}}});
   // Lines:                       3  4       7  8  9
   EXPECT_EQ(joined->code, "a\nb\n\n\nc\nd\ne\n#line 2 \"@shared:x\"\nback");
   EXPECT_EQ(joined->where, (SourceLocation{"x", 3, 9}));

@@ -34,11 +34,11 @@ TEST(LoadedLibraries, AreThoseOfWhichCodeIsMapped) {
   for (const MappedFile& one : mapped_libraries(kMaps)) {
     found.push_back(one.path.string() + " " + one.inode);
   }
-  EXPECT_EQ(found, (std::vector<std::string>{
-                       "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 08:01 11",
-                       "/usr/lib/blas/libblas.so.3.11.0 08:01 12",
-                       "/opt/my torch/lib/libtorch_cpu.so 08:02 15",
-                       "/opt/my torch/lib/libgomp-a3.so.1 (deleted) 08:02 16"}));
+  EXPECT_EQ(found,
+            (std::vector<std::string>{"/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2 08:01 11",
+                                      "/usr/lib/blas/libblas.so.3.11.0 08:01 12",
+                                      "/opt/my torch/lib/libtorch_cpu.so 08:02 15",
+                                      "/opt/my torch/lib/libgomp-a3.so.1 (deleted) 08:02 16"}));
 }
 
 TEST(LoadedLibraries, AreNamedWithoutTheirMinorVersion) {
@@ -56,17 +56,19 @@ TEST(LoadedLibraries, WhatLiesBesideLibTorchIsItsOwn) {
                                 {"/opt/torch/lib/libgomp-a3.so.1", "1 2"},
                                 {"/nowhere/libc.so.6", "1 3"},
                                 {"/nowhere/libblas.so.3", "1 4"}});
-  EXPECT_EQ(fields, (std::map<std::string, std::string>{
-                        {"libtorch_library libgomp-a3.so.1", "inode 1 2"},
-                        {"library libc.so.6", "inode 1 3"},
-                        {"library libblas.so.3", "inode 1 4"}}));
+  EXPECT_EQ(fields,
+            (std::map<std::string, std::string>{{"libtorch_library libgomp-a3.so.1", "inode 1 2"},
+                                                {"library libc.so.6", "inode 1 3"},
+                                                {"library libblas.so.3", "inode 1 4"}}));
   // A LibTorch of the system's has only its names.
-  fields = library_fields({{"/nowhere/libtorch_cpu.so", "1 1"}, {"/nowhere/libc.so.6", "1 3"},
-                           {"/nowhere/libc10.so.1.13", "1 5"}, {"/nowhere/libblas.so.3", "1 4"}});
-  EXPECT_EQ(fields, (std::map<std::string, std::string>{
-                        {"libtorch_library libc10.so.1", "inode 1 5"},
-                        {"library libc.so.6", "inode 1 3"},
-                        {"library libblas.so.3", "inode 1 4"}}));
+  fields = library_fields({{"/nowhere/libtorch_cpu.so", "1 1"},
+                           {"/nowhere/libc.so.6", "1 3"},
+                           {"/nowhere/libc10.so.1.13", "1 5"},
+                           {"/nowhere/libblas.so.3", "1 4"}});
+  EXPECT_EQ(fields,
+            (std::map<std::string, std::string>{{"libtorch_library libc10.so.1", "inode 1 5"},
+                                                {"library libc.so.6", "inode 1 3"},
+                                                {"library libblas.so.3", "inode 1 4"}}));
 }
 
 TEST(LoadedLibraries, WithoutABuildIdTheContentTells) {

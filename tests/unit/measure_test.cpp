@@ -286,8 +286,9 @@ TEST(ProfileFileName, ReadsLikeTheKey) {
 
 TEST(ProfileFileName, IsNeverTheSameForTwoKeys) {
   const std::string long_key(500, 'x');
-  const std::vector<std::string> keys{"a/b",  "a.b", "a b",        "a:b",          "a_b", "a\nb", "..",
-                                      "../x", ".",   "/etc/passwd", long_key, long_key + "y"};
+  const std::vector<std::string> keys{"a/b", "a.b",         "a b",    "a:b",
+                                      "a_b", "a\nb",        "..",     "../x",
+                                      ".",   "/etc/passwd", long_key, long_key + "y"};
   std::set<std::string> names;
   for (const auto& key : keys) {
     auto name = profile_file_name(key);
@@ -300,11 +301,16 @@ TEST(ProfileFileName, IsNeverTheSameForTwoKeys) {
 
 TEST(FailureKind, NamesAreThoseOfTheResultsFileAndGoBothWays) {
   const std::pair<FailureKind, const char*> all[] = {
-      {FailureKind::kCompileError, "compile_error"}, {FailureKind::kDefinitionError, "definition_error"},
-      {FailureKind::kCrashed, "crashed"},            {FailureKind::kAborted, "aborted"},
-      {FailureKind::kExited, "exited"},              {FailureKind::kException, "exception"},
-      {FailureKind::kTimedOut, "timed_out"},         {FailureKind::kOutOfMemory, "out_of_memory"},
-      {FailureKind::kWorkerLost, "worker_lost"},     {FailureKind::kNoProfile, "no_profile"},
+      {FailureKind::kCompileError, "compile_error"},
+      {FailureKind::kDefinitionError, "definition_error"},
+      {FailureKind::kCrashed, "crashed"},
+      {FailureKind::kAborted, "aborted"},
+      {FailureKind::kExited, "exited"},
+      {FailureKind::kException, "exception"},
+      {FailureKind::kTimedOut, "timed_out"},
+      {FailureKind::kOutOfMemory, "out_of_memory"},
+      {FailureKind::kWorkerLost, "worker_lost"},
+      {FailureKind::kNoProfile, "no_profile"},
       {FailureKind::kUnsupported, "unsupported"}};
   for (const auto& [kind, name] : all) {
     EXPECT_STREQ(to_string(kind), name);

@@ -53,9 +53,9 @@ TEST(Merge, AnEmptyFirstShardDoesNotHideWhatTheOthersWereMeasuredWith) {
 }
 
 TEST(Merge, RefusesWhatIsNotTheWholeOfOneRun) {
-  EXPECT_NE(error_of({part("a", Shard{1, 3}, {}), part("c", Shard{3, 3}, {})})
-                .find("missing: shard 2/3"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of({part("a", Shard{1, 3}, {}), part("c", Shard{3, 3}, {})}).find("missing: shard 2/3"),
+      std::string::npos);
   EXPECT_NE(error_of({part("a", Shard{1, 2}, {}), part("b", Shard{1, 2}, {})})
                 .find("a and b are both shard 1/2"),
             std::string::npos);

@@ -54,13 +54,34 @@ TEST(Options, NoArgumentsAtAll) {
 }
 
 TEST(Options, Everything) {
-  Options options = good({"--filter=matmul", "--filter", "nn/", "--exclude=t2",
-                          "--definitions=a.toml", "--definitions=b", "--runtime=eager,torchscript",
-                          "--autograd=forward_backward", "--threads=1,2", "--threads=4",
-                          "--device=cpu,cuda", "--tag=slow", "--metrics=ir,allocs", "--jobs=3",
-                          "--output=r.jsonl", "--format=csv", "--libtorch=/t", "--compiler=g++",
-                          "--timeout=2.5", "--retries=0", "--churn=5", "--isolation=process",
-                          "--keep-profiles=p", "--no-cache", "--dry-run", "--verify", "--reverse", "--verbose",
+  Options options = good({"--filter=matmul",
+                          "--filter",
+                          "nn/",
+                          "--exclude=t2",
+                          "--definitions=a.toml",
+                          "--definitions=b",
+                          "--runtime=eager,torchscript",
+                          "--autograd=forward_backward",
+                          "--threads=1,2",
+                          "--threads=4",
+                          "--device=cpu,cuda",
+                          "--tag=slow",
+                          "--metrics=ir,allocs",
+                          "--jobs=3",
+                          "--output=r.jsonl",
+                          "--format=csv",
+                          "--libtorch=/t",
+                          "--compiler=g++",
+                          "--timeout=2.5",
+                          "--retries=0",
+                          "--churn=5",
+                          "--isolation=process",
+                          "--keep-profiles=p",
+                          "--no-cache",
+                          "--dry-run",
+                          "--verify",
+                          "--reverse",
+                          "--verbose",
                           "--color=never"});
   EXPECT_EQ(options.selection.filters, (Words{"matmul", "nn/"}));
   EXPECT_EQ(options.selection.excludes, (Words{"t2"}));
@@ -91,9 +112,9 @@ TEST(Options, Everything) {
 }
 
 TEST(Options, CommandsTakeOptionsOnBothSides) {
-  for (const Words& words : {Words{"list", "--filter=x", "-j", "3"},
-                             Words{"--filter=x", "list", "-j3"},
-                             Words{"--filter", "x", "-j", "3", "list"}}) {
+  for (const Words& words :
+       {Words{"list", "--filter=x", "-j", "3"}, Words{"--filter=x", "list", "-j3"},
+        Words{"--filter", "x", "-j", "3", "list"}}) {
     Options options = good(words);
     EXPECT_EQ(options.command, Command::kList);
     EXPECT_EQ(options.selection.filters, (Words{"x"}));
@@ -113,11 +134,13 @@ TEST(Options, ListIsAFlagToo) {
 }
 
 TEST(Options, EachCommandHasItsOptions) {
-  EXPECT_EQ(error_of({"compare", "a", "b", "--jobs=3"}),
-            "--jobs does not go with the command `compare`: leave it out, or see instr_bench compare "
-            "--help");
-  EXPECT_EQ(error_of({"--repeats=3"}),
-            "--repeats does not go with the command `run`: leave it out, or see instr_bench run --help");
+  EXPECT_EQ(
+      error_of({"compare", "a", "b", "--jobs=3"}),
+      "--jobs does not go with the command `compare`: leave it out, or see instr_bench compare "
+      "--help");
+  EXPECT_EQ(
+      error_of({"--repeats=3"}),
+      "--repeats does not go with the command `run`: leave it out, or see instr_bench run --help");
   EXPECT_EQ(good({"list", "--save=x", "--limit=ir=1%"}).command, Command::kList);
 }
 
@@ -126,14 +149,14 @@ TEST(Options, Operands) {
   EXPECT_EQ(options.command, Command::kCompare);
   EXPECT_EQ(options.operands, (Words{"a.jsonl", "b.jsonl"}));
   EXPECT_EQ(good({"baseline", "list"}).operands, (Words{"list"}));
-  EXPECT_EQ(error_of({"compare", "a"}),
-            "`compare` takes BASE NEW: see instr_bench compare --help");
+  EXPECT_EQ(error_of({"compare", "a"}), "`compare` takes BASE NEW: see instr_bench compare --help");
   EXPECT_EQ(error_of({"compare", "a", "b", "c"}),
             "`compare` takes BASE NEW: see instr_bench compare --help");
   EXPECT_EQ(error_of({"run", "matmul"}),
             "`run` takes no `matmul`: to choose benchmarks, write --filter=matmul");
-  EXPECT_EQ(error_of({"--", "make"}),
-            "nothing may stand behind `--` but a command for bisect: `make`: see instr_bench --help");
+  EXPECT_EQ(
+      error_of({"--", "make"}),
+      "nothing may stand behind `--` but a command for bisect: `make`: see instr_bench --help");
 }
 
 TEST(Options, WhatToHoldItAgainst) {
@@ -173,8 +196,9 @@ TEST(Options, Shards) {
   EXPECT_EQ(options.selection.shard->index, 2);
   EXPECT_EQ(options.selection.shard->count, 4);
   for (const char* text : {"0/4", "5/4", "1", "1/", "/4", "1/4/2", "a/b", "-1/4", "1/0"}) {
-    EXPECT_NE(error_of({"--shard=" + std::string(text)}).find("--shard: `" + std::string(text) + "`"),
-              std::string::npos);
+    EXPECT_NE(
+        error_of({"--shard=" + std::string(text)}).find("--shard: `" + std::string(text) + "`"),
+        std::string::npos);
   }
 }
 
@@ -283,9 +307,8 @@ TEST(Options, WhatMetricsAndLimitsNeedIsSimulated) {
   EXPECT_EQ(good({"--metrics=ir", "--limit=allocs=+0"}).simulation, Simulation{});
   Options cache = good({"--metrics=ir,cache"});
   EXPECT_EQ(cache.simulation, (Simulation{true, false}));
-  EXPECT_EQ(cache.metrics,
-            (Words{"ir", "data_reads", "data_writes", "i1_misses", "d1_misses", "l1_hits",
-                   "ll_hits", "ram_hits", "estimated_cycles"}));
+  EXPECT_EQ(cache.metrics, (Words{"ir", "data_reads", "data_writes", "i1_misses", "d1_misses",
+                                  "l1_hits", "ll_hits", "ram_hits", "estimated_cycles"}));
   EXPECT_EQ(good({"--metrics=branch"}).metrics, (Words{"branches", "mispredictions"}));
   EXPECT_EQ(good({"--limit=mispredictions=1%"}).simulation, (Simulation{false, true}));
   EXPECT_EQ(good({"--soft-limit=d1_misses=1%", "--metrics=branches"}).simulation,
@@ -331,10 +354,9 @@ TEST(Options, HelpAndVersionComeFirst) {
   EXPECT_EQ(good({"--version"}).show, "instr_bench " + std::string(kProgramVersion) + "\n");
 }
 
-const Command kCommandsWithHelp[] = {Command::kRun,     Command::kCompare, Command::kBaseline,
-                                     Command::kExplain, Command::kAb,      Command::kMerge,
-                                     Command::kBisect,  Command::kSelftest, Command::kExperiment,
-                                     Command::kPlot};
+const Command kCommandsWithHelp[] = {
+    Command::kRun,   Command::kCompare, Command::kBaseline, Command::kExplain,    Command::kAb,
+    Command::kMerge, Command::kBisect,  Command::kSelftest, Command::kExperiment, Command::kPlot};
 
 // The options that a help text describes at the beginning of a line.
 Words options_in_help(Command command) {

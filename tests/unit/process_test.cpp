@@ -162,7 +162,8 @@ TEST(RunCommand, StopTokenEndsOneThatIgnoresTheRequest) {
     std::this_thread::sleep_for(100ms);
     source.request_stop();
   });
-  EXPECT_FALSE(run_command(shell("trap '' TERM; while :; do sleep 1000; done"), source.get_token()));
+  EXPECT_FALSE(
+      run_command(shell("trap '' TERM; while :; do sleep 1000; done"), source.get_token()));
 }
 
 TEST(RunCommand, ManyAtOnceDoNotMixUp) {
@@ -206,8 +207,8 @@ TEST(Spawn, ChildSeesOnlyTheDescriptorsItWasGiven) {
 TEST(Spawn, DescriptorsMayTradePlaces) {
   Fd one(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
   Fd two(::open("/dev/full", O_RDONLY | O_CLOEXEC));
-  auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) +
-                       " /proc/self/fd/" + std::to_string(two.get()));
+  auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) + " /proc/self/fd/" +
+                       std::to_string(two.get()));
   options.descriptors = {{one.get(), two.get()}, {two.get(), one.get()}};
   auto result = run_command(options);
   ASSERT_TRUE(result);

@@ -41,7 +41,8 @@ std::map<std::string, std::uint64_t> self_by_function(const Profile& profile) {
 // "1,234 5 .  file:function [object]": the function and its first number; else nothing.
 std::optional<std::pair<std::string, std::uint64_t>> annotated_row(const std::string& line) {
   auto begin = line.find_first_not_of(' ');
-  if (begin == std::string::npos || !std::isdigit(static_cast<unsigned char>(line[begin]))) return {};
+  if (begin == std::string::npos || !std::isdigit(static_cast<unsigned char>(line[begin])))
+    return {};
   auto end = line.find(' ', begin);
   std::string digits = line.substr(begin, end - begin);
   std::erase(digits, ',');
@@ -155,7 +156,8 @@ TEST_P(RealProfiles, RandomDamageNeverCrashes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RealProfiles,
-                         testing::Values("part", "combined", "verbose", "instr", "cache", "callers"));
+                         testing::Values("part", "combined", "verbose", "instr", "cache",
+                                         "callers"));
 
 TEST(Profile, PartsAreAddedUp) {
   auto profile = read_profile(fixture("combined.callgrind.out"));
@@ -218,7 +220,8 @@ TEST(Profile, OneNameInTwoObjectsIsTwoFunctions) {
 
 TEST(Profile, InclusiveCostsOfCallsAreNotSelf) {
   auto profile = parse_profile(
-      "events: Ir\nfn=f\n1 5\ncob=z.so\ncfi=z.c\ncfn=g\ncalls=0 9\n1 1000\ncfn=g\ncalls=2 +1\n* 500\n+1 2\n"
+      "events: Ir\nfn=f\n1 5\ncob=z.so\ncfi=z.c\ncfn=g\ncalls=0 9\n1 1000\ncfn=g\ncalls=2 +1\n* "
+      "500\n+1 2\n"
       "totals: 7\n",
       "x");
   ASSERT_TRUE(profile) << to_string(profile.error());
@@ -251,7 +254,8 @@ TEST(Profile, MissingCostsAreZeroAndHexadecimalIsRead) {
 
 TEST(Profile, NamesWithMarksInThemAreKept) {
   auto profile = parse_profile(
-      "events: Ir\nfn=(1) a::b<int>::operator()(int)'2\n1 1\nfn=(below main)\n1 1\ntotals: 2\n", "x");
+      "events: Ir\nfn=(1) a::b<int>::operator()(int)'2\n1 1\nfn=(below main)\n1 1\ntotals: 2\n",
+      "x");
   ASSERT_TRUE(profile) << to_string(profile.error());
   EXPECT_EQ(profile->functions[0].function, "a::b<int>::operator()(int)'2");
   EXPECT_EQ(profile->functions[1].function, "(below main)");
@@ -285,7 +289,10 @@ TEST(Profile, ForeignTextIsAnErrorWithItsLine) {
     EXPECT_NE(profile.error().what.find(expected), std::string::npos) << to_string(profile.error());
     EXPECT_EQ(profile.error().where.file, "file.out");
   }
-  EXPECT_FALSE(parse_profile(std::string("\x7f" "ELF\0\0\1\2", 8), "x"));
+  EXPECT_FALSE(parse_profile(std::string("\x7f"
+                                         "ELF\0\0\1\2",
+                                         8),
+                             "x"));
   EXPECT_FALSE(read_profile("/no/such/file"));
   EXPECT_FALSE(read_profile("/"));
 }

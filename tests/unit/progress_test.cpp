@@ -143,8 +143,7 @@ TEST(Progress, VerboseHasALineForEach) {
   Capture capture;
   Progress progress({capture.fd(), {}, Verbosity::kVerbose});
   use(progress);
-  EXPECT_EQ(capture.text(),
-            "[1/2] a  5 instructions, 0.04 s\na note\n[2/2] b  exited: status 3\n");
+  EXPECT_EQ(capture.text(), "[1/2] a  5 instructions, 0.04 s\na note\n[2/2] b  exited: status 3\n");
 }
 
 TEST(Progress, QuietSaysNothingOfItself) {

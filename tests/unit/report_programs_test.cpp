@@ -150,19 +150,18 @@ TEST(Junit, ReplacesWhatXmlForbids) {
 TEST(ReportGbench, InstructionsStandForNanoseconds) {
   json document = json::parse(report_gbench(all_kinds(), {}));
   EXPECT_EQ(document["benchmarks"].size(), 3u);
-  EXPECT_EQ(document["benchmarks"][0],
-            json({{"name", "a/t1"},
-                  {"run_name", "a/t1"},
-                  {"run_type", "iteration"},
-                  {"repetitions", 1},
-                  {"repetition_index", 0},
-                  {"threads", 1},
-                  {"iterations", 20},
-                  {"real_time", 5313},
-                  {"cpu_time", 5313},
-                  {"time_unit", "ns"},
-                  {"allocs", 3},
-                  {"ir", 5313}}));
+  EXPECT_EQ(document["benchmarks"][0], json({{"name", "a/t1"},
+                                             {"run_name", "a/t1"},
+                                             {"run_type", "iteration"},
+                                             {"repetitions", 1},
+                                             {"repetition_index", 0},
+                                             {"threads", 1},
+                                             {"iterations", 20},
+                                             {"real_time", 5313},
+                                             {"cpu_time", 5313},
+                                             {"time_unit", "ns"},
+                                             {"allocs", 3},
+                                             {"ir", 5313}}));
   EXPECT_EQ(document["benchmarks"][1]["label"], "not steady");
   EXPECT_EQ(document["benchmarks"][2]["error_message"], "compile_error: x.toml:1:2: <no>\nat all");
   EXPECT_EQ(document["benchmarks"][2]["time_unit"], "s");

@@ -155,10 +155,10 @@ not steady: a/eager/forward/t1/cpu: 1, then 2
 
 // In the order of the measurements; a group of several rows gets a heading.
 TEST(ReportTable, GroupsByLabel) {
-  std::string table = report_table({counted("b/x", "", 1), counted("a/z", "", 2),
-                                    counted("b/y", "", 3), counted("alone", "1", 4),
-                                    counted("alone", "2", 5)},
-                                   at_width(0));
+  std::string table =
+      report_table({counted("b/x", "", 1), counted("a/z", "", 2), counted("b/y", "", 3),
+                    counted("alone", "1", 4), counted("alone", "2", 5)},
+                   at_width(0));
   EXPECT_EQ(table, R"(       instructions
               eager  allocs  bytes  steady
 ──────────────────────────────────────────
@@ -232,11 +232,10 @@ TEST(ReportTable, NarrowDropsTheLastColumn) {
 }
 
 TEST(ReportTable, NarrowerHasARowForEachVariant) {
-  std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
-                               counted("matmul/mm", "4", 17642, kEagerBackward),
-                               counted("matmul/mm", "4", 6112, kScript),
-                               counted("matmul/mm", "4", 1234567, kScriptBackward),
-                               counted("empty", "", 200)};
+  std::vector<Measurement> few{
+      counted("matmul/mm", "4", 5313), counted("matmul/mm", "4", 17642, kEagerBackward),
+      counted("matmul/mm", "4", 6112, kScript), counted("matmul/mm", "4", 1234567, kScriptBackward),
+      counted("empty", "", 200)};
   EXPECT_EQ(report_table(few, at_width(58)),
             R"(                       instructions  allocs  bytes  steady
 ──────────────────────────────────────────────────────────
@@ -314,8 +313,10 @@ TEST(ReportTable, ColorsChangeNothingElse) {
     EXPECT_NE(colored, plain);
     std::string stripped;
     for (std::size_t i = 0; i < colored.size(); ++i) {
-      if (colored[i] == '\x1b') i = colored.find('m', i);
-      else stripped += colored[i];
+      if (colored[i] == '\x1b')
+        i = colored.find('m', i);
+      else
+        stripped += colored[i];
     }
     EXPECT_EQ(stripped, plain);
   }
@@ -323,19 +324,18 @@ TEST(ReportTable, ColorsChangeNothingElse) {
 
 // Two measurements of one variant: both are shown.
 TEST(ReportTable, LeavesNothingOut) {
-  std::string table =
-      report_table({counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)},
-                   at_width(0));
+  std::string table = report_table(
+      {counted("a", "", 111), counted("a", "", 222), counted("a", "", 333)}, at_width(0));
   for (const char* value : {"111", "222", "333"}) {
     EXPECT_NE(table.find(value), std::string::npos) << value;
   }
 }
 
 TEST(ReportMarkdown, IsOneTable) {
-  EXPECT_EQ(report_markdown({counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript),
-                             unsteady("f", 10, 12), failed("g", FailureKind::kExited, "1 ``` 2"),
-                             skipped("h", "<no>")},
-                            at_width(80)),
+  EXPECT_EQ(report_markdown(
+                {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
+                 failed("g", FailureKind::kExited, "1 ``` 2"), skipped("h", "<no>")},
+                at_width(80)),
             R"(Instructions for each iteration:
 
 | benchmark | eager | TorchScript | allocs | bytes | steady |
@@ -411,27 +411,30 @@ TEST(ReportCsv, QuotesWhatNeedsIt) {
   std::get<Counted>(odd.outcome).metrics["d1_misses"] = 7;
   std::get<Counted>(odd.outcome).metrics["branches"] = 9;
   odd.verification = Verification{VerificationCode::kFail, "it, differs"};
-  EXPECT_EQ(report_csv({odd, failed("c", FailureKind::kCrashed, "signal 11, twice"),
-                        skipped("d", "why")},
-                       {}),
-            "key,label,params,runtime,autograd,threads,device,outcome,ir,allocs,alloc_bytes,"
-            "peak_bytes,d1_misses,branches,iterations,steady,first_block_ir,second_block_ir,gated,seconds,"
-            "failure_kind,message,verification,verification_reason\r\n"
-            "\"a,\"\"b\"\"/n=x\ny/eager/forward/t1/cpu\",\"a,\"\"b\"\"\",\"n=x\ny\",eager,forward,1,"
-            "cpu,counted,1234.5,3,1920,64,7,9,20,true,1234.5,1234.5,true,0.5,,,FAIL,\"it, differs\"\r\n"
-            "c/eager/forward/t1/cpu,c,,eager,forward,1,cpu,failed,,,,,,,,,,,,0.5,crashed,"
-            "\"signal 11, twice\",,\r\n"
-            "d/eager/forward/t1/cpu,d,,eager,forward,1,cpu,skipped,,,,,,,,,,,,0.5,,why,,\r\n");
+  EXPECT_EQ(
+      report_csv({odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
+                 {}),
+      "key,label,params,runtime,autograd,threads,device,outcome,ir,allocs,alloc_bytes,"
+      "peak_bytes,d1_misses,branches,iterations,steady,first_block_ir,second_block_ir,gated,"
+      "seconds,"
+      "failure_kind,message,verification,verification_reason\r\n"
+      "\"a,\"\"b\"\"/n=x\ny/eager/forward/t1/cpu\",\"a,\"\"b\"\"\",\"n=x\ny\",eager,forward,1,"
+      "cpu,counted,1234.5,3,1920,64,7,9,20,true,1234.5,1234.5,true,0.5,,,FAIL,\"it, differs\"\r\n"
+      "c/eager/forward/t1/cpu,c,,eager,forward,1,cpu,failed,,,,,,,,,,,,0.5,crashed,"
+      "\"signal 11, twice\",,\r\n"
+      "d/eager/forward/t1/cpu,d,,eager,forward,1,cpu,skipped,,,,,,,,,,,,0.5,,why,,\r\n");
 }
 
 TEST(Report, ChoosesByFormat) {
   auto measurements = all_kinds();
   ReportOptions options = at_width(80);
-  EXPECT_EQ(report(ReportFormat::kTable, measurements, options), report_table(measurements, options));
+  EXPECT_EQ(report(ReportFormat::kTable, measurements, options),
+            report_table(measurements, options));
   EXPECT_EQ(report(ReportFormat::kMarkdown, measurements, options),
             report_markdown(measurements, options));
   EXPECT_EQ(report(ReportFormat::kJson, measurements, options), report_json(measurements, options));
-  EXPECT_EQ(report(ReportFormat::kJsonl, measurements, options), report_jsonl(measurements, options));
+  EXPECT_EQ(report(ReportFormat::kJsonl, measurements, options),
+            report_jsonl(measurements, options));
   EXPECT_EQ(report(ReportFormat::kCsv, measurements, options), report_csv(measurements, options));
 }
 

@@ -416,7 +416,8 @@ TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
 }
 
 TEST(ResultsReader, LeavesOutALastLineThatWasCut) {
-  std::string whole = document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
+  std::string whole =
+      document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
   std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
   for (std::size_t size = last + 1; size + 1 < whole.size(); ++size) {
     auto results = parse_results(whole.substr(0, size), "r");
@@ -487,7 +488,10 @@ TEST(ResultsReader, RefusesOtherFilesAndSchemas) {
   EXPECT_EQ(error_of("hello\n"), not_results);
   EXPECT_EQ(error_of("{}\n"), not_results);
   EXPECT_EQ(error_of("{\"schema\":\"one\"}\n"), not_results);
-  EXPECT_EQ(error_of(std::string("\x7F" "ELF\0\0", 6)), not_results);
+  EXPECT_EQ(error_of(std::string("\x7F"
+                                 "ELF\0\0",
+                                 6)),
+            not_results);
   EXPECT_EQ(error_of("{\"schema\":3,\"version\":\"9.1\"}\n"),
             "r.jsonl:1: results of schema 3, written by instr_bench 9.1; this one reads schema 2: "
             "measure again with this one");
@@ -516,31 +520,38 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
   auto results = parse_results(
       "{\"schema\":2}\n"
       R"({"key":"a","outcome":"counted","metrics":{"ir":null,"allocs":"12","alloc_bytes":-4,)"
-      R"("peak_bytes":1.5e18,"data_reads":[1],"branches":0}})" "\n"
-      R"({"key":"b","outcome":"counted","metrics":{"allocs":1}})" "\n"
-      R"({"key":"c","outcome":"counted"})" "\n"
-      R"({"key":"d","outcome":"verified"})" "\n"
-      R"({"end":{"measurements":4}})" "\n",
+      R"("peak_bytes":1.5e18,"data_reads":[1],"branches":0}})"
+      "\n"
+      R"({"key":"b","outcome":"counted","metrics":{"allocs":1}})"
+      "\n"
+      R"({"key":"c","outcome":"counted"})"
+      "\n"
+      R"({"key":"d","outcome":"verified"})"
+      "\n"
+      R"({"end":{"measurements":4}})"
+      "\n",
       "r.jsonl");
   ASSERT_TRUE(results) << to_string(results.error());
   auto of = [&](std::size_t i) { return std::get<Counted>(results->measurements[i].outcome); };
   EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
-  EXPECT_EQ(of(0).lost, (std::map<std::string, std::string>{
-                            {"ir", "r.jsonl:2: it is null"},
-                            {"allocs", "r.jsonl:2: it is no number"},
-                            {"alloc_bytes", "r.jsonl:2: it is negative"},
-                            {"peak_bytes", "r.jsonl:2: it is beyond 1e18"},
-                            {"data_reads", "r.jsonl:2: it is no number"}}));
+  EXPECT_EQ(of(0).lost,
+            (std::map<std::string, std::string>{{"ir", "r.jsonl:2: it is null"},
+                                                {"allocs", "r.jsonl:2: it is no number"},
+                                                {"alloc_bytes", "r.jsonl:2: it is negative"},
+                                                {"peak_bytes", "r.jsonl:2: it is beyond 1e18"},
+                                                {"data_reads", "r.jsonl:2: it is no number"}}));
   EXPECT_EQ(of(1).lost.at("ir"), "r.jsonl:3: it is missing");
   EXPECT_EQ(of(2).lost.at("ir"), "r.jsonl:4: it is missing");
   EXPECT_TRUE(of(3).lost.empty());
 }
 
 TEST(ResultsReader, ACountWithoutBlocksIsWrittenAsItIsRead) {
-  auto results = parse_results("{\"schema\":2}\n"
-                               R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})" "\n" +
-                                   end_line(1) + "\n",
-                               "r.jsonl");
+  auto results = parse_results(
+      "{\"schema\":2}\n"
+      R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})"
+      "\n" +
+          end_line(1) + "\n",
+      "r.jsonl");
   ASSERT_TRUE(results) << to_string(results.error());
   const std::string again = to_line(to_json(results->measurements[0])) + "\n";
   EXPECT_EQ(error_of("{\"schema\":2}\n" + again + end_line(1) + "\n"), "no error");
@@ -548,8 +559,11 @@ TEST(ResultsReader, ACountWithoutBlocksIsWrittenAsItIsRead) {
 
 TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   auto with = [](const char* ir, const char* steady, const char* blocks) {
-    return error_of("{\"schema\":2}\n" R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
-                    std::string(ir) + R"(},"steady":)" + steady + R"(,"blocks":)" + blocks + "}\n" + end_line(1) + "\n");
+    return error_of(
+        "{\"schema\":2}\n"
+        R"({"key":"a/b","outcome":"counted","metrics":{"ir":)" +
+        std::string(ir) + R"(},"steady":)" + steady + R"(,"blocks":)" + blocks + "}\n" +
+        end_line(1) + "\n");
   };
   EXPECT_EQ(with("1174", "true", "[1174,1174]"), "no error");
   EXPECT_EQ(with("6054241.666666667", "true", "[6054241.666666667,6054241.666666667]"), "no error");

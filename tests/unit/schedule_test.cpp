@@ -232,7 +232,8 @@ INSTANTIATE_TEST_SUITE_P(ForkedAndFresh, Stopped, testing::Bool());
 TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
   retries_ = 0;  // else a killed one would only wait to be tried again
   auto pid_file = folder_->path() / "pid";
-  auto scheduler = start(script("echo $$ >" + pid_file.string() + ".$$; exec sleep 1000"), GetParam());
+  auto scheduler =
+      start(script("echo $$ >" + pid_file.string() + ".$$; exec sleep 1000"), GetParam());
   scheduler->add(some(4));
   auto pids = [&] {
     std::vector<pid_t> result;
@@ -259,7 +260,8 @@ TEST_F(Unstartable, NothingToDoIsDoneAtOnce) {
 TEST_F(Unstartable, AFolderForProfilesThatCannotBeMadeIsAnError) {
   ScheduleOptions options;
   options.keep_profiles = "/dev/null/profiles";
-  auto scheduler = Scheduler::start(options, [](const std::string&) {}, [](Measurement) {});
+  auto scheduler = Scheduler::start(
+      options, [](const std::string&) {}, [](Measurement) {});
   ASSERT_FALSE(scheduler);
   EXPECT_NE(scheduler.error().what.find("/dev/null/profiles"), std::string::npos);
 }

@@ -24,11 +24,11 @@ std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, doub
     set.functions = functions_from(std::move(functions));
     return set;
   };
-  ResultSet base = testing::before({testing::counted(key, {{"ir", 5000.0}, {"allocs", 2.0},
-                                                           {"alloc_bytes", 64.0}})});
-  ResultSet after = testing::after({testing::counted(key, {{"ir", 5000.0 + planted},
-                                                           {"allocs", 2.0 + allocs},
-                                                           {"alloc_bytes", 64.0 + 64 * allocs}})});
+  ResultSet base = testing::before(
+      {testing::counted(key, {{"ir", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
+  ResultSet after = testing::after({testing::counted(
+      key,
+      {{"ir", 5000.0 + planted}, {"allocs", 2.0 + allocs}, {"alloc_bytes", 64.0 + 64 * allocs}})});
   CompareOptions exact;
   exact.limits.hard = *parse_limits(exact_limits());
   auto comparison = compare(with(base, 4), with(after, 4 + in_function), exact);
@@ -58,11 +58,10 @@ TEST(Selftest, AnotherFunctionIsNotWhereItWasPlanted) {
 }
 
 TEST(Selftest, EveryDifferenceOfUnchangedRunsIsAFalseAlarm) {
-  auto comparison = compare(
-      testing::before({testing::counted("a", 10), testing::counted("b", 10),
-                       testing::counted("c", 10), testing::skipped("d")}),
-      testing::after({testing::counted("a", 10), testing::counted("b", 9), testing::failed("c"),
-                      testing::skipped("d")}));
+  auto comparison = compare(testing::before({testing::counted("a", 10), testing::counted("b", 10),
+                                             testing::counted("c", 10), testing::skipped("d")}),
+                            testing::after({testing::counted("a", 10), testing::counted("b", 9),
+                                            testing::failed("c"), testing::skipped("d")}));
   ASSERT_TRUE(comparison);
   auto alarms = false_alarms(*comparison);
   std::sort(alarms.begin(), alarms.end());

@@ -5,7 +5,9 @@
 namespace instr {
 namespace {
 
-Expected<Signature> parse(const std::string& code) { return parse_signature({code, {"a.toml", 7, 14}}); }
+Expected<Signature> parse(const std::string& code) {
+  return parse_signature({code, {"a.toml", 7, 14}});
+}
 
 TEST(Signature, IsRead) {
   const auto signature = parse("f(x, w) -> y");

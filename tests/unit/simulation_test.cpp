@@ -19,9 +19,9 @@ TEST(Simulation, IsOfWhatTheMetricsNeed) {
 }
 
 TEST(Simulation, EveryMetricIsCountedTimedOrOfASimulation) {
-  EXPECT_EQ(kUsualMetrics.size() + kCacheMetrics.size() + kBranchMetrics.size() +
-                kTimeMetrics.size(),
-            kMetrics.size());
+  EXPECT_EQ(
+      kUsualMetrics.size() + kCacheMetrics.size() + kBranchMetrics.size() + kTimeMetrics.size(),
+      kMetrics.size());
   EXPECT_STREQ(kUsualMetrics.back(), "peak_bytes");
   EXPECT_STREQ(kCacheMetrics.back(), "estimated_cycles");
   EXPECT_STREQ(kBranchMetrics.front(), "branches");
@@ -42,7 +42,8 @@ TEST(Simulation, AddsTheMetricsOfTheEventsThereAre) {
   add_simulated(metrics, {{"Ir", 7}});
   EXPECT_EQ(metrics.size(), 1u);
   add_simulated(metrics, {{"Ir", 7}, {"Bc", 3}, {"Bcm", 1}, {"Bi", 2}, {"Bim", 2}});
-  EXPECT_EQ(metrics, (std::map<std::string, double>{{"ir", 7}, {"branches", 5}, {"mispredictions", 3}}));
+  EXPECT_EQ(metrics,
+            (std::map<std::string, double>{{"ir", 7}, {"branches", 5}, {"mispredictions", 3}}));
 }
 
 }  // namespace

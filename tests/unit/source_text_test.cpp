@@ -36,7 +36,7 @@ TEST(SourceText, PassesOverLineEndingBackslashes) {
   EXPECT_EQ(content("a = \"\"\"\\\n   x\"\"\""), (Place{2, 4}));
   EXPECT_EQ(content("a = \"\"\"\n\\  \n\n  x\"\"\""), (Place{4, 3}));
   EXPECT_EQ(content("a = \"\"\"\\tx\"\"\""), (Place{1, 8}));  // an escape, not a line's end
-  EXPECT_EQ(content("a = '''\\\n   x'''"), (Place{1, 8}));   // literal strings have none
+  EXPECT_EQ(content("a = '''\\\n   x'''"), (Place{1, 8}));    // literal strings have none
 }
 
 TEST(SourceText, CountsCharactersNotBytes) {
@@ -46,17 +46,18 @@ TEST(SourceText, CountsCharactersNotBytes) {
 
 TEST(SourceText, ReadsUtf8WithoutItsMark) {
   const TempFolder folder;
-  const auto source = SourceText::read(folder.write("a.toml", "\xEF\xBB\xBF# \xE2\x82\xAC \xF0\x9F\x98\x80\n"));
+  const auto source =
+      SourceText::read(folder.write("a.toml", "\xEF\xBB\xBF# \xE2\x82\xAC \xF0\x9F\x98\x80\n"));
   ASSERT_TRUE(source);
   EXPECT_EQ(source->text(), "# \xE2\x82\xAC \xF0\x9F\x98\x80\n");
 }
 
 TEST(SourceText, RefusesBinaryFilesAtTheFirstByteThatIsNoText) {
   const TempFolder folder;
-  for (const std::string& bad : {std::string("\0", 1), std::string("\xFF"), std::string("\x80"),
-                                 std::string("\xC0\xAF"), std::string("\xE0\x80\xAF"), std::string("\xED\xA0\x80"),
-                                 std::string("\xF4\x90\x80\x80"), std::string("\xF5\x80\x80\x80"),
-                                 std::string("\xC3")}) {
+  for (const std::string& bad :
+       {std::string("\0", 1), std::string("\xFF"), std::string("\x80"), std::string("\xC0\xAF"),
+        std::string("\xE0\x80\xAF"), std::string("\xED\xA0\x80"), std::string("\xF4\x90\x80\x80"),
+        std::string("\xF5\x80\x80\x80"), std::string("\xC3")}) {
     const auto source = SourceText::read(folder.write("a.toml", "x = 1\n# \xC3\xA9 " + bad));
     ASSERT_FALSE(source);
     EXPECT_EQ(source.error().where.line, 2);

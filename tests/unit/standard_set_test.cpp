@@ -92,8 +92,8 @@ TEST(StandardSet, ModulesAreEagerAndTorchScriptButForTheLstm) {
   }
   const std::set<std::string> both{"eager", "torchscript"};
   const std::map<std::string, std::set<std::string>> expected{
-      {"BatchNorm2d", both}, {"Conv1d", both},    {"Conv2d", both},    {"GroupNorm", both},
-      {"LSTM", {"eager"}},   {"LayerNorm", both}, {"Linear", both},    {"MaxPool2d", both},
+      {"BatchNorm2d", both}, {"Conv1d", both},    {"Conv2d", both}, {"GroupNorm", both},
+      {"LSTM", {"eager"}},   {"LayerNorm", both}, {"Linear", both}, {"MaxPool2d", both},
       {"ReLU", both},        {"Sigmoid", both},
   };
   EXPECT_EQ(runtimes, expected);
@@ -146,7 +146,8 @@ TEST(StandardSet, HasAtLeast300VariantsWithUniqueKeysAndDescriptions) {
 TEST(StandardSet, CoversEveryThemeBeyondThe95) {
   std::set<std::string> themes;
   for (const Variant& variant : shipped_variants()) {
-    if (!has_tag(variant, "standard")) themes.insert(variant.label.substr(0, variant.label.find('/')));
+    if (!has_tag(variant, "standard"))
+      themes.insert(variant.label.substr(0, variant.label.find('/')));
   }
   for (const char* theme : {"attention", "core", "creation", "data types", "layers", "matmul",
                             "optimizers", "reductions", "shape"}) {

@@ -1,5 +1,5 @@
-// Verification through all the pure stages: from a worker's reply to a verdict, results and reports;
-// and what is generated for it.
+// Verification through all the pure stages: from a worker's reply to a verdict, results and
+// reports; and what is generated for it.
 #include "core/values/verification.h"
 
 #include <gtest/gtest.h>
@@ -24,11 +24,20 @@ using Fields = std::map<std::string, std::string>;
 // One tensor as the worker tells of it: right, but for `changed`.
 wire::Message item(const Fields& changed = {}) {
   wire::Message message{"item",
-                        {{"name", ""}, {"eager_type", "Float"}, {"eager_shape", "[3, 2]"},
-                         {"eager_device", "cpu"}, {"type", "Float"}, {"shape", "[3, 2]"},
-                         {"device", "cpu"}, {"exceeds", "0"}, {"difference", "0"},
-                         {"allowed", "1e-05"}, {"at", "[2, 1]"}, {"value", "1"},
-                         {"eager_value", "1"}, {"cosine", "1"}}};
+                        {{"name", ""},
+                         {"eager_type", "Float"},
+                         {"eager_shape", "[3, 2]"},
+                         {"eager_device", "cpu"},
+                         {"type", "Float"},
+                         {"shape", "[3, 2]"},
+                         {"device", "cpu"},
+                         {"exceeds", "0"},
+                         {"difference", "0"},
+                         {"allowed", "1e-05"},
+                         {"at", "[2, 1]"},
+                         {"value", "1"},
+                         {"eager_value", "1"},
+                         {"cosine", "1"}}};
   for (const auto& [name, value] : changed) message.fields[name] = value;
   return message;
 }
@@ -52,8 +61,9 @@ Verification pass(const std::string& reason) { return {Code::kPass, reason}; }
 Verification wrong(const std::string& reason) { return {Code::kFail, reason}; }
 
 TEST(VerificationCode, HasANameEachAndNoOther) {
-  for (const char* name : {"PASS", "FAIL", "EAGER_FAILED", "EXCEPTION_RAISED",
-                           "NONDETERMINISTIC_EAGER_RUN", "VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"}) {
+  for (const char* name :
+       {"PASS", "FAIL", "EAGER_FAILED", "EXCEPTION_RAISED", "NONDETERMINISTIC_EAGER_RUN",
+        "VERIFIER_SKIPPED", "VERIFIER_DIDNT_RUN"}) {
     auto code = verification_code_from(name);
     ASSERT_TRUE(code) << name;
     EXPECT_STREQ(to_string(*code), name);
@@ -67,10 +77,12 @@ TEST(Verdict, SaysByHowMuchTheyDiffer) {
   EXPECT_EQ(verdict({{"difference", "1.1920929e-07"}}), pass("largest difference 1.19e-07"));
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "0.31"}, {"allowed", "1.3e-06"}}),
             wrong("largest difference 0.31 at [2, 1], allowed 1.3e-06"));
-  EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "inf"}, {"value", "nan"}, {"eager_value", "1.5"}}),
-            wrong("NaN at [2, 1] where eager has 1.5"));
-  EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "inf"}, {"value", "1"}, {"eager_value", "-inf"}}),
-            wrong("1 at [2, 1] where eager has -inf"));
+  EXPECT_EQ(
+      verdict({{"exceeds", "1"}, {"difference", "inf"}, {"value", "nan"}, {"eager_value", "1.5"}}),
+      wrong("NaN at [2, 1] where eager has 1.5"));
+  EXPECT_EQ(
+      verdict({{"exceeds", "1"}, {"difference", "inf"}, {"value", "1"}, {"eager_value", "-inf"}}),
+      wrong("1 at [2, 1] where eager has -inf"));
 }
 
 TEST(Verdict, AnotherKindOfTensorFails) {
@@ -95,8 +107,11 @@ TEST(Verdict, IsOnAllTensors) {
 }
 
 TEST(Verdict, TheReferenceDecidesWhereThereIsOne) {
-  Fields inexact{{"exceeds", "1"}, {"difference", "0.5"}, {"eager_reference_error", "0.25"},
-                 {"reference_error", "0.5"}, {"atol", "0"}};
+  Fields inexact{{"exceeds", "1"},
+                 {"difference", "0.5"},
+                 {"eager_reference_error", "0.25"},
+                 {"reference_error", "0.5"},
+                 {"atol", "0"}};
   EXPECT_EQ(verdict(inexact), pass("error against a float64 reference 0.5, eager's is 0.25"));
   inexact["reference_error"] = "0.501";
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
@@ -127,8 +142,9 @@ TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
             (Verification{Code::kEagerFailed, "no"}));
   EXPECT_EQ(of({"raised",
                 {{"by", "candidate"},
-                 {"message", "The following operation failed in the TorchScript interpreter.\n"
-                             "Traceback of TorchScript\n    y = x\nRuntimeError: no\n"}}}),
+                 {"message",
+                  "The following operation failed in the TorchScript interpreter.\n"
+                  "Traceback of TorchScript\n    y = x\nRuntimeError: no\n"}}}),
             (Verification{Code::kExceptionRaised, "RuntimeError: no"}));
   EXPECT_EQ(of({"nondeterministic", {{"name", ""}}}),
             (Verification{Code::kNondeterministicEagerRun,
@@ -298,9 +314,9 @@ TEST(VerifiedReport, ACodeStandsInPlaceOfASpeedUp) {
   };
   EXPECT_NE(table(Code::kPass).find("4.00x"), std::string::npos) << table(Code::kPass);
   EXPECT_EQ(table(Code::kPass).find("because"), std::string::npos);
-  for (Code code : {Code::kFail, Code::kEagerFailed, Code::kExceptionRaised,
-                    Code::kNondeterministicEagerRun, Code::kVerifierSkipped,
-                    Code::kVerifierDidntRun}) {
+  for (Code code :
+       {Code::kFail, Code::kEagerFailed, Code::kExceptionRaised, Code::kNondeterministicEagerRun,
+        Code::kVerifierSkipped, Code::kVerifierDidntRun}) {
     const std::string text = table(code);
     EXPECT_EQ(text.find("4.00x"), std::string::npos) << text;
     EXPECT_NE(text.find(std::string("1.00 ns  ") + to_string(code)), std::string::npos) << text;

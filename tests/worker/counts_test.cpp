@@ -102,8 +102,8 @@ TEST(WorkerCounts, TheProfileHoldsTheLastBlockAndNothingElse) {
 }
 
 // The snippets whose counts the tests below compare.
-const char* const kSensitive[] = {"feels_history", "adds", "multiplies", "differentiates", "sorts",
-                                  "allocates_3"};
+const char* const kSensitive[] = {"feels_history",  "adds",  "multiplies",
+                                  "differentiates", "sorts", "allocates_3"};
 
 std::map<std::string, std::string> counts_of(TestHost host) {
   std::map<std::string, std::string> counts;

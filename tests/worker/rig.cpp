@@ -37,8 +37,8 @@ std::string read_file(const fs::path& path) {
 CompileOptions compile_options() {
   CompileOptions options;
   const char* wanted = getenv("TORCH_DIR");
-  options.libtorch = value_of(
-      find_libtorch(wanted != nullptr ? std::optional<fs::path>(wanted) : std::nullopt));
+  options.libtorch =
+      value_of(find_libtorch(wanted != nullptr ? std::optional<fs::path>(wanted) : std::nullopt));
   options.toolchain = value_of(find_toolchain(std::nullopt, options.libtorch));
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.sources = INSTR_SOURCE_DIR;
@@ -121,8 +121,8 @@ TestHost::TestHost(std::shared_ptr<Zygote> zygote, bool loaded) {
   if (!host) throw std::runtime_error(std::string("no host: ") + to_string(host.error()));
   host_ = std::move(*host);
   if (!loaded) return;
-  auto reply = host_->request({"load", {{"path", Rig::get().unit().string()}}},
-                              std::chrono::minutes(1));
+  auto reply =
+      host_->request({"load", {{"path", Rig::get().unit().string()}}}, std::chrono::minutes(1));
   if (!reply || reply->verb != "loaded") throw std::runtime_error("the unit was not loaded");
 }
 
@@ -165,8 +165,8 @@ TestHost Rig::simulating_host() {
 
 std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& folder,
                                    const Simulation& simulation) {
-  ZygoteOptions options{work_dir_ / folder / "worker", "valgrind", kind, work_dir_ / folder, 0,
-                        simulation};
+  ZygoteOptions options{
+      work_dir_ / folder / "worker", "valgrind", kind, work_dir_ / folder, 0, simulation};
   fs::create_directories(options.work_dir);
   fs::copy_file(worker_, options.worker, fs::copy_options::overwrite_existing);
   fs::path libraries = options.work_dir / kLibraryLink;

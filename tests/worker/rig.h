@@ -1,5 +1,5 @@
-// What worker tests run on: the worker, built against the LibTorch that TORCH_DIR names (else the one
-// that is found), a unit of tests/fixtures/worker, and zygotes under the real Callgrind.
+// What worker tests run on: the worker, built against the LibTorch that TORCH_DIR names (else the
+// one that is found), a unit of tests/fixtures/worker, and zygotes under the real Callgrind.
 #pragma once
 
 #include <filesystem>
@@ -60,9 +60,7 @@ class Rig {
   std::shared_ptr<Zygote> start(const std::string& kind, const std::string& folder,
                                 const Simulation& simulation = {});
 
-  TestHost host(const std::string& kind = "eager") {
-    return TestHost(zygote(kind), true);
-  }
+  TestHost host(const std::string& kind = "eager") { return TestHost(zygote(kind), true); }
   // Of a zygote that simulates caches and branches; requests say so, too.
   TestHost simulating_host();
   TestHost empty_host() { return TestHost(zygote(), false); }

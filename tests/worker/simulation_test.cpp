@@ -1,5 +1,5 @@
-// What the simulated caches and branches tell of snippets whose accesses can be counted by hand; and
-// that it is the same whatever was before.
+// What the simulated caches and branches tell of snippets whose accesses can be counted by hand;
+// and that it is the same whatever was before.
 #include <gtest/gtest.h>
 
 #include "core/definitions/metrics.h"
@@ -44,8 +44,8 @@ TEST_F(WorkerSimulation, WhatFitsTheFirstLevelStaysInIt) {
   EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"]);
 }
 
-// What is counted is net of the loop's own access to its counter, but not of its miss: that line goes
-// with the others.
+// What is counted is net of the loop's own access to its counter, but not of its miss: that line
+// goes with the others.
 constexpr int kCounter = 1;
 
 TEST_F(WorkerSimulation, WhatDoesNotComesFromTheLastLevel) {

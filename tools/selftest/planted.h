@@ -8,7 +8,8 @@ namespace planted {
 // Everything that a slow-down is planted in, once.
 void work();
 
-// x * 2, with one work() in the forward pass and one in the backward pass; also torch.ops.planted.touch.
+// x * 2, with one work() in the forward pass and one in the backward pass; also
+// torch.ops.planted.touch.
 torch::Tensor touch(const torch::Tensor& x);
 
 }  // namespace planted

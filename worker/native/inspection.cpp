@@ -64,7 +64,8 @@ void count_nodes(const jit::Block* block, ScriptState& state) {
   for (const jit::Node* node : block->nodes()) {
     const std::string kind = node->kind().toQualString();
     if (kind == "prim::TensorExprGroup" || kind == "prim::FusionGroup") ++state.fused;
-    bool is_fallback = kind == "prim::Constant" && node->hasAttribute(c10::Symbol::attr("fallback"));
+    bool is_fallback =
+        kind == "prim::Constant" && node->hasAttribute(c10::Symbol::attr("fallback"));
     if (is_fallback || kind == "prim::FallbackGraph") ++state.fallbacks;
     if (kind == "prim::BailOut") ++state.bailouts;
     for (const jit::Block* inner : node->blocks()) count_nodes(inner, state);
@@ -116,9 +117,8 @@ std::vector<OperatorEvent> profile(const std::string& device, const std::functio
                       static_cast<std::uint64_t>(duration_of(event, 0)), event.startThreadId(),
                       event.deviceType() != c10::DeviceType::CPU});
   }
-  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
-    return a.start_ns < b.start_ns;
-  });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; });
   return events;
 }
 

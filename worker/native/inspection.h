@@ -27,11 +27,12 @@ std::vector<OperatorEvent> profile(const std::string& device, const std::functio
 // The graph of a torch::jit::Module's forward, as it was loaded.
 std::string graph_of(const void* module);
 
-// What TorchScript runs now instead of the graph: its plans, one for each kind of inputs it has met.
+// What TorchScript runs now instead of the graph: its plans, one for each kind of inputs it has
+// met.
 struct ScriptState {
-  std::string optimized;      // the plans' graphs, in some order
-  std::uint64_t graphs = 0;   // plans, those of differentiable parts among them
-  std::uint64_t fused = 0;    // groups of operators that a fuser made one
+  std::string optimized;        // the plans' graphs, in some order
+  std::uint64_t graphs = 0;     // plans, those of differentiable parts among them
+  std::uint64_t fused = 0;      // groups of operators that a fuser made one
   std::uint64_t fallbacks = 0;  // graphs to go back to where the inputs turn out other
   std::uint64_t bailouts = 0;   // places where such a check may fail
 };

@@ -34,9 +34,9 @@ std::string read_start(int fd) {
   return text;
 }
 
-// Through which a child answers: memory that it shares with its host, so that this survives whatever
-// a snippet does to the child's descriptors. A text in it is whole: its size is stored last, since the
-// child may be killed at any moment.
+// Through which a child answers: memory that it shares with its host, so that this survives
+// whatever a snippet does to the child's descriptors. A text in it is whole: its size is stored
+// last, since the child may be killed at any moment.
 class SharedText {
  public:
   SharedText()
@@ -117,7 +117,10 @@ wire::Message time_all(const TimingRequest& request) {
 
 // Requests that run snippets as they are measured.
 const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
-    {"time", time_all}, {"start", time_start}, {"experiment", run_experiment}, {"inspect", inspect}};
+    {"time", time_all},
+    {"start", time_start},
+    {"experiment", run_experiment},
+    {"inspect", inspect}};
 
 }  // namespace
 
@@ -202,7 +205,8 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   std::string device = request.get("device", "cpu");
   SharedText answer;
   int output = answer.is_there() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
-  if (output < 0) return failed("worker_lost", std::string("no place for the answer: ") + strerror(errno));
+  if (output < 0)
+    return failed("worker_lost", std::string("no place for the answer: ") + strerror(errno));
   auto on_stage = [&answer](const std::string& stage) {
     answer.set(wire::encode({kStage, {{"stage", stage}}}));
   };
@@ -227,9 +231,10 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
   bool is_answer = said && said->verb != kStage && !ended.timed_out;
-  wire::Message reply = is_answer         ? *said
-                        : ended.timed_out ? failed("timed_out", "the snippet ran longer than its timeout")
-                                          : ended_early(ended.status, printed);
+  wire::Message reply = is_answer ? *said
+                        : ended.timed_out
+                            ? failed("timed_out", "the snippet ran longer than its timeout")
+                            : ended_early(ended.status, printed);
   if (!is_answer && said) reply.fields["stage"] = said->get("stage");
   reply.fields["output"] = printed;
   return reply;

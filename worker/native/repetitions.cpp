@@ -85,10 +85,9 @@ void register_entry(std::size_t index, Entry& entry, const TimingRequest& reques
 wire::Message message_of(const Entry& entry) {
   if (!entry.snippet->failure().empty()) return entry.snippet->failure_message();
   if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark told no times");
-  wire::Message message{"timed",
-                        {{"iterations", std::to_string(entry.iterations)},
-                         {"wall", entry.wall},
-                         {"cpu", entry.cpu}}};
+  wire::Message message{
+      "timed",
+      {{"iterations", std::to_string(entry.iterations)}, {"wall", entry.wall}, {"cpu", entry.cpu}}};
   if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
   return message;
 }
@@ -100,16 +99,17 @@ wire::Message time_start(const TimingRequest& request) {
   auto start = snippet.start();
   if (!start) return snippet.failure_message();
   snippet.finish();
-  return {"started",
-          {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
+  return {
+      "started",
+      {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
 }
 
 std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   std::vector<Entry> entries(request.snippets.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Entry& entry = entries[i];
-    entry.snippet = std::make_unique<TimedSnippet>(request.snippets[i], request.threads,
-                                                   request.device);
+    entry.snippet =
+        std::make_unique<TimedSnippet>(request.snippets[i], request.threads, request.device);
     if (entry.snippet->set_up()) register_entry(i, entry, request);
   }
   std::string program = "worker";

@@ -1,5 +1,5 @@
-// Times snippets with Google Benchmark, in turns: after each repetition of one comes one of another,
-// so that whatever drifts on the machine drifts for all of them.
+// Times snippets with Google Benchmark, in turns: after each repetition of one comes one of
+// another, so that whatever drifts on the machine drifts for all of them.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct TimingRequest {
   std::string device = "cpu";
   int threads = 1;
   int repetitions = 10;
-  double min_time_s = 0.05;     // of one repetition
-  double warm_up_s = 0.02;      // before the first one, at least one iteration
-  std::uint64_t iterations = 0;  // of a repetition; 0: as many as min_time_s needs
+  double min_time_s = 0.05;        // of one repetition
+  double warm_up_s = 0.02;         // before the first one, at least one iteration
+  std::uint64_t iterations = 0;    // of a repetition; 0: as many as min_time_s needs
   std::uint64_t memory_limit = 0;  // bytes; 0: all there is
 };
 
@@ -26,8 +26,8 @@ struct TimingRequest {
 // (worker/wire.h).
 wire::Message time_start(const TimingRequest& request);
 
-// What became of each snippet, in their order: `timed` or `failed` (worker/wire.h). For one process:
-// it leaves the snippets' stacks as they are.
+// What became of each snippet, in their order: `timed` or `failed` (worker/wire.h). For one
+// process: it leaves the snippets' stacks as they are.
 std::vector<wire::Message> time_in_turns(const TimingRequest& request);
 
 }  // namespace instr

@@ -95,9 +95,9 @@ void TimedSnippet::finish() {
 }
 
 wire::Message TimedSnippet::failure_message() const {
-  const char* kind = is_definition_error_          ? "definition_error"
+  const char* kind = is_definition_error_         ? "definition_error"
                      : is_out_of_memory(failure_) ? "out_of_memory"
-                                                   : "exception";
+                                                  : "exception";
   return failed(kind, failure_);
 }
 

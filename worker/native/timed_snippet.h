@@ -1,5 +1,5 @@
-// A snippet that stands still between blocks: it runs on a stack of its own, so that its set-up runs
-// once, and whoever times it decides how many iterations each block has.
+// A snippet that stands still between blocks: it runs on a stack of its own, so that its set-up
+// runs once, and whoever times it decides how many iterations each block has.
 #pragma once
 
 #include <sys/types.h>
@@ -37,8 +37,8 @@ class TimedSnippet : instr_context {
     double first_result = 0;  // until the statement, which has nothing prepared, has run once
     double ready = 0;         // until what prepares itself in its first runs is done with that
   };
-  // Sets it up and runs it as often as that takes; nothing where that failed. Instead of set_up(), in
-  // a process that has not run it yet.
+  // Sets it up and runs it as often as that takes; nothing where that failed. Instead of set_up(),
+  // in a process that has not run it yet.
   std::optional<Start> start();
 
   // Leaves the loop, so that what the set-up made is taken down as the snippet would have it.

@@ -69,9 +69,9 @@ class Run : instr_verification {
 };
 
 wire::Message raised(const char* by, const torch_side::Caught& caught) {
-  return {"raised",
-          {{"by", by},
-           {"message", caught.text.empty() ? "an exception without a text" : caught.text}}};
+  return {
+      "raised",
+      {{"by", by}, {"message", caught.text.empty() ? "an exception without a text" : caught.text}}};
 }
 
 std::string number(double value) {
@@ -144,10 +144,8 @@ bool may_have_reference(const at::Tensor& tensor) {
     case at::kFloat:
     case at::kHalf:
     case at::kBFloat16:
-    case at::kComplexFloat:
-      return true;
-    default:
-      return false;
+    case at::kComplexFloat: return true;
+    default: return false;
   }
 }
 
@@ -175,7 +173,8 @@ class Comparison {
     if (!eager.name.empty()) make_zeros(eager.tensor, candidate.tensor);
     if (!eager.tensor.defined()) return {"item", {{"name", eager.name}}};
     describe(item, eager, found == nullptr ? nullptr : &candidate);
-    bool is_alike = candidate.tensor.defined() && kind_of(eager.tensor) == kind_of(candidate.tensor);
+    bool is_alike =
+        candidate.tensor.defined() && kind_of(eager.tensor) == kind_of(candidate.tensor);
     if (!is_alike) return item;
     Allowed allowed = allowed_for(request_, eager.tensor);
     Difference difference =

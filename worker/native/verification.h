@@ -1,5 +1,5 @@
-// Runs a snippet's eager variant and another one, each from a set-up of its own, and says how far what
-// they compute lies apart. Which of that is good enough is not decided here.
+// Runs a snippet's eager variant and another one, each from a set-up of its own, and says how far
+// what they compute lies apart. Which of that is good enough is not decided here.
 #pragma once
 
 #include <cstdint>

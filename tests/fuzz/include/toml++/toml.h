@@ -3,9 +3,9 @@
 // the library that Debian builds goes on as if nothing had been said, and so does this.
 #pragma once
 
-#include <cstdint>
-
 #include <toml++/impl/preprocessor.h>
+
+#include <cstdint>
 
 #undef TOML_ASSERT
 #undef TOML_ASSERT_ASSUME
