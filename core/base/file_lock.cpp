@@ -25,24 +25,13 @@ tl::unexpected<Error> cannot(const char* what, const fs::path& file) {
   return fail(std::string("cannot ") + what + " '" + file.string() + "': " + std::strerror(errno));
 }
 
-}  // namespace
-
-Expected<std::optional<FileLock>> FileLock::attempt(const fs::path& file, LockKind kind) {
-  Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return cannot("open", file);
-  int operation = kind == LockKind::kShared ? LOCK_SH : LOCK_EX;
-  while (::flock(fd.get(), operation | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return std::nullopt;
-    if (errno != EINTR) return cannot("lock", file);
-  }
-  return FileLock(std::move(fd));
-}
-
-Expected<FileLock> FileLock::wait(const fs::path& file, LockKind kind, const Waiting& waiting) {
+// Until it is had, the wait is ended, or it cannot be had at all.
+template <class Attempt>
+Expected<FileLock> wait_for(const Attempt& attempt, const Waiting& waiting) {
   const auto begin = Clock::now();
   bool said = false;
   for (;;) {
-    auto lock = attempt(file, kind);
+    Expected<std::optional<FileLock>> lock = attempt();
     if (!lock) return tl::unexpected(lock.error());
     if (*lock) return std::move(**lock);
     if (waiting.stop.stop_requested()) return fail("interrupted");
@@ -52,6 +41,32 @@ Expected<FileLock> FileLock::wait(const fs::path& file, LockKind kind, const Wai
     }
     std::this_thread::sleep_for(kLookAgain);
   }
+}
+
+}  // namespace
+
+Expected<std::optional<FileLock>> FileLock::take(const fs::path& path, int flags, LockKind kind) {
+  Fd fd(::open(path.c_str(), flags | O_CLOEXEC, 0600));
+  if (!fd) return cannot("open", path);
+  int operation = kind == LockKind::kShared ? LOCK_SH : LOCK_EX;
+  while (::flock(fd.get(), operation | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return std::nullopt;
+    if (errno != EINTR) return cannot("lock", path);
+  }
+  return FileLock(std::move(fd));
+}
+
+Expected<std::optional<FileLock>> FileLock::attempt(const fs::path& file, LockKind kind) {
+  return take(file, O_RDWR | O_CREAT | O_NOFOLLOW, kind);
+}
+
+Expected<FileLock> FileLock::wait(const fs::path& file, LockKind kind, const Waiting& waiting) {
+  return wait_for([&] { return attempt(file, kind); }, waiting);
+}
+
+Expected<FileLock> FileLock::wait_for_folder(const fs::path& folder, LockKind kind,
+                                             const Waiting& waiting) {
+  return wait_for([&] { return take(folder, O_RDONLY | O_DIRECTORY, kind); }, waiting);
 }
 
 }  // namespace instr

@@ -20,8 +20,8 @@ struct Waiting {
   std::function<void()> say = {};  // called once where it takes more than a second
 };
 
-// Holds flock(2) on a file, made if missing, until destroyed. Locks of two objects exclude each
-// other within a process as between processes.
+// Holds flock(2) on a file, made if missing, or on a folder until destroyed. Locks of two objects
+// exclude each other within a process as between processes.
 class FileLock {
  public:
   // Nothing where another holds it. An error where the file cannot be opened, or its file system
@@ -31,8 +31,13 @@ class FileLock {
   // An error also where the wait was ended.
   static Expected<FileLock> wait(const std::filesystem::path& file, LockKind kind,
                                  const Waiting& waiting);
+  // The folder itself, where no file may be made in it for this.
+  static Expected<FileLock> wait_for_folder(const std::filesystem::path& folder, LockKind kind,
+                                            const Waiting& waiting);
 
  private:
+  static Expected<std::optional<FileLock>> take(const std::filesystem::path& path, int flags,
+                                                LockKind kind);
   explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
 };

@@ -1,8 +1,5 @@
 #include "core/results/baselines.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -10,6 +7,7 @@
 #include <system_error>
 
 #include "core/base/near_match.h"
+#include "core/base/output.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -52,17 +50,19 @@ Expected<void> move_one(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// Where the file system has no locks, there is none.
-Fd lock(const fs::path& folder, int how) {
-  Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd) ::flock(fd.get(), how);
-  return fd;
+// Nothing where the file system has no locks.
+std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
+  auto say = [&folder] {
+    print_message("waiting for another run that uses the baselines in '" + folder.string() + "'\n");
+  };
+  auto held = FileLock::wait_for_folder(folder, kind, {.say = say});
+  return held ? std::optional(std::move(*held)) : std::nullopt;
 }
 
 // Results and their functions. Each rename is one step, and the lock makes the two one for those
 // that look for it; whom a kill leaves with one of each is told by the functions' second line.
 Expected<void> move_both(const fs::path& from, const fs::path& to) {
-  const Fd held = lock(to.parent_path(), LOCK_EX);
+  const auto held = lock(to.parent_path(), LockKind::kExclusive);
   std::error_code error;
   if (fs::exists(functions_path(from), error)) {
     auto renamed = move_one(functions_path(from), functions_path(to));
@@ -154,11 +154,11 @@ Expected<fs::path> BaselineDraft::keep() const {
   return move_both(file(), kept).map([&kept] { return kept; });
 }
 
-Fd hold_baselines(const fs::path& file) {
+std::optional<FileLock> hold_baselines(const fs::path& file) {
   std::error_code error;
   const bool is_baseline =
       fs::equivalent(fs::absolute(file, error).parent_path(), baselines_folder(), error);
-  return is_baseline ? lock(baselines_folder(), LOCK_SH) : Fd();
+  return is_baseline ? lock(baselines_folder(), LockKind::kShared) : std::nullopt;
 }
 
 Expected<void> remove_baseline(const std::string& name) {
@@ -168,7 +168,7 @@ Expected<void> remove_baseline(const std::string& name) {
   if (!fs::exists(*path, error)) {
     return fail("there is no baseline `" + name + "`", did_you_mean(name, baseline_names()));
   }
-  const Fd held = lock(path->parent_path(), LOCK_EX);
+  const auto held = lock(path->parent_path(), LockKind::kExclusive);
   fs::remove(*path, error);
   if (error) return tl::unexpected(io_error(*path, "cannot remove", error));
   fs::remove(functions_path(*path), error);

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/file_lock.h"
 #include "core/base/private_folder.h"
-#include "core/base/process.h"
 
 namespace instr {
 
@@ -56,7 +57,7 @@ class BaselineDraft {
 
 // While it is held, no baseline's results and functions are replaced: both are of one run. Nothing
 // where `file` is not a baseline.
-Fd hold_baselines(const std::filesystem::path& file);
+std::optional<FileLock> hold_baselines(const std::filesystem::path& file);
 
 Expected<void> remove_baseline(const std::string& name);
 

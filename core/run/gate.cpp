@@ -44,7 +44,7 @@ Expected<void> check_sums(const fs::path& file, const Results& results,
 }  // namespace
 
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
-  const Fd held = hold_baselines(file);
+  const auto held = hold_baselines(file);
   auto results = read_results(file, incomplete);
   if (!results) return tl::unexpected(results.error());
   auto functions = open_functions(file, results->header_line, incomplete);

@@ -43,5 +43,18 @@ TEST_F(FileLockTest, AWaitIsSaidOnceAndEndsWhenAsked) {
   EXPECT_EQ(said, 1);
 }
 
+TEST_F(FileLockTest, AFolderIsLockedItselfAndStaysEmpty) {
+  const auto folder = folder_->path() / "files";
+  EXPECT_FALSE(FileLock::wait_for_folder(folder, LockKind::kShared, {})) << "it is not there";
+  std::filesystem::create_directory(folder);
+  auto held = FileLock::wait_for_folder(folder, LockKind::kShared, {});
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(FileLock::wait_for_folder(folder, LockKind::kShared, {}));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(FileLock::wait_for_folder(folder, LockKind::kExclusive, {stop.get_token()}));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
 }  // namespace
 }  // namespace instr
