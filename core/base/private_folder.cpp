@@ -32,10 +32,13 @@ constexpr std::time_t kOldEnough = 60;  // seconds
 constexpr std::time_t kOldEnoughElsewhere = 24 * 60 * 60;
 
 // One for all containers of a machine, another for each machine and each time that it is booted.
-std::string this_boot() {
-  std::string id = "unknown0";
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id.substr(0, 8);
+const std::string& this_boot() {
+  static const std::string boot = [] {
+    std::string id = "unknown0";
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+    return id.substr(0, 8);
+  }();
+  return boot;
 }
 
 // Never destroyed: whatever ends the process may still ask for them.
@@ -100,13 +103,17 @@ tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& paren
                                                            const char* prefix) {
   remove_left_behind(parent, prefix);
   std::string pattern = (parent / prefix).string() + this_boot() + ".XXXXXX";
-  std::lock_guard guard(live().mutex);  // none is made that remove_all() does not see
+  tl::expected<PrivateFolder, int> made = tl::unexpected(0);
+  // After `made`, whose removal takes the mutex where there is no memory for the rest; from before
+  // the folder is there, so that remove_all() sees each one.
+  std::lock_guard guard(live().mutex);
   if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
+  made = PrivateFolder(pattern, std::nullopt);
+  live().folders.insert(pattern);
   // Without a lock, where the file system has none, nobody can take it for left behind either.
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
-  PrivateFolder folder(pattern, lock ? std::move(*lock) : std::nullopt);
-  live().folders.insert(folder.path());
-  return folder;
+  if (lock) made->lock_ = std::move(*lock);
+  return made;
 }
 
 PrivateFolder::PrivateFolder(PrivateFolder&& other) noexcept
