@@ -106,6 +106,7 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
   events.on_done = [&](const Measurement& measurement) {
     ExperimentRecord record = record_of(measurement, *setting);
     record.timestamp = utc_now();
+    record.experiments = variants.size();
     const bool could_write = log->unwritten() == 0;
     auto written = log->append(std::move(record));
     if (!written && could_write) {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "core/base/csv.h"
-#include "core/base/json_line.h"
 #include "core/report/report_grid.h"
+#include "core/results/end_line.h"
 
 namespace instr {
 

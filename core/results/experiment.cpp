@@ -123,10 +123,9 @@ std::optional<T> value_at(const Json& json, const char* pointer) {
   if constexpr (std::is_same_v<T, std::string>) {
     return value.is_string() ? std::optional(value.get<T>()) : std::nullopt;
   } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-    T numbers;
-    if (!value.is_array()) return std::nullopt;
-    for (const Json& one : value) numbers.push_back(one.is_number() ? one.get<double>() : 0);
-    return numbers;
+    bool are_numbers = value.is_array() && std::all_of(value.begin(), value.end(),
+                                                       [](auto& one) { return one.is_number(); });
+    return are_numbers ? std::optional(value.get<T>()) : std::nullopt;
   } else {
     bool fits = value.is_number_integer() && value.is_number_unsigned() &&
                 std::in_range<T>(value.get<std::uint64_t>());
@@ -254,6 +253,7 @@ Json to_json(const ExperimentRecord& record) {
   json["key"] = record.variant.key;
   json["asked_iterations"] = record.setting.iterations_per_run.value_or(0);
   json["libtorch_version"] = record.setting.libtorch;
+  if (record.experiments != 0) json["experiments"] = record.experiments;
   return json;
 }
 
@@ -292,9 +292,14 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   record.timestamp = value_at<std::string>(json, "/timestamp").value_or("");
   record.code = *code;
   record.code_reason = value_at<std::string>(json, "/verification_reason").value_or("");
-  using Numbers = std::vector<double>;
-  record.total_times = value_at<Numbers>(json, "/metrics/total_time").value_or(Numbers{});
-  record.per_iter_times = value_at<Numbers>(json, "/metrics/per_iter_time").value_or(Numbers{});
+  record.experiments = value_at<std::size_t>(json, "/experiments").value_or(0);
+  if (record.state == ExperimentState::kMeasured) {
+    auto total = value_at<std::vector<double>>(json, "/metrics/total_time");
+    auto per_iter = value_at<std::vector<double>>(json, "/metrics/per_iter_time");
+    if (!total || !per_iter) return fail("this line's times are not lists of numbers");
+    record.total_times = *std::move(total);
+    record.per_iter_times = *std::move(per_iter);
+  }
   if (auto metrics = json.find("metrics"); metrics != json.end() && metrics->is_object()) {
     for (const auto& [name, value] : metrics->items()) {
       if (value.is_number()) record.metrics[name] = value.get<double>();

@@ -67,6 +67,8 @@ struct ExperimentRecord {
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;
   std::string timestamp;  // UTC; of a record that was made now: empty
+  std::size_t experiments =
+      0;  // of its run, which is complete once the file has so many; 0: unknown
 };
 
 ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting);

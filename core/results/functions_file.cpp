@@ -15,6 +15,7 @@
 #include "core/base/gzip.h"
 #include "core/base/json_line.h"
 #include "core/base/read_file.h"
+#include "core/results/end_line.h"
 #include "core/results/results.h"
 
 namespace instr {

@@ -1,7 +1,7 @@
 // Results files: JSON Lines, one header line, then one line for each measurement, written as each
 // ends, so that a kill loses nothing that was finished; and an end line once all are there
-// (core/base/json_line.h), so that what was cut off does not pass for whole. The functions are in a
-// file beside it (core/results/functions_file.h).
+// (core/results/end_line.h), so that what was cut off does not pass for whole. The functions are in
+// a file beside it (core/results/functions_file.h).
 #pragma once
 
 #include <filesystem>
@@ -103,6 +103,6 @@ Expected<Results> read_results(const std::filesystem::path& file,
 
 // The same on the file's bytes; `name` is for messages.
 Expected<Results> parse_results(std::string_view bytes, const std::string& name,
-                                Incomplete incomplete = Incomplete::kAllowed);
+                                Incomplete incomplete);
 
 }  // namespace instr

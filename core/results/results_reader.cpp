@@ -7,6 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/base/read_file.h"
+#include "core/results/end_line.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -68,15 +69,6 @@ T whole_or(const Json& json, const char* name, T otherwise) {
   return value == nullptr ? otherwise : whole_value(*value, otherwise);
 }
 
-std::vector<double> numbers_from(const Json* json) {
-  std::vector<double> numbers;
-  if (json == nullptr || !json->is_array()) return numbers;
-  for (const Json& value : *json) {
-    if (value.is_number()) numbers.push_back(value.get<double>());
-  }
-  return numbers;
-}
-
 // Beyond it no count is meant: a day of a fast core is some 1e15 instructions.
 constexpr double kMostCount = 1e18;
 
@@ -90,13 +82,34 @@ std::optional<std::string> fault_of(const Json& value) {
   return std::nullopt;
 }
 
-// What repetitions took; the peak is a metric as well.
+bool are_times(const Json& values) {
+  return values.is_array() && std::all_of(values.begin(), values.end(), [](const Json& value) {
+           return value.is_number() && value.get<double>() >= 0;
+         });
+}
+
+// A repetition that is left out would make another median of the rest.
+Expected<void> check_times(const std::string& key, const Json& json) {
+  const Json* times = member(json, "times");
+  if (times == nullptr || !times->is_object()) return {};
+  for (const auto& [name, values] : kRepeatedTimes) {
+    const Json* numbers = member(*times, name);
+    if (numbers == nullptr || are_times(*numbers)) continue;
+    return fail(fmt::format("`{}` has, under \"times\", a \"{}\" that is not a list of times",
+                            printable(key), name));
+  }
+  return {};
+}
+
+// What repetitions took, once they are checked; the peak is a metric as well.
 std::optional<Timing> timing_from(const Json& json, const std::map<std::string, double>& metrics) {
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return std::nullopt;
   Timing timing;
-  for (const auto& [name, values] : kRepeatedTimes)
-    timing.*values = numbers_from(member(*times, name));
+  for (const auto& [name, values] : kRepeatedTimes) {
+    if (const Json* numbers = member(*times, name))
+      timing.*values = numbers->get<std::vector<double>>();
+  }
   timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
   if (auto peak = metrics.find("device_peak_bytes"); peak != metrics.end() && peak->second >= 0) {
     timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
@@ -129,7 +142,7 @@ Counted counted_from(const Json& json, const std::string& where) {
     counted.second_block_ir = number_or(&(*blocks)[1], 0);
   } else if (auto ir = counted.metrics.find("ir");
              blocks == nullptr && ir != counted.metrics.end()) {
-    // A row that does not tell its blocks: what is written of it must not contradict itself.
+    // A row that does not tell its blocks does not contradict them.
     counted.first_block_ir = counted.second_block_ir = ir->second;
   }
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
@@ -157,9 +170,9 @@ std::optional<Verification> verification_from(const Json& json) {
 }
 
 // The count is that of the last block, and blocks of a steady one are equal, unless it was edited.
-Expected<void> check_blocks(const std::string& key, const Json& json, const Counted& counted) {
+Expected<void> check_blocks(const std::string& key, const Counted& counted) {
   auto ir = counted.metrics.find("ir");
-  if (ir == counted.metrics.end() || member(json, "blocks") == nullptr) return {};
+  if (ir == counted.metrics.end()) return {};
   double first = counted.first_block_ir;
   double second = counted.second_block_ir;
   if (ir->second == second && (first == second || !counted.steady)) return {};
@@ -169,7 +182,7 @@ Expected<void> check_blocks(const std::string& key, const Json& json, const Coun
 }
 
 // `where`: the file and its line. The error, where the line has no identity, an outcome that is not
-// one or a count that contradicts itself, has neither place nor advice.
+// one, a count that contradicts itself or times that are none, has neither place nor advice.
 Expected<Measurement> measurement_from(const Json& json, const std::string& where) {
   const Error unknown{{}, "a measurement without a key or a known outcome", ""};
   Measurement measurement;
@@ -203,9 +216,12 @@ Expected<Measurement> measurement_from(const Json& json, const std::string& wher
   std::string outcome = text_or(json, "outcome");
   measurement.verification = verification_from(json);
   if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
+    if (auto checked = check_times(variant.key, json); !checked) {
+      return tl::unexpected(checked.error());
+    }
     Counted counted = counted_from(json, where);
     if (outcome != "counted") counted.steady = true;
-    if (auto checked = check_blocks(variant.key, json, counted); !checked) {
+    if (auto checked = check_blocks(variant.key, counted); !checked) {
       return tl::unexpected(checked.error());
     }
     measurement.outcome = std::move(counted);

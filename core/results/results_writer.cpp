@@ -7,6 +7,7 @@
 #include "core/base/json_line.h"
 #include "core/base/output_file.h"
 #include "core/base/replace_file.h"
+#include "core/results/end_line.h"
 #include "core/results/results.h"
 
 namespace instr {

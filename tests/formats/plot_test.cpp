@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "core/base/format.h"
-#include "core/base/json_line.h"
+#include "core/results/end_line.h"
+#include "core/results/experiment.h"
 #include "core/results/results.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
@@ -154,6 +155,22 @@ TEST_F(PlotFormats, TheSameResultsAreTheSameBytes) {
   std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   EXPECT_EQ(bytes, plot({file}).output);
   EXPECT_NE(bytes.find("</svg>"), std::string::npos);
+}
+
+TEST_F(PlotFormats, ExperimentsThatDidNotFinishAreNotDrawnAsWhole) {
+  ExperimentRecord record = record_of(measurement("a", "n", "4", Runtime::kEager, 100),
+                                      ExperimentSetting{3, {}, "2.13.0", "a CPU"});
+  record.experiments = 2;
+  const std::string one = to_line(to_json(record)) + "\n";
+  const std::string file = write("experiments.jsonl", one);
+  CommandResult refused = plot({file});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.errors.find("incomplete: 1 of 2 experiments"), std::string::npos)
+      << refused.errors;
+  EXPECT_FALSE(drawn({file, "--allow-incomplete"}).empty());
+  record.variant.key += "/other";
+  write("experiments.jsonl", one + to_line(to_json(record)) + "\n");
+  EXPECT_FALSE(drawn({file}).empty());
 }
 
 TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {

@@ -149,6 +149,10 @@ TEST(ExperimentRecord, OtherLinesAreRefused) {
         R"({"key":"a","state":"measured","repeat":-3,"verification_code":"PASS"})"}) {
     EXPECT_FALSE(parse_experiment(line)) << line;
   }
+  auto json = to_json(record(measured("m/eager/forward/t1/cpu", {1, 2}, 0)));
+  EXPECT_TRUE(parse_experiment(json.dump()));
+  json["metrics"]["per_iter_time"][1] = nullptr;
+  EXPECT_FALSE(parse_experiment(json.dump()));
 }
 
 TEST(ExperimentSummary, OnlyWhatPassedIsFaster) {

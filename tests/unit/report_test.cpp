@@ -383,14 +383,15 @@ TEST(ReportJson, IsOneDocument) {
 TEST(ReportJsonl, IsAResultsFile) {
   ReportOptions options = at_width(80);
   options.header = make_results_header({{{"libtorch_version", "2.13.0"}}, {}}, {"instr_bench"});
-  auto results = parse_results(report_jsonl(all_kinds(), options), "-");
+  auto results = parse_results(report_jsonl(all_kinds(), options), "-", Incomplete::kAllowed);
   ASSERT_TRUE(results) << to_string(results.error());
   EXPECT_EQ(results->header.fingerprint.get("libtorch_version"), "2.13.0");
   EXPECT_EQ(results->measurements.size(), 10u);
   EXPECT_TRUE(results->is_complete);
   // Of a run that was interrupted.
   options.is_complete = false;
-  EXPECT_FALSE(parse_results(report_jsonl(all_kinds(), options), "-")->is_complete);
+  EXPECT_FALSE(
+      parse_results(report_jsonl(all_kinds(), options), "-", Incomplete::kAllowed)->is_complete);
   EXPECT_EQ(nlohmann::json::parse(report_json({}, options))["complete"], false);
 }
 

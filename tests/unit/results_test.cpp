@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/base/json_line.h"
+#include "core/results/end_line.h"
 
 namespace instr {
 namespace {
@@ -135,7 +135,7 @@ Expected<ResultsWriter> created(const fs::path& file) {
 }
 
 std::string error_of(const std::string& bytes) {
-  auto results = parse_results(bytes, "r.jsonl");
+  auto results = parse_results(bytes, "r.jsonl", Incomplete::kAllowed);
   return results ? "no error" : to_string(results.error());
 }
 
@@ -182,7 +182,7 @@ TEST(ResultsLine, FailuresAndSkips) {
 TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
   Measurement measurement = counted("k", std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(to_json(measurement)["metrics"]["ir"].is_null());
-  auto back = parse_results(document({to_line(to_json(measurement))}), "r");
+  auto back = parse_results(document({to_line(to_json(measurement))}), "r", Incomplete::kAllowed);
   ASSERT_TRUE(back);
   const auto& lost = std::get<Counted>(back->measurements[0].outcome);
   EXPECT_FALSE(lost.metrics.contains("ir"));
@@ -195,7 +195,7 @@ TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
 TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
   std::string line = to_line(to_json(failed("k\n\t\"\x01", FailureKind::kExited, "bad \xFF byte")));
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  auto back = parse_results(document({line}), "r");
+  auto back = parse_results(document({line}), "r", Incomplete::kAllowed);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->measurements[0].variant.key, "k\n\t\"\x01");
   EXPECT_EQ(std::get<Failure>(back->measurements[0].outcome).message, "bad \uFFFD byte");
@@ -420,12 +420,12 @@ TEST(ResultsReader, LeavesOutALastLineThatWasCut) {
       document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
   std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
   for (std::size_t size = last + 1; size + 1 < whole.size(); ++size) {
-    auto results = parse_results(whole.substr(0, size), "r");
+    auto results = parse_results(whole.substr(0, size), "r", Incomplete::kAllowed);
     ASSERT_TRUE(results) << size;
     EXPECT_EQ(results->measurements.size(), 1u);
   }
   // Only the newline is missing.
-  auto results = parse_results(whole.substr(0, whole.size() - 1), "r");
+  auto results = parse_results(whole.substr(0, whole.size() - 1), "r", Incomplete::kAllowed);
   ASSERT_TRUE(results);
   EXPECT_EQ(results->measurements.size(), 2u);
 }
@@ -438,7 +438,7 @@ TEST(ResultsReader, WhatIsCutOffDoesNotPassForWhole) {
   const std::size_t header_size = whole.find('\n');
   // The last byte is a newline, which says nothing more.
   for (std::size_t size = header_size; size + 1 < whole.size(); ++size) {
-    auto results = parse_results(whole.substr(0, size), "r");
+    auto results = parse_results(whole.substr(0, size), "r", Incomplete::kAllowed);
     ASSERT_TRUE(results) << size;
     EXPECT_FALSE(results->is_complete) << size;
     auto refused = parse_results(whole.substr(0, size), "r", Incomplete::kRefused);
@@ -507,7 +507,7 @@ TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
       "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5,\"new\":\"x\"},\"more\":[]}\n"
       "{\"key\":\"b\",\"outcome\":\"failed\",\"failure\":{\"kind\":\"novel\",\"message\":\"m\"}}\n"
       "{\"key\":\"c\",\"outcome\":\"timed\",\"times\":[1]}\n",
-      "r");
+      "r", Incomplete::kAllowed);
   ASSERT_TRUE(results) << to_string(results.error());
   ASSERT_EQ(results->measurements.size(), 3u);
   EXPECT_EQ(std::get<Counted>(results->measurements[0].outcome).metrics,
@@ -530,7 +530,7 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
       "\n"
       R"({"end":{"measurements":4}})"
       "\n",
-      "r.jsonl");
+      "r.jsonl", Incomplete::kAllowed);
   ASSERT_TRUE(results) << to_string(results.error());
   auto of = [&](std::size_t i) { return std::get<Counted>(results->measurements[i].outcome); };
   EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
@@ -545,13 +545,27 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
   EXPECT_TRUE(of(3).lost.empty());
 }
 
+// Without a repetition, the median of the others would be another one.
+TEST(ResultsReader, ATimeThatIsNoneIsAnError) {
+  const auto line = [](const std::string& wall) {
+    return R"({"key":"a","outcome":"timed","times":{"iterations":9,"wall":)" + wall + "}}";
+  };
+  EXPECT_EQ(error_of(document({line("[5,6.5]")})), "no error");
+  for (const char* wall : {"[5,null]", "[5,\"6\"]", "[5,-6]", "[[5]]", "7", "null"}) {
+    EXPECT_EQ(error_of(document({line(wall)})),
+              "r.jsonl:2: `a` has, under \"times\", a \"wall\" that is not a list of times: "
+              "measure again")
+        << wall;
+  }
+}
+
 TEST(ResultsReader, ACountWithoutBlocksIsWrittenAsItIsRead) {
   auto results = parse_results(
       "{\"schema\":2}\n"
       R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})"
       "\n" +
           end_line(1) + "\n",
-      "r.jsonl");
+      "r.jsonl", Incomplete::kAllowed);
   ASSERT_TRUE(results) << to_string(results.error());
   const std::string again = to_line(to_json(results->measurements[0])) + "\n";
   EXPECT_EQ(error_of("{\"schema\":2}\n" + again + end_line(1) + "\n"), "no error");
@@ -604,7 +618,7 @@ TEST(ResultsReader, TakesWrongTypesAsMissing) {
       "\"outcome\":\"counted\",\"metrics\":[],\"iterations\":-4,\"steady\":\"yes\","
       "\"blocks\":[\"x\"],\"gated\":0,\"seconds\":\"long\",\"limits\":7}\n"
       "{\"key\":\"b\",\"threads\":99999999999,\"outcome\":\"failed\",\"failure\":[]}\n",
-      "r");
+      "r", Incomplete::kAllowed);
   ASSERT_TRUE(results) << to_string(results.error());
   const Measurement& first = results->measurements[0];
   EXPECT_EQ(first.variant.threads, 1);
@@ -621,7 +635,7 @@ TEST(ResultsReader, SurvivesGarbage) {
     for (char c : {'\0', '"', '9'}) {
       std::string changed = whole;
       changed[i] = c;
-      auto results = parse_results(changed, "r");
+      auto results = parse_results(changed, "r", Incomplete::kAllowed);
       if (results) {
         EXPECT_LE(results->measurements.size(), 1u);
       }
