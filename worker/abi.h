@@ -1,5 +1,4 @@
-/* The snippet ABI: plain C between the worker and a unit. A unit includes this and LibTorch only.
- */
+/* The snippet ABI, plain C between the worker and a unit; a unit includes this and LibTorch. */
 #ifndef INSTR_WORKER_ABI_H
 #define INSTR_WORKER_ABI_H
 
@@ -11,8 +10,8 @@ extern "C" {
 
 #define INSTR_ABI_VERSION 2
 
-/* Before what is run is made of its text, after its first result, and once it is as fast as it
- * gets. */
+/* Before what is run is made of its text, after its first result, and once it no longer gets
+ * faster. */
 enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY };
 
 /* Handed to a snippet by the worker. A snippet runs its set-up, then
@@ -37,8 +36,8 @@ struct instr_context {
 typedef void (*instr_snippet)(struct instr_context* context);
 
 /* Handed to what a unit for verification has instead of a snippet. It runs the set-up and the
- * statement once, and hands over the output and the gradients. Tensors are pointers to at::Tensor.
- */
+ * statement once, and hands over the output and the gradients. Tensors are pointers to
+ * at::Tensor. */
 struct instr_verification {
   uint32_t abi_version;
   /* 1: arguments and module are to be made double precision before the statement; where that cannot

@@ -32,8 +32,7 @@ inline constexpr const char* kToken = "token";
 
 // Requests (coordinator to worker), each answered by one reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host
-//   that
-//                             serves this same protocol on that socket -> forked pid
+//                             that serves this same protocol on that socket -> forked pid
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
@@ -45,8 +44,7 @@ inline constexpr const char* kToken = "token";
 //                             timeout_ms; of the native worker: times them in turns, in a child
 //                             -> all 0 1 ... (timed or failed, each) | failed kind message
 //   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
-//   experiment, inspect       the same as start: all that an experiment asks of one in a fresh
-//   process;
+//   experiment, inspect       as start, with all that an experiment asks of one in a fresh process;
 //                             what LibTorch makes of it -> experimented (the fields of timed and
 //                             started, peak_bytes operators_cpu operators_device (ns), counters) |
 //                             inspected graph optimized_graph events counters; an event is a line

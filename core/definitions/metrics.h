@@ -12,8 +12,7 @@ namespace instr {
 //   data_reads, data_writes   accesses to memory; one that changes a place is a write
 //   i1_misses, d1_misses      instructions' and data's accesses that the first level did not answer
 //   l1_hits, ll_hits          accesses, of instructions and data, that the first level answered,
-//   and
-//                             that the last level did
+//                             and that the last level did
 //   ram_hits                  accesses that neither answered: the last level's misses
 //   estimated_cycles          l1_hits + 5 ll_hits + 35 ram_hits, Itamar Turner-Trauring's formula
 //                             (pythonspeed.com/articles/consistent-benchmarking-in-ci), which iai
@@ -21,11 +20,10 @@ namespace instr {
 //   branches                  conditional branches, and indirect jumps and calls
 //   mispredictions            those of them that the predictor took for going elsewhere
 //   wall, cpu                 nanoseconds, medians of repetitions without Valgrind: until the
-//   statement
-//                             and what it left to the device are done; of the thread that runs it
+//                             statement and what it left to the device are done; of the thread
+//                             that runs it
 //   first_result, ready       nanoseconds, medians of fresh processes: from a text to its first
-//   result,
-//                             and until it is as fast as it gets
+//                             result, and until it is as fast as it gets
 //   device_peak_bytes         the most that LibTorch had in use on the device
 inline constexpr std::array<const char*, 19> kMetrics{
     "ir",          "allocs",           "alloc_bytes", "peak_bytes",       "data_reads",
