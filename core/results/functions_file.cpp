@@ -29,13 +29,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kNamesStart = "{\"first\":";
 constexpr std::string_view kKeyStart = "{\"key\":\"";
 constexpr std::string_view kEndStart = "{\"end\":";
-// Of a member's text. A measurement's is some kilobytes; all of them are one member in a file that
-// was packed again.
-constexpr std::size_t kMostMember = std::size_t{128} << 20;
-constexpr std::size_t kMostText = std::size_t{2} << 30;  // of all members
-constexpr std::size_t kMostLine = std::size_t{16} << 20;
 constexpr std::size_t kLeastNumbers = 3;  // of a function: its own, instructions, calls
-constexpr std::size_t kMostNames = 1'000'000;
 constexpr const char* kAdvice = "measure again, or remove the file to go without functions";
 
 std::string quoted(const std::string& text) { return to_line(Json(text)); }
@@ -75,18 +69,18 @@ struct Place {
 // asked for.
 class FunctionsFile {
  public:
-  FunctionsFile(std::string bytes, std::string name)
-      : packed_(std::move(bytes)), name_(std::move(name)) {}
+  FunctionsFile(std::string bytes, std::string name, const FunctionLimits& limits)
+      : packed_(std::move(bytes)), name_(std::move(name)), limits_(limits) {}
 
   // To be called first. `header`: the first line of the results file.
   Expected<void> index(const std::string& header, Incomplete incomplete) {
     int line = 0;
     std::size_t text = 0;
     for (std::size_t at = 0; at < packed_.size();) {
-      auto member = gunzip_member(packed_, at, kMostMember);
+      auto member = gunzip_member(packed_, at, limits_.member);
       if (!member) return broken(line + 1, member.error().what);
       text += member->text.size();
-      if (text > kMostText) return broken(line + 1, "more text than instr_bench ever writes");
+      if (text > limits_.text) return broken(line + 1, "more text than instr_bench ever writes");
       auto taken = take_member(*member, at, header, line);
       if (!taken) return taken;
       at = member->end;
@@ -101,7 +95,7 @@ class FunctionsFile {
     if (found == places_.end()) return std::vector<FunctionCost>{};
     const Place& place = found->second;
     if (!unpacked_ || unpacked_at_ != place.member) {
-      auto member = gunzip_member(packed_, place.member, kMostMember);
+      auto member = gunzip_member(packed_, place.member, limits_.member);
       if (!member) return broken(place.line, member.error().what);
       unpacked_ = std::move(member->text);
       unpacked_at_ = place.member;
@@ -132,7 +126,7 @@ class FunctionsFile {
   }
 
   Expected<void> take_line(std::string_view line, const Place& place, const std::string& header) {
-    if (line.size() > kMostLine) return broken(place.line, "a line longer than is sensible");
+    if (line.size() > limits_.line) return broken(place.line, "a line longer than is sensible");
     if (place.line == 1) return check_schema(line);
     if (place.line == 2) {
       if (line == header) return {};
@@ -183,7 +177,7 @@ class FunctionsFile {
                                       "those before end at {}",
                                       printable(to_line(json["first"])), names_.size()));
     }
-    if (names_.size() + json["names"].size() > kMostNames) {
+    if (names_.size() + json["names"].size() > limits_.names) {
       return broken(line, "more names of functions than is sensible");
     }
     for (const Json& name : json["names"]) {
@@ -231,6 +225,7 @@ class FunctionsFile {
 
   std::string packed_;
   std::string name_;
+  FunctionLimits limits_;
   std::vector<Name> names_;
   std::unordered_map<std::string, Place> places_;
   bool is_complete_ = false;
@@ -330,8 +325,9 @@ Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& he
 }
 
 Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
-                                      const std::string& name, Incomplete incomplete) {
-  auto file = std::make_shared<FunctionsFile>(std::move(bytes), name);
+                                      const std::string& name, Incomplete incomplete,
+                                      const FunctionLimits& limits) {
+  auto file = std::make_shared<FunctionsFile>(std::move(bytes), name, limits);
   auto indexed = file->index(header, incomplete);
   if (!indexed) return tl::unexpected(indexed.error());
   return [file](const std::string& key) { return file->of(key); };

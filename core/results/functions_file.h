@@ -72,9 +72,20 @@ bool is_sum_of(double ir, const std::vector<FunctionCost>& functions);
 Expected<FunctionsOf> open_functions(const std::filesystem::path& file, const std::string& header,
                                      Incomplete incomplete = Incomplete::kRefused);
 
+// More than instr_bench ever writes: a small file may unpack to any size.
+struct FunctionLimits {
+  // Bytes of a member's text. A measurement's is some kilobytes; all of them are one member in a
+  // file that was packed again.
+  std::size_t member = std::size_t{128} << 20;
+  std::size_t text = std::size_t{2} << 30;  // of all members
+  std::size_t line = std::size_t{16} << 20;
+  std::size_t names = 1'000'000;
+};
+
 // The same on the bytes of a functions file; `name` is for messages.
 Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,
                                       const std::string& name,
-                                      Incomplete incomplete = Incomplete::kRefused);
+                                      Incomplete incomplete = Incomplete::kRefused,
+                                      const FunctionLimits& limits = {});
 
 }  // namespace instr
