@@ -1,4 +1,4 @@
-#include "core/run/gate.h"
+#include "core/engine/gate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/run/merge.h"
+#include "core/commands/merge_shards.h"
 
 #include <gtest/gtest.h>
 

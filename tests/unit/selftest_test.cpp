@@ -1,4 +1,4 @@
-#include "core/run/selftest.h"
+#include "core/commands/selftest_plants.h"
 
 #include <gtest/gtest.h>
 
