@@ -47,6 +47,18 @@ Expected<void> make_folders(const MeasureConfig& config) {
   return made;
 }
 
+// Of all that is to be done to these variants.
+double total_cost(const Costs& costs, const MeasureConfig& config,
+                  const std::vector<Variant>& variants) {
+  double total = 0;
+  for (const Variant& variant : variants) {
+    if (config.wants_counts) total += costs.of(variant.key, Work::kCount);
+    if (config.wants_times) total += costs.of(variant.key, Work::kTime);
+    if (config.verify && is_candidate(variant)) total += costs.of(variant.key, Work::kVerify);
+  }
+  return total;
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
@@ -74,6 +86,7 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
 SessionEvents progress_events(Progress& progress) {
   SessionEvents events;
   events.on_phase = [&](const std::string& what) { progress.phase(what); };
+  events.on_measuring = [&](const std::string& what) { progress.measuring(what); };
   events.on_note = [&](const std::string& what) { progress.note(what); };
   events.on_start = [&](const std::string& key) { progress.started(key); };
   return events;
@@ -87,6 +100,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   auto session = Session::open(config.measure, events_of(progress, recorder), abandon.get_token());
   if (!session) return session;
+  progress.weigh(session->costs(), total_cost(session->costs(), config.measure, variants));
   progress.phase("starting LibTorch under Valgrind");
   session->prepare(variants);
   // Units compile while the zygotes start; the results file needs what a zygote says of itself.

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
@@ -22,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kBetweenDraws{100};
 // Less of a key than this says nothing.
 constexpr std::size_t kLeastText = 8;
+constexpr std::size_t kLineWidth = 100;  // of a pipe
 constexpr const char* kErase = "\r\x1b[K";
 
 double seconds_since(Clock::time_point start) {
@@ -85,6 +87,15 @@ std::string finished_line(const Measurement& measurement) {
   return text;
 }
 
+std::string time_spent_line(double seconds, const TimeSpent& spent) {
+  std::string parts;
+  for (const auto& [what, took] : spent) {
+    if (took * 100 < seconds) continue;
+    parts += (parts.empty() ? "" : "; ") + format_duration(took) + " " + printable(what);
+  }
+  return "took " + format_duration(seconds) + (parts.empty() ? "" : ": " + parts);
+}
+
 struct Progress::State {
   explicit State(ProgressOptions given) : options(given) {}
 
@@ -93,6 +104,16 @@ struct Progress::State {
   ProgressView view;  // but for its times
   Clock::time_point begun = Clock::now();
   std::optional<Clock::time_point> measuring_since;
+  Costs costs;
+  double cost_of_all = 0;  // 0: not known
+  double cost_of_done = 0;
+  // What the time goes on.
+  std::string work = "counting";  // once something is measured
+  std::string stage;              // now; empty: nothing in particular
+  Clock::time_point stage_since = begun;
+  TimeSpent spent;
+  std::string said;  // the phase that a pipe was told of
+  Clock::time_point said_at = begun;
   bool drawn = false;
   bool over = false;
   std::condition_variable_any wake;
@@ -109,14 +130,12 @@ struct Progress::State {
 
   void draw() {
     if (over || !in_foreground(options.fd)) return;
+    if (!is_live()) return say();
     // Between two passes of `watch` there is nothing to say.
     if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
     view.elapsed = seconds_since(begun);
     view.left.reset();
-    if (view.done > 0 && view.done < view.total && measuring_since) {
-      double each = seconds_since(*measuring_since) / static_cast<double>(view.done);
-      view.left = each * static_cast<double>(view.total - view.done);
-    }
+    estimate();
     // Asked each time: the window may have been resized. The last column stays free, since some
     // terminals wrap there.
     int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, process_environment)
@@ -124,6 +143,47 @@ struct Progress::State {
     auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
     write_all(options.fd, "\r" + progress_line(view, width, options.terminal.color) + "\x1b[K");
     drawn = true;
+  }
+
+  // What is left takes as much longer or shorter than in earlier runs as what is done did.
+  void estimate() {
+    view.left.reset();
+    if (view.done == 0 || view.done >= view.total || !measuring_since) return;
+    const double elapsed = seconds_since(*measuring_since);
+    if (cost_of_done > 0 && cost_of_all > cost_of_done) {
+      view.left = elapsed * (cost_of_all - cost_of_done) / cost_of_done;
+    } else {
+      const auto done = static_cast<double>(view.done);
+      view.left = elapsed * (static_cast<double>(view.total) - done) / done;
+    }
+  }
+
+  // In a pipe: a phase that takes a while, and how far it is every now and then.
+  void say() {
+    const auto now = Clock::now();
+    const bool is_phase = !view.phase.empty() && view.phase != said;
+    const bool is_due = now - said_at >= options.line_every;
+    if (is_phase ? now - stage_since < options.phase_after : !is_due) return;
+    if (view.phase.empty() && view.running.empty()) return;
+    view.elapsed = seconds_since(begun);
+    estimate();
+    note(is_phase && view.done == 0 ? printable(view.phase)
+                                    : progress_line(view, kLineWidth, false));
+    said = view.phase;
+    said_at = now;
+  }
+
+  void enter(const std::string& next) {
+    if (next == stage) return;
+    const auto now = Clock::now();
+    if (!stage.empty()) {
+      auto known = std::find_if(spent.begin(), spent.end(),
+                                [this](const auto& one) { return one.first == stage; });
+      if (known == spent.end()) known = spent.insert(spent.end(), {stage, 0});
+      known->second += std::chrono::duration<double>(now - stage_since).count();
+    }
+    stage = next;
+    stage_since = now;
   }
 
   void note(std::string_view text) {
@@ -145,7 +205,7 @@ struct Progress::State {
 
 Progress::Progress(ProgressOptions options) : state_(std::make_unique<State>(options)) {
   State* state = state_.get();
-  if (state->is_live()) {
+  if (state->options.verbosity != Verbosity::kQuiet) {
     state->ticker = std::jthread([state](std::stop_token stop) { state->tick(std::move(stop)); });
   }
 }
@@ -154,7 +214,22 @@ Progress::~Progress() { finish(); }
 
 void Progress::phase(std::string what) {
   std::lock_guard lock(state_->mutex);
+  state_->enter(what);
   state_->view.phase = std::move(what);
+}
+
+void Progress::measuring(std::string what) {
+  std::lock_guard lock(state_->mutex);
+  state_->enter(what);
+  state_->work = what;
+  state_->view.phase = std::move(what);
+}
+
+void Progress::weigh(Costs costs, double total) {
+  std::lock_guard lock(state_->mutex);
+  state_->costs = std::move(costs);
+  state_->cost_of_all = total;
+  state_->cost_of_done = 0;
 }
 
 void Progress::expect(std::size_t total) {
@@ -169,6 +244,7 @@ void Progress::started(const std::string& key) {
   std::lock_guard lock(state_->mutex);
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
   // What came before measuring is over.
+  state_->enter(state_->work);
   state_->view.phase.clear();
   state_->view.running.push_back(key);
 }
@@ -180,6 +256,7 @@ void Progress::finished(const Measurement& measurement) {
   auto found = std::find(running.begin(), running.end(), measurement.variant.key);
   if (found != running.end()) running.erase(found);
   ++view.done;
+  state_->cost_of_done += state_->costs.of(measurement.variant.key, work_of(measurement));
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;
   if (state_->options.verbosity != Verbosity::kVerbose || state_->over) return;
@@ -201,8 +278,13 @@ bool Progress::print(int fd, std::string_view text) {
 void Progress::finish() {
   {
     std::lock_guard lock(state_->mutex);
-    state_->over = true;
+    const bool is_first = !std::exchange(state_->over, true);
     state_->erase();
+    state_->enter("");
+    const double took = seconds_since(state_->begun);
+    const bool is_told = !state_->options.terminal.is_terminal &&
+                         took * 1000 >= static_cast<double>(state_->options.sum_after.count());
+    if (is_first && is_told) state_->note(time_spent_line(took, state_->spent));
   }
   if (state_->ticker.joinable()) {
     state_->ticker.request_stop();

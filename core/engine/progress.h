@@ -2,6 +2,7 @@
 // now. The one place that writes to standard error while measuring.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/base/terminal.h"
+#include "core/engine/costs.h"
 #include "core/values/measurement.h"
 
 namespace instr {
@@ -20,11 +22,15 @@ struct ProgressOptions {
   int fd = 2;
   Terminal terminal;  // of that descriptor; no live line where it is not `live`
   Verbosity verbosity = Verbosity::kNormal;
+  // In a pipe. What is over sooner is not worth a line.
+  std::chrono::milliseconds phase_after{1000};
+  std::chrono::milliseconds line_every{15'000};
+  std::chrono::milliseconds sum_after{5000};
 };
 
-// On a terminal: one line, redrawn at most ten times a second. In a pipe: nothing, but a line for
-// each finished measurement with --verbose. With --quiet: nothing. All may be called from any
-// thread.
+// On a terminal: one line, redrawn at most ten times a second. In a pipe: what it waits for, how
+// far it is every 15 s and, at the end, where the time went; with --verbose a line for each
+// finished measurement. With --quiet: nothing. All may be called from any thread.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);
@@ -37,8 +43,14 @@ class Progress {
   // started(); empty: nothing in particular.
   void phase(std::string what);
 
+  // What is measured from here on ("counting", which it is in the beginning; "timing").
+  void measuring(std::string what);
+
   // How many measurements there will be; starts counting from none.
   void expect(std::size_t total);
+
+  // What each of them, and all together, took in earlier runs: for what is left.
+  void weigh(Costs costs, double total);
 
   void started(const std::string& key);
   void finished(const Measurement& measurement);
@@ -68,6 +80,13 @@ struct ProgressView {
   std::string phase;
   std::vector<std::string> running;  // keys, the longest running first
 };
+
+// Stretches of time by what they were spent on, in the order that they began.
+using TimeSpent = std::vector<std::pair<std::string, double>>;
+
+// "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting": without what took less
+// than a hundredth of it.
+std::string time_spent_line(double seconds, const TimeSpent& spent);
 
 // "[37/95] 12.3 s, eta 20 s  matmul/mm/... +1", at most `width` columns.
 std::string progress_line(const ProgressView& view, std::size_t width, bool color);

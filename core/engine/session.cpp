@@ -26,6 +26,8 @@ namespace {
 // fit.
 constexpr std::uint64_t kCacheLimit = 4'000'000'000;
 
+constexpr const char* kCosts = "costs";  // a file of the cache
+
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
 // What counts when `time_cores` of them are left to times; an Error where none is left.
@@ -48,6 +50,7 @@ struct Session::State {
   std::mutex turn;               // one event at a time
   std::set<std::string> failed;  // keys
   std::set<std::string> skipped;
+  Costs costs;
   LibTorch libtorch;
   Toolchain toolchain;
   std::string valgrind;
@@ -77,9 +80,19 @@ struct Session::State {
             [this](const Measurement& measurement) { done(measurement); }};
   }
 
+  // Once all is measured.
+  void tidy() {
+    costs.write(cache->folder() / kCosts);
+    cache->trim(kCacheLimit);
+  }
+
   void phase(const std::string& what) {
     std::lock_guard lock(turn);
     if (events.on_phase) events.on_phase(what);
+  }
+  void measuring(const std::string& what) {
+    std::lock_guard lock(turn);
+    if (events.on_measuring) events.on_measuring(what);
   }
   void note(const std::string& what) {
     std::lock_guard lock(turn);
@@ -95,6 +108,7 @@ struct Session::State {
       failed.insert(measurement.variant.key);
     if (std::holds_alternative<Skipped>(measurement.outcome))
       skipped.insert(measurement.variant.key);
+    costs.note(measurement);
     if (events.on_done) events.on_done(measurement);
   }
 };
@@ -161,6 +175,7 @@ Session::Session(Session&&) noexcept = default;
 Session::~Session() = default;
 
 const LibTorch& Session::libtorch() const { return state_->libtorch; }
+const Costs& Session::costs() const { return state_->costs; }
 const Toolchain& Session::toolchain() const { return state_->toolchain; }
 std::size_t Session::not_dumped() const { return state_->not_dumped; }
 
@@ -186,6 +201,7 @@ Expected<Session> Session::open(const MeasureConfig& config, SessionEvents event
   if (!cache) return tl::unexpected(cache.error());
   state->cache = std::move(*cache);
   if (state->cache->note()) state->note(*state->cache->note());
+  state->costs = Costs::read(state->cache->folder() / kCosts);
 
   auto sources = find_installation().sources;
   int jobs =
@@ -261,7 +277,7 @@ std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> varian
     std::erase_if(variants, [this](const auto& one) { return failed.contains(one.variant.key); });
   }
   if (variants.empty()) return {};
-  phase("timing");
+  measuring("timing");
   std::vector<TimedSide> sides;
   sides.push_back({std::move(variants), *native, timer_options(), native_events()});
   return sides;
@@ -290,7 +306,7 @@ TimerOptions Session::State::timer_options() const {
 Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
                                       std::stop_token stop) {
   if (candidates.empty()) return true;
-  phase("verifying");
+  measuring("verifying");
   VerifierOptions verifying;
   verifying.memory_limit = memory_limit_here(1);
   if (config.timeout) verifying.timeout_s = *config.timeout;
@@ -302,7 +318,7 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
 Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants,
                                     std::stop_token stop) {
   if (variants.empty()) return true;
-  phase("looking inside");
+  measuring("looking inside");
   std::stop_callback end(stop, [this] { native->kill(); });
   for (const CompiledVariant& one : variants) {
     if (stop.stop_requested()) return false;
@@ -342,7 +358,7 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   auto finished =
       run_experiments(state_->skip_unsupported(variants), state_->compile, *state_->cache,
                       *state_->native, timing, state_->native_events(), stop);
-  state_->cache->trim(kCacheLimit);
+  state_->tidy();
   return finished;
 }
 
@@ -398,7 +414,7 @@ Expected<bool> Session::inspect(std::stop_token stop) {
                 [&](const auto& one) { return state.skipped.contains(one.variant.key); });
   auto finished = state.verify(std::exchange(state.to_verify, {}), stop);
   if (finished && *finished) finished = state.dump(std::exchange(state.to_dump, {}), stop);
-  state.cache->trim(kCacheLimit);
+  state.tidy();
   return finished;
 }
 

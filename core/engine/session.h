@@ -11,6 +11,7 @@
 
 #include "core/compile/compile.h"
 #include "core/engine/config.h"
+#include "core/engine/costs.h"
 #include "core/measure/schedule.h"
 #include "core/report/list.h"
 #include "core/results/fingerprint.h"
@@ -20,8 +21,9 @@ namespace instr {
 
 // What a session tells while it works; calls come from any thread, one at a time.
 struct SessionEvents {
-  std::function<void(const std::string& what)> on_phase;  // "building the worker"
-  std::function<void(const std::string& what)> on_note;   // worth a line of its own
+  std::function<void(const std::string& what)> on_phase;      // "building the worker"
+  std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
+  std::function<void(const std::string& what)> on_note;       // worth a line of its own
   std::function<void(const std::string& key)> on_start;
   std::function<void(const Measurement& measurement)> on_done;
 };
@@ -77,6 +79,8 @@ class Session {
                                         std::stop_token stop);
 
   const LibTorch& libtorch() const;
+  // What measuring takes, as far as earlier runs know.
+  const Costs& costs() const;
   const Toolchain& toolchain() const;
 
  private:
