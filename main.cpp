@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 struct Run {
   std::vector<Measurement> measurements;  // in the order of the variants
   std::optional<ResultsHeader> header;
-  std::vector<FieldDifference> differences;  // from what it is held against
+  std::vector<FieldDifference> differences;  // from what it is compared with
   double seconds = 0;
   bool is_interrupted = false;
   bool could_write = true;
@@ -130,11 +130,11 @@ Expected<void> save(const RunOptions& options, const Run& run, const Output& out
 // --update-expected: writes what was counted into the file, and says what that changed.
 tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
-  auto wanted = selector(options.plan.selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto selected = selector(options.plan.selection);
+  if (!selected) return tl::unexpected(Errors{selected.error()});
   auto updated = update_expected_file(
       *options.gate.expect, run.measurements,
-      [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
+      [&selected](const std::string& key) { return (*selected)(variant_of_key(key)); });
   if (!updated) return tl::unexpected(updated.error());
   print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
                             updated->changed, updated->added, updated->removed));
@@ -161,7 +161,7 @@ ExitStatus show_counts(const RunOptions& options, const Run& run) {
 ExitStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
                         const Reference& reference) {
   auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
-  auto comparison = hold_against(reference, std::move(after), gate);
+  auto comparison = compare_with(reference, std::move(after), gate);
   if (!comparison) return refuse(comparison.error());
   return show_comparison({options.showing, options.format, options.show_same}, *comparison,
                          run.differences);

@@ -183,7 +183,7 @@ Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
   std::vector<std::string> words(all.begin(), dashes);
   if (dashes != all.end()) {
     if (rest_target_ == nullptr) {
-      return fail(fmt::format("`{}` takes nothing behind `--`", command_), see_help(command_));
+      return fail(fmt::format("`{}` takes nothing after `--`", command_), see_help(command_));
     }
     rest_target_->assign(dashes + 1, all.end());
   }

@@ -33,7 +33,7 @@ struct OptionInfo {
   char letter = '\0';  // 'o'; 0: none
   std::string value;   // "FILE"; empty: a switch
   std::string help;
-  std::string group;                 // the heading that it stands under
+  std::string group;                 // the heading that it is listed under
   std::vector<std::string> choices;  // the words that it takes; empty: any
 };
 
@@ -73,7 +73,7 @@ class CommandLine {
   void flag(const std::string& names, const std::string& help, std::function<void(bool)> set);
 
   void operands(Operands operands, std::vector<std::string>& target);
-  // Everything behind `--`.
+  // Everything after `--`.
   void rest(const std::string& usage, std::vector<std::string>& target);
 
   // Looks at all values once they are taken: what cannot go together, what follows from them.
@@ -83,7 +83,7 @@ class CommandLine {
   void needs(std::vector<std::string> options, std::function<bool()> has_effect,
              std::string without);
 
-  // The words behind the program's name, without the command. The first error.
+  // The words after the program's name, without the command. The first error.
   Expected<void> parse(const std::vector<std::string>& words);
   bool has(std::string_view name) const;  // whether it was given; "output"
 

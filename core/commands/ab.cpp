@@ -126,7 +126,7 @@ Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Sid
   auto found = check_comparable(before, sets[1].results.header, vary);
   if (!found) return tl::unexpected(found.error());
   differences = std::move(*found);
-  return hold_against(before, std::move(sets[1]), gate);
+  return compare_with(before, std::move(sets[1]), gate);
 }
 
 ExitStatus run(const Options& options, const std::vector<std::string>& command,

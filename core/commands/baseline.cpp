@@ -56,13 +56,13 @@ ExitStatus list_baselines() {
 }
 
 ExitStatus show_baseline(const Options& options, const std::string& name) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return refuse(wanted.error());
+  auto selected = selector(options.selection);
+  if (!selected) return refuse(selected.error());
   auto results = find_baseline(name).and_then(
       [&options](const fs::path& file) { return read_results(file, options.incomplete); });
   if (!results) return refuse(results.error());
   std::erase_if(results->measurements,
-                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
+                [&selected](const Measurement& one) { return !(*selected)(one.variant); });
   ReportOptions report_as = report_options(options.showing, options.metrics);
   report_as.header = results->header;
   report_as.is_complete = results->is_complete;

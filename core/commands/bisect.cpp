@@ -28,7 +28,7 @@ struct Options {
   ComparisonShowing how;
 };
 
-// How long an interrupted build may clear up behind itself.
+// How long an interrupted build may take to clean up.
 constexpr std::chrono::seconds kGrace{5};
 
 // As `git bisect run` itself would run it, so that it may ask something on the terminal; but its
@@ -63,7 +63,7 @@ Expected<Comparison> measure_and_compare(const Options& options,
       measure_all({options.measure, {}, command}, variants, progress, recorder, stop, check);
   progress.finish();
   if (!finished) return tl::unexpected(finished.error());
-  return hold_against(baseline,
+  return compare_with(baseline,
                       result_set_of("this commit", recorder.header().value_or(ResultsHeader{}),
                                     recorder.in_order_of(variants)),
                       gate);

@@ -43,20 +43,20 @@ struct Options {
 };
 
 ExitStatus run(const Options& options) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return refuse(wanted.error());
+  auto selected = selector(options.selection);
+  if (!selected) return refuse(selected.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
   auto before = read_reference(options.files[0], options.gate.incomplete);
   if (!before) return refuse(before.error());
-  before->set = only(std::move(before->set), *wanted);
+  before->set = only(std::move(before->set), *selected);
   auto after = read_reference(options.files[1], options.gate.incomplete);
   if (!after) return refuse(after.error());
   auto checked = check_shard(*before, after->set.results.header.shard, options.gate.incomplete);
   if (!checked) return refuse(checked.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
-  auto comparison = hold_against(*before, only(std::move(after->set), *wanted), *gate);
+  auto comparison = compare_with(*before, only(std::move(after->set), *selected), *gate);
   if (!comparison) return refuse(comparison.error());
   return show_comparison(options.how, *comparison, *differences);
 }

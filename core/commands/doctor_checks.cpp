@@ -40,15 +40,15 @@ Finding judge_canary(const Measurement& measurement) {
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
              std::stop_token stop) {
   bool all_good = true;
-  auto tell = [&](Finding finding) {
+  auto report = [&](Finding finding) {
     all_good = all_good && finding.good;
     on_finding(finding);
   };
   auto check = [&](const char* name, const auto& expected, auto&& describe) {
     if (expected) {
-      tell({name, true, describe(*expected)});
+      report({name, true, describe(*expected)});
     } else {
-      tell({name, false, to_string(expected.error())});
+      report({name, false, to_string(expected.error())});
     }
     return bool(expected);
   };
@@ -83,7 +83,7 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
       })) {
     return false;
   }
-  tell(canary);
+  report(canary);
   return all_good;
 }
 

@@ -38,7 +38,7 @@ struct Options {
 
 constexpr const char* kGnuplot = "gnuplot";
 
-// Where gnuplot says what it does not understand, behind the lines that it stands in.
+// Where gnuplot says what it does not understand: after the lines that it is in.
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   return printable(text.substr(text.rfind('\n') + 1));
@@ -102,14 +102,14 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
 }
 
 Expected<Chart> chart_of(const Options& options) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(wanted.error());
+  auto selected = selector(options.selection);
+  if (!selected) return tl::unexpected(selected.error());
   auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
     return measurements_in(file, options.incomplete);
   });
   if (!measurements) return tl::unexpected(measurements.error());
   std::erase_if(*measurements,
-                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
+                [&selected](const Measurement& one) { return !(*selected)(one.variant); });
   if (measurements->empty()) {
     return fail(fmt::format("nothing in {} is chosen", options.operands[0]),
                 "see what it has: instr_bench baseline show " + options.operands[0]);

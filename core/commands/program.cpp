@@ -30,7 +30,7 @@ std::optional<OptionInfo> option_of_any(const std::string& word) {
   return std::nullopt;
 }
 
-// Whether the word behind is its value.
+// Whether the next word is its value.
 bool takes_next_word(const std::string& word) {
   const bool is_alone = word.starts_with("--") ? word.find('=') == word.npos : word.size() == 2;
   if (!is_alone) return false;
@@ -38,7 +38,7 @@ bool takes_next_word(const std::string& word) {
   return option && !option->value.empty();
 }
 
-// The first word that is neither an option nor the value of one; those behind `--` are none.
+// The first word that is neither an option nor the value of one; those after `--` do not count.
 Words::const_iterator first_operand(const Words& words) {
   for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
     if (!is_option(*word)) return word;

@@ -16,7 +16,7 @@ struct ParsedCommand {
   Action action;
 };
 
-// `words`: those behind the program's name. Options stand before or after the command. Errors have
+// `words`: those after the program's name. Options stand before or after the command. Errors have
 // no place, and advice that names the nearest word.
 Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
 

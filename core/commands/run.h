@@ -1,4 +1,4 @@
-// What `instr_bench` is asked for where it measures and reports: the options of `run`.
+// The options of `run`: what to measure, how, and what to do with the results.
 #pragma once
 
 #include <filesystem>

@@ -14,7 +14,7 @@ constexpr std::array<Plant, 5> kPlants{
      {"instructions_100", "100 instructions", "planted::step", 100},
      {"instructions_1000", "1,000 instructions", "planted::step", 1000},
      {"allocation", "an allocation of 64 bytes", "planted::buffer", std::nullopt, 1, 64},
-     {"branch", "the dearer branch in 1 of 64", "planted::piece<17>", std::nullopt}}};
+     {"branch", "the more expensive branch in 1 of 64", "planted::piece<17>", std::nullopt}}};
 
 // The backward pass of the planted operator does its work once more.
 double calls_in(const std::string& key) {

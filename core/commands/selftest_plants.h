@@ -29,7 +29,7 @@ struct PlantFinding {
   std::string key;
   bool is_found = false;       // the check fails, by as much as was planted
   bool is_attributed = false;  // the drill-down names the function
-  double change = 0;           // instructions for each iteration
+  double change = 0;           // instructions per iteration
   double function_change = 0;  // of those, in the function
 };
 

@@ -135,11 +135,11 @@ Expected<void> watch(const std::vector<fs::path>& paths, const LoadVariants& loa
       session.prepare(variants);
       // Content-addressed units tell what changed: the same symbol of the same unit is the same
       // code.
-      auto wanted = [&](const CompiledVariant& one) {
+      auto selected = [&](const CompiledVariant& one) {
         std::string code = one.unit.string() + ":" + one.symbol;
         return std::exchange(measured[one.variant.key], code) != code;
       };
-      auto finished = session.measure(variants, stop, wanted);
+      auto finished = session.measure(variants, stop, selected);
       if (!finished) return tl::unexpected(finished.error());
       if (!*finished) break;
       diagnose("watching; save a definition to count it again, Ctrl-C to quit\n");

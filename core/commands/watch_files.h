@@ -36,7 +36,7 @@ class WatchLines {
   std::map<std::string, std::string> last_failure_;
 };
 
-// Loads and expands again; the variants that are wanted now.
+// Loads and expands again; the variants that are now selected.
 using LoadVariants = std::function<tl::expected<std::vector<Variant>, Errors>()>;
 
 // Until `stop`. Errors in the files go to `diagnose`, and the next save is waited for; measurements

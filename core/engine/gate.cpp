@@ -67,9 +67,9 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
           functions_from(std::move(functions))};
 }
 
-ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& wanted) {
+ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {
   std::erase_if(set.results.measurements,
-                [&wanted](const Measurement& one) { return !wanted(one.variant); });
+                [&selected](const Measurement& one) { return !selected(one.variant); });
   return set;
 }
 
@@ -92,8 +92,8 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
 tl::expected<std::optional<Reference>, Errors> find_reference(
     const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (!gate.has_reference()) return std::nullopt;
-  auto wanted = selector(selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto selected = selector(selection);
+  if (!selected) return tl::unexpected(Errors{selected.error()});
   auto reference =
       read_reference(gate.baseline ? *gate.baseline : gate.expect->string(), gate.incomplete);
   if (!reference) return tl::unexpected(reference.error());
@@ -103,7 +103,7 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   reference->set = only(std::move(reference->set), [&](const Variant& one) {
-    return keys.contains(one.key) || (*wanted)(one);
+    return keys.contains(one.key) || (*selected)(one);
   });
   return std::optional(std::move(*reference));
 }
@@ -163,7 +163,7 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
 
 namespace {
 
-// What nobody expects is no part of the comparison.
+// What nobody expects is not part of the comparison.
 void leave_expected(ResultSet& after, const ResultSet& expected) {
   std::map<std::string, const Counted*> counts;
   for (const Measurement& one : expected.results.measurements) {
@@ -195,8 +195,8 @@ bool has_metric(const ResultSet& set, const std::string& metric) {
   });
 }
 
-// A hard limit that nothing can be held to would pass by accident. All but the usual metrics are
-// measured only where they are asked for.
+// A hard limit on a metric that was not measured would pass by accident: all but the usual metrics
+// are measured only on request.
 Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& after,
                                   const Gate& gate) {
   std::map<std::string, Limit> limits = gate.compare.limits.hard;
@@ -215,7 +215,7 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
 
 }  // namespace
 
-Expected<Comparison> hold_against(const Reference& before, ResultSet after, const Gate& gate) {
+Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate) {
   if (auto applies = check_limits_apply(before.set, after, gate); !applies) {
     return tl::unexpected(applies.error());
   }

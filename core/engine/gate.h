@@ -41,8 +41,8 @@ Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::stri
 ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements);
 
-// Without the measurements that are not wanted.
-ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& wanted);
+// Without the measurements that are not selected.
+ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected);
 
 // What results are compared with.
 struct Reference {
@@ -88,6 +88,6 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
 // Compares within the limits; that the two can be compared is checked already. A pattern of the
 // limits file that matches no key is a problem that warns; an error where neither side has a metric
 // for which there is a hard limit.
-Expected<Comparison> hold_against(const Reference& before, ResultSet after, const Gate& gate);
+Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate);
 
 }  // namespace instr

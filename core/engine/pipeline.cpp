@@ -72,15 +72,15 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   auto variants =
       expand(with_axes(*std::move(definitions), config.axes), runtimes_for(config.selection));
   if (!variants) return variants;
-  auto wanted = select(std::move(*variants), config.selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto selected = select(std::move(*variants), config.selection);
+  if (!selected) return tl::unexpected(Errors{selected.error()});
   if (config.build) {
     auto build = load_build(*config.build);
     if (!build) return tl::unexpected(build.error());
-    for (Variant& variant : *wanted) variant.build = *build;
+    for (Variant& variant : *selected) variant.build = *build;
   }
-  if (config.is_reversed) std::reverse(wanted->begin(), wanted->end());
-  return std::move(*wanted);
+  if (config.is_reversed) std::reverse(selected->begin(), selected->end());
+  return std::move(*selected);
 }
 
 SessionEvents progress_events(Progress& progress) {

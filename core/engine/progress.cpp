@@ -112,7 +112,7 @@ struct Progress::State {
   std::string stage;              // now; empty: nothing in particular
   Clock::time_point stage_since = begun;
   TimeSpent spent;
-  std::string said;  // the phase that a pipe was told of
+  std::string said;  // the phase that was reported in a pipe
   Clock::time_point said_at = begun;
   bool drawn = false;
   bool over = false;
@@ -282,9 +282,9 @@ void Progress::finish() {
     state_->erase();
     state_->enter("");
     const double took = seconds_since(state_->begun);
-    const bool is_told = !state_->options.terminal.is_terminal &&
-                         took * 1000 >= static_cast<double>(state_->options.sum_after.count());
-    if (is_first && is_told) state_->note(time_spent_line(took, state_->spent));
+    const bool is_reported = !state_->options.terminal.is_terminal &&
+                             took * 1000 >= static_cast<double>(state_->options.sum_after.count());
+    if (is_first && is_reported) state_->note(time_spent_line(took, state_->spent));
   }
   if (state_->ticker.joinable()) {
     state_->ticker.request_stop();

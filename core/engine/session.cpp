@@ -68,7 +68,7 @@ struct Session::State {
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
-  void take(UnitResult unit, const Wanted& wanted);
+  void take(UnitResult unit, const Selected& selected);
   std::vector<CompiledVariant> take_beside();
   std::vector<TimedSide> sides(std::vector<CompiledVariant> variants);
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
@@ -256,8 +256,8 @@ void Session::prepare(const std::vector<Variant>& variants) {
   if (!state_->scheduler) return;
   std::vector<Variant> countable;
   for (const auto& variant : variants) {
-    bool is_wanted = !unsupported_reason(variant, state_->libtorch, state_->config.wants_times);
-    if (is_wanted && is_countable(variant)) countable.push_back(variant);
+    bool is_selected = !unsupported_reason(variant, state_->libtorch, state_->config.wants_times);
+    if (is_selected && is_countable(variant)) countable.push_back(variant);
   }
   state_->scheduler->prepare(countable);
 }
@@ -362,9 +362,9 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   return finished;
 }
 
-void Session::State::take(UnitResult unit, const Wanted& wanted) {
+void Session::State::take(UnitResult unit, const Selected& selected) {
   for (const auto& one : unit.failed) done(one);
-  if (wanted) std::erase_if(unit.compiled, [&](const auto& one) { return !wanted(one); });
+  if (selected) std::erase_if(unit.compiled, [&](const auto& one) { return !selected(one); });
   for (const auto& one : unit.compiled) {
     if (config.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
     if (config.wants_times) to_time.push_back(one);
@@ -376,20 +376,20 @@ void Session::State::take(UnitResult unit, const Wanted& wanted) {
 }
 
 Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
-                                const Wanted& wanted) {
-  auto finished = count(variants, stop, wanted);
+                                const Selected& selected) {
+  auto finished = count(variants, stop, selected);
   if (finished && *finished) finished = time({this}, stop);
   if (finished && *finished) finished = inspect(stop);
   return finished;
 }
 
 Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_token stop,
-                              const Wanted& wanted) {
+                              const Selected& selected) {
   State& state = *state_;
   state.to_time.clear();
   state.to_dump.clear();
   state.to_verify.clear();
-  auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), wanted); };
+  auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), selected); };
   auto compiled =
       compile(state.skip_unsupported(variants), state.compile, *state.cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());

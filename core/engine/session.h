@@ -19,7 +19,7 @@
 
 namespace instr {
 
-// What a session tells while it works; calls come from any thread, one at a time.
+// What a session reports while it works; calls come from any thread, one at a time.
 struct SessionEvents {
   std::function<void(const std::string& what)> on_phase;      // "building the worker"
   std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
@@ -41,7 +41,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
 
 class Session {
  public:
-  // Finds everything and builds the worker where the cache lacks it. Errors are those of a set-up
+  // Finds everything and builds the worker where the cache lacks it. Errors are those of a setup
   // that cannot measure anything.
   static Expected<Session> open(const MeasureConfig& config, SessionEvents events,
                                 std::stop_token stop);
@@ -54,16 +54,16 @@ class Session {
   // What may legitimately change a count. Waits for a zygote, so `prepare` comes first.
   Expected<Fingerprint> fingerprint(std::stop_token stop);
 
-  // Compiles and measures; each variant ends in one call of on_done, but for those that `wanted`
+  // Compiles and measures; each variant ends in one call of on_done, but for those that `selected`
   // refuses once compiled. False where `stop` came first. It is the next three, one after the
   // other.
-  using Wanted = std::function<bool(const CompiledVariant&)>;
+  using Selected = std::function<bool(const CompiledVariant&)>;
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,
-                         const Wanted& wanted = {});
+                         const Selected& selected = {});
 
   // Compiles and counts, and keeps what is to be timed and verified after that.
   Expected<bool> count(const std::vector<Variant>& variants, std::stop_token stop,
-                       const Wanted& wanted = {});
+                       const Selected& selected = {});
   // Times what each has counted: of two sessions in turns, never at the same time.
   static bool time(const std::vector<Session*>& sessions, std::stop_token stop);
   // Verifies, and looks inside.

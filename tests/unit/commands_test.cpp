@@ -249,8 +249,7 @@ TEST(Commands, Operands) {
             "`run` takes no `matmul`: to select benchmarks, write --filter=matmul");
   EXPECT_EQ(error_of({"doctor", "matmul"}),
             "`doctor` takes no `matmul`: see instr_bench doctor --help");
-  EXPECT_EQ(error_of({"--", "make"}),
-            "`run` takes nothing behind `--`: see instr_bench run --help");
+  EXPECT_EQ(error_of({"--", "make"}), "`run` takes nothing after `--`: see instr_bench run --help");
   EXPECT_EQ(error_of({"merge", "a"}), "merge needs a file to write: add --output=FILE");
 }
 
