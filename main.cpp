@@ -9,18 +9,16 @@
 #include <string_view>
 
 #include "core/base/format.h"
-#include "core/base/interrupt.h"
-#include "core/base/last_resort.h"
 #include "core/base/output.h"
-#include "core/commands/commands.h"
+#include "core/commands/program.h"
+#include "core/commands/run.h"
 #include "core/compare/expected_counts.h"
 #include "core/definitions/select.h"
+#include "core/engine/gate.h"
+#include "core/engine/pipeline.h"
 #include "core/report/report.h"
 #include "core/results/baselines.h"
 #include "core/results/recorder.h"
-#include "core/run/gate.h"
-#include "core/run/options.h"
-#include "core/run/pipeline.h"
 #include "core/values/verification.h"
 
 namespace instr {
@@ -32,10 +30,11 @@ using Clock = std::chrono::steady_clock;
 struct Run {
   std::vector<Measurement> measurements;  // in the order of the variants
   std::optional<ResultsHeader> header;
-  std::vector<FieldDifference> differences;  // from what it is held against
+  std::vector<FieldDifference> differences;  // from what it is compared with
   double seconds = 0;
   bool is_interrupted = false;
   bool could_write = true;
+  bool has_dumped = true;  // all that --dump asks for
 
   bool is_whole() const { return !is_interrupted && could_write; }
 };
@@ -48,7 +47,7 @@ struct Output {
   std::optional<BaselineDraft> draft;
 };
 
-Expected<Output> output_of(const Options& options) {
+Expected<Output> output_of(const RunOptions& options) {
   Output output;
   if (options.save) {
     auto draft = BaselineDraft::start(*options.save);
@@ -67,15 +66,17 @@ Expected<Output> output_of(const Options& options) {
   return output;
 }
 
-Expected<Run> measure(const Options& options, const std::vector<std::string>& command,
+Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
                       const std::vector<Variant>& variants, std::optional<ResultsTarget> target,
-                      const std::optional<Reference>& reference, std::stop_token stop) {
+                      const std::optional<Reference>& reference) {
+  const std::stop_token& stop = invocation.stop;
   auto begin = Clock::now();
   Run run;
-  Progress progress(progress_options(options));
-  std::size_t passes = (options.wants_counts ? 1 : 0) + (options.wants_times ? 1 : 0);
+  Progress progress(progress_options(options.showing));
+  std::size_t passes =
+      (options.measure.wants_counts ? 1 : 0) + (options.measure.wants_times ? 1 : 0);
   std::size_t verified =
-      options.verify
+      options.measure.verify
           ? static_cast<std::size_t>(std::count_if(variants.begin(), variants.end(), is_candidate))
           : 0;
   progress.expect(variants.size() * passes + verified);
@@ -88,10 +89,12 @@ Expected<Run> measure(const Options& options, const std::vector<std::string>& co
       run.differences = std::move(found);
     });
   };
-  auto finished = measure_all(options, command, variants, progress, recorder, stop, is_comparable);
+  auto ended = measure_all({options.measure, options.plan.selection.shard, invocation.words},
+                           variants, progress, recorder, stop, is_comparable);
   progress.finish();
-  recorder.finish(finished.value_or(false) && !stop.stop_requested());
-  if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
+  recorder.finish(ended && ended->is_finished && !stop.stop_requested());
+  if (!ended && !stop.stop_requested()) return tl::unexpected(ended.error());
+  run.has_dumped = ended && ended->not_dumped == 0;
   run.measurements = recorder.in_order_of(variants);
   run.header = recorder.header();
   run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -105,7 +108,7 @@ bool has_failure(const Measurement& one) { return std::holds_alternative<Failure
 bool is_wrong(const Measurement& one) { return one.verification && one.verification->is_wrong(); }
 
 // --save: makes what was measured the baseline of that name.
-Expected<void> save(const Options& options, const Run& run, const Output& output) {
+Expected<void> save(const RunOptions& options, const Run& run, const Output& output) {
   if (!output.draft) return {};
   bool is_worth_it = std::any_of(run.measurements.begin(), run.measurements.end(), has_count);
   if (run.is_whole() && is_worth_it) {
@@ -125,21 +128,21 @@ Expected<void> save(const Options& options, const Run& run, const Output& output
 }
 
 // --update-expected: writes what was counted into the file, and says what that changed.
-tl::expected<void, Errors> update_expected(const Options& options, const Run& run) {
+tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
+  auto selected = selector(options.plan.selection);
+  if (!selected) return tl::unexpected(Errors{selected.error()});
   auto updated = update_expected_file(
       *options.gate.expect, run.measurements,
-      [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
+      [&selected](const std::string& key) { return (*selected)(variant_of_key(key)); });
   if (!updated) return tl::unexpected(updated.error());
   print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
                             updated->changed, updated->added, updated->removed));
   return {};
 }
 
-ExitStatus show_counts(const Options& options, const Run& run) {
-  ReportOptions report_as = report_options(options);
+ExitStatus show_counts(const RunOptions& options, const Run& run) {
+  ReportOptions report_as = report_options(options.showing, options.metrics);
   report_as.header = run.header;
   report_as.seconds = run.seconds;
   report_as.is_complete = !run.is_interrupted;
@@ -155,28 +158,28 @@ ExitStatus show_counts(const Options& options, const Run& run) {
   return has_failed ? kNotMeasured : kGood;
 }
 
-ExitStatus show_changes(const Options& options, const Run& run, const Gate& gate,
+ExitStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
                         const Reference& reference) {
   auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
-  auto comparison = hold_against(reference, std::move(after), gate);
+  auto comparison = compare_with(reference, std::move(after), gate);
   if (!comparison) return refuse(comparison.error());
-  return show_comparison(options, *comparison, run.differences);
+  return show_comparison({options.showing, options.format, options.show_same}, *comparison,
+                         run.differences);
 }
 
-ExitStatus run(const Options& options, const std::vector<std::string>& command,
-               std::stop_token stop) {
-  auto variants = plan(options);
+ExitStatus run(const RunOptions& options, const Invocation& invocation) {
+  auto variants = plan(options.plan);
   if (!variants) return refuse(variants.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
-  auto reference = find_reference(options.gate, options.selection, *variants);
+  auto reference = find_reference(options.gate, options.plan.selection, *variants);
   if (!reference) return refuse(reference.error());
   auto writable = check_update(options.gate);
   if (!writable) return refuse(writable.error());
   auto output = output_of(options);
   if (!output) return refuse(output.error());
 
-  auto measured = measure(options, command, *variants, std::move(output->target), *reference, stop);
+  auto measured = measure(options, invocation, *variants, std::move(output->target), *reference);
   if (!measured) return refuse(measured.error());
   auto saved = save(options, *measured, *output);
   if (!saved) return refuse(saved.error());
@@ -190,69 +193,10 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
                                   : show_counts(options, *measured);
   bool has_wrong =
       std::any_of(measured->measurements.begin(), measured->measurements.end(), is_wrong);
-  return status == kGood && has_wrong ? kNotMeasured : status;
-}
-
-int dispatch(const Options& options, const std::vector<std::string>& command,
-             std::stop_token stop) {
-  switch (options.command) {
-    case Command::kList: return list_command(options);
-    case Command::kDoctor: return doctor_command(options, stop);
-    case Command::kWatch: return watch_command(options, stop);
-    case Command::kCompare: return compare_command(options);
-    case Command::kBaseline: return baseline_command(options);
-    case Command::kExplain: return explain_command(options, command, stop);
-    case Command::kAb: return ab_command(options, command, stop);
-    case Command::kMerge: return merge_command(options);
-    case Command::kBisect: return bisect_command(options, command, stop);
-    case Command::kSelftest: return selftest_command(options, stop);
-    case Command::kExperiment: return experiment_command(options, stop);
-    case Command::kPlot: return plot_command(options, stop);
-    default: return options.dry_run ? dry_run_command(options) : run(options, command, stop);
-  }
-}
-
-// What only reads and prints has nothing to keep when it is interrupted.
-bool measures(const Options& options) {
-  switch (options.command) {
-    case Command::kList:
-    case Command::kCompare:
-    case Command::kBaseline:
-    case Command::kMerge: return false;
-    default: return !options.dry_run;
-  }
-}
-
-int run_program(int argc, char** argv, int failed) {
-  const std::vector<std::string> command(argv, argv + argc);
-  auto options = parse_options(argc, argv);
-  if (!options) {
-    refuse(options.error());
-    return failed;
-  }
-  if (options->show) {
-    print_output(*options->show);
-    return kGood;
-  }
-  Interrupt interrupt(!measures(*options));
-  int status = dispatch(*options, command, interrupt.token());
-  // Whatever reading or writing was given up for it.
-  return status == kBadSetup && interrupt.token().stop_requested() ? kInterrupted : status;
-}
-
-// For git bisect run a status below 125 is a verdict on the commit, and one above 127 ends it.
-int failed_status(int argc, char** argv) {
-  bool is_bisect = std::find(argv, argv + argc, std::string_view("bisect")) != argv + argc;
-  return is_bisect ? kInterrupted + kBadSetup : kBadSetup;
+  return status == kGood && (has_wrong || !measured->has_dumped) ? kNotMeasured : status;
 }
 
 }  // namespace
 }  // namespace instr
 
-int main(int argc, char** argv) {
-  instr::open_standard_streams();
-  const int failed = instr::failed_status(argc, argv);
-  const int status =
-      instr::with_last_resort(failed, [=] { return instr::run_program(argc, argv, failed); });
-  return instr::finish_output(status, failed);
-}
+int main(int argc, char** argv) { return instr::run_program(argc, argv, instr::run); }

@@ -1,5 +1,5 @@
 // The one place that writes standard output, which carries what a command was asked for, and
-// standard error, which carries messages (the progress line alone is core/run/progress).
+// standard error, which carries messages (the progress line alone is core/engine/progress).
 //
 // Nothing is lost silently: the first error of standard output is kept, nothing is written after
 // it, and finish_output() makes it the program's status.

@@ -1,36 +1,78 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <thread>
 
 #include "core/base/cores.h"
 #include "core/base/output_folder.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/run/pipeline.h"
+#include "core/engine/pipeline.h"
 
 namespace instr {
 
 namespace {
 
-// One of the two: what it measures, and what became of it.
-struct Side {
-  const Options& options;
-  std::string name;
-  std::vector<Variant> variants;
-  std::optional<Recorder> recorder;
+struct Options {
+  PlanConfig plan;
+  MeasureConfig measure;
+  // What is under test: one of these has two values, the others one at most.
+  std::vector<std::string> libtorchs;
+  std::vector<std::string> builds;
+  std::vector<std::string> compilers;
+  GateOptions gate;
+  std::vector<std::string> metrics;
+  std::optional<std::filesystem::path> output;  // a folder
+  ComparisonShowing how;
+
+  // The options with two values; nothing where there is not exactly one.
+  const char* under_test() const {
+    const char* name = nullptr;
+    for (const auto& [option, values] :
+         {std::pair{"libtorch", &libtorchs}, {"build", &builds}, {"compiler", &compilers}}) {
+      if (values->size() < 2) continue;
+      if (values->size() > 2 || name != nullptr) return nullptr;
+      name = option;
+    }
+    return name;
+  }
 };
 
-std::string name_of(const Options& options, const Options& side) {
-  if (options.side_name == "libtorch") return side.libtorch.value_or("").string();
-  if (options.side_name == "build") return side.build.value_or("").string();
-  return side.compiler.value_or("");
-}
+// One of the two: what it measures, and what became of it.
+struct Side {
+  std::string name = {};
+  PlanConfig plan = {};
+  MeasureConfig measure = {};
+  std::vector<Variant> variants = {};
+  std::optional<Recorder> recorder = {};
+};
 
 // Half of the cores each, so that the two can count side by side.
-int jobs_of(const Options& options) {
+int jobs_of(const ToolConfig& tools) {
   int cores = static_cast<int>(std::ssize(usable_cores()));
-  return std::max(1, (options.jobs > 0 ? options.jobs : cores) / 2);
+  return std::max(1, (tools.jobs > 0 ? tools.jobs : cores) / 2);
+}
+
+// The first or the second value of what is under test; of the others the one that there is.
+void set_side(const Options& options, std::size_t which, Side& side) {
+  side.plan = options.plan;
+  side.measure = options.measure;
+  auto value = [&](const std::vector<std::string>& values) -> std::optional<std::string> {
+    if (values.empty()) return std::nullopt;
+    if (values.size() > 1) side.name = values[which];
+    return values.size() > 1 ? values[which] : values[0];
+  };
+  side.measure.tools.libtorch = value(options.libtorchs);
+  side.measure.tools.compiler = value(options.compilers);
+  side.plan.build = value(options.builds);
+  side.measure.tools.jobs = jobs_of(options.measure.tools);
 }
 
 // --output=FOLDER holds both results files.
@@ -51,7 +93,7 @@ Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& co
   auto count = [&](int i) {
     Side& side = sides[i];
     counted[i].emplace(
-        count_all(side.options, command, side.variants, progress, *side.recorder, stop));
+        count_all({side.measure, {}, command}, side.variants, progress, *side.recorder, stop));
   };
   {
     std::jthread first([&] { count(0); });
@@ -78,38 +120,35 @@ Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Sid
                             sides[i].recorder->in_order_of(sides[i].variants));
   }
   std::vector<std::string> vary = options.gate.vary;
-  // A build of the user's own is no field of the fingerprint.
-  if (options.side_name != "build") vary.push_back(options.side_name);
+  // A build of the user's own is not a field of the fingerprint.
+  if (options.builds.size() < 2) vary.emplace_back(options.under_test());
   Reference before{std::move(sets[0]), false, {}};
   auto found = check_comparable(before, sets[1].results.header, vary);
   if (!found) return tl::unexpected(found.error());
   differences = std::move(*found);
-  return hold_against(before, std::move(sets[1]), gate);
+  return compare_with(before, std::move(sets[1]), gate);
 }
 
-}  // namespace
-
-ExitStatus ab_command(const Options& options, const std::vector<std::string>& command,
-                      std::stop_token stop) {
+ExitStatus run(const Options& options, const std::vector<std::string>& command,
+               std::stop_token stop) {
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
-  Options halves[2] = {options.sides[0], options.sides[1]};
-  Side sides[2] = {{halves[0], name_of(options, halves[0]), {}, {}},
-                   {halves[1], name_of(options, halves[1]), {}, {}}};
-  Progress progress(progress_options(options));
+  Side sides[2];
+  Progress progress(progress_options(options.how.showing));
   const char* files[2] = {"a.jsonl", "b.jsonl"};
   for (int i = 0; i < 2; ++i) {
-    halves[i].jobs = jobs_of(options);
-    auto variants = plan(halves[i]);
+    set_side(options, static_cast<std::size_t>(i), sides[i]);
+    auto variants = plan(sides[i].plan);
     if (!variants) return refuse(variants.error());
     sides[i].variants = std::move(*variants);
     auto output = output_of(options, files[i]);
     if (!output) return refuse(output.error());
     sides[i].recorder.emplace(std::move(*output), [&progress](const Error& error) {
-      progress.print(2, "error: " + to_string(error) + "\n");
+      progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
     });
   }
-  const std::size_t passes = (options.wants_counts ? 1 : 0) + (options.wants_times ? 1 : 0);
+  const MeasureConfig& measure = options.measure;
+  const std::size_t passes = (measure.wants_counts ? 1 : 0) + (measure.wants_times ? 1 : 0);
   progress.expect(passes * (sides[0].variants.size() + sides[1].variants.size()));
   auto measured = measure_both(sides, command, progress, stop);
   progress.finish();
@@ -123,7 +162,55 @@ ExitStatus ab_command(const Options& options, const std::vector<std::string>& co
   std::vector<FieldDifference> differences;
   auto comparison = compare_sides(options, *gate, sides, differences);
   if (!comparison) return refuse(comparison.error());
-  return show_comparison(options, *comparison, differences);
+  return show_comparison(options.how, *comparison, differences);
+}
+
+Expected<void> check(Options& options) {
+  if (options.under_test() == nullptr) {
+    return fail("ab compares two values of one setting",
+                "give --libtorch, --build or --compiler twice, and the others once at most");
+  }
+  set_needs(options.measure, options.metrics, limited_metrics(options.gate));
+  options.measure.wants_functions = true;
+  return prepare_comparison(options.how.format, options.gate.compare);
+}
+
+void declare_sides(CommandLine& line, Options& options) {
+  line.group("What to compare: one of these twice");
+  line.option("--libtorch", "DIR", "a LibTorch", add_text(options.libtorchs));
+  line.option("--build", "FILE",
+              "a TOML file whose [build] says how your library is built and linked",
+              add_text(options.builds));
+  line.option("--compiler", "PROGRAM", "a C++ compiler", add_text(options.compilers));
+}
+
+}  // namespace
+
+Action ab_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Measures the same definitions with two LibTorch builds, two builds of your own library or "
+      "two compilers, counts side by side and times in turns, and compares them.");
+  declare_sides(line, *options);
+  declare_plan(line, options->plan);
+  line.group("How to measure");
+  declare_jobs(line, options->measure.tools);
+  declare_timeout(line, options->measure);
+  declare_counting(line, options->measure);
+  declare_timing(line, options->measure);
+  line.group("What fails");
+  declare_gate(line, options->gate, options->how.show_same);
+  line.group("What to show and keep");
+  declare_metrics(line, options->metrics);
+  line.option("-o,--output", "FOLDER", "keep both results there, as a.jsonl and b.jsonl",
+              take_path(options->output));
+  declare_format(line, options->how.format, comparison_formats());
+  declare_showing(line, options->how.showing);
+  line.check([options = options.get()] { return check(*options); });
+  line.section("Exit status", "  0 B is within the limits of A; 2 setup; 3 beyond a limit\n");
+  return [options](const Invocation& invocation) {
+    return run(*options, invocation.words, invocation.stop);
+  };
 }
 
 }  // namespace instr

@@ -2,20 +2,34 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/results/baselines.h"
 #include "core/results/results.h"
-#include "core/run/pipeline.h"
 
 namespace instr {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kMany = 1'000'000;
+
+struct Options {
+  std::vector<std::string> operands;
+  Selection selection;
+  std::vector<std::string> metrics;
+  Incomplete incomplete = Incomplete::kRefused;
+  ReportFormat format = ReportFormat::kTable;
+  Showing showing;
+};
 
 // "main  473 benchmarks  LibTorch 2.13.0  2026-11-21T11:16:10Z", or why it cannot be read.
 std::string baseline_line(const std::string& name, std::size_t width) {
@@ -42,23 +56,21 @@ ExitStatus list_baselines() {
 }
 
 ExitStatus show_baseline(const Options& options, const std::string& name) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return refuse(wanted.error());
+  auto selected = selector(options.selection);
+  if (!selected) return refuse(selected.error());
   auto results = find_baseline(name).and_then(
-      [&options](const fs::path& file) { return read_results(file, options.gate.incomplete); });
+      [&options](const fs::path& file) { return read_results(file, options.incomplete); });
   if (!results) return refuse(results.error());
   std::erase_if(results->measurements,
-                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
-  ReportOptions report_as = report_options(options);
+                [&selected](const Measurement& one) { return !(*selected)(one.variant); });
+  ReportOptions report_as = report_options(options.showing, options.metrics);
   report_as.header = results->header;
   report_as.is_complete = results->is_complete;
   print_output(report(options.format, results->measurements, report_as));
   return kGood;
 }
 
-}  // namespace
-
-ExitStatus baseline_command(const Options& options) {
+ExitStatus run(const Options& options) {
   const std::string& what = options.operands[0];
   std::vector<std::string> names(options.operands.begin() + 1, options.operands.end());
   if (what == "list" && names.empty()) return list_baselines();
@@ -72,6 +84,30 @@ ExitStatus baseline_command(const Options& options) {
   return refuse({{},
                  "`baseline` takes `list`, `show NAME` or `remove NAME`",
                  "see instr_bench baseline --help"});
+}
+
+}  // namespace
+
+Action baseline_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Baselines are results files that instr_bench --save=NAME wrote, in the folder "
+      ".instr_bench/baselines of the project (the nearest folder, upwards from here, that has "
+      ".instr_bench or .git), or in INSTR_BENCH_BASELINES where that is set. Commit one, or keep "
+      "the folder in a CI cache. show prints any results file in any format.");
+  line.operands({"list, show NAME|FILE or remove NAME...", 1, kMany}, options->operands);
+  declare_selection(line, options->selection);
+  line.group("What to show");
+  declare_format(line, options->format);
+  declare_metrics(line, options->metrics);
+  declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
+  std::vector<std::string> of_show;
+  for (const OptionInfo& option : line.options()) of_show.push_back(option.name);
+  line.needs(
+      of_show, [options = options.get()] { return options->operands[0] == "show"; },
+      "`baseline show`");
+  declare_showing(line, options->showing);
+  return [options](const Invocation&) { return run(*options); };
 }
 
 }  // namespace instr

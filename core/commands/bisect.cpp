@@ -2,10 +2,15 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 
 #include "core/base/process.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/run/pipeline.h"
+#include "core/engine/pipeline.h"
 
 namespace instr {
 
@@ -14,7 +19,16 @@ namespace {
 // What git bisect run takes a status for.
 enum BisectStatus { kGoodCommit = 0, kBadCommit = 1, kUntestable = 125 };
 
-// How long an interrupted build may clear up behind itself.
+struct Options {
+  std::vector<std::string> build;  // the command
+  std::optional<std::string> key;
+  PlanConfig plan;
+  MeasureConfig measure;
+  GateOptions gate;
+  ComparisonShowing how;
+};
+
+// How long an interrupted build may take to clean up.
 constexpr std::chrono::seconds kGrace{5};
 
 // As `git bisect run` itself would run it, so that it may ask something on the terminal; but its
@@ -37,7 +51,7 @@ Expected<Comparison> measure_and_compare(const Options& options,
                                          const Reference& baseline, const Gate& gate,
                                          const std::vector<Variant>& variants, std::stop_token stop,
                                          std::vector<FieldDifference>& differences) {
-  Progress progress(progress_options(options));
+  Progress progress(progress_options(options.how.showing));
   progress.expect(variants.size());
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto check = [&](const ResultsHeader& header) -> Expected<void> {
@@ -45,10 +59,11 @@ Expected<Comparison> measure_and_compare(const Options& options,
       differences = std::move(found);
     });
   };
-  auto finished = measure_all(options, command, variants, progress, recorder, stop, check);
+  auto finished =
+      measure_all({options.measure, {}, command}, variants, progress, recorder, stop, check);
   progress.finish();
   if (!finished) return tl::unexpected(finished.error());
-  return hold_against(baseline,
+  return compare_with(baseline,
                       result_set_of("this commit", recorder.header().value_or(ResultsHeader{}),
                                     recorder.in_order_of(variants)),
                       gate);
@@ -59,29 +74,69 @@ int untestable(const Errors& errors) {
   return kUntestable;
 }
 
-}  // namespace
-
-int bisect_command(const Options& options, const std::vector<std::string>& command,
-                   std::stop_token stop) {
+int run(const Options& options, const std::vector<std::string>& command, std::stop_token stop) {
   // Before the build, which may take long; above 127 the bisection ends.
-  auto baseline = find_reference(options.gate, options.selection, {});
+  auto baseline = find_reference(options.gate, options.plan.selection, {});
   if (!baseline) return kInterrupted + refuse(baseline.error());
   auto gate = open_gate(options.gate);
   if (!gate) return kInterrupted + refuse(gate.error());
-  auto built = build(options.rest, stop);
+  auto built = build(options.build, stop);
   if (!built) return kInterrupted + refuse(built.error());
   if (stop.stop_requested()) return kInterrupted;
   if (!*built) return untestable({{{}, "this commit does not build", ""}});
-  auto variants = plan(options);
+  auto variants = plan(options.plan);
   if (!variants) return untestable(variants.error());
   std::vector<FieldDifference> differences;
   auto comparison =
       measure_and_compare(options, command, **baseline, *gate, *variants, stop, differences);
   if (stop.stop_requested()) return kInterrupted;
   if (!comparison) return untestable({comparison.error()});
-  show_comparison(options, *comparison, differences);
+  show_comparison(options.how, *comparison, differences);
   if (comparison->summary.comparable == 0) return kUntestable;
   return comparison->verdict == Verdict::kFails ? kBadCommit : kGoodCommit;
+}
+
+}  // namespace
+
+Action bisect_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "For git bisect run: finds the commit that made a benchmark slower. For each commit COMMAND "
+      "builds what is measured; then the benchmark is counted and compared with the baseline, "
+      "which "
+      "was made at the good commit by instr_bench --filter=KEY --save=NAME.");
+  line.rest("COMMAND...", options->build);
+  line.group("What to measure");
+  line.option("--key", "KEY", "the one benchmark to look at", take_text(options->key));
+  line.option("--baseline", "NAME|FILE", "what it is compared with",
+              take_text(options->gate.baseline));
+  declare_definitions(line, options->plan);
+  line.group("How to measure");
+  declare_tools(line, options->measure.tools);
+  declare_build(line, options->plan.build);
+  declare_timeout(line, options->measure);
+  declare_counting(line, options->measure);
+  line.group("What fails");
+  declare_gate(line, options->gate, options->how.show_same);
+  line.group("What to show");
+  declare_showing(line, options->how.showing);
+  line.check([options = options.get()]() -> Expected<void> {
+    if (!options->key || !options->gate.baseline) {
+      return fail("bisect needs a key and a baseline",
+                  "write instr_bench bisect --key=KEY --baseline=NAME -- COMMAND; see instr_bench "
+                  "bisect --help");
+    }
+    options->plan.selection.filters = {"^\\Q" + *options->key + "\\E$"};
+    options->measure.wants_functions = true;
+    set_needs(options->measure, {}, limited_metrics(options->gate));
+    if (!options->measure.wants_times) return {};
+    return fail("bisect counts instructions and times nothing", "leave out the limits of times");
+  });
+  line.section("Exit status, as git bisect run takes it",
+               "  0 good; 1 bad; 125 this commit cannot be built or measured; 130 interrupted\n");
+  return [options](const Invocation& invocation) {
+    return run(*options, invocation.words, invocation.stop);
+  };
 }
 
 }  // namespace instr

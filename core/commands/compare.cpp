@@ -2,50 +2,87 @@
 
 #include <unistd.h>
 
+#include <memory>
+
 #include "core/base/output.h"
 #include "core/base/terminal.h"
+#include "core/cli/gating.h"
+#include "core/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/compare/compare_report.h"
 #include "core/definitions/select.h"
 
 namespace instr {
 
-ExitStatus show_comparison(const Options& options, const Comparison& comparison,
+ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                            const std::vector<FieldDifference>& differences) {
   for (const FieldDifference& difference : differences) {
     bool is_shown = difference.field_class == FieldClass::kMayVary
-                        ? options.verbosity != Verbosity::kQuiet
-                        : options.verbosity == Verbosity::kVerbose;
+                        ? how.showing.verbosity != Verbosity::kQuiet
+                        : how.showing.verbosity == Verbosity::kVerbose;
     if (is_shown) print_message(to_string(difference) + "\n");
   }
-  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
+  Terminal terminal = inspect_terminal(STDOUT_FILENO, how.showing.color);
   CompareReportOptions report_as;
   report_as.table.width = terminal.width;
   report_as.table.color = terminal.color;
-  report_as.table.show_same = options.gate.show_same;
-  auto text = compare_report(options.format, comparison, report_as);
+  report_as.table.show_same = how.show_same;
+  auto text = compare_report(how.format, comparison, report_as);
   if (!text) return refuse(text.error());
   print_output(*text);
   return comparison.verdict == Verdict::kFails ? kRegression : kGood;
 }
 
-ExitStatus compare_command(const Options& options) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return refuse(wanted.error());
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  Selection selection;
+  GateOptions gate;
+  ComparisonShowing how;
+};
+
+ExitStatus run(const Options& options) {
+  auto selected = selector(options.selection);
+  if (!selected) return refuse(selected.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
-  auto before = read_reference(options.operands[0], options.gate.incomplete);
+  auto before = read_reference(options.files[0], options.gate.incomplete);
   if (!before) return refuse(before.error());
-  before->set = only(std::move(before->set), *wanted);
-  auto after = read_reference(options.operands[1], options.gate.incomplete);
+  before->set = only(std::move(before->set), *selected);
+  auto after = read_reference(options.files[1], options.gate.incomplete);
   if (!after) return refuse(after.error());
   auto checked = check_shard(*before, after->set.results.header.shard, options.gate.incomplete);
   if (!checked) return refuse(checked.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
-  auto comparison = hold_against(*before, only(std::move(after->set), *wanted), *gate);
+  auto comparison = compare_with(*before, only(std::move(after->set), *selected), *gate);
   if (!comparison) return refuse(comparison.error());
-  return show_comparison(options, *comparison, *differences);
+  return show_comparison(options.how, *comparison, *differences);
+}
+
+}  // namespace
+
+Action compare_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Compares two results: each a file that --output wrote, or the name of a baseline that "
+      "--save "
+      "made. Every difference is shown, what matters most first, with the functions that it is in; "
+      "the limits decide what fails.");
+  line.operands({"BASE NEW", 2, 2}, options->files);
+  declare_selection(line, options->selection);
+  line.group("What fails");
+  declare_gate(line, options->gate, options->how.show_same);
+  line.group("What to show");
+  declare_format(line, options->how.format, comparison_formats());
+  declare_showing(line, options->how.showing);
+  line.check([options = options.get()] {
+    return prepare_comparison(options->how.format, options->gate.compare);
+  });
+  line.section("Exit status",
+               "  0 within the limits; 2 they cannot be compared; 3 beyond a limit\n");
+  return [options](const Invocation&) { return run(*options); };
 }
 
 }  // namespace instr

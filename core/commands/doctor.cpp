@@ -1,19 +1,42 @@
-#include "core/run/doctor.h"
-
 #include <unistd.h>
+
+#include <memory>
 
 #include "core/base/output.h"
 #include "core/base/terminal.h"
+#include "core/cli/measuring.h"
 #include "core/commands/commands.h"
+#include "core/commands/doctor_checks.h"
 
 namespace instr {
 
-ExitStatus doctor_command(const Options& options, std::stop_token stop) {
-  bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
+namespace {
+
+struct Options {
+  ToolConfig tools;
+  Showing showing;
+};
+
+ExitStatus run(const Options& options, std::stop_token stop) {
+  bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
   bool good = examine(
-      options, [&](const Finding& finding) { print_output(finding_line(finding, color)); }, stop);
+      options.tools, [&](const Finding& finding) { print_output(finding_line(finding, color)); },
+      stop);
   if (stop.stop_requested()) return kInterrupted;
   return good ? kGood : kBadSetup;
+}
+
+}  // namespace
+
+Action doctor_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Looks for everything that measuring needs, says what is missing and how to fix it, and "
+      "counts a canary: code whose exact number of instructions is known.");
+  line.group("What to look at");
+  declare_tools(line, options->tools);
+  declare_showing(line, options->showing);
+  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }
 
 }  // namespace instr

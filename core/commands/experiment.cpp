@@ -3,40 +3,59 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
+#include "core/cli/experiment_file.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/commands/list.h"
+#include "core/definitions/definition_keys.h"
+#include "core/engine/pipeline.h"
 #include "core/report/experiment_summary.h"
 #include "core/results/experiment_log.h"
 #include "core/results/results.h"
-#include "core/run/experiment_file.h"
-#include "core/run/pipeline.h"
 
 namespace instr {
 
 namespace {
 
-constexpr const char* kUsualFile = "results.jsonl";
+struct Options : ExperimentOptions {
+  std::vector<std::string> files;
+  MeasureConfig measure;
+  bool is_dry_run = false;
+  std::filesystem::path output = "results.jsonl";
+  ReportFormat format = ReportFormat::kTable;
+  Showing showing;
+};
 
 // The options with what the file says.
 tl::expected<Options, Errors> with_file(Options options) {
-  if (!options.operands.empty()) {
-    auto source = SourceText::read(options.operands.front());
+  if (!options.files.empty()) {
+    auto source = SourceText::read(options.files.front());
     if (!source) return tl::unexpected(Errors{source.error()});
     auto applied = apply_experiment_file(*source, options);
     if (!applied) return tl::unexpected(applied.error());
   }
-  Selection& selection = options.selection;
+  Selection& selection = options.plan.selection;
   if (selection.runtimes.empty()) {
     for (const RuntimeName& known : kRuntimes) selection.runtimes.push_back(known.runtime);
   }
   selection = with_eager(selection);
-  options.axes.devices = selection.devices;
-  options.verify = true;
+  options.plan.axes.devices = selection.devices;
+  MeasureConfig& measure = options.measure;
+  measure.wants_counts = false;
+  measure.wants_times = true;
+  measure.verify = true;
+  measure.timeout = options.timeout;
+  measure.iterations = options.iterations_per_run;
+  if (options.repeat) measure.repetitions = *options.repeat;
   return options;
 }
 
@@ -50,9 +69,8 @@ std::string entry_of(const Fingerprint::Entries& entries, const std::string& nam
 Expected<ExperimentSetting> setting_of(const Options& options, Session& session,
                                        std::stop_token stop) {
   return session.fingerprint(stop).map([&](const Fingerprint& found) {
-    return ExperimentSetting{options.repeat.value_or(options.repetitions),
-                             options.iterations_per_run, session.libtorch().version,
-                             entry_of(found.machine, "cpu_model")};
+    return ExperimentSetting{options.measure.repetitions, options.measure.iterations,
+                             session.libtorch().version, entry_of(found.machine, "cpu_model")};
   });
 }
 
@@ -73,7 +91,7 @@ std::string cost_of(const Ran& ran) {
 
 ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
-  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.color);
+  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   Grid grid = experiment_grid(summarize_experiments(records));
   std::string table = options.format == ReportFormat::kMarkdown
                           ? markdown_of(grid, "backend")
@@ -96,10 +114,10 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
 }
 
 // Runs what the file lacks.
-Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
-                  std::stop_token stop) {
+Expected<Ran> measure(const Options& options, const std::vector<Variant>& variants,
+                      std::stop_token stop) {
   auto begin = std::chrono::steady_clock::now();
-  Progress progress(progress_options(options));
+  Progress progress(progress_options(options.showing));
   std::optional<ExperimentLog> log;
   std::optional<ExperimentSetting> setting;
   SessionEvents events = progress_events(progress);
@@ -114,11 +132,11 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
     }
     progress.finished(measurement);
   };
-  const std::filesystem::path file = options.output.value_or(kUsualFile);
+  const std::filesystem::path& file = options.output;
   if (auto writable = ExperimentLog::check(file); !writable) {
     return tl::unexpected(writable.error());
   }
-  auto session = Session::open(options, events, stop);
+  auto session = Session::open(options.measure, events, stop);
   if (!session) return tl::unexpected(session.error());
   auto found = setting_of(options, *session, stop);
   if (!found) return tl::unexpected(found.error());
@@ -140,17 +158,86 @@ Expected<Ran> run(const Options& options, const std::vector<Variant>& variants,
   return Ran{log->records(), were_there, took.count(), unwritten};
 }
 
-}  // namespace
-
-ExitStatus experiment_command(const Options& given, std::stop_token stop) {
+ExitStatus run(const Options& given, std::stop_token stop) {
   auto options = with_file(given);
   if (!options) return refuse(options.error());
-  auto variants = plan(*options);
+  if (options->is_dry_run) return show_dry_run(options->plan, options->measure, options->showing);
+  auto variants = plan(options->plan);
   if (!variants) return refuse(variants.error());
-  if (options->dry_run) return dry_run_command(*options);
-  auto ran = run(*options, *variants, stop);
+  auto ran = measure(*options, *variants, stop);
   if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
   return show(*options, *ran, stop.stop_requested());
+}
+
+// A list of an axis, each item as experiments and their file have it.
+template <class T, class Convert>
+Take axis(std::vector<T>& values, Convert convert) {
+  return each_item([&values, convert](const Given& given) {
+    return convert(given.value).map([&values](T&& value) { values.push_back(std::move(value)); });
+  });
+}
+
+void declare_axes(CommandLine& line, Options& options) {
+  Selection& selection = options.plan.selection;
+  ExperimentAxes& axes = options.plan.axes;
+  line.option("--accelerator", "LIST", "cpu, cuda (default: what the definitions say)",
+              axis(selection.devices, accelerator_from), known_devices());
+  std::vector<std::string> backends;
+  for (const RuntimeName& known : kRuntimes) backends.emplace_back(known.name);
+  line.option("--backend", "LIST",
+              "eager, torchscript, frozen, optimized, fused, unfused, aoti, cuda_graph (default: "
+              "all); eager is always among them",
+              axis(selection.runtimes, backend_from), backends);
+  line.option("--test", "LIST", "eval (forward), train (and backward); default: both",
+              axis(selection.autograds, test_from), {"eval", "train"});
+  line.option("--dtype", "LIST",
+              "float32, float64, float16, bfloat16: of what a snippet makes without naming one "
+              "(float32)",
+              axis(axes.data_types, data_type_from),
+              {std::begin(kDataTypes), std::end(kDataTypes)});
+  line.option("--threads", "LIST",
+              "measure with these numbers of threads, whatever the definitions say",
+              add_numbers(axes.threads, 1, kMaxThreads));
+  line.option("--batch-size", "LIST", "the same, of definitions with a parameter batch_size",
+              add_numbers(axes.batch_sizes, 1, kMostBatch));
+}
+
+}  // namespace
+
+Action experiment_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Measures the product of the axes below over the definitions: each experiment is verified "
+      "and "
+      "timed in a fresh process, and is a line of the results file, from which the same command "
+      "goes on when it was stopped. Ends with a summary of each backend. FILE, in TOML, has the "
+      "same names (batch_size, iterations_per_run); options go before it.");
+  line.operands({"[FILE.toml]", 0, 1}, options->files);
+  line.group("What to measure");
+  declare_filters(line, options->plan.selection);
+  declare_definitions(line, options->plan);
+  declare_axes(line, *options);
+  line.group("How to measure");
+  line.option("--repeat", "N", "runs that are timed (10)",
+              take_number(options->repeat, 2, kMostRepetitions));
+  line.option("--iterations-per-run", "N", "default: as many as --min-time takes",
+              take_number(options->iterations_per_run, 1, kMaxIterations));
+  line.option("--min-time", "SECONDS", "how long each run takes at least (0.05)",
+              take_seconds(options->measure.min_time));
+  line.option("--timeout", "SECONDS", "the longest that one experiment may take",
+              take_seconds(options->timeout));
+  declare_tools(line, options->measure.tools);
+  declare_build(line, options->plan.build);
+  line.group("What to show and keep");
+  line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
+              take_path(options->output));
+  declare_format(line, options->format, {ReportFormat::kTable, ReportFormat::kMarkdown});
+  line.flag("--dry-run", "list the experiments, and run none", options->is_dry_run);
+  declare_showing(line, options->showing);
+  line.section("Exit status",
+               "  0 all well; 1 something failed or computes something else; 2 wrong usage or\n"
+               "  setup; 130 interrupted, with the results so far kept\n");
+  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }
 
 }  // namespace instr

@@ -1,14 +1,26 @@
-#include "core/run/merge.h"
-
 #include <fmt/format.h>
+
+#include <memory>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/cli/gating.h"
+#include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/commands/merge_shards.h"
 
 namespace instr {
 
 namespace {
+
+constexpr std::size_t kMany = 1'000'000;
+
+struct Options {
+  std::vector<std::string> files;
+  std::optional<std::filesystem::path> output;
+  GateOptions gate;
+  Showing showing;
+};
 
 Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
   auto writer = ResultsWriter::create(std::move(target), whole.results.header);
@@ -24,16 +36,11 @@ Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
   return writer->finish(whole.results.is_complete);
 }
 
-}  // namespace
-
-ExitStatus merge_command(const Options& options) {
-  if (!options.output) {
-    return refuse({{}, "merge needs a file to write", "add --output=FILE"});
-  }
+ExitStatus run(const Options& options) {
   auto target = ResultsTarget::open(*options.output);
   if (!target) return refuse(target.error());
   std::vector<ResultSet> parts;
-  for (const std::string& file : options.operands) {
+  for (const std::string& file : options.files) {
     auto part = read_result_set(file, file, options.gate.incomplete);
     if (!part) return refuse(part.error());
     parts.push_back(std::move(*part));
@@ -44,9 +51,32 @@ ExitStatus merge_command(const Options& options) {
   if (!written) return refuse(written.error());
   print_message(fmt::format("{}: {} of {}{}\n", options.output->string(),
                             format_plural(whole->results.measurements.size(), "benchmark"),
-                            format_plural(options.operands.size(), "file"),
+                            format_plural(options.files.size(), "file"),
                             whole->results.is_complete ? "" : ", incomplete"));
   return kGood;
+}
+
+}  // namespace
+
+Action merge_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Makes the results of a run's shards (--shard=1/4 to --shard=4/4) one file, the same as that "
+      "of a run without shards. All shards must be there, complete, and measured alike.");
+  line.operands({"FILE...", 1, kMany}, options->files);
+  line.group("What to merge");
+  line.option("-o,--output", "FILE", "write the merged results there", take_path(options->output));
+  line.flag("--allow-missing", "not all shards need be there", options->gate.allow_missing_shards);
+  declare_incomplete(line, options->gate.incomplete,
+                     "nor all of what one was to measure; with either of these the merged file is "
+                     "incomplete, too");
+  declare_vary(line, options->gate.vary);
+  declare_showing(line, options->showing);
+  line.check([options = options.get()]() -> Expected<void> {
+    if (options->output) return {};
+    return fail("merge needs a file to write", "add --output=FILE");
+  });
+  return [options](const Invocation&) { return run(*options); };
 }
 
 }  // namespace instr

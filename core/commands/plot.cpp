@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
 #include "core/base/private_folder.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/results/baselines.h"
@@ -20,9 +26,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct Options {
+  std::vector<std::string> operands;
+  Selection selection;
+  std::vector<std::string> metrics;
+  PlotOptions plot;
+  Incomplete incomplete = Incomplete::kRefused;
+  std::optional<std::filesystem::path> output;
+  Showing showing;
+};
+
 constexpr const char* kGnuplot = "gnuplot";
 
-// Where gnuplot says what it does not understand, behind the lines that it stands in.
+// Where gnuplot says what it does not understand: after the lines that it is in.
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \n") + 1);
   return printable(text.substr(text.rfind('\n') + 1));
@@ -86,14 +102,14 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
 }
 
 Expected<Chart> chart_of(const Options& options) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(wanted.error());
+  auto selected = selector(options.selection);
+  if (!selected) return tl::unexpected(selected.error());
   auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
-    return measurements_in(file, options.gate.incomplete);
+    return measurements_in(file, options.incomplete);
   });
   if (!measurements) return tl::unexpected(measurements.error());
   std::erase_if(*measurements,
-                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
+                [&selected](const Measurement& one) { return !(*selected)(one.variant); });
   if (measurements->empty()) {
     return fail(fmt::format("nothing in {} is chosen", options.operands[0]),
                 "see what it has: instr_bench baseline show " + options.operands[0]);
@@ -101,9 +117,7 @@ Expected<Chart> chart_of(const Options& options) {
   return make_chart(*measurements, options.plot);
 }
 
-}  // namespace
-
-ExitStatus plot_command(const Options& options, std::stop_token stop) {
+ExitStatus run(const Options& options, std::stop_token stop) {
   std::optional<OutputFile> output;
   if (options.output) {
     auto opened = OutputFile::open(*options.output, kPicture);
@@ -115,7 +129,7 @@ ExitStatus plot_command(const Options& options, std::stop_token stop) {
   auto svg = draw(plot_script(*chart), stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!svg) return refuse(svg.error());
-  if (chart->left_out > 0 && options.verbosity != Verbosity::kQuiet) {
+  if (chart->left_out > 0 && options.showing.verbosity != Verbosity::kQuiet) {
     print_message(fmt::format("left out: {} that did not pass verification\n",
                               format_plural(chart->left_out, "measurement")));
   }
@@ -125,6 +139,59 @@ ExitStatus plot_command(const Options& options, std::stop_token stop) {
   }
   auto written = write_picture(std::move(*output), *svg);
   return written ? kGood : refuse(written.error());
+}
+
+// A metric and a parameter are of growth alone.
+Expected<void> check_kind(const std::vector<std::string>& metrics, PlotOptions& plot) {
+  if (metrics.size() > 1) {
+    return fail("plot draws one metric", "name one, such as --metrics=allocs");
+  }
+  if (metrics.empty() && !plot.by) return {};
+  if (!metrics.empty()) plot.metric = metrics[0];
+  if (plot.kind.value_or(ChartKind::kGrowth) != ChartKind::kGrowth) {
+    return fail("--metrics and --by go with --kind=growth", "leave them out, or draw that");
+  }
+  plot.kind = ChartKind::kGrowth;
+  return {};
+}
+
+Take take_kind(std::optional<ChartKind>& kind, const Choices<ChartKind>& kinds) {
+  return [&kind, kinds](const Given& given) {
+    return choice_from(given, kinds).map([&kind](ChartKind one) { kind = one; });
+  };
+}
+
+}  // namespace
+
+Action plot_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  const Choices<ChartKind> kinds{{"speedup", ChartKind::kSpeedup},
+                                 {"growth", ChartKind::kGrowth},
+                                 {"memory", ChartKind::kMemory}};
+  line.describe(
+      "Draws results (a file that --output wrote, or a baseline's name) as SVG, with gnuplot. "
+      "Without --kind the first that there is something to draw for.");
+  line.operands({"NAME|FILE", 1, 1}, options->operands);
+  line.group("What to draw");
+  line.option(
+      "--kind", "KIND",
+      "speedup: how many times as fast as eager the other runtimes are, a bar each, but for "
+      "what failed verification; growth: a metric against a parameter of a definition's "
+      "matrix, a line for each benchmark and runtime; memory: wall time against peak "
+      "memory, a point for each",
+      take_kind(options->plot.kind, kinds), names_of(kinds));
+  declare_metrics(line, options->metrics);
+  line.option("--by", "PARAM", "of growth: the parameter, where there is more than one",
+              take_text(options->plot.by));
+  line.option("-o,--output", "FILE", "write the picture there (default: standard output)",
+              take_path(options->output));
+  declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
+  declare_selection(line, options->selection);
+  line.group("What to show");
+  declare_showing(line, options->showing);
+  line.check([options = options.get()] { return check_kind(options->metrics, options->plot); });
+  line.section("Exit status", "  0 drawn; 2 nothing to draw, or no gnuplot; 130 interrupted\n");
+  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }
 
 }  // namespace instr

@@ -1,9 +1,8 @@
-#include "core/run/selftest.h"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -12,10 +11,13 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/terminal.h"
+#include "core/cli/measuring.h"
+#include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/commands/selftest_plants.h"
 #include "core/compare/compare_text.h"
 #include "core/compile/installation.h"
-#include "core/run/pipeline.h"
+#include "core/engine/gate.h"
 
 namespace instr {
 
@@ -23,16 +25,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
+struct Options {
+  ToolConfig tools;
+  int repeats = 20;  // of unchanged runs
+  Showing showing;
+};
+
 // Runs this program on the planted library, as a user would: each run is a process of its own.
 class Runs {
  public:
-  Runs(const Options& options, fs::path folder, std::stop_token stop)
+  Runs(const ToolConfig& tools, fs::path folder, std::stop_token stop)
       : folder_(std::move(folder)), stop_(std::move(stop)) {
-    if (options.libtorch) {
-      common_.push_back("--libtorch=" + fs::absolute(*options.libtorch).string());
+    if (tools.libtorch) {
+      common_.push_back("--libtorch=" + fs::absolute(*tools.libtorch).string());
     }
-    if (options.compiler) common_.push_back("--compiler=" + *options.compiler);
-    if (!options.use_cache) common_.emplace_back("--no-cache");
+    if (tools.compiler) common_.push_back("--compiler=" + *tools.compiler);
+    if (tools.jobs > 0) common_.push_back(fmt::format("--jobs={}", tools.jobs));
+    if (tools.no_cache) common_.emplace_back("--no-cache");
     common_.push_back("--definitions=" + (find_installation().selftest / "planted.toml").string());
   }
 
@@ -177,14 +186,12 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Pro
   return {};
 }
 
-}  // namespace
-
-ExitStatus selftest_command(const Options& options, std::stop_token stop) {
-  bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
+ExitStatus run(const Options& options, std::stop_token stop) {
+  bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
   auto folder = PrivateFolder::make();
   if (!folder) return refuse(folder.error());
-  Runs runs(options, folder->path(), stop);
-  Progress progress(progress_options(options));
+  Runs runs(options.tools, folder->path(), stop);
+  Progress progress(progress_options(options.showing));
   Tally tally;
   auto checked = check_plants(runs, progress, color, tally).and_then([&] {
     return check_alarms(runs, folder->path(), options.repeats, progress, tally);
@@ -200,6 +207,24 @@ ExitStatus selftest_command(const Options& options, std::stop_token stop) {
       tally.caught, tally.planted, tally.alarms, tally.runs);
   print_output(styled(sum, good ? Style::kGood : Style::kBad, color) + "\n");
   return good ? kGood : kNotMeasured;
+}
+
+}  // namespace
+
+Action selftest_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Proves the check on this machine: plants slow-downs of known size in a small library, and "
+      "shows that each is found and attributed to its function, and that nothing is raised in N "
+      "runs of unchanged code with other environments, folders, orders, numbers of jobs and "
+      "heaps.");
+  line.group("How to measure");
+  line.option("--repeats", "N", "runs of unchanged code (20)", take_number(options->repeats, 0));
+  declare_tools(line, options->tools);
+  line.group("What to show");
+  declare_showing(line, options->showing);
+  line.section("Exit status", "  0 all found and no false alarm; 1 not so; 2 setup\n");
+  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }
 
 }  // namespace instr

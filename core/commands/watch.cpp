@@ -1,31 +1,42 @@
-#include "core/run/watch.h"
-
 #include <unistd.h>
 
+#include <memory>
+
 #include "core/base/terminal.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
 #include "core/commands/commands.h"
-#include "core/run/pipeline.h"
+#include "core/commands/watch_files.h"
+#include "core/engine/pipeline.h"
 
 namespace instr {
 
-ExitStatus watch_command(const Options& options, std::stop_token interrupted) {
+namespace {
+
+struct Options {
+  PlanConfig plan;
+  MeasureConfig measure;
+  Showing showing;
+};
+
+ExitStatus run(const Options& options, std::stop_token interrupted) {
   // There is nothing to watch for once nobody reads what it says.
   std::stop_source ending;
   std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
   std::stop_token stop = ending.get_token();
-  bool color = inspect_terminal(STDOUT_FILENO, options.color).color;
-  Progress progress(progress_options(options));
+  bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
+  Progress progress(progress_options(options.showing));
   WatchLines lines;
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& one) {
     progress.finished(one);
     if (!progress.print(STDOUT_FILENO, lines.next(one, color))) ending.request_stop();
   };
-  auto session = Session::open(options, events, stop);
+  auto session = Session::open(options.measure, events, stop);
   if (!session) return refuse(session.error());
   progress.phase("starting LibTorch under Valgrind");
   auto ended = watch(
-      definition_paths(options), [&] { return plan(options); }, *session,
+      definition_paths(options.plan), [&] { return plan(options.plan); }, *session,
       [&](const std::string& text) {
         progress.phase("");
         progress.print(STDERR_FILENO, text);
@@ -34,6 +45,24 @@ ExitStatus watch_command(const Options& options, std::stop_token interrupted) {
   progress.finish();
   if (!ended) return refuse(ended.error());
   return kGood;  // Ctrl-C is how one leaves it
+}
+
+}  // namespace
+
+Action watch_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Keeps LibTorch warm under Callgrind and counts again, within a second, what a saved file of "
+      "definitions changes. Ctrl-C ends it.");
+  declare_plan(line, options->plan);
+  line.group("How to measure");
+  declare_tools(line, options->measure.tools);
+  declare_build(line, options->plan.build);
+  declare_timeout(line, options->measure);
+  declare_counting(line, options->measure);
+  line.group("What to show");
+  declare_showing(line, options->showing);
+  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }
 
 }  // namespace instr

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/terminal.h"
 
 namespace instr {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kSteps = 4;
 
@@ -33,9 +37,55 @@ Style style_of(PlannedStep step) {
 
 std::string number(std::size_t count) { return format_count(static_cast<double>(count)); }
 
+Json to_json(const Variant& variant) {
+  Json json{{"key", variant.key}, {"label", variant.label}, {"params", Json::object()}};
+  for (const auto& [name, value] : variant.params) json["params"][name] = value;
+  json["runtime"] = to_string(variant.runtime);
+  json["autograd"] = to_string(variant.autograd);
+  json["threads"] = variant.threads;
+  json["device"] = variant.device;
+  json["tags"] = variant.tags;
+  json["description"] = variant.description;
+  json["file"] = variant.where.file;
+  json["line"] = variant.where.line;
+  return json;
+}
+
+std::string list_json(const std::vector<Variant>& variants) {
+  std::string text;
+  for (const Variant& variant : variants) {
+    text += (text.empty() ? "[\n " : ",\n ") +
+            to_json(variant).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  return text.empty() ? "[]\n" : text + "\n]\n";
+}
+
+std::string list_csv(const std::vector<Variant>& variants) {
+  std::string text = csv_line({"key", "label", "params", "runtime", "autograd", "threads", "device",
+                               "tags", "description", "file", "line"});
+  for (const Variant& variant : variants) {
+    std::string params;
+    for (const auto& [name, value] : variant.params) {
+      params += (params.empty() ? "" : " ") + name + "=" + value;
+    }
+    std::string tags;
+    for (const std::string& tag : variant.tags) tags += (tags.empty() ? "" : " ") + tag;
+    text += csv_line({variant.key, variant.label, params, to_string(variant.runtime),
+                      to_string(variant.autograd), std::to_string(variant.threads), variant.device,
+                      tags, variant.description, variant.where.file,
+                      std::to_string(variant.where.line)});
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string list_text(const std::vector<Variant>& variants) {
+std::string list_text(const std::vector<Variant>& variants, ListFormat format) {
+  switch (format) {
+    case ListFormat::kKeys: break;
+    case ListFormat::kJson: return list_json(variants);
+    case ListFormat::kCsv: return list_csv(variants);
+  }
   std::string text;
   for (const Variant& variant : variants) text += variant.key + "\n";
   return text;

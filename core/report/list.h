@@ -9,8 +9,14 @@
 
 namespace instr {
 
-// The keys, one a line, in their order.
-std::string list_text(const std::vector<Variant>& variants);
+enum class ListFormat {
+  kKeys,  // one a line
+  kJson,  // a list of objects, one a line
+  kCsv,   // RFC 4180, with a line of names first
+};
+
+// In their order.
+std::string list_text(const std::vector<Variant>& variants, ListFormat format = ListFormat::kKeys);
 
 // "312 variants of 95 benchmarks", with a newline: for standard error of a terminal.
 std::string list_summary(const std::vector<Variant>& variants);

@@ -3,7 +3,7 @@
 
 #include "core/results/experiment.h"
 #include "core/results/results.h"
-#include "core/run/experiment_file.h"
+#include "core/cli/experiment_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {
@@ -24,7 +24,7 @@ void fuzz_line(std::string_view text) {
 void fuzz_file(std::string_view text) {
   auto source = SourceText::checked("e.toml", std::string(text));
   if (!source) return require_words(source.error());
-  Options options;
+  ExperimentOptions options;
   auto applied = apply_experiment_file(*source, options);
   if (!applied) require_words(applied.error());
 }

@@ -1,25 +1,49 @@
-// The command line: a word a line.
+// The command line: a word a line, to all the groups of options that commands share.
 #include <vector>
 
-#include "core/run/options.h"
+#include "core/cli/gating.h"
+#include "core/cli/help.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/showing.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {
 namespace {
 
 void fuzz(std::string_view text) {
-  std::vector<std::string> words{"instr_bench"};
+  std::vector<std::string> words;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     // A word of a real command line ends at a zero byte.
     words.emplace_back(std::string(text.substr(begin, end - begin)).c_str());
     begin = end + 1;
   }
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  argv.push_back(nullptr);
-  const auto options = parse_options(static_cast<int>(words.size()), argv.data());
-  if (!options) require_words(options.error());
+  PlanConfig plan;
+  MeasureConfig measure;
+  GateOptions gate;
+  Showing showing;
+  ReportFormat format = ReportFormat::kTable;
+  std::vector<std::string> metrics;
+  std::vector<std::string> operands;
+  std::vector<std::string> rest;
+  bool show_same = false;
+  CommandLine line("run");
+  line.operands({"FILE...", 0, 3}, operands);
+  line.rest("COMMAND...", rest);
+  declare_plan(line, plan);
+  declare_shard(line, plan.selection.shard);
+  declare_tools(line, measure.tools);
+  declare_build(line, plan.build);
+  declare_timeout(line, measure);
+  declare_counting(line, measure);
+  declare_timing(line, measure);
+  declare_metrics(line, metrics);
+  declare_gate(line, gate, show_same);
+  declare_format(line, format);
+  declare_showing(line, showing);
+  const auto parsed = line.parse(words);
+  if (!parsed) require_words(parsed.error());
 }
 
 }  // namespace

@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/cli/experiment_file.h"
 #include "core/definitions/expand.h"
 #include "core/report/experiment_summary.h"
 #include "core/results/experiment_log.h"
-#include "core/run/experiment_file.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr {
@@ -184,13 +184,13 @@ TEST(ExperimentSummary, OnlyWhatPassedIsFaster) {
   EXPECT_NE(table.find("1 FAIL"), std::string::npos) << table;
 }
 
-tl::expected<void, Errors> apply(const std::string& text, Options& options) {
+tl::expected<void, Errors> apply(const std::string& text, ExperimentOptions& options) {
   return apply_experiment_file(SourceText("e.toml", text), options);
 }
 
 TEST(ExperimentFile, FillsWhatTheCommandLineLeftOpen) {
-  Options options;
-  options.axes.threads = {4};
+  ExperimentOptions options;
+  options.plan.axes.threads = {4};
   options.repeat = 7;
   auto applied = apply(R"(filter = "matmul"
 backend = ["frozen"]
@@ -205,21 +205,21 @@ timeout = 2.5
 )",
                        options);
   ASSERT_TRUE(applied) << applied.error()[0].what;
-  EXPECT_EQ(options.selection.filters, std::vector<std::string>{"matmul"});
-  EXPECT_EQ(options.selection.runtimes, std::vector<Runtime>{Runtime::kFrozen});
-  EXPECT_EQ(options.selection.autograds, std::vector<Autograd>{Autograd::kForward});
-  EXPECT_EQ(options.axes.data_types, std::vector<std::string>{"float64"});
-  EXPECT_EQ(options.axes.threads, std::vector<int>{4});
-  EXPECT_EQ(options.axes.batch_sizes, std::vector<int>{16});
+  EXPECT_EQ(options.plan.selection.filters, std::vector<std::string>{"matmul"});
+  EXPECT_EQ(options.plan.selection.runtimes, std::vector<Runtime>{Runtime::kFrozen});
+  EXPECT_EQ(options.plan.selection.autograds, std::vector<Autograd>{Autograd::kForward});
+  EXPECT_EQ(options.plan.axes.data_types, std::vector<std::string>{"float64"});
+  EXPECT_EQ(options.plan.axes.threads, std::vector<int>{4});
+  EXPECT_EQ(options.plan.axes.batch_sizes, std::vector<int>{16});
   EXPECT_EQ(options.repeat, 7);
   EXPECT_EQ(options.iterations_per_run, 50);
   EXPECT_EQ(options.timeout, 2.5);
-  EXPECT_EQ(with_eager(options.selection).runtimes,
+  EXPECT_EQ(with_eager(options.plan.selection).runtimes,
             (std::vector<Runtime>{Runtime::kEager, Runtime::kFrozen}));
 }
 
 TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
-  Options options;
+  ExperimentOptions options;
   auto applied = apply(
       "backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n"
       "timeout = nan\n",

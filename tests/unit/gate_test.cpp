@@ -1,4 +1,4 @@
-#include "core/run/gate.h"
+#include "core/engine/gate.h"
 
 #include <gtest/gtest.h>
 
@@ -81,14 +81,14 @@ TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
   expected.set = testing::before(
       {testing::counted("a", {{"ir", 100.0}}), testing::counted("b", {{"ir", 100.0}})});
   expected.margins["a"].hard["ir"] = Limit{std::nullopt, 10};
-  auto comparison = hold_against(
+  auto comparison = compare_with(
       expected, testing::after({testing::counted("a", 111), testing::counted("b", 100)}), {});
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kFails);
   EXPECT_EQ(comparison->rows[0].key, "a");
   EXPECT_EQ(comparison->rows[0].metrics.size(), 1u);
   EXPECT_EQ(comparison->summary.count(RowState::kSame), 1u);
-  comparison = hold_against(
+  comparison = compare_with(
       expected, testing::after({testing::counted("a", 110), testing::counted("b", 100)}), {});
   EXPECT_NE(comparison->verdict, Verdict::kFails);
   // They come from no run.
@@ -100,13 +100,13 @@ TEST(Gate, ALimitOfWhatNobodyMeasuredIsAnError) {
   gate.compare.limits.hard["d1_misses"] = Limit{1, std::nullopt};
   Reference before;
   before.set = testing::before({testing::counted("a", 100)});
-  auto comparison = hold_against(before, testing::after({testing::counted("a", 100)}), gate);
+  auto comparison = compare_with(before, testing::after({testing::counted("a", 100)}), gate);
   ASSERT_FALSE(comparison);
   EXPECT_EQ(to_string(comparison.error()),
             "there is a limit for d1_misses, and no result has it: measure both with "
             "--metrics=ir,d1_misses");
   auto after = testing::after({testing::counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
-  EXPECT_TRUE(hold_against(before, after, gate));
+  EXPECT_TRUE(compare_with(before, after, gate));
 }
 
 LimitsFile limits_of_a(double percent) {
@@ -121,7 +121,7 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
   gate.base_limits_file = limits_of_a(20);
   Reference before;
   before.set = testing::before({testing::counted("a", 100)});
-  auto comparison = hold_against(before, testing::after({testing::counted("a", 140)}), gate);
+  auto comparison = compare_with(before, testing::after({testing::counted("a", 140)}), gate);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kFails);
   EXPECT_EQ(comparison->problems,
@@ -162,13 +162,13 @@ TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
   gate.limits_file = {loose, nowhere};
   Reference before;
   before.set = testing::before({testing::counted("a", 100), testing::counted("b", 100)});
-  auto comparison = hold_against(
+  auto comparison = compare_with(
       before, testing::after({testing::counted("a", 140), testing::counted("b", 100)}), gate);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kWarns);
   ASSERT_EQ(comparison->problems.size(), 1u);
   EXPECT_EQ(comparison->problems[0].find("limits.toml:7:9: "), 0u);
-  comparison = hold_against(
+  comparison = compare_with(
       before, testing::after({testing::counted("a", 100), testing::counted("b", 140)}), gate);
   EXPECT_EQ(comparison->verdict, Verdict::kFails);
 }

@@ -1,7 +1,6 @@
-#include "core/run/merge.h"
-
 #include <gtest/gtest.h>
 
+#include "core/commands/merge_shards.h"
 #include "tests/unit/compare_testing.h"
 
 namespace instr {

@@ -1,14 +1,16 @@
-#include "core/run/progress.h"
+#include "core/engine/progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "core/base/format.h"
 #include "core/base/process.h"
+#include "tests/unit/definition_testing.h"
 
 namespace instr {
 namespace {
@@ -137,6 +139,59 @@ TEST(Progress, IsQuietInAPipe) {
   Progress progress({capture.fd(), {}, Verbosity::kNormal});
   use(progress);
   EXPECT_EQ(capture.text(), "a note\n");
+}
+
+ProgressOptions in_pipe(int fd) {
+  ProgressOptions options{fd, {}, Verbosity::kNormal};
+  options.phase_after = options.line_every = options.sum_after = std::chrono::milliseconds(0);
+  return options;
+}
+
+TEST(Progress, SaysInAPipeWhatItWaitsForAndHowFarItIs) {
+  Capture capture;
+  Progress progress(in_pipe(capture.fd()));
+  progress.phase("building the worker");
+  capture.wait_for("building the worker\n");
+  progress.expect(2);
+  progress.started("a");
+  progress.finished(counted("a", 5));
+  progress.started("b");
+  capture.wait_for("[1/2] ");
+  capture.wait_for("  b\n");
+  progress.finished(counted("b", 5));
+  progress.measuring("timing");
+  capture.wait_for("  timing\n");
+  progress.finish();
+  const std::string text = capture.text();
+  const std::string end = text.substr(text.rfind("took "));
+  EXPECT_TRUE(text.ends_with("\n"));
+  for (const char* what : {"building the worker", "counting", "timing"}) {
+    EXPECT_NE(end.find(what), std::string::npos) << end;
+  }
+}
+
+TEST(Progress, SumsUpWhereTheTimeWent) {
+  EXPECT_EQ(time_spent_line(47.7, {{"starting", 12.14}, {"a moment", 0.4}, {"counting", 35}}),
+            "took 47.7 s: 12.1 s starting; 35.0 s counting");
+  EXPECT_EQ(time_spent_line(6, {}), "took 6.0 s");
+}
+
+TEST(Costs, AreThoseOfTheLastTime) {
+  TempFolder folder;
+  const auto file = folder.path() / "costs";
+  Costs costs = Costs::read(file);
+  EXPECT_EQ(costs.of("a", Work::kCount), 1);
+  costs.note(counted("a", 5));
+  costs.note(failed("b", FailureKind::kTimedOut, ""));
+  costs.write(file);
+  Costs read = Costs::read(file);
+  EXPECT_EQ(read.of("a", Work::kCount), 0.04);
+  EXPECT_EQ(read.of("b", Work::kCount), 0);
+  EXPECT_EQ(read.of("c", Work::kCount), 0.02) << "the average";
+  EXPECT_EQ(read.of("a", Work::kTime), 0.02);
+  std::ofstream(file) << "nan count a\n-1 count a\n3count a\n\n2 \n0.5 count d";
+  EXPECT_EQ(Costs::read(file).of("d", Work::kCount), 0.5);
+  EXPECT_EQ(Costs::read(file).of("a", Work::kCount), 0.5);
 }
 
 TEST(Progress, VerboseHasALineForEach) {

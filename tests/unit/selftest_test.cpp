@@ -1,7 +1,6 @@
-#include "core/run/selftest.h"
-
 #include <gtest/gtest.h>
 
+#include "core/commands/selftest_plants.h"
 #include "tests/unit/compare_testing.h"
 
 namespace instr {

@@ -1,0 +1,128 @@
+// A command's options, each declared once with its value and its help, on a CLI11 application. What
+// is parsed, --help, the man page and the completions all come from these declarations.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace instr {
+
+// A value of an option as it was written. `option`: its long name with the dashes, for messages.
+struct Given {
+  std::string option;
+  std::string value;
+};
+
+// Understands a value. The error has no place; the command line says which option it is of.
+using Take = std::function<Expected<void>(const Given& given)>;
+
+// An option as it was declared.
+struct OptionInfo {
+  std::string name;    // "output", without dashes
+  char letter = '\0';  // 'o'; 0: none
+  std::string value;   // "FILE"; empty: a switch
+  std::string help;
+  std::string group;                 // the heading that it is listed under
+  std::vector<std::string> choices;  // the words that it takes; empty: any
+};
+
+struct HelpSection {
+  std::string title;
+  std::string text;
+  bool is_above_options = false;
+};
+
+struct Operands {
+  std::string usage;  // "BASE NEW"; empty: there are none
+  std::size_t least = 0;
+  std::size_t most = 0;
+};
+
+class CommandLine {
+ public:
+  explicit CommandLine(std::string command);  // "compare"
+  ~CommandLine();
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  // How it is called, where that is not "instr_bench COMMAND OPERANDS [options]".
+  void usage(std::string text) { usage_ = std::move(text); }
+  // What the command does, for its help: paragraphs, filled when they are printed.
+  void describe(std::string text) { description_ = std::move(text); }
+  // Lines as they are; printed above the options where no group has begun yet, else below them.
+  void section(std::string title, std::string text);
+  // The heading of the options that follow.
+  void group(std::string title) { group_ = std::move(title); }
+
+  // `names`: "--output" or "-o,--output". Of an option that is given more than once `take` is
+  // called for each value, in their order.
+  void option(const std::string& names, const std::string& value, const std::string& help,
+              Take take, std::vector<std::string> choices = {});
+  void flag(const std::string& names, const std::string& help, bool& target);
+  void flag(const std::string& names, const std::string& help, std::function<void(bool)> set);
+
+  void operands(Operands operands, std::vector<std::string>& target);
+  // Everything after `--`.
+  void rest(const std::string& usage, std::vector<std::string>& target);
+
+  // Looks at all values once they are taken: what cannot go together, what follows from them.
+  void check(std::function<Expected<void>()> check) { checks_.push_back(std::move(check)); }
+  // An option of these that is given is an error where `has_effect` is false: "--limit has no
+  // effect without --baseline or --expect". Checked once all values are taken.
+  void needs(std::vector<std::string> options, std::function<bool()> has_effect,
+             std::string without);
+
+  // The words after the program's name, without the command. The first error.
+  Expected<void> parse(const std::vector<std::string>& words);
+  bool has(std::string_view name) const;  // whether it was given; "output"
+
+  const std::string& command() const { return command_; }
+  const std::string& usage() const { return usage_; }  // empty: the usual one
+  const std::string& description() const { return description_; }
+  const Operands& operands() const { return operands_; }
+  const std::string& rest_usage() const { return rest_usage_; }
+  std::span<const OptionInfo> options() const { return options_; }
+  std::span<const HelpSection> sections() const { return sections_; }
+  // The option that a word such as "--jobs", "--jobs=3" or "-j" names; null where it names none.
+  const OptionInfo* find(std::string_view word) const;
+
+ private:
+  struct Taken {
+    CLI::Option* option;
+    Take take;                      // of a value
+    std::function<void(bool)> set;  // of a switch
+  };
+
+  Expected<void> check_values(const std::vector<std::string>& words) const;
+  Expected<void> take_operands(std::vector<std::string> words);
+  Expected<void> take_values();
+  void add(const std::string& value, const std::string& help, std::vector<std::string> choices,
+           Taken taken);
+
+  std::string command_;
+  std::string usage_;
+  std::string description_;
+  std::string group_;
+  std::vector<HelpSection> sections_;
+  std::unique_ptr<CLI::App> app_;
+  std::vector<OptionInfo> options_;
+  std::vector<Taken> taken_;  // by the same indices
+  Operands operands_;
+  std::vector<std::string>* operand_target_ = nullptr;
+  std::string rest_usage_;
+  std::vector<std::string>* rest_target_ = nullptr;
+  std::vector<std::function<Expected<void>()>> checks_;
+};
+
+}  // namespace instr

@@ -1,0 +1,23 @@
+// Completions for shells, from what the commands declared. Each is a script to be sourced or
+// installed; it runs nothing but `instr_bench list`, for the keys.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/cli/command_line.h"
+
+namespace instr {
+
+// A command with its line in the list of commands.
+struct CommandSummary {
+  const CommandLine* line = nullptr;
+  std::string text;
+};
+
+// The first command is what no command means.
+std::string bash_completion(std::span<const CommandSummary> commands);
+std::string zsh_completion(std::span<const CommandSummary> commands);
+std::string fish_completion(std::span<const CommandSummary> commands);
+
+}  // namespace instr

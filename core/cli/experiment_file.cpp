@@ -1,0 +1,86 @@
+#include "core/cli/experiment_file.h"
+
+#include <fmt/format.h>
+
+#include "core/definitions/toml_reader.h"
+
+namespace instr {
+
+namespace {
+
+constexpr Key kKeys[] = {
+    {"filter", Shape::kStrings, "filter = \"^matmul/\""},
+    {"exclude", Shape::kStrings, "exclude = \"threads\""},
+    {"tag", Shape::kStrings, "tag = \"standard\""},
+    {"definitions", Shape::kStrings, "definitions = \"mine.toml\""},
+    {"accelerator", Shape::kStrings, "accelerator = [\"cpu\", \"cuda\"]"},
+    {"backend", Shape::kStrings, "backend = [\"eager\", \"torchscript\"]"},
+    {"test", Shape::kStrings, "test = [\"eval\", \"train\"]"},
+    {"dtype", Shape::kStrings, "dtype = [\"float32\", \"float64\"]"},
+    {"threads", Shape::kIntegers, "threads = [1, 2]"},
+    {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
+    {"repeat", Shape::kInteger, "repeat = 10"},
+    {"iterations_per_run", Shape::kInteger, "iterations_per_run = 100"},
+    {"timeout", Shape::kNumber, "timeout = 60.0"},
+};
+
+// A list's values as `convert` reads them; errors stand at the value.
+template <class T, class Convert>
+void take(const TableReader& read, std::string_view key, std::vector<T>& into, Convert convert) {
+  const bool is_given = !into.empty();
+  for (const Text& text : read.texts(key)) {
+    auto value = convert(text.code);
+    if (!value) {
+      read.add_error(text.where, value.error().what, value.error().advice);
+    } else if (!is_given) {
+      into.push_back(std::move(*value));
+    }
+  }
+}
+
+void take_numbers(const TableReader& read, std::string_view key, int most, std::vector<int>& into) {
+  auto values = read.integers(key, 1, most);
+  if (into.empty()) into = std::move(values);
+}
+
+Expected<std::string> as_it_is(const std::string& text) { return text; }
+
+}  // namespace
+
+tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
+                                                 ExperimentOptions& options) {
+  const auto table = parse_toml(source);
+  if (!table) return tl::unexpected(Errors{table.error()});
+  Errors errors;
+  const TableReader read(*table, "a file of experiments", kKeys, source, errors);
+  Selection& selection = options.plan.selection;
+  take(read, "filter", selection.filters, as_it_is);
+  take(read, "exclude", selection.excludes, as_it_is);
+  take(read, "tag", selection.tags, as_it_is);
+  take(read, "accelerator", selection.devices, accelerator_from);
+  take(read, "backend", selection.runtimes, backend_from);
+  take(read, "test", selection.autograds, test_from);
+  take(read, "dtype", options.plan.axes.data_types, data_type_from);
+  take(read, "definitions", options.plan.definitions, [&source](const std::string& path) {
+    return Expected<std::filesystem::path>(source.beside(path));
+  });
+  take_numbers(read, "threads", kMaxThreads, options.plan.axes.threads);
+  take_numbers(read, "batch_size", kMostBatch, options.plan.axes.batch_sizes);
+  auto repeat = read.integer("repeat", 2, kMostRepetitions);
+  if (repeat && !options.repeat) options.repeat = *repeat;
+  auto iterations = read.integer("iterations_per_run", 1, kMaxIterations);
+  if (iterations && !options.iterations_per_run) options.iterations_per_run = *iterations;
+  auto timeout = read.number("timeout");
+  if (timeout && !is_time(*timeout)) {
+    read.add_error(read.place("timeout"),
+                   "`timeout` must be a number of seconds above 0, 1e6 at most",
+                   "write for example `timeout = 60`");
+  } else if (timeout && !options.timeout) {
+    options.timeout = *timeout;
+  }
+  if (errors.empty()) return {};
+  sort_by_place(errors);
+  return tl::unexpected(std::move(errors));
+}
+
+}  // namespace instr

@@ -1,0 +1,25 @@
+// Options of a comparison: by which limits, and what it lets pass.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cli/command_line.h"
+#include "core/engine/gate.h"
+
+namespace instr {
+
+// --allow-incomplete.
+void declare_incomplete(CommandLine& line, Incomplete& incomplete, const std::string& help);
+
+// --vary.
+void declare_vary(CommandLine& line, std::vector<std::string>& vary);
+
+// All but --baseline and --expect, and their names.
+void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same);
+const std::vector<std::string>& gate_options();
+
+// The metrics for which there is a limit.
+std::vector<std::string> limited_metrics(const GateOptions& gate);
+
+}  // namespace instr

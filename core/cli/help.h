@@ -1,0 +1,19 @@
+// --help of a command, from what it declared.
+#pragma once
+
+#include <string>
+
+#include "core/cli/command_line.h"
+
+namespace instr {
+
+// "instr_bench compare BASE NEW [options]".
+std::string usage_of(const CommandLine& line);
+
+// "-o, --output=FILE".
+std::string names_of(const OptionInfo& option);
+
+// For 80 columns; ends with a newline.
+std::string help_text(const CommandLine& line);
+
+}  // namespace instr

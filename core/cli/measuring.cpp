@@ -1,0 +1,74 @@
+#include "core/cli/measuring.h"
+
+#include <span>
+
+#include "core/cli/values.h"
+#include "core/definitions/metrics.h"
+
+namespace instr {
+
+void declare_jobs(CommandLine& line, ToolConfig& tools) {
+  line.option("-j,--jobs", "N", "cores to use (default: all)",
+              take_number(tools.jobs, 1, kMostJobs));
+  line.flag("--no-cache", "compile everything anew, keep nothing", tools.no_cache);
+}
+
+void declare_tools(CommandLine& line, ToolConfig& tools) {
+  line.option("--libtorch", "DIR",
+              "the LibTorch to measure (default: TORCH_DIR, CMAKE_PREFIX_PATH, that of the active "
+              "Python, the system's)",
+              take_path(tools.libtorch));
+  line.option("--compiler", "PROGRAM", "the C++ compiler (default: clang++, else g++)",
+              take_text(tools.compiler));
+  declare_jobs(line, tools);
+}
+
+void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build) {
+  line.option("--build", "FILE",
+              "a TOML file whose [build] takes the place of the definitions' own",
+              take_path(build));
+}
+
+void declare_timeout(CommandLine& line, MeasureConfig& config) {
+  line.option("--timeout", "SECONDS", "the longest that one benchmark may take",
+              take_seconds(config.timeout));
+}
+
+void declare_counting(CommandLine& line, MeasureConfig& config) {
+  const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
+  line.option("--retries", "N", "further attempts after a lost worker (2)",
+              take_number(config.retries, 0));
+  line.option("--isolation", "HOW",
+              "fork: from a warm process (the default); process: a Valgrind of its own for each, "
+              "slow, to cross-check",
+              take_choice(config.isolation, isolations), names_of(isolations));
+  line.option("--churn", "N", "allocate N blocks in the worker first (counts must not change)",
+              take_number(config.churn, 0));
+}
+
+void declare_timing(CommandLine& line, MeasureConfig& config) {
+  line.option("--repetitions", "N", "how often a benchmark is timed (10)",
+              take_number(config.repetitions, 2, kMostRepetitions));
+  line.option("--min-time", "SECONDS", "how long each repetition takes at least (0.05)",
+              take_seconds(config.min_time));
+}
+
+void declare_metrics(CommandLine& line, std::vector<std::string>& metrics) {
+  using Names = std::span<const char* const>;
+  Choices<Names> known;
+  for (const char* const& metric : kMetrics) known.emplace_back(metric, Names(&metric, 1));
+  known.emplace_back("cache", kCacheMetrics);
+  known.emplace_back("branch", kBranchMetrics);
+  line.option("--metrics", "LIST",
+              "ir, allocs, alloc_bytes, peak_bytes; simulated: cache, branch, or some of theirs, "
+              "such as d1_misses; without Valgrind: wall, cpu, device_peak_bytes, first_result, "
+              "ready",
+              each_item([&metrics, known](const Given& given) {
+                return choice_from(given, known).map([&metrics](Names names) {
+                  metrics.insert(metrics.end(), names.begin(), names.end());
+                });
+              }),
+              names_of(known));
+}
+
+}  // namespace instr

@@ -1,0 +1,29 @@
+// Options that say how to measure, and with what.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cli/command_line.h"
+#include "core/engine/config.h"
+
+namespace instr {
+
+// --jobs, --no-cache.
+void declare_jobs(CommandLine& line, ToolConfig& tools);
+// These, --libtorch and --compiler.
+void declare_tools(CommandLine& line, ToolConfig& tools);
+// --build.
+void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
+
+// --timeout, --retries, --isolation, --churn.
+void declare_timeout(CommandLine& line, MeasureConfig& config);
+void declare_counting(CommandLine& line, MeasureConfig& config);
+
+// --repetitions, --min-time.
+void declare_timing(CommandLine& line, MeasureConfig& config);
+
+// --metrics: names of metrics, and of groups of them.
+void declare_metrics(CommandLine& line, std::vector<std::string>& metrics);
+
+}  // namespace instr

@@ -1,0 +1,92 @@
+#include "core/cli/selecting.h"
+
+#include "core/cli/values.h"
+#include "core/definitions/definition_keys.h"
+
+namespace instr {
+
+namespace {
+
+Take take_runtimes(std::vector<Runtime>& runtimes) {
+  Choices<Runtime> choices;
+  for (const RuntimeName& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
+  Take take = add_choices(runtimes, choices);
+  return [&runtimes, choices, take](const Given& given) -> Expected<void> {
+    if (given.value != "all") return take(given);
+    for (const auto& [name, runtime] : choices) runtimes.push_back(runtime);
+    return {};
+  };
+}
+
+std::vector<std::string> runtime_words() {
+  std::vector<std::string> words;
+  for (const RuntimeName& known : kRuntimes) words.emplace_back(known.name);
+  words.emplace_back("all");
+  return words;
+}
+
+void declare_axes(CommandLine& line, Selection& selection, const std::string& threads_help) {
+  const Choices<Autograd> autograds{{"forward", Autograd::kForward},
+                                    {"forward_backward", Autograd::kForwardBackward}};
+  line.option("--runtime", "LIST",
+              "eager, torchscript; when named also frozen, optimized, fused, unfused (other ways "
+              "to run TorchScript), aoti (AOTInductor packages), cuda_graph; or all",
+              take_runtimes(selection.runtimes), runtime_words());
+  line.option("--autograd", "LIST", "forward, forward_backward",
+              add_choices(selection.autograds, autograds), names_of(autograds));
+  line.option("--threads", "LIST", threads_help, add_numbers(selection.threads, 1, kMaxThreads));
+  line.option("--device", "LIST", "cpu, cuda", add_items(selection.devices), known_devices());
+}
+
+Expected<Shard> shard_from(const Given& given) {
+  const std::size_t slash = given.value.find('/');
+  if (slash != std::string::npos) {
+    auto index = number_from({given.option, given.value.substr(0, slash)}, 1);
+    auto count = number_from({given.option, given.value.substr(slash + 1)}, 1);
+    if (index && count && *index <= *count) return Shard{*index, *count};
+  }
+  return fail("`" + given.value + "` is not a part of a whole",
+              "write the part and how many there are, the first being 1: --shard=1/4");
+}
+
+}  // namespace
+
+void declare_filters(CommandLine& line, Selection& selection) {
+  line.option("--filter", "REGEX", "keys in which REGEX is found; repeat it for more",
+              add_text(selection.filters));
+  line.option("--exclude", "REGEX", "but not these; repeatable", add_text(selection.excludes));
+  line.option("--tag", "LIST", "benchmarks with one of these tags", add_items(selection.tags));
+}
+
+void declare_selection(CommandLine& line, Selection& selection) {
+  line.group("What to look at");
+  declare_filters(line, selection);
+  declare_axes(line, selection, "what was measured with these numbers of threads");
+}
+
+void declare_definitions(CommandLine& line, PlanConfig& config) {
+  line.option("--definitions", "PATH",
+              "a TOML file or a folder of them; repeatable (default: the standard set)",
+              add_path(config.definitions));
+}
+
+void declare_plan(CommandLine& line, PlanConfig& config) {
+  line.group("What to measure");
+  declare_filters(line, config.selection);
+  declare_definitions(line, config);
+  declare_axes(line, config.selection,
+               "measure with these numbers of threads, such as 1,2, whatever the definitions say");
+  line.check([&config]() -> Expected<void> {
+    config.axes.threads = config.selection.threads;
+    return {};
+  });
+}
+
+void declare_shard(CommandLine& line, std::optional<Shard>& shard) {
+  line.option("--shard", "I/N", "the I-th of N parts of them; see merge",
+              [&shard](const Given& given) {
+                return shard_from(given).map([&shard](Shard part) { shard = part; });
+              });
+}
+
+}  // namespace instr

@@ -1,0 +1,37 @@
+// Options of what is shown, and how: of every command, or of those that report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cli/command_line.h"
+#include "core/compare/compare.h"
+#include "core/engine/progress.h"
+#include "core/report/report.h"
+
+namespace instr {
+
+struct Showing {
+  Verbosity verbosity = Verbosity::kNormal;
+  ColorMode color = ColorMode::kAuto;
+};
+
+// --quiet, --verbose, --color, --help: of every command.
+void declare_showing(CommandLine& line, Showing& showing);
+
+// --format, of those of report_formats() that are named; all where none is.
+void declare_format(CommandLine& line, ReportFormat& format,
+                    const std::vector<ReportFormat>& possible = {});
+
+// Those that a comparison can be shown in.
+std::vector<ReportFormat> comparison_formats();
+
+ProgressOptions progress_options(const Showing& showing);
+
+// A table of these metrics (none: the usual ones) for standard output.
+ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics = {});
+
+// Whether a comparison can be shown in that format; and what it needs of it.
+Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare);
+
+}  // namespace instr

@@ -1,0 +1,53 @@
+// What a sub-command is: one entry of the table in commands.cpp, and a file of its own.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/exit_status.h"
+#include "core/cli/command_line.h"
+
+namespace instr {
+
+struct RunOptions;
+struct Invocation;
+
+// Measures and reports: what main.cpp shows.
+using Pipeline = ExitStatus (*)(const RunOptions& options, const Invocation& invocation);
+
+struct Invocation {
+  std::vector<std::string> words;  // of the whole command line, the program's name first
+  std::stop_token stop;
+  Pipeline pipeline = nullptr;
+};
+
+// What a command does once its options are parsed. An exit status.
+using Action = std::function<int(const Invocation& invocation)>;
+
+// What the first Ctrl-C does to a command.
+enum class OnInterrupt {
+  kEnd,    // ends it at once: it only reads and prints
+  kFinish  // asks it to stop, so that it can keep what it has
+};
+
+struct Command {
+  const char* name;
+  const char* operands;  // as the list of commands shows them
+  const char* summary;   // a line of that list
+  OnInterrupt on_interrupt;
+  int failed;  // the exit status where it cannot even begin
+  // Declares its options, and gives what is done with them. The action outlives the line.
+  Action (*declare)(CommandLine& line);
+};
+
+// All of them, in the order that --help has; the first is what no command means.
+std::span<const Command> commands();
+
+// Null where there is no such command.
+const Command* find_command(std::string_view name);
+
+}  // namespace instr

@@ -1,0 +1,52 @@
+#include "core/commands/commands.h"
+
+#include <algorithm>
+#include <array>
+
+namespace instr {
+
+namespace {
+
+using enum OnInterrupt;
+
+constexpr std::array<Command, 15> kCommands{
+    {{"run", "", "measure and report (what happens with no command)", kFinish, kBadSetup,
+      run_command},
+     {"list", "", "print the keys of the benchmarks, one a line", kEnd, kBadSetup, list_command},
+     {"watch", "", "stay ready; measure again what a saved file changes", kFinish, kBadSetup,
+      watch_command},
+     {"explain", "KEY [RESULTS]", "where a single count goes, function by function", kFinish,
+      kBadSetup, explain_command},
+     {"compare", "BASE NEW", "what changed between two results, in which function", kEnd, kBadSetup,
+      compare_command},
+     {"ab", "",
+      "measure two LibTorch builds, builds of your library or compilers, and compare them", kFinish,
+      kBadSetup, ab_command},
+     {"baseline", "...", "list, show or remove the baselines that --save made", kEnd, kBadSetup,
+      baseline_command},
+     {"merge", "FILE...", "make the results of shards one", kEnd, kBadSetup, merge_command},
+     // A status below 128 would be a verdict on the commit.
+     {"bisect", "", "for git bisect run: the commit that made it slower", kFinish,
+      kInterrupted + kBadSetup, bisect_command},
+     {"experiment", "[FILE]", "backends, tests, data types ... over the definitions", kFinish,
+      kBadSetup, experiment_command},
+     {"selftest", "", "plant slow-downs and show that the check finds them", kFinish, kBadSetup,
+      selftest_command},
+     {"plot", "NAME|FILE", "a picture of results", kFinish, kBadSetup, plot_command},
+     {"doctor", "", "say what is here, what is missing, how to fix it", kFinish, kBadSetup,
+      doctor_command},
+     {"generate", "WHAT", "completions for a shell, or a man page", kEnd, kBadSetup,
+      generate_command},
+     {"help", "[COMMAND]", "the help of a command", kEnd, kBadSetup, help_command}}};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+const Command* find_command(std::string_view name) {
+  const auto* found = std::find_if(kCommands.begin(), kCommands.end(),
+                                   [name](const Command& one) { return one.name == name; });
+  return found == kCommands.end() ? nullptr : found;
+}
+
+}  // namespace instr

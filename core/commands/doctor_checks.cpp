@@ -1,0 +1,96 @@
+#include "core/commands/doctor_checks.h"
+
+#include "core/base/format.h"
+#include "core/base/terminal.h"
+#include "core/compile/cache.h"
+#include "core/compile/libtorch.h"
+#include "core/compile/toolchain.h"
+#include "core/engine/session.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kNameWidth = 16;
+
+// A variant without code: its symbol is in the worker itself.
+CompiledVariant canary_variant() {
+  CompiledVariant canary;
+  canary.variant.key = canary.variant.label = "canary";
+  canary.symbol = "instr_canary_snippet";
+  return canary;
+}
+
+Finding judge_canary(const Measurement& measurement) {
+  Finding finding{"canary", false, ""};
+  if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
+    double ir = counted->metrics.at("ir");
+    finding.good = ir == kCanaryInstructions && counted->steady;
+    finding.detail = format_count(ir) + " instructions counted, " +
+                     format_count(kCanaryInstructions) + " are there";
+    if (!finding.good) finding.detail += ": counts of this Valgrind and worker cannot be trusted";
+  } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
+    finding.detail = std::string(to_string(failure->kind)) + ": " + failure->message;
+  }
+  return finding;
+}
+
+}  // namespace
+
+bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
+             std::stop_token stop) {
+  bool all_good = true;
+  auto report = [&](Finding finding) {
+    all_good = all_good && finding.good;
+    on_finding(finding);
+  };
+  auto check = [&](const char* name, const auto& expected, auto&& describe) {
+    if (expected) {
+      report({name, true, describe(*expected)});
+    } else {
+      report({name, false, to_string(expected.error())});
+    }
+    return bool(expected);
+  };
+
+  check("Valgrind", find_valgrind(), [](const std::string& version) { return version; });
+  auto libtorch = find_libtorch(tools.libtorch);
+  check("LibTorch", libtorch, [](const LibTorch& found) {
+    return found.version + " in " + found.root.string() + " (" + found.found_by + ")" +
+           (found.has_cuda ? ", with CUDA" : "");
+  });
+  if (libtorch) {
+    check("compiler", find_toolchain(tools.compiler, *libtorch), [](const Toolchain& found) {
+      return found.version + " (" + found.compiler.string() + ")" +
+             (found.is_clang ? "" : "; clang compiles units about five times faster");
+    });
+  }
+  check("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
+    return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
+  });
+  if (!all_good) return false;
+
+  Finding canary{"canary", false, "was not measured"};
+  SessionEvents events;
+  events.on_done = [&](const Measurement& measurement) { canary = judge_canary(measurement); };
+  MeasureConfig measure;
+  measure.tools = tools;
+  auto session = Session::open(measure, events, stop);
+  if (!check("worker", session, [](const Session&) { return std::string("built"); })) return false;
+  auto fingerprint = session->measure_builtin({canary_variant()}, stop);
+  if (!check("zygote", fingerprint, [](const Fingerprint& found) {
+        return "started; CPU capability inside Valgrind: " + found.get("cpu_capability");
+      })) {
+    return false;
+  }
+  report(canary);
+  return all_good;
+}
+
+std::string finding_line(const Finding& finding, bool color) {
+  std::string mark =
+      finding.good ? styled("ok  ", Style::kGood, color) : styled("FAIL", Style::kBad, color);
+  return "  " + mark + "  " + pad_right(finding.name, kNameWidth) + finding.detail + "\n";
+}
+
+}  // namespace instr

@@ -1,0 +1,74 @@
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "core/base/output.h"
+#include "core/cli/completion.h"
+#include "core/cli/man_page.h"
+#include "core/commands/commands.h"
+
+namespace instr {
+
+namespace {
+
+// All commands as they declare themselves.
+class Declared {
+ public:
+  Declared() {
+    for (const Command& command : commands()) {
+      CommandLine& line = lines_.emplace_back(command.name);
+      command.declare(line);
+      summaries_.push_back({&line, command.summary});
+    }
+  }
+  const std::vector<CommandSummary>& summaries() const { return summaries_; }
+
+ private:
+  std::deque<CommandLine> lines_;
+  std::vector<CommandSummary> summaries_;
+};
+
+std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& all,
+                                             const std::string& name) {
+  for (const CommandSummary& one : all) {
+    if (one.line->command() == name) return man_page(one, &one == all.data());
+  }
+  return std::nullopt;
+}
+
+ExitStatus generate(const std::vector<std::string>& operands) {
+  const Declared declared;
+  const auto& all = declared.summaries();
+  const std::string& what = operands[0];
+  std::optional<std::string> text;
+  if (what == "man") {
+    text = generate_man_page(all, operands.size() == 1 ? commands().front().name : operands[1]);
+  } else if (operands.size() == 1) {
+    if (what == "bash") text = bash_completion(all);
+    if (what == "zsh") text = zsh_completion(all);
+    if (what == "fish") text = fish_completion(all);
+  }
+  if (!text) {
+    return refuse({{},
+                   "`generate` takes bash, zsh, fish, man or man COMMAND",
+                   "see instr_bench generate --help"});
+  }
+  print_output(*text);
+  return kGood;
+}
+
+}  // namespace
+
+Action generate_command(CommandLine& line) {
+  auto operands = std::make_shared<std::vector<std::string>>();
+  auto showing = std::make_shared<Showing>();
+  line.describe(
+      "Prints completions for bash, zsh or fish, or the man page of a command. For this shell: "
+      "source <(instr_bench generate bash); instr_bench generate fish | source.");
+  line.operands({"bash|zsh|fish|man [COMMAND]", 1, 2}, *operands);
+  line.group("What to show");
+  declare_showing(line, *showing);
+  return [operands, showing](const Invocation&) { return generate(*operands); };
+}
+
+}  // namespace instr

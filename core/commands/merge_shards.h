@@ -1,0 +1,17 @@
+// The results of the parts of one run, made one.
+#pragma once
+
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compare/compare.h"
+#include "core/engine/gate.h"
+
+namespace instr {
+
+// The measurements of all parts, in the order given. Errors: parts that were not measured alike,
+// two measurements of one key, a shard that is missing (unless `gate` allows that) or there twice.
+// It is complete where all shards are there, and are complete themselves.
+Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate);
+
+}  // namespace instr

@@ -1,0 +1,169 @@
+#include "core/commands/run.h"
+
+#include <memory>
+
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/output.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/values.h"
+#include "core/commands/list.h"
+#include "core/engine/session.h"
+
+namespace instr {
+
+namespace {
+
+constexpr const char* kExamples = R"(  instr_bench --filter=matmul
+  instr_bench --save=main            before a change, and after it:
+  instr_bench --baseline=main
+  instr_bench --definitions=mine.toml --format=markdown
+  instr_bench watch --definitions=mine.toml
+)";
+
+constexpr const char* kStatuses =
+    R"(  0 all well; 1 something could not be measured; 2 wrong usage, definition or
+  setup, or results that cannot be compared; 3 a regression beyond its limit, or
+  a benchmark gone; 130 interrupted, with the results so far kept; 141 nobody
+  reads the output any more (| head)
+)";
+
+std::string list_of_commands() {
+  std::string text;
+  for (const Command& command : commands()) {
+    std::string line = std::string("  ") + command.name;
+    if (*command.operands != '\0') line += std::string(" ") + command.operands;
+    line = pad_right(line, 26);
+    for (const std::string& part : wrap(command.summary, 54)) {
+      text += line + part + "\n";
+      line = std::string(26, ' ');
+    }
+  }
+  return text;
+}
+
+void declare_measuring(CommandLine& line, RunOptions& options) {
+  MeasureConfig& measure = options.measure;
+  line.group("How to measure");
+  declare_tools(line, measure.tools);
+  declare_build(line, options.plan.build);
+  declare_timeout(line, measure);
+  declare_counting(line, measure);
+  line.needs(
+      {"retries", "isolation", "churn"}, [&measure] { return measure.wants_counts; },
+      "a metric that is counted");
+  declare_timing(line, measure);
+  line.option("--time-cores", "N",
+              "N cores do nothing but time while the others count (default: times come after the "
+              "counts)",
+              take_number(measure.time_cores, 1));
+  line.needs(
+      {"repetitions", "min-time", "time-cores"}, [&measure] { return measure.wants_times; },
+      "a metric that is timed, such as --metrics=wall");
+  line.flag("--verify",
+            "check what other runtimes compute against eager: PASS, FAIL, ... stand in the results "
+            "and the table",
+            measure.verify);
+  line.flag("--reverse", "the last one first (counts must not change)", options.plan.is_reversed);
+}
+
+Expected<void> take_dump(const Given& given, DumpParts& dump) {
+  static const Choices<bool DumpParts::*> kParts{
+      {"graph", &DumpParts::graph}, {"profile", &DumpParts::profile}, {"trace", &DumpParts::trace}};
+  return choice_from(given, kParts).map([&dump](bool DumpParts::*part) { dump.*part = true; });
+}
+
+void declare_output(CommandLine& line, RunOptions& options) {
+  MeasureConfig& measure = options.measure;
+  line.group("What to show and keep");
+  declare_format(line, options.format);
+  declare_metrics(line, options.metrics);
+  line.option("-o,--output", "FILE", "store the results in FILE (JSON Lines), one by one",
+              take_path(options.output));
+  line.option("--save", "NAME", "make them the baseline NAME", take_text(options.save));
+  line.option("--keep-profiles", "DIR", "keep Callgrind's profiles, for kcachegrind",
+              take_path(measure.keep_profiles));
+  line.needs(
+      {"keep-profiles"}, [&measure] { return measure.wants_counts; }, "a metric that is counted");
+  line.option("--dump", "LIST",
+              "graph (TorchScript's, before and after optimizing), profile (times by operator), "
+              "trace (for Perfetto)",
+              each_item([&measure](const Given& given) { return take_dump(given, measure.dump); }),
+              {"graph", "profile", "trace"});
+  line.option("--dump-folder", "DIR", "where, a folder for each benchmark (instr_bench_dump)",
+              take_path(measure.dump_folder));
+  line.needs(
+      {"dump-folder"}, [&measure] { return measure.dump.any(); }, "--dump");
+  line.flag("--dry-run", "say what would be measured, and measure nothing", options.is_dry_run);
+  line.flag("--list", "the same as the command list", options.is_list);
+  declare_showing(line, options.showing);
+  line.flag("--version", "print the version", [](bool) {});
+}
+
+void declare_reference(CommandLine& line, RunOptions& options) {
+  GateOptions& gate = options.gate;
+  line.group("What to compare with (compare and ab take the limits, too)");
+  line.option("--baseline", "NAME|FILE", "compare with this baseline or results file",
+              take_text(gate.baseline));
+  line.option("--expect", "FILE", "compare with expected counts (CSV or TOML)",
+              take_path(gate.expect));
+  line.flag("--update-expected", "write what was counted into that file", gate.update_expected);
+  line.needs(
+      {"update-expected"}, [&gate] { return gate.expect.has_value(); }, "--expect=FILE");
+  declare_gate(line, gate, options.show_same);
+  // A run that is kept is the base of a later comparison, and measures what its limits need.
+  line.needs(
+      gate_options(),
+      [&options] { return options.gate.has_reference() || options.save || options.output; },
+      "--baseline or --expect");
+}
+
+Expected<void> finish(RunOptions& options) {
+  GateOptions& gate = options.gate;
+  if (gate.baseline && gate.expect) {
+    return fail("--baseline and --expect cannot go together",
+                "run twice: the second run takes everything from the cache");
+  }
+  options.measure.wants_functions = options.output || options.save || gate.baseline || gate.expect;
+  return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
+}
+
+}  // namespace
+
+void declare_run(CommandLine& line, RunOptions& options) {
+  line.usage("instr_bench [COMMAND] [options]");
+  line.describe(
+      "Exact instruction counts of small LibTorch snippets, in seconds. LIST is one or more values "
+      "with commas between; options may be repeated. Results go to standard output, progress and "
+      "messages to standard error.");
+  line.section("Commands", list_of_commands() + "COMMAND --help says more of each.\n");
+  declare_plan(line, options.plan);
+  declare_shard(line, options.plan.selection.shard);
+  // Before what is checked for having an effect.
+  line.check([&options]() -> Expected<void> {
+    set_needs(options.measure, options.metrics, limited_metrics(options.gate));
+    return {};
+  });
+  declare_measuring(line, options);
+  declare_output(line, options);
+  declare_reference(line, options);
+  line.check([&options] { return finish(options); });
+  line.section("Examples", kExamples);
+  line.section("Exit status", kStatuses);
+}
+
+Action run_command(CommandLine& line) {
+  auto options = std::make_shared<RunOptions>();
+  declare_run(line, *options);
+  return [options](const Invocation& invocation) -> int {
+    if (options->is_list) return show_list(options->plan, ListFormat::kKeys);
+    if (options->is_dry_run) {
+      return show_dry_run(options->plan, options->measure, options->showing);
+    }
+    return invocation.pipeline(*options, invocation);
+  };
+}
+
+}  // namespace instr

@@ -1,0 +1,30 @@
+// The options of `run`: what to measure, how, and what to do with the results.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/commands/commands.h"
+#include "core/engine/config.h"
+
+namespace instr {
+
+struct RunOptions {
+  PlanConfig plan = {};
+  MeasureConfig measure = {};
+  GateOptions gate = {};
+  Showing showing = {};
+  ReportFormat format = ReportFormat::kTable;
+  std::vector<std::string> metrics = {};  // empty: the usual ones
+  bool show_same = false;
+  bool is_list = false;
+  bool is_dry_run = false;
+  std::optional<std::filesystem::path> output = {};
+  std::optional<std::string> save = {};  // the baseline's name
+};
+
+void declare_run(CommandLine& line, RunOptions& options);
+
+}  // namespace instr

@@ -1,0 +1,25 @@
+#include "core/engine/config.h"
+
+#include <algorithm>
+
+#include "core/definitions/metrics.h"
+
+namespace instr {
+
+void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
+               const std::vector<std::string>& limited) {
+  auto is_among = [](const auto& names) {
+    return [&names](const std::string& metric) {
+      return std::find(names.begin(), names.end(), metric) != names.end();
+    };
+  };
+  config.wants_counts =
+      metrics.empty() || !std::all_of(metrics.begin(), metrics.end(), is_among(kTimeMetrics));
+  std::vector<std::string> all = metrics;
+  all.insert(all.end(), limited.begin(), limited.end());
+  config.wants_times = std::any_of(all.begin(), all.end(), is_among(kTimeMetrics));
+  config.wants_start = std::any_of(all.begin(), all.end(), is_among(kStartMetrics));
+  config.simulation = simulation_for(all);
+}
+
+}  // namespace instr

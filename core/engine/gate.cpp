@@ -1,0 +1,246 @@
+#include "core/engine/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/output_file.h"
+#include "core/compare/expected_counts.h"
+#include "core/compare/expected_document.h"
+#include "core/definitions/metrics.h"
+#include "core/results/baselines.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Counts that are not the sum of what their functions cost were edited, or the functions were.
+Expected<void> check_sums(const fs::path& file, const Results& results,
+                          const FunctionsOf& functions) {
+  for (const Measurement& one : results.measurements) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    auto ir = counted == nullptr ? std::map<std::string, double>::const_iterator{}
+                                 : counted->metrics.find("ir");
+    if (counted == nullptr || ir == counted->metrics.end()) continue;
+    auto costs = functions(one.variant.key);
+    if (!costs) return tl::unexpected(costs.error());
+    if (costs->empty() || is_sum_of(ir->second, *costs)) continue;
+    return tl::unexpected(
+        Error{{file.string()},
+              fmt::format("`{}` has {} instructions, and its functions, in {}, have {} together",
+                          printable(one.variant.key), ir->second, functions_path(file).string(),
+                          total_of(*costs)),
+              "one of the two was edited: measure again"});
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
+  const auto held = hold_baselines(file);
+  auto results = read_results(file, incomplete);
+  if (!results) return tl::unexpected(results.error());
+  auto functions = open_functions(file, results->header_line, incomplete);
+  if (!functions) return tl::unexpected(functions.error());
+  auto checked = check_sums(file, *results, *functions);
+  if (!checked) return tl::unexpected(checked.error());
+  return ResultSet{std::move(name), std::move(*results), std::move(*functions)};
+}
+
+ResultSet result_set_of(std::string name, ResultsHeader header,
+                        std::vector<Measurement> measurements) {
+  std::map<std::string, std::vector<FunctionCost>> functions;
+  for (Measurement& measurement : measurements) {
+    auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr || counted->functions.empty()) continue;
+    functions[measurement.variant.key] = std::move(counted->functions);
+  }
+  return {std::move(name),
+          {std::move(header), std::move(measurements), true},
+          functions_from(std::move(functions))};
+}
+
+ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {
+  std::erase_if(set.results.measurements,
+                [&selected](const Measurement& one) { return !selected(one.variant); });
+  return set;
+}
+
+tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
+                                               Incomplete incomplete) {
+  std::string extension = fs::path(name_or_file).extension().string();
+  if (extension == ".csv" || extension == ".toml") {
+    return read_expected_counts(name_or_file).map([&name_or_file](ExpectedCounts&& counts) {
+      ResultSet set{name_or_file, std::move(counts.baseline), {}};
+      return Reference{std::move(set), true, std::move(counts.limits)};
+    });
+  }
+  auto set = find_baseline(name_or_file).and_then([&](const fs::path& file) {
+    return read_result_set(file, name_or_file, incomplete);
+  });
+  if (!set) return tl::unexpected(Errors{set.error()});
+  return Reference{std::move(*set), false, {}};
+}
+
+tl::expected<std::optional<Reference>, Errors> find_reference(
+    const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
+  if (!gate.has_reference()) return std::nullopt;
+  auto selected = selector(selection);
+  if (!selected) return tl::unexpected(Errors{selected.error()});
+  auto reference =
+      read_reference(gate.baseline ? *gate.baseline : gate.expect->string(), gate.incomplete);
+  if (!reference) return tl::unexpected(reference.error());
+  if (auto checked = check_shard(*reference, selection.shard, gate.incomplete); !checked) {
+    return tl::unexpected(Errors{checked.error()});
+  }
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  reference->set = only(std::move(reference->set), [&](const Variant& one) {
+    return keys.contains(one.key) || (*selected)(one);
+  });
+  return std::optional(std::move(*reference));
+}
+
+Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
+                           Incomplete incomplete) {
+  const auto& shard = before.set.results.header.shard;
+  if (!shard || shard == after || incomplete == Incomplete::kAllowed) return {};
+  return fail(fmt::format("{} is shard {}/{} alone", before.set.name, shard->index, shard->count),
+              "merge the shards of its run, or add --allow-incomplete");
+}
+
+tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
+  Gate gate{options.compare, {}, {}};
+  if (!options.limits_file) return gate;
+  auto file = read_limits_file(*options.limits_file);
+  if (!file) return tl::unexpected(file.error());
+  gate.limits_file = *std::move(file);
+  if (!options.base_limits_file) return gate;
+  return read_limits_file(*options.base_limits_file).map([&gate](LimitsFile&& base) {
+    gate.base_limits_file = std::move(base);
+    return gate;
+  });
+}
+
+tl::expected<void, Errors> check_update(const GateOptions& options) {
+  if (!options.update_expected) return {};
+  constexpr FileKind kAny{"expected counts", [](std::string_view) { return true; }};
+  auto output = OutputFile::open(*options.expect, kAny);
+  if (!output) return tl::unexpected(Errors{output.error()});
+  std::error_code ignored;
+  const bool is_there = fs::exists(output->path(), ignored);
+  auto source =
+      is_there ? SourceText::read(*options.expect) : SourceText(options.expect->string(), "");
+  if (!source) return tl::unexpected(Errors{source.error()});
+  return parse_expected_document(*source).map([](const ExpectedDocument&) {});
+}
+
+Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
+                                                        const ResultsHeader& after,
+                                                        const std::vector<std::string>& vary) {
+  if (before.is_expected) return std::vector<FieldDifference>{};
+  auto differences =
+      check_fingerprints(before.set.results.header.fingerprint, after.fingerprint, vary);
+  if (!differences || is_comparable(*differences)) return differences;
+  std::string list;
+  for (const FieldDifference& difference : *differences) {
+    if (difference.field_class == FieldClass::kMustMatch) {
+      list += "\n  " + to_string(difference);
+    }
+  }
+  return fail(
+      fmt::format("the two were not measured alike (measure both with the same or, where "
+                  "that is under test, add --vary={}):{}",
+                  fmt::join(vary_for(*differences), ","), list));
+}
+
+namespace {
+
+// What nobody expects is not part of the comparison.
+void leave_expected(ResultSet& after, const ResultSet& expected) {
+  std::map<std::string, const Counted*> counts;
+  for (const Measurement& one : expected.results.measurements) {
+    counts[one.variant.key] = std::get_if<Counted>(&one.outcome);
+  }
+  for (Measurement& one : after.results.measurements) {
+    auto* counted = std::get_if<Counted>(&one.outcome);
+    auto found = counts.find(one.variant.key);
+    if (counted == nullptr || found == counts.end()) continue;
+    std::erase_if(counted->metrics, [&found](const auto& metric) {
+      return !found->second->metrics.contains(metric.first);
+    });
+  }
+}
+
+std::vector<std::string> keys_of(const ResultSet& before, const ResultSet& after) {
+  std::set<std::string> keys;
+  for (const ResultSet* set : {&before, &after}) {
+    for (const Measurement& one : set->results.measurements) keys.insert(one.variant.key);
+  }
+  return {keys.begin(), keys.end()};
+}
+
+bool has_metric(const ResultSet& set, const std::string& metric) {
+  const auto& all = set.results.measurements;
+  return std::any_of(all.begin(), all.end(), [&metric](const Measurement& one) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    return counted != nullptr && counted->metrics.contains(metric);
+  });
+}
+
+// A hard limit on a metric that was not measured would pass by accident: all but the usual metrics
+// are measured only on request.
+Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& after,
+                                  const Gate& gate) {
+  std::map<std::string, Limit> limits = gate.compare.limits.hard;
+  const LimitsFile& file = gate.base_limits_file ? *gate.base_limits_file : gate.limits_file;
+  for (const LimitsEntry& entry : file) {
+    limits.insert(entry.limits.hard.begin(), entry.limits.hard.end());
+  }
+  for (const char* usual : kUsualMetrics) limits.erase(usual);
+  for (const auto& [metric, limit] : limits) {
+    if (has_metric(before, metric) || has_metric(after, metric)) continue;
+    return fail(fmt::format("there is a limit for {}, and no result has it", metric),
+                fmt::format("measure both with --metrics=ir,{}", metric));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate) {
+  if (auto applies = check_limits_apply(before.set, after, gate); !applies) {
+    return tl::unexpected(applies.error());
+  }
+  CompareOptions options = gate.compare;
+  std::vector<std::string> keys = keys_of(before.set, after);
+  ResolvedLimits patterns = resolve_limits(gate.limits_file, keys);
+  options.by_key = std::move(patterns.by_key);
+  if (gate.base_limits_file) {
+    options.by_key_before = resolve_limits(*gate.base_limits_file, keys).by_key;
+  }
+  options.base_has_limits = !before.is_expected;
+  for (const auto& [key, margins] : before.margins) {
+    Limits limits = margins;
+    limits.hard.insert(options.by_key[key].hard.begin(), options.by_key[key].hard.end());
+    limits.soft.insert(options.by_key[key].soft.begin(), options.by_key[key].soft.end());
+    options.by_key[key] = std::move(limits);
+  }
+  if (before.is_expected) leave_expected(after, before.set);
+  return compare(before.set, after, options).map([&patterns](Comparison&& comparison) {
+    for (const Error& error : patterns.unmatched) {
+      comparison.problems.push_back(to_string(error));
+      comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+    }
+    return std::move(comparison);
+  });
+}
+
+}  // namespace instr

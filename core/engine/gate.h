@@ -1,0 +1,93 @@
+// What a run or a results file is compared with: a baseline or expected counts, found and read
+// first, and compared once there is something to compare.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compare/compare.h"
+#include "core/compare/limits_file.h"
+#include "core/definitions/select.h"
+#include "core/results/fingerprint_check.h"
+
+namespace instr {
+
+// What a comparison is made with, and by which limits.
+struct GateOptions {
+  std::optional<std::string> baseline = {};          // a name or a file
+  std::optional<std::filesystem::path> expect = {};  // a file of expected counts
+  bool update_expected = false;
+  std::optional<std::filesystem::path> limits_file = {};
+  std::optional<std::filesystem::path> base_limits_file = {};  // that file as it is at the base
+  std::vector<std::string> vary = {};  // fields of the fingerprint that are under test
+  bool allow_missing_shards = false;
+  Incomplete incomplete = Incomplete::kRefused;
+  CompareOptions compare = {};
+
+  // Whether what is measured is compared with something.
+  bool has_reference() const { return baseline || (expect && !update_expected); }
+};
+
+// A results file with its functions. `name`: for messages.
+Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name,
+                                    Incomplete incomplete = Incomplete::kRefused);
+
+// Measurements in memory, with the functions they hold.
+ResultSet result_set_of(std::string name, ResultsHeader header,
+                        std::vector<Measurement> measurements);
+
+// Without the measurements that are not selected.
+ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected);
+
+// What results are compared with.
+struct Reference {
+  ResultSet set;
+  // Expected counts: they come from no run, so there is no fingerprint to compare.
+  bool is_expected = false;
+  std::map<std::string, Limits> margins;  // of expected counts, by key
+};
+
+// A baseline's name, a results file, or a file of expected counts (.csv, .toml).
+tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
+                                               Incomplete incomplete);
+
+// What --baseline or --expect names, without what a run of these variants does not measure; nothing
+// where there is neither, or where the expected counts are to be written.
+tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate,
+                                                              const Selection& selection,
+                                                              const std::vector<Variant>& variants);
+
+// An error where the results are of one shard and `after` is not, unless that is allowed: all that
+// the other shards have would pass as new.
+Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
+                           Incomplete incomplete);
+
+// The limits, those of --limits among them.
+struct Gate {
+  CompareOptions compare;
+  LimitsFile limits_file;
+  std::optional<LimitsFile> base_limits_file;
+};
+
+tl::expected<Gate, Errors> open_gate(const GateOptions& options);
+
+// Whether --update-expected can write its file, and understands what is in it.
+tl::expected<void, Errors> check_update(const GateOptions& options);
+
+// The fields in which the two differ. An error that names them all where one must match: counts
+// would differ for this reason alone.
+Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
+                                                        const ResultsHeader& after,
+                                                        const std::vector<std::string>& vary);
+
+// Compares within the limits; that the two can be compared is checked already. A pattern of the
+// limits file that matches no key is a problem that warns; an error where neither side has a metric
+// for which there is a hard limit.
+Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate);
+
+}  // namespace instr

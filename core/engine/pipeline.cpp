@@ -1,0 +1,144 @@
+#include "core/engine/pipeline.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "core/base/output_folder.h"
+#include "core/compile/installation.h"
+#include "core/definitions/expand.h"
+#include "core/definitions/load.h"
+#include "core/definitions/read_build.h"
+#include "core/definitions/select.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace {
+
+SessionEvents events_of(Progress& progress, Recorder& recorder) {
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&](const Measurement& one) {
+    progress.finished(one);
+    recorder.take(one);
+  };
+  return events;
+}
+
+// The usual ones, and those beyond them that are asked for.
+std::vector<Runtime> runtimes_for(const Selection& selection) {
+  std::vector<Runtime> runtimes = kUsualRuntimes;
+  for (Runtime runtime : selection.runtimes) {
+    bool is_there = std::find(runtimes.begin(), runtimes.end(), runtime) != runtimes.end();
+    if (!is_there) runtimes.push_back(runtime);
+  }
+  return runtimes;
+}
+
+// What is written beside the results, at the end of a measurement or of all.
+Expected<void> make_folders(const MeasureConfig& config) {
+  Expected<void> made;
+  if (config.keep_profiles) {
+    made = make_output_folder(*config.keep_profiles, "name another one with --keep-profiles");
+  }
+  if (made && config.dump.any()) {
+    made = make_output_folder(config.dump_folder, "name another one with --dump-folder");
+  }
+  return made;
+}
+
+// Of all that is to be done to these variants.
+double total_cost(const Costs& costs, const MeasureConfig& config,
+                  const std::vector<Variant>& variants) {
+  double total = 0;
+  for (const Variant& variant : variants) {
+    if (config.wants_counts) total += costs.of(variant.key, Work::kCount);
+    if (config.wants_times) total += costs.of(variant.key, Work::kTime);
+    if (config.verify && is_candidate(variant)) total += costs.of(variant.key, Work::kVerify);
+  }
+  return total;
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
+  if (!config.definitions.empty()) return config.definitions;
+  return {find_installation().definitions};
+}
+
+tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
+  auto definitions = load_definitions(definition_paths(config));
+  if (!definitions) return tl::unexpected(definitions.error());
+  auto variants =
+      expand(with_axes(*std::move(definitions), config.axes), runtimes_for(config.selection));
+  if (!variants) return variants;
+  auto selected = select(std::move(*variants), config.selection);
+  if (!selected) return tl::unexpected(Errors{selected.error()});
+  if (config.build) {
+    auto build = load_build(*config.build);
+    if (!build) return tl::unexpected(build.error());
+    for (Variant& variant : *selected) variant.build = *build;
+  }
+  if (config.is_reversed) std::reverse(selected->begin(), selected->end());
+  return std::move(*selected);
+}
+
+SessionEvents progress_events(Progress& progress) {
+  SessionEvents events;
+  events.on_phase = [&](const std::string& what) { progress.phase(what); };
+  events.on_measuring = [&](const std::string& what) { progress.measuring(what); };
+  events.on_note = [&](const std::string& what) { progress.note(what); };
+  events.on_start = [&](const std::string& key) { progress.started(key); };
+  return events;
+}
+
+Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
+                            Progress& progress, Recorder& recorder, std::stop_token stop,
+                            const HeaderCheck& check) {
+  if (auto made = make_folders(config.measure); !made) return tl::unexpected(made.error());
+  std::stop_source abandon;
+  std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
+  auto session = Session::open(config.measure, events_of(progress, recorder), abandon.get_token());
+  if (!session) return session;
+  progress.weigh(session->costs(), total_cost(session->costs(), config.measure, variants));
+  progress.phase("starting LibTorch under Valgrind");
+  session->prepare(variants);
+  // Units compile while the zygotes start; the results file needs what a zygote says of itself.
+  Expected<void> introduced;
+  std::jthread introduction([&] {
+    introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& found) {
+      ResultsHeader header = make_results_header(std::move(found), config.command);
+      header.shard = config.shard;
+      auto checked = check ? check(header) : Expected<void>{};
+      if (checked) recorder.open(header);
+      return checked;
+    });
+    if (!introduced) abandon.request_stop();
+  });
+  auto finished = session->count(variants, abandon.get_token());
+  introduction.join();
+  if (!introduced && !stop.stop_requested()) return tl::unexpected(introduced.error());
+  if (!finished) return tl::unexpected(finished.error());
+  return session;
+}
+
+Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Variant>& variants,
+                                 Progress& progress, Recorder& recorder, std::stop_token stop,
+                                 const HeaderCheck& check) {
+  if (variants.empty()) {
+    // A shard may be: nothing is started for it, so nothing is known of what it would be measured
+    // with.
+    ResultsHeader header = make_results_header({}, config.command);
+    header.shard = config.shard;
+    recorder.open(header);
+    return MeasureEnd{true, 0};
+  }
+  auto session = count_all(config, variants, progress, recorder, stop, check);
+  if (!session) return tl::unexpected(session.error());
+  if (!Session::time({&*session}, stop)) return MeasureEnd{};
+  return session->inspect(stop).map([&](bool is_finished) {
+    return MeasureEnd{is_finished, session->not_dumped()};
+  });
+}
+
+}  // namespace instr

@@ -1,0 +1,55 @@
+// The stages of a run together: definitions to variants, variants to measurements.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/engine/config.h"
+#include "core/engine/progress.h"
+#include "core/engine/session.h"
+#include "core/results/recorder.h"
+
+namespace instr {
+
+// The files and folders that definitions come from.
+std::vector<std::filesystem::path> definition_paths(const PlanConfig& config);
+
+// Loads definitions and expands them to the selected variants. Errors of all files.
+tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config);
+
+// Events that only show the progress.
+SessionEvents progress_events(Progress& progress);
+
+// What a run is asked to do: how to measure, which part of a whole, and the words that it was
+// started with.
+struct RunConfig {
+  MeasureConfig measure = {};
+  std::optional<Shard> shard = {};
+  std::vector<std::string> command = {};
+};
+
+// What there is to say of a header before anything is measured for it; an error ends the run.
+using HeaderCheck = std::function<Expected<void>(const ResultsHeader& header)>;
+
+// Opens a session that has compiled and counted all that it can; the rest (Session::time, inspect)
+// is the caller's. The error is one of the setup, or of `check`. Where `stop` came first it is not
+// done.
+Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
+                            Progress& progress, Recorder& recorder, std::stop_token stop,
+                            const HeaderCheck& check = {});
+
+struct MeasureEnd {
+  bool is_finished = false;    // else `stop` came first
+  std::size_t not_dumped = 0;  // variants that --dump could not look into; each was reported
+};
+
+// Compiles, counts, times and verifies; measurements go to the recorder as they end.
+Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Variant>& variants,
+                                 Progress& progress, Recorder& recorder, std::stop_token stop,
+                                 const HeaderCheck& check = {});
+
+}  // namespace instr

@@ -1,0 +1,433 @@
+#include "core/engine/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "core/base/cores.h"
+#include "core/base/process.h"
+#include "core/compile/installation.h"
+#include "core/definitions/requirement.h"
+#include "core/measure/experimenter.h"
+#include "core/measure/measure.h"
+#include "core/measure/schedule_plan.h"
+#include "core/measure/timer.h"
+#include "core/measure/verifier.h"
+
+namespace instr {
+
+namespace {
+
+// Old artefacts go beyond this; the precompiled headers of two compilers and two LibTorch builds
+// fit.
+constexpr std::uint64_t kCacheLimit = 4'000'000'000;
+
+constexpr const char* kCosts = "costs";  // a file of the cache
+
+bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
+
+// What counts when `time_cores` of them are left to times; an Error where none is left.
+Expected<std::vector<int>> counting_cores(int time_cores) {
+  std::vector<int> cores = usable_cores();
+  if (time_cores < std::ssize(cores)) {
+    cores.resize(cores.size() - static_cast<std::size_t>(time_cores));
+    return cores;
+  }
+  return fail(fmt::format("`--time-cores={}` leaves no core to count on: there {} {}", time_cores,
+                          cores.size() == 1 ? "is" : "are", cores.size()),
+              "without it times are taken after the counts");
+}
+
+}  // namespace
+
+struct Session::State {
+  MeasureConfig config;
+  SessionEvents events;
+  std::mutex turn;               // one event at a time
+  std::set<std::string> failed;  // keys
+  std::set<std::string> skipped;
+  Costs costs;
+  LibTorch libtorch;
+  Toolchain toolchain;
+  std::string valgrind;
+  std::optional<Cache> cache;
+  CompileOptions compile;
+  // What is left to do of what was compiled.
+  std::vector<CompiledVariant> to_time;
+  std::vector<CompiledVariant> to_dump;
+  std::vector<Variant> to_verify;
+  std::size_t not_dumped = 0;
+  // Last: they go first, while what they use is there.
+  std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
+  std::unique_ptr<NativeWorker> native;  // where something is to be timed or verified
+
+  Expected<void> open_scheduler(std::stop_token stop);
+  Expected<void> open_native(std::stop_token stop);
+  Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
+  void take(UnitResult unit, const Selected& selected);
+  std::vector<CompiledVariant> take_beside();
+  std::vector<TimedSide> sides(std::vector<CompiledVariant> variants);
+  Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
+  TimerOptions timer_options() const;
+  std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
+
+  NativeEvents native_events() {
+    return {[this](const std::string& key) { started(key); },
+            [this](const Measurement& measurement) { done(measurement); }};
+  }
+
+  // Once all is measured.
+  void tidy() {
+    costs.write(cache->folder() / kCosts);
+    cache->trim(kCacheLimit);
+  }
+
+  void phase(const std::string& what) {
+    std::lock_guard lock(turn);
+    if (events.on_phase) events.on_phase(what);
+  }
+  void measuring(const std::string& what) {
+    std::lock_guard lock(turn);
+    if (events.on_measuring) events.on_measuring(what);
+  }
+  void note(const std::string& what) {
+    std::lock_guard lock(turn);
+    if (events.on_note) events.on_note(what);
+  }
+  void started(const std::string& key) {
+    std::lock_guard lock(turn);
+    if (events.on_start) events.on_start(key);
+  }
+  void done(const Measurement& measurement) {
+    std::lock_guard lock(turn);
+    if (std::holds_alternative<Failure>(measurement.outcome))
+      failed.insert(measurement.variant.key);
+    if (std::holds_alternative<Skipped>(measurement.outcome))
+      skipped.insert(measurement.variant.key);
+    costs.note(measurement);
+    if (events.on_done) events.on_done(measurement);
+  }
+};
+
+Expected<std::string> find_valgrind() {
+  const char* advice = "install it: apt-get install valgrind";
+  if (!find_program("valgrind")) return fail("Valgrind was not found", advice);
+  SpawnOptions ask;
+  ask.argv = {"valgrind", "--version"};
+  auto result = run_command(ask);
+  if (!result) return tl::unexpected(result.error());
+  if (result->exit_code != 0) return fail("Valgrind does not run: " + result->errors, advice);
+  std::string version = result->output;
+  while (!version.empty() && version.back() == '\n') version.pop_back();
+  return version;
+}
+
+std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
+                                              bool wants_times) {
+  if (variant.libtorch) {
+    auto met = satisfies(libtorch.version, *variant.libtorch);
+    if (!met) return to_string(met.error());
+    if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
+  }
+  if (variant.runtime == Runtime::kAoti && !satisfies(libtorch.version, ">=2.6").value_or(true)) {
+    return "AOTInductor packages need LibTorch 2.6 or newer, this is " + libtorch.version;
+  }
+  if (is_countable(variant)) return std::nullopt;
+  if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
+  if (variant.runtime == Runtime::kCudaGraph && !libtorch.cuda_headers) {
+    return "a CUDA graph needs the headers of CUDA's toolkit: name its folder by CUDA_HOME";
+  }
+  if (!wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
+  return std::nullopt;
+}
+
+Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
+                                               const std::vector<Variant>& variants) {
+  auto libtorch = find_libtorch(config.tools.libtorch);
+  if (!libtorch) return tl::unexpected(libtorch.error());
+  auto toolchain = find_toolchain(config.tools.compiler, *libtorch);
+  if (!toolchain) return tl::unexpected(toolchain.error());
+  auto cache = Cache::open(!config.tools.no_cache);
+  if (!cache) return tl::unexpected(cache.error());
+  CompileOptions compile{*toolchain, *libtorch, 1, find_installation().sources};
+  compile.each_alone = config.simulation.any();
+  auto compiled = find_compiled(variants, compile, *cache);
+  if (!compiled) return tl::unexpected(compiled.error());
+  std::vector<PlannedVariant> planned;
+  for (const auto& variant : variants) {
+    auto reason = unsupported_reason(variant, *libtorch, config.wants_times);
+    bool is_unknown = variant.build && !variant.build->sources.empty();
+    auto step = reason                            ? PlannedStep::kSkip
+                : compiled->contains(variant.key) ? PlannedStep::kCached
+                : is_unknown                      ? PlannedStep::kUnknown
+                                                  : PlannedStep::kCompile;
+    planned.push_back({variant, step, reason.value_or("")});
+  }
+  return planned;
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const LibTorch& Session::libtorch() const { return state_->libtorch; }
+const Costs& Session::costs() const { return state_->costs; }
+const Toolchain& Session::toolchain() const { return state_->toolchain; }
+std::size_t Session::not_dumped() const { return state_->not_dumped; }
+
+Expected<Session> Session::open(const MeasureConfig& config, SessionEvents events,
+                                std::stop_token stop) {
+  auto state = std::make_unique<State>();
+  State* raw = state.get();
+  state->events = std::move(events);
+  state->config = config;
+  if (config.wants_counts) {
+    auto valgrind = find_valgrind();
+    if (!valgrind) return tl::unexpected(valgrind.error());
+    state->valgrind = *valgrind;
+  }
+  auto libtorch = find_libtorch(config.tools.libtorch);
+  if (!libtorch) return tl::unexpected(libtorch.error());
+  state->libtorch = *libtorch;
+  auto toolchain = find_toolchain(config.tools.compiler, state->libtorch);
+  if (!toolchain) return tl::unexpected(toolchain.error());
+  state->toolchain = *toolchain;
+  auto cache = Cache::open(!config.tools.no_cache,
+                           {stop, [raw](const std::string& why) { raw->note(why); }});
+  if (!cache) return tl::unexpected(cache.error());
+  state->cache = std::move(*cache);
+  if (state->cache->note()) state->note(*state->cache->note());
+  state->costs = Costs::read(state->cache->folder() / kCosts);
+
+  auto sources = find_installation().sources;
+  int jobs =
+      config.tools.jobs > 0 ? config.tools.jobs : static_cast<int>(std::ssize(usable_cores()));
+  state->compile = {state->toolchain,
+                    state->libtorch,
+                    jobs,
+                    sources,
+                    [raw](const std::string& what) { raw->phase(what); },
+                    config.simulation.any()};
+  state->phase("preparing the worker for LibTorch " + state->libtorch.version);
+  auto opened = state->open_scheduler(stop).and_then([&] { return state->open_native(stop); });
+  if (!opened) return tl::unexpected(opened.error());
+  return Session(std::move(state));
+}
+
+Expected<void> Session::State::open_scheduler(std::stop_token stop) {
+  if (!config.wants_counts) return {};
+  ScheduleOptions schedule;
+  schedule.jobs = compile.jobs;
+  if (config.wants_times && config.time_cores > 0) {
+    auto cores = counting_cores(config.time_cores);
+    if (!cores) return tl::unexpected(cores.error());
+    schedule.cores = *cores;
+    schedule.jobs = std::min(compile.jobs, static_cast<int>(std::ssize(*cores)));
+  }
+  auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
+  schedule.worker = *worker;
+  if (config.timeout) schedule.timeout_s = *config.timeout;
+  schedule.retries = config.retries;
+  schedule.fresh_process = config.isolation == Isolation::kProcess;
+  schedule.churn = config.churn;
+  schedule.simulation = config.simulation;
+  schedule.want_functions = config.wants_functions;
+  schedule.keep_profiles = config.keep_profiles;
+  return Scheduler::start(
+             schedule, [this](const std::string& key) { started(key); },
+             [this](const Measurement& measurement) { done(measurement); })
+      .map([this](std::unique_ptr<Scheduler>&& started) { scheduler = std::move(started); });
+}
+
+Expected<void> Session::State::open_native(std::stop_token stop) {
+  if (!config.wants_times && !config.verify && !config.dump.any()) return {};
+  auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
+  return NativeWorker::start(*worker).map(
+      [this](std::unique_ptr<NativeWorker>&& started) { native = std::move(started); });
+}
+
+void Session::prepare(const std::vector<Variant>& variants) {
+  if (!state_->scheduler) return;
+  std::vector<Variant> countable;
+  for (const auto& variant : variants) {
+    bool is_selected = !unsupported_reason(variant, state_->libtorch, state_->config.wants_times);
+    if (is_selected && is_countable(variant)) countable.push_back(variant);
+  }
+  state_->scheduler->prepare(countable);
+}
+
+Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
+  auto hello = state_->scheduler ? state_->scheduler->hello(stop)
+                                 : Expected<wire::Message>(state_->native->hello());
+  if (!hello) return tl::unexpected(hello.error());
+  if (state_->config.wants_times) hello->fields.merge(std::map(state_->native->hello().fields));
+  return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
+}
+
+// What is to be timed of these: what has not failed. Nothing where that is none.
+std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> variants) {
+  {
+    std::lock_guard lock(turn);
+    std::erase_if(variants, [this](const auto& one) { return failed.contains(one.variant.key); });
+  }
+  if (variants.empty()) return {};
+  measuring("timing");
+  std::vector<TimedSide> sides;
+  sides.push_back({std::move(variants), *native, timer_options(), native_events()});
+  return sides;
+}
+
+// What is timed while the others count: that for which the cores that are kept for times are
+// enough.
+std::vector<CompiledVariant> Session::State::take_beside() {
+  if (!scheduler) return {};
+  auto beside = std::stable_partition(to_time.begin(), to_time.end(), [this](const auto& one) {
+    return one.variant.threads > config.time_cores;
+  });
+  std::vector<CompiledVariant> taken(beside, to_time.end());
+  to_time.erase(beside, to_time.end());
+  return taken;
+}
+
+TimerOptions Session::State::timer_options() const {
+  TimerOptions timing{config.repetitions, config.min_time};
+  timing.wants_start = config.wants_start;
+  timing.memory_limit = memory_limit_here(1);
+  if (config.timeout) timing.timeout_s = *config.timeout;
+  return timing;
+}
+
+Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
+                                      std::stop_token stop) {
+  if (candidates.empty()) return true;
+  measuring("verifying");
+  VerifierOptions verifying;
+  verifying.memory_limit = memory_limit_here(1);
+  if (config.timeout) verifying.timeout_s = *config.timeout;
+  return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
+}
+
+// Looks into each, once more in a process of its own. One that cannot be looked into has said why
+// when it was measured.
+Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants,
+                                    std::stop_token stop) {
+  if (variants.empty()) return true;
+  measuring("looking inside");
+  std::stop_callback end(stop, [this] { native->kill(); });
+  for (const CompiledVariant& one : variants) {
+    if (stop.stop_requested()) return false;
+    if (failed.contains(one.variant.key)) continue;
+    auto inspected = ask_worker("inspect", *native, {one}, timer_options());
+    if (stop.stop_requested()) return false;
+    if (!inspected || inspected->verb != "inspected") {
+      ++not_dumped;
+      note(one.variant.key + ": cannot be looked into: " +
+           (inspected ? inspected->get("message") : inspected.error()));
+      continue;
+    }
+    auto written = write_dump(config.dump_folder / file_name_of(one.variant.key), config.dump,
+                              one.variant, *inspected);
+    if (!written) return tl::unexpected(written.error());
+  }
+  note("what was looked into is in " + config.dump_folder.string());
+  return true;
+}
+
+// Ends those that cannot be measured here, and gives the others.
+std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>& variants) {
+  std::vector<Variant> runnable;
+  for (const auto& variant : variants) {
+    if (auto reason = unsupported_reason(variant, libtorch, config.wants_times)) {
+      done({variant, Skipped{*reason}, 0});
+    } else {
+      runnable.push_back(variant);
+    }
+  }
+  return runnable;
+}
+
+Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::stop_token stop) {
+  TimerOptions timing = state_->timer_options();
+  timing.iterations = state_->config.iterations;
+  auto finished =
+      run_experiments(state_->skip_unsupported(variants), state_->compile, *state_->cache,
+                      *state_->native, timing, state_->native_events(), stop);
+  state_->tidy();
+  return finished;
+}
+
+void Session::State::take(UnitResult unit, const Selected& selected) {
+  for (const auto& one : unit.failed) done(one);
+  if (selected) std::erase_if(unit.compiled, [&](const auto& one) { return !selected(one); });
+  for (const auto& one : unit.compiled) {
+    if (config.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
+    if (config.wants_times) to_time.push_back(one);
+    if (config.dump.any()) to_dump.push_back(one);
+  }
+  if (!scheduler) return;
+  std::erase_if(unit.compiled, [](const auto& one) { return !is_countable(one.variant); });
+  scheduler->add(std::move(unit.compiled));
+}
+
+Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_token stop,
+                                const Selected& selected) {
+  auto finished = count(variants, stop, selected);
+  if (finished && *finished) finished = time({this}, stop);
+  if (finished && *finished) finished = inspect(stop);
+  return finished;
+}
+
+Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_token stop,
+                              const Selected& selected) {
+  State& state = *state_;
+  state.to_time.clear();
+  state.to_dump.clear();
+  state.to_verify.clear();
+  auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), selected); };
+  auto compiled =
+      compile(state.skip_unsupported(variants), state.compile, *state.cache, on_unit, stop);
+  if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
+  if (!time_all(state.sides(state.take_beside()), stop)) return false;
+  return !state.scheduler || state.scheduler->wait(stop);
+}
+
+bool Session::time(const std::vector<Session*>& sessions, std::stop_token stop) {
+  std::vector<TimedSide> sides;
+  for (Session* session : sessions) {
+    auto its = session->state_->sides(std::exchange(session->state_->to_time, {}));
+    std::move(its.begin(), its.end(), std::back_inserter(sides));
+  }
+  return time_all(std::move(sides), stop);
+}
+
+Expected<bool> Session::inspect(std::stop_token stop) {
+  State& state = *state_;
+  // A device that is not there has been reported by then.
+  std::erase_if(state.to_verify, [&](const auto& one) { return state.skipped.contains(one.key); });
+  std::erase_if(state.to_dump,
+                [&](const auto& one) { return state.skipped.contains(one.variant.key); });
+  auto finished = state.verify(std::exchange(state.to_verify, {}), stop);
+  if (finished && *finished) finished = state.dump(std::exchange(state.to_dump, {}), stop);
+  state.tidy();
+  return finished;
+}
+
+Expected<Fingerprint> Session::measure_builtin(std::vector<CompiledVariant> variants,
+                                               std::stop_token stop) {
+  std::vector<Variant> plain;
+  for (const auto& one : variants) plain.push_back(one.variant);
+  state_->scheduler->prepare(plain);
+  auto found = fingerprint(stop);
+  if (!found) return found;
+  state_->scheduler->add(std::move(variants));
+  if (!state_->scheduler->wait(stop)) return fail("interrupted");
+  return found;
+}
+
+}  // namespace instr

@@ -1,0 +1,100 @@
+// Completions and man pages, in the shells and by the program that they are made for.
+#include <fstream>
+
+#include "core/commands/command.h"
+#include "tests/formats/consumers.h"
+
+namespace instr::formats {
+namespace {
+
+// A word a line: what the shell offers for, or makes of, a line that ends at the cursor.
+class Shells : public ConsumerTest {
+ protected:
+  Shells() {
+    setenv("PATH",
+           (fs::path(INSTR_BENCH_PROGRAM).parent_path().string() + ":" + getenv("PATH")).c_str(),
+           1);
+  }
+
+  std::string script(const std::string& shell) const {
+    return write("completion." + shell, run({INSTR_BENCH_PROGRAM, "generate", shell}));
+  }
+
+  std::string bash(const std::string& words) const {
+    return run({"bash", "-c",
+                ". \"$1\"; compopt() { :; }; COMP_WORDS=(" + words +
+                    "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _instr_bench; "
+                    "printf '%s\\n' \"${COMPREPLY[@]}\"",
+                "bash", script("bash")});
+  }
+
+  std::string fish(const std::string& line) const {
+    return run({"fish", "-N", "-c", "source $argv[1]; complete -C $argv[2]", script("fish"), line});
+  }
+
+  // The line as it stands once the tab key was pressed: zsh completes on a terminal alone.
+  std::string zsh(const std::string& line) const {
+    const std::string driver = write("driver.zsh", R"sh(
+zmodload zsh/zpty
+zpty shell 'COLUMNS=200 zsh -f -i'
+until_there() {
+  local text= part
+  while [[ $text != *$1* ]]; do zpty -r shell part; text+=$part; done
+  print -r -- $text
+}
+zpty -w shell 'PS1=; autoload -U compinit; compinit -D; source '${(q)1}'; print READY$((1))'
+until_there READY1 >/dev/null
+widget='report() { print -r -- "{{$BUFFER}}"; BUFFER=; zle .accept-line; }; zle -N report; bindkey "^X^R" report; print READY$((2))'
+zpty -w shell $widget
+until_there READY2 >/dev/null
+zpty -w -n shell $2$'\t\x18\x12'
+until_there '}}'
+)sh");
+    const std::string out = run({"timeout", "60", "zsh", "-f", driver, script("zsh"), line});
+    const std::size_t begin = out.rfind("{{");
+    if (begin == out.npos) return out;
+    return out.substr(begin + 2, out.find("}}", begin) - begin - 2);
+  }
+};
+
+TEST_F(Shells, BashCompletes) {
+  EXPECT_EQ(bash("instr_bench --ru"), "--runtime=\n");
+  EXPECT_EQ(bash("instr_bench comp"), "compare\n");
+  EXPECT_EQ(bash("instr_bench --runtime = eag"), "eager\n");
+  EXPECT_EQ(bash("instr_bench --runtime = eager,to"), "eager,torchscript\n");
+  EXPECT_EQ(bash("instr_bench plot main --kind = s"), "speedup\n");
+  EXPECT_EQ(bash("instr_bench list --jo"), "\n") << "list has no --jobs";
+  EXPECT_EQ(bash("instr_bench explain matmul/mm/n=4/ea"), "matmul/mm/n=4/eager/forward/t1/cpu\n");
+}
+
+TEST_F(Shells, FishCompletes) {
+  EXPECT_EQ(fish("instr_bench --runt").find("--runtime\t"), 0u);
+  EXPECT_EQ(fish("instr_bench comp").find("compare\t"), 0u);
+  EXPECT_EQ(fish("instr_bench --runtime=eager,to").find("--runtime=eager,torchscript\t"), 0u);
+  EXPECT_EQ(fish("instr_bench plot main --kind=s").find("--kind=speedup\t"), 0u);
+  EXPECT_EQ(fish("instr_bench list --jo"), "");
+  EXPECT_EQ(fish("instr_bench explain matmul/mm/n=4/ea"), "matmul/mm/n=4/eager/forward/t1/cpu\n");
+}
+
+TEST_F(Shells, ZshCompletes) {
+  EXPECT_EQ(zsh("instr_bench --runt"), "instr_bench --runtime=");
+  EXPECT_EQ(zsh("instr_bench comp"), "instr_bench compare ");
+  EXPECT_EQ(zsh("instr_bench --runtime=eager,to"), "instr_bench --runtime=eager,torchscript,");
+  EXPECT_EQ(zsh("instr_bench plot main --kind=s"), "instr_bench plot main --kind=speedup ");
+  EXPECT_EQ(zsh("instr_bench list --jo"), "instr_bench list --jo");
+  EXPECT_EQ(zsh("instr_bench explain matmul/mm/n=4/ea"),
+            "instr_bench explain matmul/mm/n=4/eager/forward/t1/cpu ");
+}
+
+TEST_F(Shells, ManPagesAreReadable) {
+  for (const Command& command : commands()) {
+    const std::string page =
+        write("page.1", run({INSTR_BENCH_PROGRAM, "generate", "man", command.name}));
+    run({"mandoc", "-T", "lint", "-W", "error", page});
+    const std::string text = run({"mandoc", "-T", "utf8", page});
+    EXPECT_NE(text.find("print this"), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace instr::formats
