@@ -127,11 +127,11 @@ Expected<void> save(const Options& options, const Run& run, const Output& output
 // --update-expected: writes what was counted into the file, and says what that changed.
 tl::expected<void, Errors> update_expected(const Options& options, const Run& run) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
-  auto updated = update_expected_file(
-      *options.gate.expect, run.measurements,
-      [&wanted](const std::string& key) { return (*wanted)(variant_of_key(key)); });
+  auto updated =
+      update_expected_file(*options.gate.expect, run.measurements,
+                           [wanted = selector(options.selection)](const std::string& key) {
+                             return wanted(variant_of_key(key));
+                           });
   if (!updated) return tl::unexpected(updated.error());
   print_message(fmt::format("{}: {} changed, {} added, {} removed\n", options.gate.expect->string(),
                             updated->changed, updated->added, updated->removed));

@@ -42,17 +42,15 @@ ExitStatus list_baselines() {
 }
 
 ExitStatus show_baseline(const Options& options, const std::string& name) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return refuse(wanted.error());
   auto results = find_baseline(name).and_then(
       [&options](const fs::path& file) { return read_results(file, options.gate.incomplete); });
   if (!results) return refuse(results.error());
-  std::erase_if(results->measurements,
-                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
+  auto shown = select(std::move(results->measurements), options.selection);
+  if (!shown) return refuse(shown.error());
   ReportOptions report_as = report_options(options);
   report_as.header = results->header;
   report_as.is_complete = results->is_complete;
-  print_output(report(options.format, results->measurements, report_as));
+  print_output(report(options.format, *shown, report_as));
   return kGood;
 }
 

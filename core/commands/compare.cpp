@@ -23,27 +23,41 @@ ExitStatus show_comparison(const Options& options, const Comparison& comparison,
   report_as.table.width = terminal.width;
   report_as.table.color = terminal.color;
   report_as.table.show_same = options.gate.show_same;
+  report_as.table.show_keys = options.show_keys;
   auto text = compare_report(options.format, comparison, report_as);
   if (!text) return refuse(text.error());
   print_output(*text);
   return comparison.verdict == Verdict::kFails ? kRegression : kGood;
 }
 
+namespace {
+
+// What is on neither side is nothing to compare.
+Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
+                               const Selection& selection) {
+  std::vector<Variant> all = variants_of(before.results.measurements);
+  for (Variant& one : variants_of(after.results.measurements)) all.push_back(std::move(one));
+  return all.empty() ? Expected<void>{} : check_selection(all, selection);
+}
+
+}  // namespace
+
 ExitStatus compare_command(const Options& options) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return refuse(wanted.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
   auto before = read_reference(options.operands[0], options.gate.incomplete);
   if (!before) return refuse(before.error());
-  before->set = only(std::move(before->set), *wanted);
   auto after = read_reference(options.operands[1], options.gate.incomplete);
   if (!after) return refuse(after.error());
+  auto selected = check_selection(before->set, after->set, options.selection);
+  if (!selected) return refuse(selected.error());
+  auto wanted = selector(options.selection);
+  before->set = only(std::move(before->set), wanted);
   auto checked = check_shard(*before, after->set.results.header.shard, options.gate.incomplete);
   if (!checked) return refuse(checked.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
-  auto comparison = hold_against(*before, only(std::move(after->set), *wanted), *gate);
+  auto comparison = hold_against(*before, only(std::move(after->set), wanted), *gate);
   if (!comparison) return refuse(comparison.error());
   return show_comparison(options, *comparison, *differences);
 }

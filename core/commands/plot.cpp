@@ -86,19 +86,12 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
 }
 
 Expected<Chart> chart_of(const Options& options) {
-  auto wanted = selector(options.selection);
-  if (!wanted) return tl::unexpected(wanted.error());
   auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
     return measurements_in(file, options.gate.incomplete);
   });
   if (!measurements) return tl::unexpected(measurements.error());
-  std::erase_if(*measurements,
-                [&wanted](const Measurement& one) { return !(*wanted)(one.variant); });
-  if (measurements->empty()) {
-    return fail(fmt::format("nothing in {} is chosen", options.operands[0]),
-                "see what it has: instr_bench baseline show " + options.operands[0]);
-  }
-  return make_chart(*measurements, options.plot);
+  return select(std::move(*measurements), options.selection)
+      .and_then([&options](const auto& drawn) { return make_chart(drawn, options.plot); });
 }
 
 }  // namespace

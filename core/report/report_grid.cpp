@@ -9,6 +9,7 @@
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
+#include "core/definitions/variant_names.h"
 #include "core/values/backends.h"
 #include "core/values/significance.h"
 
@@ -20,8 +21,8 @@ constexpr std::size_t kAutogradSlots = 2;  // of each runtime
 constexpr std::size_t kSlots = kRuntimes.size() * kAutogradSlots;
 
 std::string slot_name(std::size_t slot) {
-  std::string name = kRuntimes[slot / kAutogradSlots].title;
-  return slot % kAutogradSlots == 0 ? name : name + " fwd+bwd";
+  return column_name(kRuntimes[slot / kAutogradSlots].runtime,
+                     slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
 }
 
 std::size_t slot_of(const Variant& variant) {
@@ -31,44 +32,17 @@ std::size_t slot_of(const Variant& variant) {
 
 // What a row is made of: the variants that differ in runtime and autograd alone.
 struct Bench {
-  std::string group;
-  std::string name;
-  std::string full_name;
+  VariantName name;  // of the first of them
   std::array<const Measurement*, kSlots> slots{};
 };
-
-std::string suffix_of(const Variant& variant) {
-  std::string suffix;
-  for (const auto& [name, value] : variant.params) suffix += " " + name + "=" + value;
-  if (variant.threads != 1) suffix += fmt::format(" t{}", variant.threads);
-  if (variant.device != "cpu") suffix += " " + variant.device;
-  return printable(suffix);
-}
-
-std::string without_start(std::string text) {
-  return text.starts_with(' ') ? text.substr(1) : text;
-}
-
-Bench bench_of(const Variant& variant) {
-  Bench bench;
-  std::string label = printable(variant.label);
-  std::string suffix = suffix_of(variant);
-  std::size_t slash = label.find('/');
-  bench.group = label.substr(0, slash);
-  bench.full_name = label + suffix;
-  bench.name =
-      slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
-  if (bench.name.empty()) bench.name = label;
-  return bench;
-}
 
 std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
   std::vector<Bench> benches;
   std::map<std::string, std::vector<std::size_t>> by_name;
   for (const Measurement& measurement : measurements) {
-    Bench bench = bench_of(measurement.variant);
+    Bench bench{name_of(measurement.variant)};
     std::size_t slot = slot_of(measurement.variant);
-    std::vector<std::size_t>& known = by_name[bench.full_name];
+    std::vector<std::size_t>& known = by_name[bench.name.full];
     // A second measurement of one variant gets a row of its own: nothing is left out silently.
     auto free = std::find_if(known.begin(), known.end(),
                              [&](std::size_t i) { return benches[i].slots[slot] == nullptr; });
@@ -332,9 +306,9 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
   for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
   std::map<std::string, std::size_t> known;
   for (const Bench& bench : benches) {
-    GridGroup& group = find_or_add(grid.groups, known, bench.group);
-    group.name = bench.group;
-    GridRow row{bench.full_name, bench.name, {}};
+    GridGroup& group = find_or_add(grid.groups, known, bench.name.group);
+    group.name = bench.name.group;
+    GridRow row{bench.name.full, bench.name.row, {}};
     for (const Panel* panel : plan.panels) {
       for (std::size_t slot : plan.slots) row.cells.push_back(panel->cell(bench, slot));
     }
@@ -350,18 +324,22 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
   for (const Panel* panel : plan.panels) grid.columns.push_back({panel->title});
   for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
+  grid.has_keys = options.show_keys;
   for (const Bench& bench : benches) {
-    GridGroup& group = grid.groups.emplace_back();
-    group.name = bench.full_name;
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
-      if (bench.slots[slot] == nullptr) continue;
+      const Measurement* one = bench.slots[slot];
+      if (one == nullptr) continue;
+      const std::string key = printable(one->variant.key);
+      const std::string& of = options.show_keys ? key : bench.name.full;
+      if (grid.groups.empty() || grid.groups.back().name != of) grid.groups.push_back({of, {}});
       Bench alone = bench;
       alone.slots.fill(nullptr);
-      alone.slots[slot] = bench.slots[slot];
-      GridRow row{bench.full_name + " " + slot_name(slot), slot_name(slot), {}};
+      alone.slots[slot] = one;
+      GridRow row{key, "", {}};
+      if (!options.show_keys) row = {of + " " + slot_name(slot), slot_name(slot), {}};
       for (const Panel* panel : plan.panels) row.cells.push_back(panel->cell(bench, slot));
       add_metric_cells(row, alone, plan);
-      group.rows.push_back(std::move(row));
+      grid.groups.back().rows.push_back(std::move(row));
     }
   }
   return grid;

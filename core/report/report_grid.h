@@ -45,13 +45,15 @@ struct Grid {
   std::vector<GridColumn> columns;
   std::vector<GridGroup> groups;
   std::vector<std::string> footnotes;
+  bool has_keys = false;  // for names: they are there to be copied, and never shortened
 };
 
 // A row for each benchmark, its variants side by side; allocations are those of the eager forward
 // variant, or else of the first that was counted.
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
-// For narrow terminals: a group for each benchmark, with a row for each variant.
+// A row for each variant: for narrow terminals in a group for each benchmark, and for those who
+// want keys each in a group of its own.
 Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
 // What the tables' values are: "instructions", "times" or both.

@@ -92,8 +92,6 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
 tl::expected<std::optional<Reference>, Errors> find_reference(
     const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (gate.update_expected || (!gate.baseline && !gate.expect)) return std::nullopt;
-  auto wanted = selector(selection);
-  if (!wanted) return tl::unexpected(Errors{wanted.error()});
   auto reference =
       read_reference(gate.baseline ? *gate.baseline : gate.expect->string(), gate.incomplete);
   if (!reference) return tl::unexpected(reference.error());
@@ -102,8 +100,8 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   }
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  reference->set = only(std::move(reference->set), [&](const Variant& one) {
-    return keys.contains(one.key) || (*wanted)(one);
+  reference->set = only(std::move(reference->set), [&, wanted = selector(selection)](auto& one) {
+    return keys.contains(one.key) || wanted(one);
   });
   return std::optional(std::move(*reference));
 }

@@ -27,8 +27,9 @@ Commands (instr_bench COMMAND --help tells more of those marked *)
   doctor                  say what is here, what is missing, how to fix it
 
 What to measure
-  --filter=REGEX          keys in which REGEX is found; repeat it for more
-  --exclude=REGEX         but not these; repeatable
+  --filter=PATTERN        what has it in its key or its name as tables show it:
+                          a regular expression, a glob or text; repeatable
+  --exclude=PATTERN       but not these; repeatable
   --definitions=PATH      a TOML file or a folder of them; repeatable
                           (without it: the standard set)
   --runtime=LIST          eager, torchscript; when named also frozen, optimized,
@@ -63,6 +64,7 @@ How to measure
 What to show and keep
   --format=FORMAT         table, markdown, json, jsonl, csv, junit; and of
                           counts alone: gbench, bencher, smaller-is-better
+  --show-keys             rows are full keys, one measurement a line
   --metrics=LIST          ir, allocs, alloc_bytes, peak_bytes; simulated: cache,
                           branch, or some of theirs, such as d1_misses;
                           without Valgrind: wall, cpu, device_peak_bytes,
@@ -138,8 +140,8 @@ Exit status
 )";
 
 constexpr const char* kBaseline = R"(Usage: instr_bench baseline list
-       instr_bench baseline show NAME|FILE [--filter=REGEX] [--format=FORMAT]
-                                 [--allow-incomplete]
+       instr_bench baseline show NAME|FILE [--filter=PATTERN] [--format=FORMAT]
+                                 [--show-keys] [--allow-incomplete]
        instr_bench baseline remove NAME...
 
 Baselines are results files that instr_bench --save=NAME wrote, in the folder

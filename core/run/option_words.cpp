@@ -52,6 +52,7 @@ constexpr Flag kSwitches[] = {
     {"list", "", kRun},
     {"update-expected", "", kRun},
     {"show-same", "", kComparing},
+    {"show-keys", "", kRun | kCompare | kAb | kBaseline},
     {"allow-missing", "", kComparing | kMerge},
     {"allow-incomplete", "", kComparing | kMerge | kBaseline | kExplain | kPlot},
     {"allow-failed", "", kComparing},

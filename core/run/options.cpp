@@ -402,6 +402,7 @@ void read_switches(Reader& reader, const OptionWords& words, Options& options) {
   options.use_cache = !words.has("no-cache");
   options.dry_run = words.has("dry-run");
   options.verify = words.has("verify");
+  options.show_keys = words.has("show-keys");
   options.reverse_order = words.has("reverse");
   if (words.has("quiet") && words.has("verbose")) {
     reader.fail_with({{}, "--quiet and --verbose cannot go together", "leave one of them out"});

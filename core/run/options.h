@@ -92,6 +92,7 @@ struct Options {
   std::optional<std::filesystem::path> output;
   ReportFormat format = ReportFormat::kTable;
   std::optional<std::filesystem::path> keep_profiles;
+  bool show_keys = false;  // instead of the tables' names
   Verbosity verbosity = Verbosity::kNormal;
   ColorMode color = ColorMode::kAuto;
 

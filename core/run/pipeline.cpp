@@ -91,6 +91,7 @@ ReportOptions report_options(const Options& options) {
   ReportOptions report;
   report.width = terminal.width;
   report.color = terminal.color;
+  report.show_keys = options.show_keys;
   if (!options.metrics.empty()) report.metrics = options.metrics;
   return report;
 }

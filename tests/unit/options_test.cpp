@@ -190,6 +190,13 @@ TEST(Options, FormatsOfCountsAloneAreRefusedBeforeAComparison) {
   EXPECT_TRUE(parse({"--expect=a.csv", "--update-expected", "--format=bencher"}));
 }
 
+TEST(Options, KeysInsteadOfNames) {
+  EXPECT_FALSE(good({}).show_keys);
+  EXPECT_TRUE(good({"--show-keys"}).show_keys);
+  EXPECT_TRUE(good({"compare", "a", "b", "--show-keys"}).show_keys);
+  EXPECT_TRUE(good({"baseline", "show", "main", "--show-keys"}).show_keys);
+}
+
 TEST(Options, Shards) {
   Options options = good({"--shard=2/4"});
   ASSERT_TRUE(options.selection.shard);

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
+#include "core/definitions/variant_names.h"
+#include "core/report/report_grid.h"
 
 namespace instr {
 namespace {
@@ -329,6 +331,57 @@ TEST(ReportTable, LeavesNothingOut) {
   for (const char* value : {"111", "222", "333"}) {
     EXPECT_NE(table.find(value), std::string::npos) << value;
   }
+}
+
+// What a row and a column are called is what selects the measurement there.
+TEST(ReportTable, ShowsWhatSelects) {
+  std::size_t cells = 0;
+  const auto measurements = all_kinds();
+  const Grid grid = make_grid(measurements, at_width(0));
+  for (const GridGroup& group : grid.groups) {
+    for (const GridRow& row : group.rows) {
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        if (grid.columns[i].span != "instructions" || row.cells[i].text.empty()) continue;
+        ++cells;
+        for (const std::string& name : {row.full_name, row.name}) {
+          auto found = select(measurements, {.filters = {name + " " + grid.columns[i].heading}});
+          ASSERT_TRUE(found) << to_string(found.error());
+          const Variant& one = found->front().variant;
+          EXPECT_EQ(name_of(one).full, row.full_name);
+          EXPECT_EQ(name_of(one).column, grid.columns[i].heading);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cells, measurements.size());
+}
+
+TEST(ReportTable, ShowsKeysOnRequest) {
+  ReportOptions options = at_width(0);
+  options.show_keys = true;
+  const std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
+                                     counted("matmul/mm", "4", 17642, kEagerBackward),
+                                     unsteady("empty/none", 210, 212)};
+  const std::string table = report_table(few, options);
+  EXPECT_EQ(table.substr(0, table.find("\n\n")),
+            R"(                                             instructions  allocs  bytes  steady
+────────────────────────────────────────────────────────────────────────────────
+matmul/mm/n=4/eager/forward/t1/cpu                  5,313       3  1,920     yes
+matmul/mm/n=4/eager/forward_backward/t1/cpu        17,642       3  1,920     yes
+empty/none/eager/forward/t1/cpu                      ~212       3  1,920      no)");
+  for (int width = 1; width < 120; ++width) {
+    options.width = width;
+    const std::string narrow = report_table(few, options);
+    for (const Measurement& one : few) {
+      EXPECT_NE(narrow.find("\n" + one.variant.key + (width < 80 ? "\n" : " ")), std::string::npos)
+          << width << "\n"
+          << narrow;
+    }
+  }
+  EXPECT_NE(
+      report_markdown(few, options).find("| matmul/mm/n=4/eager/forward/t1/cpu | 5,313 | 3 |"),
+      std::string::npos)
+      << report_markdown(few, options);
 }
 
 TEST(ReportMarkdown, IsOneTable) {
