@@ -5,6 +5,7 @@
 
 #include "core/base/format.h"
 #include "core/report/report_grid.h"
+#include "core/report/report_summary.h"
 
 namespace instr {
 

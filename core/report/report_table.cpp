@@ -6,6 +6,7 @@
 #include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/report/report_grid.h"
+#include "core/report/report_summary.h"
 
 namespace instr {
 

@@ -96,7 +96,7 @@ std::vector<Measurement> all_kinds() {
 
 TEST(ReportTable, ShowsVariantsSideBySide) {
   EXPECT_EQ(report_table(all_kinds(), at_width(0)),
-            R"(                ─────────────── instructions ────────────────
+            R"(                ─────────────── instructions ────────────────  ─── eager ───
                               eager               TorchScript
                      eager  fwd+bwd  TorchScript      fwd+bwd  allocs  bytes  steady
 ────────────────────────────────────────────────────────────────────────────────────
@@ -106,7 +106,7 @@ matmul
   mm n=64 t2    *112,399.5                                          3  1,920     yes
 
 empty/none            ~212                                          3  1,920      no
-nn/LSTM             failed   44,123                                 3  1,920     yes
+nn/LSTM             failed   44,123                                              yes
 attention/sdpa     skipped
 
 ~ not steady: two blocks of iterations had different counts
@@ -153,6 +153,50 @@ not steady: a/eager/forward/t1/cpu: 1, then 2
 
 1 counted, 1 of them not steady; 14.8 s
 )");
+}
+
+Measurement with_allocs(Measurement made, double allocs) {
+  std::get<Counted>(made.outcome).metrics["allocs"] = allocs;
+  return made;
+}
+
+TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
+  ReportOptions options = at_width(0);
+  options.metrics = {"ir", "allocs"};
+  const Measurement eager = with_allocs(counted("a", "", 1), 4);
+  const Measurement script = with_allocs(counted("a", "", 2, kScript), 7);
+  const Measurement other = with_allocs(counted("b", "", 3, kScriptBackward), 9);
+  const auto heading = [&options](const std::vector<Measurement>& measurements) {
+    const std::string table = report_table(measurements, options);
+    return table.substr(0, table.find("\n\n"));
+  };
+  EXPECT_EQ(heading({eager, script}), R"(   ── instructions ──   eager
+   eager  TorchScript  allocs  steady
+─────────────────────────────────────
+a      1            2       4     yes)");
+  // Where the rows' first variants differ, both are shown.
+  EXPECT_EQ(heading({eager, script, other}),
+            R"(   ──────── instructions ─────────   eager  TorchScript fwd+bwd
+                       TorchScript
+   eager  TorchScript      fwd+bwd  allocs               allocs  steady
+───────────────────────────────────────────────────────────────────────
+a      1            2                    4                          yes
+b                                3                            9     yes)");
+  // Nothing else stands for the others where instructions are not asked for.
+  options.metrics = {"allocs"};
+  EXPECT_EQ(heading({eager, script, failed("b", FailureKind::kCrashed, "")}),
+            R"(    eager  TorchScript
+   allocs       allocs  steady
+──────────────────────────────
+a       4            7     yes
+b  failed)");
+}
+
+TEST(ReportTable, SaysHowManyOfARowAreSteady) {
+  Measurement unsteady_one = counted("a", "", 2, kScript);
+  std::get<Counted>(unsteady_one.outcome).steady = false;
+  const std::string table = report_table({counted("a", "", 1), unsteady_one}, at_width(0));
+  EXPECT_NE(table.find("1,920  1 of 2\n"), std::string::npos) << table;
 }
 
 // In the order of the measurements; a group of several rows gets a heading.
@@ -270,8 +314,8 @@ matmul/mm n=4
   eager        5,313
   TorchScript fwd+b…
            1,234,567
-  allocs           3
-  bytes        1,920
+  eager allocs     3
+  eager bytes  1,920
 
 2 counted; 14.8 s
 )");
@@ -391,13 +435,13 @@ TEST(ReportMarkdown, IsOneTable) {
                 at_width(80)),
             R"(Instructions for each iteration:
 
-| benchmark | eager | TorchScript | allocs | bytes | steady |
-|:---|---:|---:|---:|---:|---:|
-| a\|b/c\_d n=4 | 5,313 | | 3 | 1,920 | yes |
-| e | | 1 | 3 | 1,920 | yes |
-| f | \~12 | | 3 | 1,920 | no |
-| g | failed | | | | |
-| h | skipped | | | | |
+| benchmark | eager | TorchScript | eager allocs | eager bytes | TorchScript allocs | TorchScript bytes | steady |
+|:---|---:|---:|---:|---:|---:|---:|---:|
+| a\|b/c\_d n=4 | 5,313 | | 3 | 1,920 | | | yes |
+| e | | 1 | | | 3 | 1,920 | yes |
+| f | \~12 | | 3 | 1,920 | | | no |
+| g | failed | | | | | | |
+| h | skipped | | | | | | |
 
 \~ not steady: two blocks of iterations had different counts
 
