@@ -52,9 +52,11 @@ Expected<Shard> shard_from(const Given& given) {
 }  // namespace
 
 void declare_filters(CommandLine& line, Selection& selection) {
-  line.option("--filter", "REGEX", "keys in which REGEX is found; repeat it for more",
+  line.option("--filter", "PATTERN",
+              "what has it in its key or in its name as tables show it: a regular expression, a "
+              "glob or text; repeatable",
               add_text(selection.filters));
-  line.option("--exclude", "REGEX", "but not these; repeatable", add_text(selection.excludes));
+  line.option("--exclude", "PATTERN", "but not these; repeatable", add_text(selection.excludes));
   line.option("--tag", "LIST", "benchmarks with one of these tags", add_items(selection.tags));
 }
 

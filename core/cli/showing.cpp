@@ -39,6 +39,10 @@ void declare_showing(CommandLine& line, Showing& showing) {
   });
 }
 
+void declare_show_keys(CommandLine& line, Showing& showing) {
+  line.flag("--show-keys", "rows are full keys, one measurement a line", showing.show_keys);
+}
+
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible) {
   Choices<ReportFormat> formats;
@@ -68,6 +72,7 @@ ReportOptions report_options(const Showing& showing, const std::vector<std::stri
   ReportOptions report;
   report.width = terminal.width;
   report.color = terminal.color;
+  report.show_keys = showing.show_keys;
   if (!metrics.empty()) report.metrics = metrics;
   return report;
 }

@@ -14,10 +14,14 @@ namespace instr {
 struct Showing {
   Verbosity verbosity = Verbosity::kNormal;
   ColorMode color = ColorMode::kAuto;
+  bool show_keys = false;  // in tables, instead of names
 };
 
 // --quiet, --verbose, --color, --help: of every command.
 void declare_showing(CommandLine& line, Showing& showing);
+
+// --show-keys.
+void declare_show_keys(CommandLine& line, Showing& showing);
 
 // --format, of those of report_formats() that are named; all where none is.
 void declare_format(CommandLine& line, ReportFormat& format,

@@ -205,6 +205,7 @@ Action ab_command(CommandLine& line) {
   line.option("-o,--output", "FOLDER", "keep both results there, as a.jsonl and b.jsonl",
               take_path(options->output));
   declare_format(line, options->how.format, comparison_formats());
+  declare_show_keys(line, options->how.showing);
   declare_showing(line, options->how.showing);
   line.check([options = options.get()] { return check(*options); });
   line.section("Exit status", "  0 B is within the limits of A; 2 setup; 3 beyond a limit\n");

@@ -56,17 +56,15 @@ ExitStatus list_baselines() {
 }
 
 ExitStatus show_baseline(const Options& options, const std::string& name) {
-  auto selected = selector(options.selection);
-  if (!selected) return refuse(selected.error());
   auto results = find_baseline(name).and_then(
       [&options](const fs::path& file) { return read_results(file, options.incomplete); });
   if (!results) return refuse(results.error());
-  std::erase_if(results->measurements,
-                [&selected](const Measurement& one) { return !(*selected)(one.variant); });
+  auto shown = select(std::move(results->measurements), options.selection);
+  if (!shown) return refuse(shown.error());
   ReportOptions report_as = report_options(options.showing, options.metrics);
   report_as.header = results->header;
   report_as.is_complete = results->is_complete;
-  print_output(report(options.format, results->measurements, report_as));
+  print_output(report(options.format, *shown, report_as));
   return kGood;
 }
 
@@ -100,6 +98,7 @@ Action baseline_command(CommandLine& line) {
   line.group("What to show");
   declare_format(line, options->format);
   declare_metrics(line, options->metrics);
+  declare_show_keys(line, options->showing);
   declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
   std::vector<std::string> of_show;
   for (const OptionInfo& option : line.options()) of_show.push_back(option.name);

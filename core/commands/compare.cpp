@@ -27,6 +27,7 @@ ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& compa
   report_as.table.width = terminal.width;
   report_as.table.color = terminal.color;
   report_as.table.show_same = how.show_same;
+  report_as.table.show_keys = how.showing.show_keys;
   auto text = compare_report(how.format, comparison, report_as);
   if (!text) return refuse(text.error());
   print_output(*text);
@@ -42,21 +43,30 @@ struct Options {
   ComparisonShowing how;
 };
 
+// What is on neither side is nothing to compare.
+Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
+                               const Selection& selection) {
+  std::vector<Variant> all = variants_of(before.results.measurements);
+  for (Variant& one : variants_of(after.results.measurements)) all.push_back(std::move(one));
+  return all.empty() ? Expected<void>{} : check_selection(all, selection);
+}
+
 ExitStatus run(const Options& options) {
-  auto selected = selector(options.selection);
-  if (!selected) return refuse(selected.error());
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
   auto before = read_reference(options.files[0], options.gate.incomplete);
   if (!before) return refuse(before.error());
-  before->set = only(std::move(before->set), *selected);
   auto after = read_reference(options.files[1], options.gate.incomplete);
   if (!after) return refuse(after.error());
+  auto is_any = check_selection(before->set, after->set, options.selection);
+  if (!is_any) return refuse(is_any.error());
+  auto selected = selector(options.selection);
+  before->set = only(std::move(before->set), selected);
   auto checked = check_shard(*before, after->set.results.header.shard, options.gate.incomplete);
   if (!checked) return refuse(checked.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
-  auto comparison = compare_with(*before, only(std::move(after->set), *selected), *gate);
+  auto comparison = compare_with(*before, only(std::move(after->set), selected), *gate);
   if (!comparison) return refuse(comparison.error());
   return show_comparison(options.how, *comparison, *differences);
 }
@@ -76,6 +86,7 @@ Action compare_command(CommandLine& line) {
   declare_gate(line, options->gate, options->how.show_same);
   line.group("What to show");
   declare_format(line, options->how.format, comparison_formats());
+  declare_show_keys(line, options->how.showing);
   declare_showing(line, options->how.showing);
   line.check([options = options.get()] {
     return prepare_comparison(options->how.format, options->gate.compare);

@@ -102,19 +102,12 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
 }
 
 Expected<Chart> chart_of(const Options& options) {
-  auto selected = selector(options.selection);
-  if (!selected) return tl::unexpected(selected.error());
   auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
     return measurements_in(file, options.incomplete);
   });
   if (!measurements) return tl::unexpected(measurements.error());
-  std::erase_if(*measurements,
-                [&selected](const Measurement& one) { return !(*selected)(one.variant); });
-  if (measurements->empty()) {
-    return fail(fmt::format("nothing in {} is chosen", options.operands[0]),
-                "see what it has: instr_bench baseline show " + options.operands[0]);
-  }
-  return make_chart(*measurements, options.plot);
+  return select(std::move(*measurements), options.selection)
+      .and_then([&options](const auto& drawn) { return make_chart(drawn, options.plot); });
 }
 
 ExitStatus run(const Options& options, std::stop_token stop) {

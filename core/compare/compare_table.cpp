@@ -221,7 +221,8 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
   if (!rows.empty()) {
     Layout layout = layout_of(rows);
     std::size_t values = layout.values();
-    bool fits = width == 0 || values + std::min(layout.name, kLeastName) <= width;
+    std::size_t least_name = options.show_keys ? layout.name : std::min(layout.name, kLeastName);
+    bool fits = width == 0 || values + least_name <= width;
     if (width > 0 && fits) layout.name = std::min(layout.name, width - values);
     out += fits ? wide_table(rows, layout, width, options.color)
                 : narrow_table(rows, width, options.color);

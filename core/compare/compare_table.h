@@ -13,6 +13,7 @@ struct CompareTableOptions {
   int width = 0;  // columns of the terminal; 0: no limit
   bool color = false;
   bool show_same = false;              // rows without a difference too
+  bool show_keys = false;              // keys are never shortened
   std::size_t most_attributions = 20;  // rows whose functions are shown, what matters most first
 };
 

@@ -5,45 +5,95 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cctype>
+#include <iterator>
 #include <memory>
 #include <set>
+#include <string_view>
 
+#include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/definitions/variant_names.h"
 
 namespace instr {
 namespace {
 
-constexpr std::size_t kNamedMatches = 5;
+constexpr std::size_t kSuggestions = 3;
+constexpr std::size_t kNearest = 12;  // that they are taken from
 
-using Patterns = std::vector<std::unique_ptr<re2::RE2>>;
-
-Expected<Patterns> patterns(const std::vector<std::string>& texts, const char* option) {
+std::unique_ptr<re2::RE2> compiled(const std::string& pattern, bool any_case) {
   re2::RE2::Options options;
   options.set_log_errors(false);
-  Patterns result;
-  for (const std::string& text : texts) {
-    result.push_back(std::make_unique<re2::RE2>(text, options));
-    if (!result.back()->ok()) {
-      return fail(
-          fmt::format("{} `{}` is no regular expression: {}", option, text, result.back()->error()),
-          "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
-          "character that stands for itself");
-    }
-  }
-  return result;
+  options.set_case_sensitive(!any_case);
+  return std::make_unique<re2::RE2>(pattern, options);
 }
+
+bool has_capital(const std::string& text) { return re2::RE2::PartialMatch(text, R"(\p{Lu})"); }
+
+// Has wildcards, and nothing that only a regular expression has.
+bool is_glob(const std::string& text) {
+  return text.find_first_of("*?") != std::string::npos &&
+         text.find_first_of("^$+()[]{}|\\") == std::string::npos &&
+         text.find(".*") == std::string::npos && text.find(".?") == std::string::npos;
+}
+
+std::string regex_of_glob(const std::string& glob) {
+  std::string regex;
+  for (const char c : glob) {
+    regex += c == '*' ? ".*" : c == '?' ? "." : re2::RE2::QuoteMeta(std::string(1, c));
+  }
+  return regex;
+}
+
+// What a person wrote to find variants by, in each way that it can be read.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& text) : text_(text) {
+    const bool any_case = !has_capital(text);
+    auto regex = compiled(text, any_case);
+    if (!regex->ok()) problem_ = regex->error();
+    std::string plain = re2::RE2::QuoteMeta(text);
+    if (regex->ok()) readings_.push_back(std::move(regex));
+    if (plain != text) readings_.push_back(compiled(plain, any_case));
+    if (is_glob(text)) readings_.push_back(compiled(regex_of_glob(text), any_case));
+  }
+
+  const std::string& text() const { return text_; }
+  const std::string& problem() const { return problem_; }  // why it is not a regular expression
+
+  bool finds(const Variant& variant) const {
+    if (is_in(variant.key)) return true;
+    const VariantName name = name_of(variant);
+    return is_in(name.full + " " + name.column) || is_in(name.row + " " + name.column);
+  }
+
+ private:
+  bool is_in(const std::string& text) const {
+    return std::any_of(readings_.begin(), readings_.end(), [&text](const auto& reading) {
+      return re2::RE2::PartialMatch(text, *reading);
+    });
+  }
+
+  std::string text_;
+  std::string problem_;
+  std::vector<std::unique_ptr<re2::RE2>> readings_;
+};
 
 // A std::function's target is copied.
-Expected<std::shared_ptr<const Patterns>> shared_patterns(const std::vector<std::string>& texts,
-                                                          const char* option) {
-  return patterns(texts, option).map([](Patterns&& made) {
-    return std::make_shared<const Patterns>(std::move(made));
-  });
+using Patterns = std::shared_ptr<const std::vector<Pattern>>;
+
+Patterns patterns(const std::vector<std::string>& texts) {
+  return std::make_shared<const std::vector<Pattern>>(texts.begin(), texts.end());
 }
 
-bool found_in(const Patterns& patterns, const std::string& key) {
+bool any_finds(const std::vector<Pattern>& patterns, const Variant& variant) {
   return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const auto& pattern) { return re2::RE2::PartialMatch(key, *pattern); });
+                     [&variant](const Pattern& pattern) { return pattern.finds(variant); });
+}
+
+bool finds_any(const Pattern& pattern, const std::vector<Variant>& variants) {
+  return std::any_of(variants.begin(), variants.end(),
+                     [&pattern](const Variant& variant) { return pattern.finds(variant); });
 }
 
 template <class T>
@@ -56,13 +106,38 @@ bool has_wanted_tag(const std::vector<std::string>& list, const Variant& variant
                                      [&](const auto& tag) { return wanted(list, tag); });
 }
 
-std::vector<std::string> labels_of(const std::vector<Variant>& variants) {
-  std::vector<std::string> labels;
-  std::set<std::string_view> seen;
-  for (const Variant& variant : variants) {
-    if (seen.insert(variant.label).second) labels.push_back(variant.label);
+// The words in their order, each once.
+class Words {
+ public:
+  void add(std::string word) {
+    if (seen_.insert(word).second) all_.push_back(std::move(word));
   }
-  return labels;
+  const std::vector<std::string>& all() const { return all_; }
+
+ private:
+  std::vector<std::string> all_;
+  std::set<std::string> seen_;
+};
+
+std::vector<std::string> labels_of(const std::vector<Variant>& variants) {
+  Words labels;
+  for (const Variant& variant : variants) labels.add(variant.label);
+  return labels.all();
+}
+
+// All that a filter may have been meant to be; what finds more comes first.
+std::vector<std::string> possible_filters(const std::vector<Variant>& variants) {
+  std::vector<VariantName> names;
+  for (const Variant& variant : variants) names.push_back(name_of(variant));
+  Words words;
+  for (const VariantName& name : names) words.add(name.group);
+  for (const Variant& variant : variants) words.add(printable(variant.label));
+  for (const VariantName& name : names) words.add(name.full);
+  for (const VariantName& name : names) words.add(name.row);
+  for (const VariantName& name : names) words.add(name.full + " " + name.column);
+  for (const VariantName& name : names) words.add(name.row + " " + name.column);
+  for (const Variant& variant : variants) words.add(printable(variant.key));
+  return words.all();
 }
 
 std::string quoted_list(const std::vector<std::string>& words) {
@@ -80,21 +155,93 @@ std::string without_operators(const std::string& pattern) {
   return text;
 }
 
-Error no_filter_matches(const std::vector<Variant>& variants, const Selection& selection) {
-  const std::vector<std::string> labels = labels_of(variants);
-  std::vector<std::string> near;
-  for (const std::string& filter : selection.filters) {
-    for (std::string& label : near_matches(without_operators(filter), labels, kNamedMatches)) {
-      if (std::find(near.begin(), near.end(), label) == near.end())
-        near.push_back(std::move(label));
+std::string lower(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+// As one word of a shell's command line.
+std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
+  return word + "'";
+}
+
+// Near `pattern`, nearest first.
+std::vector<std::string> near_filters(const Pattern& pattern, const std::vector<Variant>& variants,
+                                      const std::vector<std::string>& possible) {
+  const std::string any_case = lower(pattern.text());
+  if (any_case != pattern.text() && finds_any(Pattern(any_case), variants)) return {any_case};
+  return near_matches(without_operators(pattern.text()), possible, kNearest);
+}
+
+// Some filters near the patterns, no two of which find the same.
+std::vector<std::string> suggestions_for(const std::vector<const Pattern*>& patterns,
+                                         const std::vector<Variant>& variants) {
+  const std::vector<std::string> possible = possible_filters(variants);
+  std::vector<std::string> suggestions;
+  std::set<std::vector<bool>> found_by_others;
+  for (const Pattern* pattern : patterns) {
+    for (std::string& filter : near_filters(*pattern, variants, possible)) {
+      if (suggestions.size() == kSuggestions) return suggestions;
+      const Pattern near(filter);
+      std::vector<bool> found;
+      for (const Variant& variant : variants) found.push_back(near.finds(variant));
+      if (found_by_others.insert(std::move(found)).second) suggestions.push_back(std::move(filter));
     }
   }
-  if (near.size() > kNamedMatches) near.resize(kNamedMatches);
+  return suggestions;
+}
+
+// "did you mean --filter=mm or --filter='mm n=4'?"
+std::string advice_on(const char* option, const std::vector<const Pattern*>& patterns,
+                      const std::vector<Variant>& variants) {
+  std::string advice;
+  const std::vector<std::string> suggestions = suggestions_for(patterns, variants);
+  for (const std::string& one : suggestions) {
+    const bool is_last = suggestions.size() > 1 && &one == &suggestions.back();
+    advice += advice.empty() ? "did you mean " : is_last ? " or " : ", ";
+    advice += fmt::format("{}={}", option, shell_word(one));
+  }
+  if (!advice.empty()) return advice + "?";
+  const auto labels = labels_of(variants);
+  return fmt::format("there {} {}, such as {}={}", labels.size() == 1 ? "is" : "are",
+                     format_plural(labels.size(), "label"), option,
+                     shell_word(printable(labels.front())));
+}
+
+Error no_filter_matches(const std::vector<Pattern>& filters, const std::vector<Variant>& variants,
+                        const std::vector<std::string>& texts) {
+  std::vector<const Pattern*> all;
+  for (const Pattern& filter : filters) all.push_back(&filter);
   return {{},
-          fmt::format("no benchmark matches the filter {}", quoted_list(selection.filters)),
-          near.empty() ? fmt::format("there are {} labels, such as `{}`; list shows all keys",
-                                     labels.size(), labels.front())
-                       : "near it: " + quoted_list(near)};
+          fmt::format("no benchmark matches the filter {}", quoted_list(texts)),
+          advice_on("--filter", all, variants)};
+}
+
+// What is not a regular expression and finds nothing as plain text either was meant to be one.
+Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* option,
+                              const std::vector<Variant>& variants) {
+  for (const Pattern& pattern : patterns) {
+    if (pattern.problem().empty() || finds_any(pattern, variants)) continue;
+    if (is_glob(pattern.text())) {
+      return fail(fmt::format("{} `{}` matches no benchmark", option, pattern.text()),
+                  advice_on(option, {&pattern}, variants));
+    }
+    return fail(fmt::format("{} `{}` is no regular expression: {}; and no benchmark has it in its "
+                            "name",
+                            option, pattern.text(), pattern.problem()),
+                "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
+                "character that stands for itself");
+  }
+  return {};
 }
 
 template <class Describe>
@@ -108,18 +255,18 @@ std::string values_of(const std::vector<Variant>& variants, Describe describe) {
 
 // The filters match these variants, but the other lists leave none of them.
 Error nothing_left(const std::vector<Variant>& matching, const Selection& selection) {
-  using Words = std::vector<std::string>;
+  using Values = std::vector<std::string>;
   std::string advice = "those that match the filters have";
   const auto add = [&](bool asked, const char* name, auto describe) {
     if (asked) advice += fmt::format(" {} {};", name, values_of(matching, describe));
   };
   add(!selection.runtimes.empty(), "runtime",
-      [](const Variant& v) { return Words{to_string(v.runtime)}; });
+      [](const Variant& v) { return Values{to_string(v.runtime)}; });
   add(!selection.autograds.empty(), "autograd",
-      [](const Variant& v) { return Words{to_string(v.autograd)}; });
+      [](const Variant& v) { return Values{to_string(v.autograd)}; });
   add(!selection.threads.empty(), "threads",
-      [](const Variant& v) { return Words{std::to_string(v.threads)}; });
-  add(!selection.devices.empty(), "device", [](const Variant& v) { return Words{v.device}; });
+      [](const Variant& v) { return Values{std::to_string(v.threads)}; });
+  add(!selection.devices.empty(), "device", [](const Variant& v) { return Values{v.device}; });
   add(!selection.tags.empty(), "tags", [](const Variant& v) { return v.tags; });
   if (advice.back() == ';') {
     advice.pop_back();
@@ -138,13 +285,10 @@ bool is_in(const Shard& shard, const std::string& key) {
   return part + 1 == static_cast<std::uint64_t>(shard.index);
 }
 
-Expected<std::function<bool(const Variant&)>> selector(const Selection& selection) {
-  auto filters = shared_patterns(selection.filters, "--filter");
-  if (!filters) return tl::unexpected(filters.error());
-  auto excludes = shared_patterns(selection.excludes, "--exclude");
-  if (!excludes) return tl::unexpected(excludes.error());
-  return [selection, filters = *filters, excludes = *excludes](const Variant& v) {
-    return (filters->empty() || found_in(*filters, v.key)) && !found_in(*excludes, v.key) &&
+std::function<bool(const Variant&)> selector(const Selection& selection) {
+  return [selection, filters = patterns(selection.filters),
+          excludes = patterns(selection.excludes)](const Variant& v) {
+    return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
            wanted(selection.runtimes, v.runtime) && wanted(selection.autograds, v.autograd) &&
            wanted(selection.threads, v.threads) && wanted(selection.devices, v.device) &&
            has_wanted_tag(selection.tags, v) &&
@@ -152,24 +296,32 @@ Expected<std::function<bool(const Variant&)>> selector(const Selection& selectio
   };
 }
 
-Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection) {
-  if (variants.empty()) return fail("there is no benchmark to select from", "load definitions");
+Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection) {
+  const Patterns filters = patterns(selection.filters);
+  auto readable = check_readable(*filters, "--filter", variants);
+  if (!readable) return readable;
+  readable = check_readable(*patterns(selection.excludes), "--exclude", variants);
+  if (!readable) return readable;
+  std::vector<Variant> matching;
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(matching),
+               [&](const Variant& v) { return filters->empty() || any_finds(*filters, v); });
+  if (matching.empty()) {
+    return tl::unexpected(no_filter_matches(*filters, variants, selection.filters));
+  }
   Selection whole = selection;
   whole.shard.reset();
-  auto is_wanted = selector(whole);
-  if (!is_wanted) return tl::unexpected(is_wanted.error());
-  auto matches = selector({.filters = selection.filters});
-  if (!matches) return tl::unexpected(matches.error());
-  if (std::none_of(variants.begin(), variants.end(), *matches)) {
-    return tl::unexpected(no_filter_matches(variants, selection));
+  if (std::none_of(matching.begin(), matching.end(), selector(whole))) {
+    return tl::unexpected(nothing_left(matching, selection));
   }
-  if (std::none_of(variants.begin(), variants.end(), *is_wanted)) {
-    std::erase_if(variants, [&](const Variant& v) { return !(*matches)(v); });
-    return tl::unexpected(nothing_left(variants, selection));
+  return {};
+}
+
+Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection) {
+  if (variants.empty()) return fail("there is no benchmark to select from", "load definitions");
+  if (auto checked = check_selection(variants, selection); !checked) {
+    return tl::unexpected(checked.error());
   }
-  std::erase_if(variants, [&](const Variant& v) {
-    return !(*is_wanted)(v) || (selection.shard && !is_in(*selection.shard, v.key));
-  });
+  std::erase_if(variants, std::not_fn(selector(selection)));
   return variants;
 }
 

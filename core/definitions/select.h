@@ -23,9 +23,15 @@ struct Shard {
 bool is_in(const Shard& shard, const std::string& key);
 
 // An empty list asks for nothing in particular. A variant is kept where it meets every list.
+//
+// A pattern is looked for anywhere in the variant's key, and in what tables show of it, with the
+// group and without (core/definitions/variant_names.h): "matmul/mm n=4 eager fwd+bwd" and
+// "mm n=4 eager fwd+bwd". It is found where it is as a regular expression (RE2), as plain text, or,
+// where it has wildcards and nothing else that only regular expressions have, as a glob. Letters of
+// any case match, unless it has a capital one.
 struct Selection {
-  std::vector<std::string> filters = {};   // RE2, found anywhere in the key; one is enough
-  std::vector<std::string> excludes = {};  // RE2; none may be found in the key
+  std::vector<std::string> filters = {};   // patterns; one is enough
+  std::vector<std::string> excludes = {};  // patterns; none may be found
   std::vector<Runtime> runtimes = {};
   std::vector<Autograd> autograds = {};
   std::vector<int> threads = {};
@@ -34,11 +40,15 @@ struct Selection {
   std::optional<Shard> shard = {};
 };
 
-// Whether a variant is wanted. An error (without a place) where a pattern is none.
-Expected<std::function<bool(const Variant&)>> selector(const Selection& selection);
+// Whether a variant is wanted.
+std::function<bool(const Variant&)> selector(const Selection& selection);
 
-// The wanted variants, in their order. Errors (without a place): a pattern that is none, nothing
-// wanted at all; the advice names what is near. A shard may be empty.
+// An error (without a place) where nothing of `variants`, of which there are some, is wanted, or a
+// pattern is not a regular expression and finds nothing otherwise either; the advice names filters
+// that do find something, as they are typed. A shard may be empty.
+Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection);
+
+// The wanted variants, in their order, once that is checked.
 Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection);
 
 }  // namespace instr

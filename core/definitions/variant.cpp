@@ -15,6 +15,19 @@ std::string last_part(std::string& key) {
   return part;
 }
 
+// Takes "/name=value" from the end of `key` as long as there is one.
+std::vector<std::pair<std::string, std::string>> take_params(std::string& key) {
+  std::vector<std::pair<std::string, std::string>> params;
+  for (std::string rest = key;;) {
+    const std::string part = last_part(rest);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos || equals == 0) break;
+    params.insert(params.begin(), {part.substr(0, equals), part.substr(equals + 1)});
+    key = rest;
+  }
+  return params;
+}
+
 }  // namespace
 
 const char* to_string(Runtime runtime) {
@@ -68,6 +81,7 @@ Variant variant_of_key(const std::string& key) {
   const bool is_key = threads.starts_with('t') && std::from_chars(threads.data() + 1, end, count) ==
                                                       std::from_chars_result{end, std::errc{}};
   if (!is_key) return variant;
+  variant.params = take_params(rest);
   variant.label = rest;
   variant.device = device;
   variant.threads = count;

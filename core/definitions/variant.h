@@ -87,8 +87,8 @@ struct Variant {
   std::shared_ptr<const BuildOptions> build;
 };
 
-// What a key alone tells: LABEL/.../RUNTIME/AUTOGRAD/tTHREADS/DEVICE. One that is not of that form
-// has a key and a label.
+// What a key alone tells: LABEL/PARAMETER=VALUE/.../RUNTIME/AUTOGRAD/tTHREADS/DEVICE, as far as no
+// value has a slash. One that is not of that form has a key and a label.
 Variant variant_of_key(const std::string& key);
 
 }  // namespace instr

@@ -92,8 +92,6 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
 tl::expected<std::optional<Reference>, Errors> find_reference(
     const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (!gate.has_reference()) return std::nullopt;
-  auto selected = selector(selection);
-  if (!selected) return tl::unexpected(Errors{selected.error()});
   auto reference =
       read_reference(gate.baseline ? *gate.baseline : gate.expect->string(), gate.incomplete);
   if (!reference) return tl::unexpected(reference.error());
@@ -102,8 +100,8 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   }
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  reference->set = only(std::move(reference->set), [&](const Variant& one) {
-    return keys.contains(one.key) || (*selected)(one);
+  reference->set = only(std::move(reference->set), [&, selected = selector(selection)](auto& one) {
+    return keys.contains(one.key) || selected(one);
   });
   return std::optional(std::move(*reference));
 }

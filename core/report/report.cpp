@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/base/csv.h"
-#include "core/report/report_grid.h"
+#include "core/report/report_summary.h"
 #include "core/results/end_line.h"
 
 namespace instr {

@@ -30,8 +30,9 @@ enum class ReportFormat {
 const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
 
 struct ReportOptions {
-  int width = 0;       // columns of the terminal; 0: no limit
-  bool color = false;  // of the table
+  int width = 0;           // columns of the terminal; 0: no limit
+  bool color = false;      // of the table
+  bool show_keys = false;  // the tables have a row for each measurement, named by its key
   std::vector<std::string> metrics{"ir", "allocs", "alloc_bytes"};  // that the tables show
   std::optional<double> seconds;        // wall time of the whole run; absent: the sum of the parts
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines

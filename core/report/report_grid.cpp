@@ -6,9 +6,12 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
+#include "core/definitions/variant_names.h"
+#include "core/report/report_summary.h"
 #include "core/values/backends.h"
 #include "core/values/significance.h"
 
@@ -20,8 +23,8 @@ constexpr std::size_t kAutogradSlots = 2;  // of each runtime
 constexpr std::size_t kSlots = kRuntimes.size() * kAutogradSlots;
 
 std::string slot_name(std::size_t slot) {
-  std::string name = kRuntimes[slot / kAutogradSlots].title;
-  return slot % kAutogradSlots == 0 ? name : name + " fwd+bwd";
+  return column_name(kRuntimes[slot / kAutogradSlots].runtime,
+                     slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
 }
 
 std::size_t slot_of(const Variant& variant) {
@@ -31,44 +34,17 @@ std::size_t slot_of(const Variant& variant) {
 
 // What a row is made of: the variants that differ in runtime and autograd alone.
 struct Bench {
-  std::string group;
-  std::string name;
-  std::string full_name;
+  VariantName name;  // of the first of them
   std::array<const Measurement*, kSlots> slots{};
 };
-
-std::string suffix_of(const Variant& variant) {
-  std::string suffix;
-  for (const auto& [name, value] : variant.params) suffix += " " + name + "=" + value;
-  if (variant.threads != 1) suffix += fmt::format(" t{}", variant.threads);
-  if (variant.device != "cpu") suffix += " " + variant.device;
-  return printable(suffix);
-}
-
-std::string without_start(std::string text) {
-  return text.starts_with(' ') ? text.substr(1) : text;
-}
-
-Bench bench_of(const Variant& variant) {
-  Bench bench;
-  std::string label = printable(variant.label);
-  std::string suffix = suffix_of(variant);
-  std::size_t slash = label.find('/');
-  bench.group = label.substr(0, slash);
-  bench.full_name = label + suffix;
-  bench.name =
-      slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
-  if (bench.name.empty()) bench.name = label;
-  return bench;
-}
 
 std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
   std::vector<Bench> benches;
   std::map<std::string, std::vector<std::size_t>> by_name;
   for (const Measurement& measurement : measurements) {
-    Bench bench = bench_of(measurement.variant);
+    Bench bench{name_of(measurement.variant)};
     std::size_t slot = slot_of(measurement.variant);
-    std::vector<std::size_t>& known = by_name[bench.full_name];
+    std::vector<std::size_t>& known = by_name[bench.name.full];
     // A second measurement of one variant gets a row of its own: nothing is left out silently.
     auto free = std::find_if(known.begin(), known.end(),
                              [&](std::size_t i) { return benches[i].slots[slot] == nullptr; });
@@ -84,11 +60,6 @@ std::vector<Bench> benches_of(const std::vector<Measurement>& measurements) {
 
 const Counted* counted_of(const Measurement* measurement) {
   return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
-}
-
-bool is_failure(const Measurement& measurement) {
-  const auto* failure = std::get_if<Failure>(&measurement.outcome);
-  return failure != nullptr && failure->kind != FailureKind::kUnsupported;
 }
 
 GridCell metric_cell(const Counted& counted, const std::string& metric) {
@@ -166,21 +137,19 @@ GridCell fastest_cell(const Bench& bench) {
   return {};
 }
 
-// The measurement that allocations are shown of.
-const Counted* first_counted(const Bench& bench) {
-  for (const Measurement* measurement : bench.slots) {
-    if (const Counted* counted = counted_of(measurement)) return counted;
-  }
-  return nullptr;
-}
-
+// Of all of the row's variants that were counted.
 GridCell steady_cell(const Bench& bench) {
-  if (first_counted(bench) == nullptr) return {};
+  std::size_t counted = 0;
+  std::size_t steady = 0;
   for (const Measurement* measurement : bench.slots) {
-    const Counted* counted = counted_of(measurement);
-    if (counted != nullptr && !counted->steady) return {"no", Tone::kWarning};
+    const Counted* one = counted_of(measurement);
+    if (one == nullptr) continue;
+    ++counted;
+    if (one->steady) ++steady;
   }
-  return {"yes", Tone::kGood};
+  if (counted == 0) return {};
+  if (steady == counted) return {"yes", Tone::kGood};
+  return {steady == 0 ? "no" : fmt::format("{} of {}", steady, counted), Tone::kWarning};
 }
 
 std::string heading_of(const std::string& metric) {
@@ -206,7 +175,8 @@ constexpr Panel kPanels[] = {{"ir", "instructions", instructions_cell},
 struct Plan {
   std::vector<const Panel*> panels;
   std::vector<std::size_t> slots;
-  std::vector<std::string> metrics;  // of one variant of the row
+  std::vector<std::string> metrics;  // the others
+  std::vector<std::size_t> owners;   // the slots of a row that these are shown of
   bool has_counts = false;
   bool names_fastest = false;  // there is more than one runtime to choose from
 
@@ -216,6 +186,28 @@ struct Plan {
     });
   }
 };
+
+// Those that some row has a variant in.
+std::vector<std::size_t> slots_of(const std::vector<Bench>& benches) {
+  std::vector<std::size_t> slots;
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
+    bool exists = std::any_of(benches.begin(), benches.end(),
+                              [slot](const Bench& bench) { return bench.slots[slot] != nullptr; });
+    if (exists) slots.push_back(slot);
+  }
+  return slots;
+}
+
+// Those that are the first of some row: eager forward, where nothing was left out.
+std::vector<std::size_t> first_slots_of(const std::vector<Bench>& benches) {
+  std::set<std::size_t> first;
+  for (const Bench& bench : benches) {
+    auto found = std::find_if(bench.slots.begin(), bench.slots.end(),
+                              [](const Measurement* one) { return one != nullptr; });
+    first.insert(static_cast<std::size_t>(found - bench.slots.begin()));
+  }
+  return {first.begin(), first.end()};
+}
 
 Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   Plan plan;
@@ -231,30 +223,35 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
         std::find(kTimeMetrics.begin(), kTimeMetrics.end(), metric) != kTimeMetrics.end();
     plan.has_counts = plan.has_counts || !is_time;
   }
-  for (std::size_t slot = 0; slot < kSlots && !plan.panels.empty(); ++slot) {
-    bool exists = std::any_of(benches.begin(), benches.end(),
-                              [slot](const Bench& bench) { return bench.slots[slot] != nullptr; });
-    if (exists) plan.slots.push_back(slot);
-  }
+  plan.slots = slots_of(benches);
+  plan.owners = plan.panels.empty() ? plan.slots : first_slots_of(benches);
   std::size_t first = plan.slots.empty() ? 0 : plan.slots.front() / kAutogradSlots;
   plan.names_fastest =
       plan.shows("wall") && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
   return plan;
 }
 
-std::vector<GridColumn> metric_columns(const Plan& plan) {
+// The columns behind the panels; `owners`: whose metrics, where a row has more than one variant.
+std::vector<GridColumn> metric_columns(const Plan& plan, const std::vector<std::string>& owners) {
   std::vector<GridColumn> columns;
   if (plan.names_fastest) columns.push_back({"fastest"});
-  for (const std::string& metric : plan.metrics) columns.push_back({heading_of(metric)});
+  for (const std::string& owner : owners) {
+    for (const std::string& metric : plan.metrics) columns.push_back({heading_of(metric), owner});
+  }
   if (plan.has_counts) columns.push_back({"steady"});
   return columns;
 }
 
-void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan) {
-  const Counted* counted = first_counted(bench);
+void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan,
+                      const std::vector<std::size_t>& owners) {
   if (plan.names_fastest) row.cells.push_back(fastest_cell(bench));
-  for (const std::string& metric : plan.metrics) {
-    row.cells.push_back(counted == nullptr ? GridCell{} : metric_cell(*counted, metric));
+  for (std::size_t owner : owners) {
+    const Counted* counted = counted_of(bench.slots[owner]);
+    // Where it is said already that there is nothing, once is enough.
+    GridCell otherwise = plan.panels.empty() ? empty_cell(bench.slots[owner]) : GridCell{};
+    for (const std::string& metric : plan.metrics) {
+      row.cells.push_back(counted == nullptr ? otherwise : metric_cell(*counted, metric));
+    }
   }
   if (plan.has_counts) row.cells.push_back(steady_cell(bench));
 }
@@ -276,24 +273,6 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
     notes.emplace_back("* more than one thread: the count depends on scheduling and is not gated");
   }
   return notes;
-}
-
-// The element whose `member` is `value`; a new one at the end where there is none.
-template <class T>
-T& find_or_add(std::vector<T>& all, std::map<std::string, std::size_t>& known,
-               const std::string& name) {
-  auto [found, is_new] = known.emplace(name, all.size());
-  if (is_new) all.emplace_back();
-  return all[found->second];
-}
-
-void add_to_group(std::vector<FailureGroup>& groups, std::map<std::string, std::size_t>& known,
-                  const std::string& kind, const std::string& words, const std::string& key) {
-  std::string message = printable(words, true);
-  FailureGroup& group = find_or_add(groups, known, kind + "\n" + message);
-  group.kind = kind;
-  group.message = message;
-  group.keys.push_back(printable(key));
 }
 
 }  // namespace
@@ -329,16 +308,21 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
   for (const Panel* panel : plan.panels) {
     for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->title});
   }
-  for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
+  std::vector<std::string> owners;
+  for (std::size_t owner : plan.owners) {
+    owners.push_back(plan.slots.size() == 1 ? "" : slot_name(owner));
+  }
+  for (GridColumn& column : metric_columns(plan, owners)) grid.columns.push_back(std::move(column));
   std::map<std::string, std::size_t> known;
   for (const Bench& bench : benches) {
-    GridGroup& group = find_or_add(grid.groups, known, bench.group);
-    group.name = bench.group;
-    GridRow row{bench.full_name, bench.name, {}};
+    auto [place, is_new] = known.emplace(bench.name.group, grid.groups.size());
+    if (is_new) grid.groups.push_back({bench.name.group, {}});
+    GridGroup& group = grid.groups[place->second];
+    GridRow row{bench.name.full, bench.name.row, {}};
     for (const Panel* panel : plan.panels) {
       for (std::size_t slot : plan.slots) row.cells.push_back(panel->cell(bench, slot));
     }
-    add_metric_cells(row, bench, plan);
+    add_metric_cells(row, bench, plan, plan.owners);
     group.rows.push_back(std::move(row));
   }
   return grid;
@@ -349,82 +333,26 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
   for (const Panel* panel : plan.panels) grid.columns.push_back({panel->title});
-  for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
+  for (GridColumn& column : metric_columns(plan, {""})) grid.columns.push_back(std::move(column));
+  grid.has_keys = options.show_keys;
   for (const Bench& bench : benches) {
-    GridGroup& group = grid.groups.emplace_back();
-    group.name = bench.full_name;
     for (std::size_t slot = 0; slot < kSlots; ++slot) {
-      if (bench.slots[slot] == nullptr) continue;
+      const Measurement* one = bench.slots[slot];
+      if (one == nullptr) continue;
+      const std::string key = printable(one->variant.key);
+      const std::string& of = options.show_keys ? key : bench.name.full;
+      if (grid.groups.empty() || grid.groups.back().name != of) grid.groups.push_back({of, {}});
       Bench alone = bench;
       alone.slots.fill(nullptr);
-      alone.slots[slot] = bench.slots[slot];
-      GridRow row{bench.full_name + " " + slot_name(slot), slot_name(slot), {}};
+      alone.slots[slot] = one;
+      GridRow row{key, "", {}};
+      if (!options.show_keys) row = {of + " " + slot_name(slot), slot_name(slot), {}};
       for (const Panel* panel : plan.panels) row.cells.push_back(panel->cell(bench, slot));
-      add_metric_cells(row, alone, plan);
-      group.rows.push_back(std::move(row));
+      add_metric_cells(row, alone, plan, {slot});
+      grid.groups.back().rows.push_back(std::move(row));
     }
   }
   return grid;
-}
-
-Summary summarize(const std::vector<Measurement>& measurements) {
-  Summary summary;
-  std::map<std::string, std::size_t> failures;
-  std::map<std::string, std::size_t> unverified;
-  std::map<std::string, std::size_t> skips;
-  for (const Measurement& measurement : measurements) {
-    summary.seconds += measurement.seconds;
-    if (const auto& verification = measurement.verification) {
-      ++summary.verified;
-      if (verification->code != VerificationCode::kPass) {
-        add_to_group(summary.unverified, unverified, to_string(verification->code),
-                     verification->reason, measurement.variant.key);
-      }
-    }
-    if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
-      if (counted->metrics.contains("ir")) ++summary.counted;
-      if (counted->timing) ++summary.timed;
-      if (!counted->steady && counted->gated) {
-        summary.unsteady.push_back(printable(measurement.variant.key) + ": " +
-                                   format_count(counted->first_block_ir) + ", then " +
-                                   format_count(counted->second_block_ir));
-      }
-    } else if (is_failure(measurement)) {
-      ++summary.failed;
-      const auto& failure = std::get<Failure>(measurement.outcome);
-      add_to_group(summary.failures, failures, to_string(failure.kind), failure.message,
-                   measurement.variant.key);
-    } else {
-      ++summary.skipped;
-      const auto* skipped = std::get_if<Skipped>(&measurement.outcome);
-      std::string reason = printable(
-          skipped != nullptr ? skipped->reason : std::get<Failure>(measurement.outcome).message);
-      SkipGroup& group = find_or_add(summary.skips, skips, reason);
-      group.reason = reason;
-      ++group.count;
-    }
-  }
-  return summary;
-}
-
-std::string summary_line(const Summary& summary, const ReportOptions& options) {
-  auto number = [](std::size_t count) { return format_count(static_cast<double>(count)); };
-  std::string line =
-      summary.counted == 0 && summary.timed > 0 ? "" : number(summary.counted) + " counted";
-  if (!summary.unsteady.empty()) {
-    line += ", " + number(summary.unsteady.size()) + " of them not steady";
-  }
-  if (summary.timed > 0) line += (line.empty() ? "" : "; ") + number(summary.timed) + " timed";
-  if (summary.skipped > 0) line += "; " + number(summary.skipped) + " skipped";
-  if (summary.failed > 0) line += "; " + number(summary.failed) + " failed";
-  if (summary.verified > 0) {
-    std::size_t others = 0;
-    for (const FailureGroup& group : summary.unverified) others += group.keys.size();
-    line += "; " + number(summary.verified) + " verified";
-    if (others > 0) line += ", " + number(others) + " of them not PASS";
-  }
-  if (options.seconds) return line + "; " + format_duration(*options.seconds);
-  return line + "; " + format_duration(summary.seconds) + " of measuring";
 }
 
 }  // namespace instr

@@ -22,10 +22,10 @@ struct GridCell {
 
 struct GridColumn {
   std::string heading;    // words; "eager fwd+bwd"
-  std::string span = {};  // what neighbours with the same one share: "instructions"
+  std::string span = {};  // what neighbours with the same one share: "instructions", "eager"
 };
 
-// Of a column that stands alone: "eager" of instructions, else "wall time eager".
+// Of a column that stands alone: "eager" of instructions, else "wall time eager", "eager allocs".
 std::string full_heading(const GridColumn& column);
 
 // One label with its parameters, threads and device.
@@ -45,13 +45,15 @@ struct Grid {
   std::vector<GridColumn> columns;
   std::vector<GridGroup> groups;
   std::vector<std::string> footnotes;
+  bool has_keys = false;  // for names: they are there to be copied, and never shortened
 };
 
-// A row for each benchmark, its variants side by side; allocations are those of the eager forward
-// variant, or else of the first that was counted.
+// A row for each benchmark, its variants side by side. What would be too much to show of each
+// variant is shown of a row's first one, and its column says whose it is.
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
-// For narrow terminals: a group for each benchmark, with a row for each variant.
+// A row for each variant: for narrow terminals in a group for each benchmark, and for those who
+// want keys each in a group of its own.
 Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
 // What the tables' values are: "instructions", "times" or both.
@@ -67,36 +69,5 @@ std::string table_of(const Grid& grid, const std::string& title, std::size_t wid
 
 // As a table in Markdown, whose first column is headed `of`.
 std::string markdown_of(const Grid& grid, const std::string& of);
-
-// What failed to be measured, or verified: those with the same words together.
-struct FailureGroup {
-  std::string kind;
-  std::string message;  // printable
-  std::vector<std::string> keys;
-};
-
-// How many were skipped for one reason.
-struct SkipGroup {
-  std::string reason;  // printable
-  std::size_t count = 0;
-};
-
-struct Summary {
-  std::size_t counted = 0;
-  std::size_t timed = 0;
-  std::size_t skipped = 0;
-  std::size_t failed = 0;
-  std::vector<std::string> unsteady;  // of the gated ones: "key: 1,200, then 1,204"
-  double seconds = 0;                 // of all measurements
-  std::vector<FailureGroup> failures;
-  std::size_t verified = 0;
-  std::vector<FailureGroup> unverified;  // those whose code is not PASS; its reason is the message
-  std::vector<SkipGroup> skips;
-};
-
-Summary summarize(const std::vector<Measurement>& measurements);
-
-// "83 counted, 1 of them not steady; 12 skipped; 2 failed; 14.8 s"
-std::string summary_line(const Summary& summary, const ReportOptions& options);
 
 }  // namespace instr

@@ -5,6 +5,7 @@
 
 #include "core/base/format.h"
 #include "core/report/report_grid.h"
+#include "core/report/report_summary.h"
 
 namespace instr {
 
@@ -71,7 +72,8 @@ std::string markdown_of(const Grid& grid, const std::string& of) {
 std::string report_markdown(const std::vector<Measurement>& measurements,
                             const ReportOptions& options) {
   if (measurements.empty()) return "Nothing was measured.\n";
-  Grid grid = make_grid(measurements, options);
+  Grid grid =
+      options.show_keys ? make_tall_grid(measurements, options) : make_grid(measurements, options);
   Summary summary = summarize(measurements);
   std::string shown = shown_values(options);
   shown.front() = static_cast<char>(std::toupper(shown.front()));

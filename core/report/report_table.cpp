@@ -6,6 +6,7 @@
 #include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/report/report_grid.h"
+#include "core/report/report_summary.h"
 
 namespace instr {
 
@@ -177,7 +178,8 @@ class ColumnTable {
       if (i > 0 && (after_headed || !flat)) out_ += "\n";
       after_headed = !flat;
       if (after_headed) {
-        std::string name = width_ == 0 ? group.name : shorten_middle(group.name, width_);
+        bool is_whole = width_ == 0 || grid_.has_keys;
+        std::string name = is_whole ? group.name : shorten_middle(group.name, width_);
         Line(out_).left(name, 0, styled(name, Style::kHeading, color_));
       }
       for (const GridRow& group_row : group.rows) row(group_row, flat);
@@ -271,7 +273,7 @@ std::string stacked_table(const Grid& grid, const std::string& title, std::size_
   std::size_t used = std::min(width, kStackedWidth);
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
-      std::string name = shorten_middle(row.full_name, width);
+      std::string name = grid.has_keys ? row.full_name : shorten_middle(row.full_name, width);
       out += "\n" + styled(name, Style::kHeading, color) + "\n";
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
         stacked_value(out, full_heading(grid.columns[i]), row.cells[i], used, color);
@@ -326,7 +328,9 @@ std::string skips_text(const Summary& summary, std::size_t width) {
 std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool color) {
   Layout layout = layout_of(grid, 0);
   std::size_t values = layout.total() - layout.name;
-  layout = layout_of(grid, width > values ? width - values : 0);
+  std::size_t left = width > values ? width - values : 0;
+  bool has_all = width == 0 || layout_of(grid).total() <= width;
+  layout = layout_of(grid, has_all ? kAnyWidth : grid.has_keys ? 0 : left);
   if (!fit(layout, width)) return std::nullopt;
   return ColumnTable(grid, layout, width, color).text();
 }
@@ -335,17 +339,20 @@ std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool 
 std::string grid_text(const std::vector<Measurement>& measurements, const ReportOptions& options,
                       std::size_t width) {
   Grid grid = make_grid(measurements, options);
-  Layout layout = layout_of(grid);
-  if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
-  // The marks at the values say what the last column does.
-  drop_last_column(grid);
-  layout = layout_of(grid);
-  if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+  if (!options.show_keys) {
+    Layout layout = layout_of(grid);
+    if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+    // The marks at the values say what the last column does.
+    drop_last_column(grid);
+    layout = layout_of(grid);
+    if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+  }
   Grid tall = make_tall_grid(measurements, options);
   if (auto text = tall_table(tall, width, options.color)) return *text;
   drop_last_column(tall);
   if (auto text = tall_table(tall, width, options.color)) return *text;
-  return stacked_table(grid, shown_values(options) + " for each iteration, by variant:", width,
+  return stacked_table(options.show_keys ? tall : grid,
+                       shown_values(options) + " for each iteration, by variant:", width,
                        options.color);
 }
 

@@ -48,6 +48,23 @@ std::optional<FailureKind> failure_kind_from(const std::string& name) {
   return std::nullopt;
 }
 
+std::vector<Variant> variants_of(const std::vector<Measurement>& measurements) {
+  std::vector<Variant> variants;
+  for (const Measurement& one : measurements) variants.push_back(one.variant);
+  return variants;
+}
+
+Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
+                                          const Selection& selection) {
+  if (measurements.empty()) return measurements;
+  auto checked = check_selection(variants_of(measurements), selection);
+  if (!checked) return tl::unexpected(checked.error());
+  std::erase_if(measurements, [wanted = selector(selection)](const Measurement& one) {
+    return !wanted(one.variant);
+  });
+  return measurements;
+}
+
 Measurement merged(Measurement first, Measurement second) {
   double seconds = first.seconds + second.seconds;
   if (kind_of(second) > kind_of(first)) std::swap(first, second);

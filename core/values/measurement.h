@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/definitions/select.h"
 #include "core/definitions/variant.h"
 #include "core/values/timing.h"
 #include "core/values/verification.h"
@@ -83,6 +84,13 @@ struct Measurement {
   // Where the variant was verified. Of one that was only that the outcome has no metrics.
   std::optional<Verification> verification = {};
 };
+
+std::vector<Variant> variants_of(const std::vector<Measurement>& measurements);
+
+// Those of variants that are wanted. Where there are some and none is wanted, the error of
+// check_selection().
+Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
+                                          const Selection& selection);
 
 // Two measurements of one variant, of its counts, its times or its verification, made one: what is
 // there of either is kept, but a failure is the variant's.

@@ -218,6 +218,18 @@ TEST(CompareTable, FitsEveryWidth) {
   EXPECT_FALSE(has(text, "calls")) << text;  // no room: the functions' names come first
 }
 
+TEST(CompareTable, KeysAreWholeOnRequest) {
+  CompareTableOptions options;
+  options.width = 80;
+  EXPECT_FALSE(has(compare_table(example(), options), "matmul/mm/n=64/eager/forward/t1/cpu  "));
+  options.show_keys = true;
+  for (options.width = 1; options.width < 140; ++options.width) {
+    EXPECT_FALSE(has(compare_table(example(), options), "/…")) << options.width;
+    EXPECT_TRUE(has(compare_table(example(), options), "pointwise/add/eager/forward/t1/cpu"))
+        << options.width;
+  }
+}
+
 TEST(CompareTable, ColourIsOnRequestAndOutsideTheText) {
   CompareTableOptions options;
   EXPECT_FALSE(has(compare_table(example(), options), "\x1b"));

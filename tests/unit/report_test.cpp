@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
+#include "core/definitions/variant_names.h"
+#include "core/report/report_grid.h"
 
 namespace instr {
 namespace {
@@ -94,7 +96,7 @@ std::vector<Measurement> all_kinds() {
 
 TEST(ReportTable, ShowsVariantsSideBySide) {
   EXPECT_EQ(report_table(all_kinds(), at_width(0)),
-            R"(                ─────────────── instructions ────────────────
+            R"(                ─────────────── instructions ────────────────  ─── eager ───
                               eager               TorchScript
                      eager  fwd+bwd  TorchScript      fwd+bwd  allocs  bytes  steady
 ────────────────────────────────────────────────────────────────────────────────────
@@ -104,7 +106,7 @@ matmul
   mm n=64 t2    *112,399.5                                          3  1,920     yes
 
 empty/none            ~212                                          3  1,920      no
-nn/LSTM             failed   44,123                                 3  1,920     yes
+nn/LSTM             failed   44,123                                              yes
 attention/sdpa     skipped
 
 ~ not steady: two blocks of iterations had different counts
@@ -151,6 +153,50 @@ not steady: a/eager/forward/t1/cpu: 1, then 2
 
 1 counted, 1 of them not steady; 14.8 s
 )");
+}
+
+Measurement with_allocs(Measurement made, double allocs) {
+  std::get<Counted>(made.outcome).metrics["allocs"] = allocs;
+  return made;
+}
+
+TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
+  ReportOptions options = at_width(0);
+  options.metrics = {"ir", "allocs"};
+  const Measurement eager = with_allocs(counted("a", "", 1), 4);
+  const Measurement script = with_allocs(counted("a", "", 2, kScript), 7);
+  const Measurement other = with_allocs(counted("b", "", 3, kScriptBackward), 9);
+  const auto heading = [&options](const std::vector<Measurement>& measurements) {
+    const std::string table = report_table(measurements, options);
+    return table.substr(0, table.find("\n\n"));
+  };
+  EXPECT_EQ(heading({eager, script}), R"(   ── instructions ──   eager
+   eager  TorchScript  allocs  steady
+─────────────────────────────────────
+a      1            2       4     yes)");
+  // Where the rows' first variants differ, both are shown.
+  EXPECT_EQ(heading({eager, script, other}),
+            R"(   ──────── instructions ─────────   eager  TorchScript fwd+bwd
+                       TorchScript
+   eager  TorchScript      fwd+bwd  allocs               allocs  steady
+───────────────────────────────────────────────────────────────────────
+a      1            2                    4                          yes
+b                                3                            9     yes)");
+  // Nothing else stands for the others where instructions are not asked for.
+  options.metrics = {"allocs"};
+  EXPECT_EQ(heading({eager, script, failed("b", FailureKind::kCrashed, "")}),
+            R"(    eager  TorchScript
+   allocs       allocs  steady
+──────────────────────────────
+a       4            7     yes
+b  failed)");
+}
+
+TEST(ReportTable, SaysHowManyOfARowAreSteady) {
+  Measurement unsteady_one = counted("a", "", 2, kScript);
+  std::get<Counted>(unsteady_one.outcome).steady = false;
+  const std::string table = report_table({counted("a", "", 1), unsteady_one}, at_width(0));
+  EXPECT_NE(table.find("1,920  1 of 2\n"), std::string::npos) << table;
 }
 
 // In the order of the measurements; a group of several rows gets a heading.
@@ -268,8 +314,8 @@ matmul/mm n=4
   eager        5,313
   TorchScript fwd+b…
            1,234,567
-  allocs           3
-  bytes        1,920
+  eager allocs     3
+  eager bytes  1,920
 
 2 counted; 14.8 s
 )");
@@ -331,6 +377,57 @@ TEST(ReportTable, LeavesNothingOut) {
   }
 }
 
+// What a row and a column are called is what selects the measurement there.
+TEST(ReportTable, ShowsWhatSelects) {
+  std::size_t cells = 0;
+  const auto measurements = all_kinds();
+  const Grid grid = make_grid(measurements, at_width(0));
+  for (const GridGroup& group : grid.groups) {
+    for (const GridRow& row : group.rows) {
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        if (grid.columns[i].span != "instructions" || row.cells[i].text.empty()) continue;
+        ++cells;
+        for (const std::string& name : {row.full_name, row.name}) {
+          auto found = select(measurements, {.filters = {name + " " + grid.columns[i].heading}});
+          ASSERT_TRUE(found) << to_string(found.error());
+          const Variant& one = found->front().variant;
+          EXPECT_EQ(name_of(one).full, row.full_name);
+          EXPECT_EQ(name_of(one).column, grid.columns[i].heading);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cells, measurements.size());
+}
+
+TEST(ReportTable, ShowsKeysOnRequest) {
+  ReportOptions options = at_width(0);
+  options.show_keys = true;
+  const std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
+                                     counted("matmul/mm", "4", 17642, kEagerBackward),
+                                     unsteady("empty/none", 210, 212)};
+  const std::string table = report_table(few, options);
+  EXPECT_EQ(table.substr(0, table.find("\n\n")),
+            R"(                                             instructions  allocs  bytes  steady
+────────────────────────────────────────────────────────────────────────────────
+matmul/mm/n=4/eager/forward/t1/cpu                  5,313       3  1,920     yes
+matmul/mm/n=4/eager/forward_backward/t1/cpu        17,642       3  1,920     yes
+empty/none/eager/forward/t1/cpu                      ~212       3  1,920      no)");
+  for (int width = 1; width < 120; ++width) {
+    options.width = width;
+    const std::string narrow = report_table(few, options);
+    for (const Measurement& one : few) {
+      EXPECT_NE(narrow.find("\n" + one.variant.key + (width < 80 ? "\n" : " ")), std::string::npos)
+          << width << "\n"
+          << narrow;
+    }
+  }
+  EXPECT_NE(
+      report_markdown(few, options).find("| matmul/mm/n=4/eager/forward/t1/cpu | 5,313 | 3 |"),
+      std::string::npos)
+      << report_markdown(few, options);
+}
+
 TEST(ReportMarkdown, IsOneTable) {
   EXPECT_EQ(report_markdown(
                 {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
@@ -338,13 +435,13 @@ TEST(ReportMarkdown, IsOneTable) {
                 at_width(80)),
             R"(Instructions for each iteration:
 
-| benchmark | eager | TorchScript | allocs | bytes | steady |
-|:---|---:|---:|---:|---:|---:|
-| a\|b/c\_d n=4 | 5,313 | | 3 | 1,920 | yes |
-| e | | 1 | 3 | 1,920 | yes |
-| f | \~12 | | 3 | 1,920 | no |
-| g | failed | | | | |
-| h | skipped | | | | |
+| benchmark | eager | TorchScript | eager allocs | eager bytes | TorchScript allocs | TorchScript bytes | steady |
+|:---|---:|---:|---:|---:|---:|---:|---:|
+| a\|b/c\_d n=4 | 5,313 | | 3 | 1,920 | | | yes |
+| e | | 1 | | | 3 | 1,920 | yes |
+| f | \~12 | | 3 | 1,920 | | | no |
+| g | failed | | | | | | |
+| h | skipped | | | | | | |
 
 \~ not steady: two blocks of iterations had different counts
 

@@ -69,14 +69,108 @@ TEST(Select, KeepsWhatMeetsEveryList) {
             (Keys{"matmul/mm/n=4/eager/forward/t2/cpu"}));
 }
 
-TEST(Select, NamesNearLabelsWhereNothingMatches) {
+constexpr const char* kLarge = "conv/large/eager/forward/t1/cpu";
+
+TEST(Select, FindsWhatTheTableShows) {
+  const Keys small{
+      "matmul/mm/n=4/eager/forward/t1/cpu",
+      "matmul/mm/n=4/eager/forward/t2/cpu",
+      "matmul/mm/n=4/eager/forward_backward/t1/cpu",
+      "matmul/mm/n=4/eager/forward_backward/t2/cpu",
+      "matmul/mm/n=4/torchscript/forward/t1/cpu",
+      "matmul/mm/n=4/torchscript/forward/t2/cpu",
+      "matmul/mm/n=4/torchscript/forward_backward/t1/cpu",
+      "matmul/mm/n=4/torchscript/forward_backward/t2/cpu",
+  };
+  for (const char* pattern : {"mm n=4", "matmul/mm n=4", "^mm n=4", "^matmul/mm n=4", "mm.n=4"}) {
+    EXPECT_EQ(selected({.filters = {pattern}}), small) << pattern;
+  }
+  EXPECT_EQ(selected({.filters = {"mm n=4 t2 eager fwd+bwd"}}), (Keys{small[3]}));
+  EXPECT_EQ(selected({.filters = {"^mm n=4 eager$"}}), (Keys{small[0]}));
+  EXPECT_EQ(selected({.filters = {"^mm n=4 TorchScript$"}}), (Keys{small[4]}));
+  EXPECT_EQ(selected({.filters = {"conv/large eager"}}), (Keys{kLarge}));
+  EXPECT_EQ(selected({.filters = {"fwd+bwd"}}).size(), 8u);
+  EXPECT_EQ(selected({.excludes = {"mm n=", "zzz"}}), (Keys{kLarge}));
+}
+
+TEST(Select, TakesPlainTextAsItIs) {
+  std::vector<Variant> variants;
+  for (const char* label : {"c++/a*b", "c++/aab", "f(x)/[0]"}) {
+    variants.push_back(variant_of_key(std::string(label) + "/eager/forward/t1/cpu"));
+  }
+  const auto labels = [&variants](const std::string& pattern) {
+    Keys found;
+    for (const Variant& one : select(variants, {.filters = {pattern}}).value()) {
+      found.push_back(one.label);
+    }
+    return found;
+  };
+  EXPECT_EQ(labels("c++/"), (Keys{"c++/a*b", "c++/aab"}));
+  EXPECT_EQ(labels("/a*b"), (Keys{"c++/a*b", "c++/aab"}));
+  EXPECT_EQ(labels("/a\\*b"), (Keys{"c++/a*b"}));
+  EXPECT_EQ(labels("f(x)/[0]"), (Keys{"f(x)/[0]"}));
+  EXPECT_EQ(labels("(x"), (Keys{"f(x)/[0]"}));
+}
+
+TEST(Select, TakesGlobs) {
+  EXPECT_EQ(selected({.filters = {"*mm*"}}).size(), 16u);
+  EXPECT_EQ(selected({.filters = {"*mm*n=4*t2*fwd?bwd"}}).size(), 2u);
+  EXPECT_EQ(selected({.filters = {"matmul/*n=64*/forward/*"}}).size(), 4u);
+  EXPECT_EQ(selected({.filters = {"*"}, .excludes = {"*mm*"}}), (Keys{kLarge}));
+  // These are regular expressions, and stay what they are.
+  EXPECT_EQ(selected({.filters = {"^conv/la*rge/"}}), (Keys{kLarge}));
+  EXPECT_EQ(selected({.filters = {"c.*large/.*"}}), (Keys{kLarge}));
+}
+
+TEST(Select, LettersOfAnyCaseMatchUnlessOneIsACapital) {
+  std::vector<Variant> variants{variant_of_key("nn/LSTM/eager/forward/t1/cpu"),
+                                variant_of_key("nn/lstm/eager/forward/t1/cpu")};
+  EXPECT_EQ(select(variants, {.filters = {"lstm"}})->size(), 2u);
+  EXPECT_EQ(select(variants, {.filters = {"LSTM"}})->front().label, "nn/LSTM");
+  EXPECT_EQ(select(variants, {.filters = {"LSTM"}})->size(), 1u);
+  EXPECT_EQ(select(variants, {.filters = {"^\\Qnn/lstm/eager/forward/t1/cpu\\E$"}})->size(), 1u);
+  EXPECT_EQ(selected({.filters = {"torchscript fwd+bwd"}}).size(), 4u);
+  EXPECT_EQ(selected({.filters = {"TorchScript fwd+bwd"}}).size(), 4u);
+}
+
+// A key is all that is known of what expected counts are of, and tells the same.
+TEST(Select, FindsTheSameByTheKeyAlone) {
+  for (const char* pattern : {"mm n=4", "^mm n=4 t2 eager fwd+bwd$", "conv/large eager", "n=64/"}) {
+    const auto wanted = selector({.filters = {pattern}});
+    for (const Variant& variant : all_variants()) {
+      EXPECT_EQ(wanted(variant_of_key(variant.key)), wanted(variant)) << variant.key;
+    }
+  }
+}
+
+TEST(Select, SuggestsFiltersWhereNothingMatches) {
+  EXPECT_EQ(selected({.filters = {"MATMUL"}}),
+            (Keys{"no benchmark matches the filter `MATMUL`: did you mean --filter=matmul?"}));
   EXPECT_EQ(selected({.filters = {"matnul"}}),
-            (Keys{"no benchmark matches the filter `matnul`: near it: `matmul/mm`"}));
+            (Keys{"no benchmark matches the filter `matnul`: did you mean --filter=matmul, "
+                  "--filter='matmul/mm n=4' or --filter='matmul/mm n=4 t2'?"}));
+  EXPECT_EQ(selected({.filters = {"^mm n=46 eager$"}}),
+            (Keys{"no benchmark matches the filter `^mm n=46 eager$`: did you mean "
+                  "--filter='mm n=4 eager', --filter='mm n=64 eager' or "
+                  "--filter='mm n=4 t2 eager'?"}));
   EXPECT_EQ(selected({.filters = {"^conv/lrage$", "zzz"}}),
-            (Keys{"no benchmark matches the filter `^conv/lrage$`, `zzz`: near it: `conv/large`"}));
+            (Keys{"no benchmark matches the filter `^conv/lrage$`, `zzz`: did you mean "
+                  "--filter=conv/large?"}));
   EXPECT_EQ(selected({.filters = {"zzz"}}),
-            (Keys{"no benchmark matches the filter `zzz`: there are 2 labels, such as `matmul/mm`; "
-                  "list shows all keys"}));
+            (Keys{"no benchmark matches the filter `zzz`: there are 2 labels, such as "
+                  "--filter=matmul/mm"}));
+  EXPECT_EQ(selected({.filters = {"*zzz*"}}),
+            (Keys{"--filter `*zzz*` matches no benchmark: there are 2 labels, such as "
+                  "--filter=matmul/mm"}));
+}
+
+// What is suggested is found, whatever is in its name.
+TEST(Select, SuggestsAsAShellReadsIt) {
+  const std::vector<Variant> variants{variant_of_key("it's (1) $HOME/eager/forward/t1/cpu")};
+  const auto none = select(variants, {.filters = {"it's (1) $HUME"}});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().advice, "did you mean --filter='it'\\''s (1) $HOME'?");
+  EXPECT_TRUE(select(variants, {.filters = {"it's (1) $HOME"}}));
 }
 
 TEST(Select, SaysWhatThereIsWhereNothingIsLeft) {
@@ -93,8 +187,10 @@ TEST(Select, SaysWhatThereIsWhereNothingIsLeft) {
 TEST(Select, RefusesWhatIsNoPattern) {
   EXPECT_EQ(selected({.filters = {"mm("}})[0].substr(0, 50),
             "--filter `mm(` is no regular expression: missing )");
-  EXPECT_EQ(selected({.excludes = {"*"}})[0].substr(0, 40),
-            "--exclude `*` is no regular expression: ");
+  EXPECT_EQ(selected({.excludes = {"(conv|lstm"}})[0].substr(0, 48),
+            "--exclude `(conv|lstm` is no regular expression:");
+  EXPECT_EQ(selected({.filters = {"conv", "mm("}}).size(), 1u);
+  EXPECT_EQ(selected({.filters = {"conv", "mm("}})[0].substr(0, 11), "--filter `m");
 }
 
 TEST(Select, RefusesToSelectFromNothing) { EXPECT_FALSE(select({}, {})); }

@@ -1,0 +1,48 @@
+#include "core/definitions/variant_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/format.h"
+
+namespace instr {
+
+namespace {
+
+std::string suffix_of(const Variant& variant) {
+  std::string suffix;
+  for (const auto& [name, value] : variant.params) suffix += " " + name + "=" + value;
+  if (variant.threads != 1) suffix += fmt::format(" t{}", variant.threads);
+  if (variant.device != "cpu") suffix += " " + variant.device;
+  return printable(suffix);
+}
+
+std::string without_start(std::string text) {
+  return text.starts_with(' ') ? text.substr(1) : text;
+}
+
+}  // namespace
+
+VariantName name_of(const Variant& variant) {
+  const std::string label = printable(variant.label);
+  const std::string suffix = suffix_of(variant);
+  const std::size_t slash = label.find('/');
+  VariantName name;
+  name.group = label.substr(0, slash);
+  name.full = label + suffix;
+  name.row = slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
+  if (name.row.empty()) name.row = label;
+  name.column = column_name(variant.runtime, variant.autograd);
+  return name;
+}
+
+std::string column_name(Runtime runtime, Autograd autograd) {
+  const auto* known =
+      std::find_if(kRuntimes.begin(), kRuntimes.end(),
+                   [runtime](const RuntimeName& one) { return one.runtime == runtime; });
+  std::string name = known == kRuntimes.end() ? to_string(runtime) : known->title;
+  return autograd == Autograd::kForward ? name : name + " fwd+bwd";
+}
+
+}  // namespace instr
