@@ -147,6 +147,13 @@ TEST(RunOptions, FormatsOfCountsAloneAreRefusedBeforeAComparison) {
   EXPECT_EQ(good({"--baseline=a", "--format=json"}).gate.compare.most_attributions, 1000u);
 }
 
+TEST(RunOptions, KeysInsteadOfNames) {
+  EXPECT_FALSE(good({}).showing.show_keys);
+  EXPECT_TRUE(good({"--show-keys"}).showing.show_keys);
+  EXPECT_EQ(command_of({"compare", "a", "b", "--show-keys"}), "compare");
+  EXPECT_EQ(command_of({"baseline", "show", "main", "--show-keys"}), "baseline");
+}
+
 TEST(RunOptions, Shards) {
   RunOptions options = good({"--shard=2/4"});
   EXPECT_EQ(options.plan.selection.shard, (Shard{2, 4}));
