@@ -6,9 +6,9 @@ set(generated ${PROJECT_BINARY_DIR}/generated)
 set(generated_files ${generated}/man1/instr_bench.1 ${generated}/bash/instr_bench
   ${generated}/zsh/_instr_bench ${generated}/fish/instr_bench.fish)
 add_custom_command(OUTPUT ${generated_files}
-  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:instr_bench> -DFOLDER=${generated}
-    -P ${PROJECT_SOURCE_DIR}/cmake/generate.cmake
-  DEPENDS instr_bench cmake/generate.cmake
+  COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:instr_bench> -DTOOLS=${PROJECT_SOURCE_DIR}/tools
+    -DFOLDER=${generated} -P ${PROJECT_SOURCE_DIR}/cmake/generate.cmake
+  DEPENDS instr_bench cmake/generate.cmake tools/merge-check tools/merge-comment
   COMMENT "Generating completions and man pages" VERBATIM)
 add_custom_target(pages ALL DEPENDS ${generated_files})
 

@@ -81,10 +81,14 @@ class Installed(Temporary):
         share = self.prefix / "share"
         usual, *others = self.ours("generate", "commands").split()
         pages = {"instr_bench.1": usual, **{f"instr_bench-{name}.1": name for name in others}}
-        self.assertEqual(files_below(share / "man"), {f"man1/{name}" for name in pages})
+        tools = {"instr_bench-merge-check.1", "instr_bench-merge-comment.1"}
+        self.assertEqual(files_below(share / "man/man1"), {*pages, *tools})
         self.assertGreater(len(pages), 10)
         for name, command in pages.items():
             self.assertEqual((share / "man/man1" / name).read_text(), self.ours("generate", "man", command))
+        for name in tools:
+            self.assertIn("Exit status: 0 within" if "check" in name else "GITHUB_TOKEN",
+                          (share / "man/man1" / name).read_text())
         for shell, name in (("bash", "bash-completion/completions/instr_bench"),
                             ("zsh", "zsh/vendor-completions/_instr_bench"),
                             ("zsh", "zsh/site-functions/_instr_bench"),
@@ -199,15 +203,15 @@ class Package(Temporary):
             self.assertTrue(mode in ("drwxr-xr-x", "-rwxr-xr-x", "-rw-r--r--"), line)
         run(["cmake", "--install", BUILD, "--prefix", self.folder / "usr"])
         doc = "share/doc/instr-bench"
-        renamed = {f"{doc}/LICENSE": f"{doc}/copyright", f"{doc}/CHANGELOG.md": f"{doc}/changelog.gz"}
         for path in files_below(self.folder / "usr"):
             if path.startswith("share/zsh/site-functions/"):
                 continue
             path = path.replace("share/doc/instr_bench", doc)
-            path = renamed.get(path, re.sub(r"(/man1/.*)", r"\1.gz", path))
+            path = re.sub(r"(/man1/.*)", r"\1.gz", path).replace(f"{doc}/LICENSE", f"{doc}/copyright")
             self.assertIn(f"./usr/{path}", listed)
             del listed[f"./usr/{path}"]
-        self.assertEqual([path for path, mode in listed.items() if mode[0] != "d"], [])
+        self.assertEqual([path for path, mode in listed.items() if mode[0] != "d"],
+                         [f"./usr/{doc}/changelog.gz"])
 
 
 if __name__ == "__main__":
