@@ -50,21 +50,33 @@ have_libtorch() {
     'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null
 }
 
-setup_packages() {
-  local needs=(
-    g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config
-    clang-14=clang++-14 valgrind=valgrind valgrind=/usr/include/valgrind/callgrind.h
-    libfmt-dev=/usr/include/fmt/core.h nlohmann-json3-dev=/usr/include/nlohmann/json.hpp
-    libcli11-dev=/usr/include/CLI/CLI.hpp libexpected-dev=/usr/include/tl/expected.hpp
-    libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
-    libtomlplusplus-dev=/usr/include/toml++/toml.h libboost-dev=/usr/include/boost/asio.hpp
-    zlib1g-dev=/usr/include/zlib.h libgtest-dev=/usr/include/gtest/gtest.h
-    libbenchmark-dev=/usr/include/benchmark/benchmark.h "$@"
-  )
+# Installs what is missing of PACKAGE=PROBE...
+setup_missing() {
   local missing
-  mapfile -t missing < <(packages_missing "${needs[@]}" | sort -u | sed '/^$/d')
-  have_libtorch || missing+=(libtorch-dev)
+  mapfile -t missing < <(packages_missing "$@" | sort -u | sed '/^$/d')
   install_packages ${missing[@]+"${missing[@]}"}
+}
+
+# What the program is built with.
+build_needs=(
+  g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config
+  libfmt-dev=/usr/include/fmt/core.h nlohmann-json3-dev=/usr/include/nlohmann/json.hpp
+  libcli11-dev=/usr/include/CLI/CLI.hpp libexpected-dev=/usr/include/tl/expected.hpp
+  libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
+  libtomlplusplus-dev=/usr/include/toml++/toml.h libboost-dev=/usr/include/boost/asio.hpp
+  zlib1g-dev=/usr/include/zlib.h
+)
+
+# What the Debian package is made with.
+package_needs=(dpkg-dev=dpkg-shlibdeps file=file binutils=readelf)
+
+# All that building, measuring and testing need, and PACKAGE=PROBE...
+setup_packages() {
+  local libtorch=libtorch-dev=/usr/include/torch/csrc/api/include/torch/torch.h
+  have_libtorch && libtorch=
+  setup_missing "${build_needs[@]}" clang-14=clang++-14 valgrind=valgrind \
+    valgrind=/usr/include/valgrind/callgrind.h libgtest-dev=/usr/include/gtest/gtest.h \
+    libbenchmark-dev=/usr/include/benchmark/benchmark.h ${libtorch:+"$libtorch"} "$@"
 }
 
 # What libFuzzer needs beside clang, for setup_packages.

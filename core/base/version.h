@@ -1,8 +1,8 @@
-// The program's version, as --version prints it and results files record it.
+// The program's version, as --version prints it and results files record it. CMakeLists.txt has it.
 #pragma once
 
 namespace instr {
 
-inline constexpr const char* kProgramVersion = "0.1.0";
+extern const char* const kProgramVersion;
 
 }  // namespace instr

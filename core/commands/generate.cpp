@@ -36,6 +36,13 @@ std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& 
   return std::nullopt;
 }
 
+// One a line, for what installs a man page of each.
+std::string names_of(const std::vector<CommandSummary>& all) {
+  std::string names;
+  for (const CommandSummary& one : all) names += one.line->command() + "\n";
+  return names;
+}
+
 ExitStatus generate(const std::vector<std::string>& operands) {
   const Declared declared;
   const auto& all = declared.summaries();
@@ -47,10 +54,11 @@ ExitStatus generate(const std::vector<std::string>& operands) {
     if (what == "bash") text = bash_completion(all);
     if (what == "zsh") text = zsh_completion(all);
     if (what == "fish") text = fish_completion(all);
+    if (what == "commands") text = names_of(all);
   }
   if (!text) {
     return refuse({{},
-                   "`generate` takes bash, zsh, fish, man or man COMMAND",
+                   "`generate` takes bash, zsh, fish, man, man COMMAND or commands",
                    "see instr_bench generate --help"});
   }
   print_output(*text);
@@ -63,9 +71,10 @@ Action generate_command(CommandLine& line) {
   auto operands = std::make_shared<std::vector<std::string>>();
   auto showing = std::make_shared<Showing>();
   line.describe(
-      "Prints completions for bash, zsh or fish, or the man page of a command. For this shell: "
-      "source <(instr_bench generate bash); instr_bench generate fish | source.");
-  line.operands({"bash|zsh|fish|man [COMMAND]", 1, 2}, *operands);
+      "Prints completions for bash, zsh or fish, the man page of a command, or the names of all "
+      "commands. For this shell: source <(instr_bench generate bash); instr_bench generate fish | "
+      "source.");
+  line.operands({"bash|zsh|fish|man|commands [COMMAND]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);
   return [operands, showing](const Invocation&) { return generate(*operands); };

@@ -6,14 +6,24 @@ namespace instr {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Messages name the file that a user may edit, not the build tree's link to it.
+fs::path resolved(const fs::path& path) {
+  std::error_code error;
+  fs::path real = fs::canonical(path, error);
+  return error ? path : real;
+}
+
+}  // namespace
+
 Installation find_installation() {
   std::error_code ignored;
-  fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  fs::path share = program.parent_path().parent_path() / "share" / "instr_bench";
-  if (fs::exists(share / "worker", ignored))
-    return {share, share / "definitions", share / "selftest"};
-  fs::path root = INSTR_SOURCE_DIR;
-  return {root, root / "definitions", root / "tools" / "selftest"};
+  const fs::path folder = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  fs::path share = (folder / INSTR_SHARE).lexically_normal();
+  if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // of a build tree
+  return {resolved(share / "worker").parent_path(), resolved(share / "definitions"),
+          resolved(share / "selftest")};
 }
 
 }  // namespace instr

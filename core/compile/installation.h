@@ -11,7 +11,8 @@ struct Installation {
   std::filesystem::path selftest;     // the small library that selftest plants slow-downs in
 };
 
-// Beside the installed program (../share/instr_bench), else the source tree it was built from.
+// Found from the program's own place alone, so that an installation can be moved: in the share/ of
+// its prefix or, in a build tree, behind links to the source tree.
 Installation find_installation();
 
 }  // namespace instr

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/process.h"
+#include "tests/results_schema.h"
 
 namespace instr::e2e {
 
@@ -75,8 +76,8 @@ inline CommandResult run(std::vector<std::string> arguments) {
 
 using Records = std::map<std::string, nlohmann::json>;
 
-// The measurements of a results file, by key; checks that the first line is the header and, where
-// they are all that the run was to measure, that the last line says so.
+// The measurements of a results file, by key; checks that all lines are as the schema has them, the
+// first one the header and, where they are all that the run was to measure, the last one the end.
 inline Records read_results(const fs::path& file, bool is_complete = true) {
   std::ifstream stream(file);
   std::string line;
@@ -85,9 +86,9 @@ inline Records read_results(const fs::path& file, bool is_complete = true) {
   bool has_end = false;
   while (std::getline(stream, line)) {
     auto record = nlohmann::json::parse(line);
+    EXPECT_TRUE(is_line_of_results(record)) << line;
     if (header) {
       EXPECT_TRUE(record.contains("schema")) << line;
-      EXPECT_TRUE(record.contains("fingerprint")) << line;
       header = false;
     } else if (record.contains("end")) {
       has_end = true;

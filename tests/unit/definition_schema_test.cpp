@@ -9,7 +9,7 @@
 #include "core/definitions/limit.h"
 #include "core/definitions/toml_reader.h"
 #include "tests/unit/definition_testing.h"
-#include "tests/unit/json_schema.h"
+#include "tests/json_schema.h"
 
 namespace instr {
 namespace {

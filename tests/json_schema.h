@@ -1,5 +1,5 @@
-// As much of JSON Schema (draft 07) as tools/definition.schema.json uses, for its test; any other
-// word in a schema fails the test.
+// As much of JSON Schema (draft 07) as the schemas in tools/ use, for their tests; any other word in a
+// schema fails the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -130,7 +130,7 @@ class JsonSchema {
   }
 
   const Json& root_;
-  mutable std::map<std::string, std::unique_ptr<re2::RE2>> patterns_;  // dear to compile
+  mutable std::map<std::string, std::unique_ptr<re2::RE2>> patterns_;  // expensive to compile
 };
 
 }  // namespace instr

@@ -1,0 +1,33 @@
+# cmake -DPROGRAM=… -DTOOLS=… -DFOLDER=… -P generate.cmake: has the program print its completions and man
+# pages into the folder; the pages of the tools installed beside it are the comments that they begin with.
+function(generate file)
+  get_filename_component(folder ${FOLDER}/${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  execute_process(COMMAND ${PROGRAM} generate ${ARGN}
+    OUTPUT_FILE ${FOLDER}/${file} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(REMOVE_RECURSE ${FOLDER})  # what a command of an earlier version had
+generate(bash/instr_bench bash)
+generate(zsh/_instr_bench zsh)
+generate(fish/instr_bench.fish fish)
+generate(man1/instr_bench.1 man)
+generate(commands commands)
+file(STRINGS ${FOLDER}/commands commands)
+list(POP_FRONT commands)  # what no command means: its page is the program's
+foreach(command IN LISTS commands)
+  generate(man1/instr_bench-${command}.1 man ${command})
+endforeach()
+
+function(describe tool what)
+  file(READ ${TOOLS}/${tool} text)
+  string(REGEX MATCH "# tools[^\n]*\n(#[^\n]*\n)*" text "${text}")
+  string(REGEX REPLACE "(^|\n)# ?" "\\1" text "${text}")
+  string(REPLACE "tools/" "instr_bench-" text "${text}")
+  string(REPLACE "-" "\\-" text "${text}")
+  file(WRITE ${FOLDER}/man1/instr_bench-${tool}.1
+    ".TH \"INSTR_BENCH-${tool}\" 1 \"\" \"instr_bench\"\n.SH NAME\ninstr_bench\\-${tool} \\- ${what}\n.SH DESCRIPTION\n.nf\n${text}.fi\n")
+endfunction()
+
+describe(merge-check "compare a project with the commit where it left its base")
+describe(merge-comment "post what instr_bench\\-merge\\-check found as a comment")

@@ -1,0 +1,65 @@
+// Results with each field that there is, and one measurement of each outcome.
+#pragma once
+
+#include <vector>
+
+#include "core/results/results.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+inline ResultsHeader example_header() {
+  Fingerprint fingerprint;
+  fingerprint.entries = {{"libtorch_version", "2.13.0"}, {"libtorch_build_id", "ab12"},
+                         {"compiler", "g++ 12.2.0"},     {"flags", "-O2"},
+                         {"link_flags", "-ltorch"},      {"valgrind", "valgrind-3.19.0"},
+                         {"library libc.so.6", "cd34"}};
+  fingerprint.machine = {{"kernel", "Linux"}, {"cpu_model", "a CPU"}};
+  auto header = make_results_header(fingerprint, {"instr_bench", "--filter=a b"});
+  header.shard = Shard{1, 4};
+  return header;
+}
+
+inline Measurement example_of(const std::string& label, Runtime runtime) {
+  Measurement one;
+  one.variant.label = label;
+  one.variant.key = label + "/n=64/" + to_string(runtime) + "/forward/t1/cpu";
+  one.variant.params = {{"n", "64"}, {"kind", "a \"b\""}};
+  one.variant.runtime = runtime;
+  one.variant.limits = {{"ir", "0.5%"}};
+  one.variant.tags = {"short"};
+  one.seconds = 0.041;
+  return one;
+}
+
+inline Counted example_count() {
+  Counted counted;
+  counted.metrics = {{"ir", 1234.5}, {"allocs", 3}};
+  counted.lost = {{"peak_bytes", "it is null"}};
+  counted.iterations = 20;
+  counted.warmup = 10;
+  counted.first_block_ir = 1234.25;
+  counted.second_block_ir = 1234.5;
+  counted.profile = "profiles/x.out";
+  return counted;
+}
+
+inline std::vector<Measurement> one_of_each_outcome() {
+  const Timing timing{{1.5, 2}, {1, 1}, 100, 4096, {5e6}, {7e6}};
+  std::vector<Measurement> all{
+      example_of("counted", Runtime::kEager), example_of("timed", Runtime::kTorchScript),
+      example_of("verified", Runtime::kFrozen), example_of("skipped", Runtime::kAoti),
+      example_of("failed", Runtime::kFused)};
+  all[0].outcome = example_count();
+  Counted timed;
+  add_times(timed.metrics, timing);
+  timed.timing = timing;
+  all[1].outcome = timed;
+  all[2].outcome = Counted{};
+  all[2].verification = Verification{VerificationCode::kFail, "2 elements differ"};
+  all[3].outcome = Skipped{"needs LibTorch >=2.0"};
+  all[4].outcome = Failure{FailureKind::kException, "line 1\nline 2"};
+  return all;
+}
+
+}  // namespace instr
