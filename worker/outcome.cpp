@@ -75,6 +75,10 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   } else {
     reply = ended_early(ended.status, output);
   }
+  // The first block is asked for once the set-up is done.
+  const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
+                        result.state != RunState::kDisturbed;
+  if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";
   reply.fields["output"] = output;
   return reply;
 }

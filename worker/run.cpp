@@ -348,7 +348,7 @@ void begin_run(const RunRequest& request) {
   run->context.abi_version = INSTR_ABI_VERSION;
   run->context.threads = request.threads;
   run->context.next_block = next_block;
-  run->context.mark = [](instr_context*, instr_mark) {};
+  run->context.mark = [](instr_context*, instr_mark) { run->request.result->is_set_up = 1; };
   run->context.take_module = [](instr_context*, const void*) {};
 }
 

@@ -40,6 +40,7 @@ struct RunResult {
   uint32_t stack_overflow;  // the fault was at the stack's end
   int32_t exit_status;      // of kExited
   uint32_t is_over;         // the child has stopped, for its host to kill
+  uint32_t is_set_up;       // it has said that it makes something of its text now
   uint32_t steady;
   uint64_t iterations;  // of each block
   uint64_t warmup;      // iterations before the first of the blocks

@@ -65,7 +65,8 @@ inline constexpr const char* kToken = "token";
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (name of the last block's, in the folder; empty: none) output (what the snippet
 //           printed, its start)
-// failed:   kind (as FailureKind's names) message
+// failed:   kind (as FailureKind's names) message; part (setup, statement: which of a snippet's
+//           texts ran; none where that does not matter)
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
 //           eager_shape eager_device; type shape device, or otherwise (what is there instead);
 //           where these are alike exceeds difference allowed at value eager_value cosine; where a

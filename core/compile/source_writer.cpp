@@ -14,6 +14,33 @@ bool is_blank(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
+constexpr std::size_t kScriptIndent = 4;  // of the body in its function
+
+// The lines of a TorchScript text that are in its body.
+struct ScriptLines {
+  std::vector<std::size_t> numbers;             // from 0
+  std::size_t indentation = std::string::npos;  // that all of them have
+};
+
+ScriptLines script_lines(const std::vector<std::string>& lines) {
+  ScriptLines script;
+  for (std::size_t number = 0; number < lines.size(); ++number) {
+    if (is_blank(lines[number])) continue;
+    script.numbers.push_back(number);
+    script.indentation = std::min(script.indentation, lines[number].find_first_not_of(" \t"));
+  }
+  return script;
+}
+
+// Of the byte `at` of a line; a text begins anywhere in its own first line.
+SourceLocation place_in(const Text& text, std::size_t line, std::size_t at) {
+  SourceLocation place = text.where;
+  if (place.line == 0) return place;
+  place.line += static_cast<int>(line);
+  place.column = static_cast<int>(at) + (line == 0 ? std::max(place.column, 1) : 1);
+  return place;
+}
+
 }  // namespace
 
 std::string literal(std::string_view text) {
@@ -68,16 +95,41 @@ std::vector<std::string> lines_of(std::string_view text) {
 }
 
 std::string script_body(std::string_view text) {
-  auto lines = lines_of(text);
-  std::size_t least = std::string::npos;
-  for (const auto& line : lines) {
-    if (!is_blank(line)) least = std::min(least, line.find_first_not_of(" \t"));
-  }
+  const auto lines = lines_of(text);
+  const ScriptLines script = script_lines(lines);
   std::string body;
-  for (const auto& line : lines) {
-    if (!is_blank(line)) body += "    " + line.substr(least) + "\n";
+  for (std::size_t number : script.numbers) {
+    body += std::string(kScriptIndent, ' ') + lines[number].substr(script.indentation) + "\n";
   }
   return body;
+}
+
+std::optional<SourceLocation> place_in_script(const Text& script, int line, int column) {
+  const auto lines = lines_of(script.code);
+  const ScriptLines known = script_lines(lines);
+  if (line < 1 || static_cast<std::size_t>(line) > known.numbers.size()) return std::nullopt;
+  const std::size_t number = known.numbers[static_cast<std::size_t>(line - 1)];
+  const auto in_body = static_cast<std::size_t>(std::max(column - 1, 0));
+  const std::size_t at = in_body < kScriptIndent ? lines[number].find_first_not_of(" \t")
+                                                 : in_body - kScriptIndent + known.indentation;
+  return place_in(script, number, at);
+}
+
+SourceLocation end_of_script(const Text& script) {
+  const auto lines = lines_of(script.code);
+  const ScriptLines known = script_lines(lines);
+  if (known.numbers.empty()) return script.where;
+  const std::string& last = lines[known.numbers.back()];
+  return place_in(script, known.numbers.back(), last.find_last_not_of(" \t\r") + 1);
+}
+
+SourceLocation first_place(const Text& text) {
+  const auto lines = lines_of(text.code);
+  for (std::size_t number = 0; number < lines.size(); ++number) {
+    if (is_blank(lines[number])) continue;
+    return place_in(text, number, lines[number].find_first_not_of(" \t"));
+  }
+  return text.where;
 }
 
 }  // namespace instr

@@ -1,6 +1,7 @@
 // Pieces of generated C++: text collected with #line directives, literals, bodies of TorchScript.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,5 +45,15 @@ std::vector<std::string> lines_of(std::string_view text);
 // The body of forward(): the text's own indentation taken off, four spaces put before it. The first
 // line of a text that does not begin on a line of its own has none to take off.
 std::string script_body(std::string_view text);
+
+// The place in the definition of what stands there in that body, lines and columns from 1; of the
+// line's first character where the column is 0. Nothing where the body has no such line.
+std::optional<SourceLocation> place_in_script(const Text& script, int line, int column);
+
+// Behind the last character of the text that is no blank.
+SourceLocation end_of_script(const Text& script);
+
+// Of the text's first character that is no blank.
+SourceLocation first_place(const Text& text);
 
 }  // namespace instr

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/measure/measure.h"
+#include "core/measure/failure_text.h"
 #include "core/measure/verifier.h"
 
 namespace instr {
@@ -23,7 +23,7 @@ Outcome measure(const Variant& variant, const CompiledVariants& compiled, Native
     return Failure{FailureKind::kCompileError, "it was not compiled"};
   auto reply = ask_worker("experiment", worker, {unit->second}, options);
   if (!reply) return Failure{FailureKind::kWorkerLost, reply.error()};
-  return outcome_of(*reply, variant, nullptr);
+  return with_timeout(outcome_of(*reply, variant, nullptr), variant, options.timeout_s);
 }
 
 }  // namespace

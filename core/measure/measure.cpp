@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/measure/failure_text.h"
 #include "core/values/simulation.h"
 
 namespace instr {
@@ -150,15 +151,27 @@ std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t
   return functions;
 }
 
-Outcome failure_of(const wire::Message& reply) {
+// Of an error of the definition the worker tells no part: it is about the signature, where it is
+// not about TorchScript's text.
+std::string text_of(FailureKind kind, const wire::Message& reply, const Variant& variant) {
+  if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
+    return reply.get("message");
+  }
+  const std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
+  const bool has_place = message != reply.get("message");
+  if (has_place || kind != FailureKind::kDefinitionError || !variant.signature) return message;
+  const std::string place = place_text(variant.signature->where);
+  return place.empty() ? message : place + ": " + message;
+}
+
+Outcome failure_of(const wire::Message& reply, const Variant& variant) {
   auto kind = failure_kind_from(reply.get("kind"));
-  std::string message = reply.get("message");
   if (!kind) {
     return Failure{FailureKind::kWorkerLost,
-                   "unknown failure '" + reply.get("kind") + "': " + message};
+                   "unknown failure '" + reply.get("kind") + "': " + reply.get("message")};
   }
-  if (*kind == FailureKind::kUnsupported) return Skipped{std::move(message)};
-  return Failure{*kind, std::move(message)};
+  if (*kind == FailureKind::kUnsupported) return Skipped{reply.get("message")};
+  return Failure{*kind, text_of(*kind, reply, variant)};
 }
 
 Failure senseless(const wire::Message& reply) {
@@ -250,7 +263,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
 }
 
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
-  if (reply.verb == "failed") return failure_of(reply);
+  if (reply.verb == "failed") return failure_of(reply, variant);
   if (reply.verb == "timed" || reply.verb == "experimented") return timed_of(reply);
   auto iterations = number(reply, "iterations");
   auto first = number(reply, "ir_1");

@@ -5,6 +5,7 @@
 
 #include "core/base/replace_file.h"
 #include "core/compile/cache_files.h"
+#include "core/measure/failure_text.h"
 #include "core/values/profile.h"
 
 namespace instr {
@@ -65,11 +66,14 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
   auto reply = where.request(request_for(compiled), patience(timeout, options_.fork));
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  if (reply) return {settle(*reply, compiled.variant), seconds};
+  if (reply) {
+    auto outcome = settle(*reply, compiled.variant);
+    return {with_timeout(std::move(outcome), compiled.variant, options_.timeout_s), seconds};
+  }
   if (reply.error() == Loss::kTimedOut) {
-    const char* what = options_.fork ? "the worker itself no longer answers"
-                                     : "the snippet ran longer than its timeout";
-    return {Failure{FailureKind::kTimedOut, what}, seconds};
+    Failure failure{FailureKind::kTimedOut,
+                    options_.fork ? "the worker itself no longer answers" : kRanTooLong};
+    return {with_timeout(std::move(failure), compiled.variant, options_.timeout_s), seconds};
   }
   auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
                       where.log_since(log_begin));

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -20,11 +22,12 @@ std::string with_cure(std::string log) {
          "with -gdwarf-4, or take the information out with strip --strip-debug";
 }
 
-Failure slow_load() {
-  return {
-      FailureKind::kTimedOut,
-      "loading the unit took longer than the timeout: does a constructor of a global set-up, or of "
-      "a library, hang?"};
+Failure slow_load(std::chrono::milliseconds patience) {
+  return {FailureKind::kTimedOut,
+          fmt::format("loading the unit took longer than {:g} s: does a constructor of a global "
+                      "set-up, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
+                      "benchmark's own) gives it more",
+                      std::chrono::duration<double>(patience).count())};
 }
 
 }  // namespace
@@ -86,19 +89,19 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
     units[key].load_crashes = 0;
     return std::nullopt;
   }
-  auto problem = load_problem(key, reply, host->log_since(log_begin));
+  auto problem = load_problem(task, key, reply, host->log_since(log_begin));
   drop(host);
   return problem;
 }
 
-Attempt Scheduler::State::load_problem(const UnitKey& key, const Reply& reply,
+Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, const Reply& reply,
                                        const std::string& log) {
   std::lock_guard lock(mutex);
   UnitState& unit = units[key];
   if (reply) {
     unit.load_failure = outcome_of(*reply, {}, nullptr);
   } else if (reply.error() == Loss::kTimedOut) {
-    unit.load_failure = slow_load();
+    unit.load_failure = slow_load(measurer.load_patience(task.compiled.variant));
   } else if (++unit.load_crashes >= kLoadCrashes) {
     unit.load_failure =
         Failure{FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
@@ -130,11 +133,11 @@ Attempt Scheduler::State::attempt_fresh(const Task& task) {
 Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
   auto hello = zygote.await_hello(kStartTimeout).and_then(check_hello);
   if (!hello) return lost(to_string(hello.error()));
-  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit),
-                               measurer.load_patience(task.compiled.variant));
-  if (!loaded && loaded.error() == Loss::kTimedOut) return {slow_load()};
+  const auto patience = measurer.load_patience(task.compiled.variant);
+  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit), patience);
+  if (!loaded && loaded.error() == Loss::kTimedOut) return {slow_load(patience)};
   if (!loaded) return lost("loading the unit ended the worker", with_cure(zygote.log_since(0)));
-  if (loaded->verb != "loaded") return {outcome_of(*loaded, task.compiled.variant, nullptr)};
+  if (loaded->verb != "loaded") return {outcome_of(*loaded, {}, nullptr)};
   auto result = measurer.measure(task.compiled, zygote);
   auto* failure = std::get_if<Failure>(&result.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;

@@ -69,7 +69,8 @@ struct Scheduler::State {
   Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host);
   std::optional<Attempt> make_host(const Task& task, const UnitKey& key,
                                    std::unique_ptr<Host>& host);
-  Attempt load_problem(const UnitKey& key, const Reply& reply, const std::string& log);
+  Attempt load_problem(const Task& task, const UnitKey& key, const Reply& reply,
+                       const std::string& log);
   Attempt attempt_fresh(const Task& task);
   Attempt run_fresh(const Task& task, Zygote& zygote);
   bool has_waiting(const UnitKey& key) const;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/cores.h"
+#include "core/measure/failure_text.h"
 #include "core/measure/measure.h"
 #include "core/results/experiment.h"
 #include "worker/wire.h"
@@ -84,6 +85,9 @@ class GroupTimer {
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first);
   void take(std::size_t place, const wire::Message& reply, bool drops_first);
   void start_one(std::size_t place, Counted& timed);
+  Outcome outcome_in_time(const wire::Message& reply, const Variant& variant) const {
+    return with_timeout(outcome_of(reply, variant, nullptr), variant, side_->options.timeout_s);
+  }
 
   const TimedSide* side_;
   Group group_;
@@ -135,7 +139,7 @@ void append(std::vector<double>& to, const std::vector<double>& more, bool drops
 }
 
 void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_first) {
-  Outcome outcome = outcome_of(reply, group_[place].variant, nullptr);
+  Outcome outcome = outcome_in_time(reply, group_[place].variant);
   auto* more = std::get_if<Counted>(&outcome);
   if (more == nullptr || !more->timing) {
     outcomes_[place] = std::move(outcome);
@@ -169,7 +173,7 @@ void GroupTimer::start_one(std::size_t place, Counted& timed) {
   if (!reply) {
     outcomes_[place] = Failure{FailureKind::kWorkerLost, reply.error()};
   } else if (reply->verb != "started") {
-    outcomes_[place] = outcome_of(*reply, group_[place].variant, nullptr);
+    outcomes_[place] = outcome_in_time(*reply, group_[place].variant);
   } else {
     timed.timing->first_result.push_back(std::strtod(reply->get("first_result").c_str(), nullptr));
     timed.timing->ready.push_back(std::strtod(reply->get("ready").c_str(), nullptr));

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/measure/failure_text.h"
 #include "core/results/experiment.h"
 #include "worker/wire.h"
 
@@ -73,7 +74,12 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   bool is_lost =
       reply->verb == "failed" && failure_kind_from(reply->get("kind")) == FailureKind::kWorkerLost;
   if (is_lost) return tl::unexpected(reply->get("message"));
-  return verification_of(*reply, candidate.tolerance);
+  Verification verified = verification_of(*reply, candidate.tolerance);
+  verified.reason = with_timeout(std::move(verified.reason), candidate, options.timeout_s);
+  if (auto place = script_place(reply->get("message"), candidate)) {
+    verified.reason = place_text(*place) + ": " + verified.reason;
+  }
+  return verified;
 }
 
 Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,

@@ -87,6 +87,26 @@ TEST_F(Hostile, ExceptionsKeepTheirWords) {
   EXPECT_NE(message("torch error").find("2x3"), std::string::npos) << message("torch error");
 }
 
+// At the place in the file, with the part of the benchmark that ran there.
+TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
+  const std::string file = fixture("hostile.toml").string();
+  const auto begins = [&file](const std::string& label, const std::string& words,
+                              const std::string& rest = "eager/forward/t1/cpu") {
+    EXPECT_EQ(message(label, rest).find(file + words), 0U) << message(label, rest);
+  };
+  begins("throws", ":18:9: in the statement: the snippet's own words");
+  begins("torch error", ":27:9: in the statement: ");
+  begins("segfault", ":31:9: in the statement: ");
+  begins("exit in set-up", ":43:10: in the set-up: ");
+  begins("loops",
+         ":49:9: in the statement: the snippet ran longer than its timeout of 2 s: raise "
+         "the benchmark's own `timeout` (" +
+             file + ":46:1)");
+  begins("sleeps in set-up", ":54:10: in the set-up: ");
+  begins("bad script", ":158:20: the TorchScript text cannot be used",
+         "torchscript/forward/t1/cpu");
+}
+
 TEST_F(Hostile, EndingsAreNamed) {
   EXPECT_EQ(failure("segfault"), "crashed");
   EXPECT_NE(message("segfault").find("SIGSEGV"), std::string::npos) << message("segfault");

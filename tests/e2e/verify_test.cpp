@@ -92,7 +92,9 @@ TEST_F(Verify, WhatIsNotComparedHasACodeOfItsOwn) {
   EXPECT_EQ(code("eager: throws" + kForward), "EAGER_FAILED");
   EXPECT_NE(reason("eager: throws" + kForward).find("cannot be multiplied"), std::string::npos);
   EXPECT_EQ(code("raised: by the script" + kForward), "EXCEPTION_RAISED");
-  EXPECT_EQ(reason("raised: by the script" + kForward).find("RuntimeError: mat1"), 0u)
+  EXPECT_EQ(reason("raised: by the script" + kForward)
+                .find(fixture("verify.toml").string() + ":167:20: RuntimeError: mat1"),
+            0u)
       << reason("raised: by the script" + kForward);
   EXPECT_EQ(code("nondeterministic" + kForward), "NONDETERMINISTIC_EAGER_RUN");
   EXPECT_EQ(code("skipped: no such output" + kForward), "VERIFIER_SKIPPED");

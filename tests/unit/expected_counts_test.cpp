@@ -95,7 +95,7 @@ TEST(ExpectedCounts, AreSteadyAndTellTheVariant) {
       "key,metric,expected\na/n=1/torchscript/forward_backward/t12/cuda,ir,5\nodd/tx/cpu,ir,1\n");
   const Measurement& measurement = counts.baseline.measurements.at(0);
   EXPECT_EQ(measurement.variant.label, "a");
-  EXPECT_EQ(measurement.variant.params.front(), (std::pair<std::string, std::string>("n", "1")));
+  EXPECT_EQ(measurement.variant.params, (decltype(measurement.variant.params){{"n", "1"}}));
   EXPECT_EQ(measurement.variant.runtime, Runtime::kTorchScript);
   EXPECT_EQ(measurement.variant.autograd, Autograd::kForwardBackward);
   EXPECT_EQ(measurement.variant.threads, 12);

@@ -98,7 +98,10 @@ wire::Message TimedSnippet::failure_message() const {
   const char* kind = is_definition_error_         ? "definition_error"
                      : is_out_of_memory(failure_) ? "out_of_memory"
                                                   : "exception";
-  return failed(kind, failure_);
+  wire::Message reply = failed(kind, failure_);
+  const bool is_set_up = is_at_loop_ || marks_.contains(INSTR_PREPARING);
+  if (!is_definition_error_) reply.fields["part"] = is_set_up ? "statement" : "setup";
+  return reply;
 }
 
 void TimedSnippet::resume() { swapcontext(&outside_, &inside_); }

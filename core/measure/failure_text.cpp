@@ -1,0 +1,171 @@
+#include "core/measure/failure_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "core/compile/source_writer.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::string_view kFrame = "File \"<string>\", line ";
+constexpr std::string_view kHere = "<--- HERE";
+
+// A line of the function that generate.cpp makes of a TorchScript text, as LibTorch names it.
+struct Frame {
+  std::size_t begin = 0;  // of "File ..." in the message
+  std::size_t end = 0;
+  int line = 0;    // 1: the signature
+  int column = 0;  // that the caret is at; 0: there is none
+};
+
+int number_at(std::string_view text) {
+  int number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// Where the caret is that belongs to what is shown in `text`.
+int caret_column(std::string_view text) {
+  const std::size_t here = text.find(kHere);
+  if (here == std::string_view::npos) return 0;
+  const std::size_t begin = text.rfind('\n', here) + 1;
+  return static_cast<int>(text.find_first_not_of(' ', begin) - begin) + 1;
+}
+
+std::vector<Frame> frames_in(std::string_view message) {
+  std::vector<Frame> frames;
+  for (std::size_t at = message.find(kFrame); at != std::string_view::npos;) {
+    const std::size_t digits = at + kFrame.size();
+    const std::size_t next = message.find(kFrame, digits);
+    const std::size_t end =
+        std::min(message.find_first_not_of("0123456789", digits), message.size());
+    frames.push_back({at, end, number_at(message.substr(digits)),
+                      caret_column(message.substr(end, next - end))});
+    at = next;
+  }
+  return frames;
+}
+
+// The line behind the text's last one returns the output, which the signature names. What is not
+// closed in the text is noticed there.
+std::optional<SourceLocation> place_of(const Frame& frame, std::string_view message,
+                                       const Variant& variant) {
+  if (!variant.torchscript || !variant.signature || frame.line < 1) return std::nullopt;
+  if (frame.line == 1) return variant.signature->where;
+  const int line = frame.line - 1;
+  if (auto place = place_in_script(*variant.torchscript, line, frame.column)) return place;
+  const bool is_open = message.find("found 'return' here") != std::string_view::npos;
+  return is_open ? end_of_script(*variant.torchscript) : variant.signature->where;
+}
+
+// LibTorch shows an error twice: in the code that it made of the text, which nobody wrote, too.
+std::string without_serialized_code(std::string message) {
+  const std::size_t made = message.find("Traceback of TorchScript, serialized code");
+  const std::size_t written = message.find("Traceback of TorchScript, original code");
+  if (made < written && written != std::string::npos) message.erase(made, written - made);
+  return message;
+}
+
+std::string with_toml_lines(std::string message, const Variant& variant) {
+  std::vector<Frame> frames = frames_in(message);
+  std::reverse(frames.begin(), frames.end());
+  for (const Frame& frame : frames) {
+    const auto place = place_of(frame, message, variant);
+    if (!place || place->file.empty()) continue;
+    message.replace(frame.begin, frame.end - frame.begin,
+                    fmt::format("File \"{}\", line {}", place->file, place->line));
+  }
+  return message;
+}
+
+struct Suspect {
+  const char* what;
+  SourceLocation where;
+};
+
+// What may have failed, the likeliest first.
+std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant) {
+  std::vector<Suspect> suspects;
+  const auto add = [&suspects](const char* what, const auto& text) {
+    if (text) suspects.push_back({what, first_place(*text)});
+  };
+  if (is_script(variant.runtime) && part == "statement") {
+    if (variant.runtime == Runtime::kAoti) add("the package", variant.package);
+    if (suspects.empty()) add("the TorchScript text", variant.torchscript);
+    return suspects;
+  }
+  // With backward, the statement has had a trial before it is measured.
+  const bool had_trial =
+      variant.autograd == Autograd::kForwardBackward && !is_script(variant.runtime);
+  if (part == "statement" || had_trial) add("the statement", variant.stmt);
+  if (part == "statement" && !suspects.empty()) return suspects;
+  add("the module", variant.module);
+  if (part == "statement") return suspects;
+  for (auto setup = variant.setups.rbegin(); setup != variant.setups.rend(); ++setup) {
+    suspects.push_back({"the set-up", first_place(*setup)});
+  }
+  return suspects;
+}
+
+// "bench.toml:9:8: in the statement or the set-up (or at bench.toml:4:7): "
+std::string prefix_of(const std::vector<Suspect>& suspects) {
+  if (suspects.empty() || suspects.front().where.file.empty()) return "";
+  std::string words;
+  std::string others;
+  std::string_view last;
+  for (const Suspect& one : suspects) {
+    if (one.what != last) words += (words.empty() ? "in " : " or ") + std::string(one.what);
+    last = one.what;
+    if (&one == &suspects.front()) continue;
+    others += (others.empty() ? " (or at " : ", ") + place_text(one.where);
+  }
+  if (!others.empty()) others += ")";
+  return place_text(suspects.front().where) + ": " + words + others + ": ";
+}
+
+}  // namespace
+
+std::string place_text(const SourceLocation& where) {
+  if (where.file.empty()) return "";
+  return fmt::format("{}:{}:{}", where.file, where.line, where.column);
+}
+
+std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant) {
+  const std::vector<Frame> frames = frames_in(message);
+  if (frames.empty()) return std::nullopt;
+  auto place = place_of(frames.back(), message, variant);
+  if (place && place->file.empty()) return std::nullopt;
+  return place;
+}
+
+std::string failure_text(const std::string& message, const std::string& part,
+                         const Variant& variant) {
+  if (auto place = script_place(message, variant)) {
+    return place_text(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
+  }
+  if (!part.empty()) return prefix_of(suspects_of(part, variant)) + message;
+  return message;
+}
+
+std::string with_timeout(std::string message, const Variant& variant, double usual) {
+  if (!message.ends_with(kRanTooLong)) return message;
+  if (!variant.timeout) return message + fmt::format(" of {:g} s: raise --timeout=SECONDS", usual);
+  const std::string where = place_text(variant.where);
+  return message + fmt::format(" of {:g} s: raise the benchmark's own `timeout`{}",
+                               *variant.timeout, where.empty() ? "" : " (" + where + ")");
+}
+
+Outcome with_timeout(Outcome outcome, const Variant& variant, double usual) {
+  if (auto* failure = std::get_if<Failure>(&outcome)) {
+    failure->message = with_timeout(std::move(failure->message), variant, usual);
+  }
+  return outcome;
+}
+
+}  // namespace instr

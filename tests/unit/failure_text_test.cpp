@@ -1,0 +1,167 @@
+#include "core/measure/failure_text.h"
+
+#include <gtest/gtest.h>
+
+#include "core/compile/source_writer.h"
+
+namespace instr {
+namespace {
+
+// bench.toml:
+//   2  label = "a"
+//   4  cpp = "auto x = torch::rand({4, 4});"
+//   9  setup = """
+//  11    auto w = x;
+//  12  stmt = "y = f(x);"
+//  20  torchscript = """
+//  21    z = x * 2
+//  22
+//  23    if x.size(0) == 4:
+//  24      y = torch.mm(z, w)
+//  25  signature = "f(x) -> y"
+Variant variant(Runtime runtime, Autograd autograd = Autograd::kForward) {
+  Variant made;
+  made.runtime = runtime;
+  made.autograd = autograd;
+  made.where = {"bench.toml", 1, 1};
+  made.setups = {{"auto x = torch::rand({4, 4});", {"bench.toml", 4, 8}},
+                 {"\n  auto w = x;\n", {"bench.toml", 10, 1}}};
+  made.stmt = Text{"y = f(x);", {"bench.toml", 12, 9}};
+  made.torchscript =
+      Text{"  z = x * 2\n\n  if x.size(0) == 4:\n    y = torch.mm(z, w)\n", {"bench.toml", 21, 1}};
+  made.signature = Signature{{"x"}, "y", {"bench.toml", 25, 13}};
+  return made;
+}
+
+// As LibTorch 1.13 and 2.13 say it.
+constexpr const char* kRaised =
+    R"(The following operation failed in the TorchScript interpreter.
+Traceback of TorchScript, serialized code (most recent call last):
+  File "code/__torch__.py", line 8, in forward
+    z = torch.mul(x, 2)
+    if torch.eq(torch.size(x, 0), 4):
+      y = torch.mm(z, w)
+          ~~~~~~~~ <--- HERE
+
+Traceback of TorchScript, original code (most recent call last):
+  File "<string>", line 4, in forward
+    z = x * 2
+    if x.size(0) == 4:
+      y = torch.mm(z, w)
+          ~~~~~~~~ <--- HERE
+    return y
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x4 and 7x7)
+)";
+
+TEST(FailureText, TorchScriptsErrorsAreAtTheirPlaceInTheToml) {
+  EXPECT_EQ(failure_text(kRaised, "statement", variant(Runtime::kTorchScript)),
+            R"(bench.toml:24:9: The following operation failed in the TorchScript interpreter.
+Traceback of TorchScript, original code (most recent call last):
+  File "bench.toml", line 24, in forward
+    z = x * 2
+    if x.size(0) == 4:
+      y = torch.mm(z, w)
+          ~~~~~~~~ <--- HERE
+    return y
+RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x4 and 7x7)
+)");
+  EXPECT_EQ(script_place("no place", variant(Runtime::kTorchScript)), std::nullopt);
+}
+
+SourceLocation place(const std::string& message) {
+  return script_place(message, variant(Runtime::kTorchScript)).value_or(SourceLocation{});
+}
+
+TEST(FailureText, TheLinesAroundTheTextAreTheSignatures) {
+  const SourceLocation signature{"bench.toml", 25, 13};
+  EXPECT_EQ(place("bad type:\n  File \"<string>\", line 1\ndef forward(self, x: T):\n"
+                  "                     ~ <--- HERE\n"),
+            signature);
+  EXPECT_EQ(place("undefined value y:\n  File \"<string>\", line 5\n    return y\n"
+                  "           ~ <--- HERE\n"),
+            signature);
+  // What is not closed is noticed behind the text.
+  EXPECT_EQ(place("expected ) but found 'return' here:\n  File \"<string>\", line 5\n"
+                  "    return y\n    ~~~~~~ <--- HERE\n"),
+            (SourceLocation{"bench.toml", 24, 23}));
+  // Without a caret the line begins where its text does.
+  EXPECT_EQ(place("expected newline but found 'indent' here:\n  File \"<string>\", line 3\n"),
+            (SourceLocation{"bench.toml", 23, 3}));
+  EXPECT_EQ(place("cut off:\n  File \"<string>\", line "), SourceLocation{});
+}
+
+TEST(FailureText, ExceptionsAreInTheTextThatRan) {
+  const Variant eager = variant(Runtime::kEager);
+  EXPECT_EQ(failure_text("no luck", "statement", eager),
+            "bench.toml:12:9: in the statement: no luck");
+  EXPECT_EQ(failure_text("no luck", "setup", eager),
+            "bench.toml:11:3: in the set-up (or at bench.toml:4:8): no luck");
+  // The statement has had a run before it is measured with backward.
+  EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kEager, Autograd::kForwardBackward)),
+            "bench.toml:12:9: in the statement or the set-up (or at bench.toml:11:3, "
+            "bench.toml:4:8): no luck");
+  EXPECT_EQ(failure_text("no luck", "statement", variant(Runtime::kFrozen)),
+            "bench.toml:21:3: in the TorchScript text: no luck");
+  EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kFrozen)),
+            "bench.toml:11:3: in the set-up (or at bench.toml:4:8): no luck");
+}
+
+TEST(FailureText, WhatHasNoPlaceStaysAsItIs) {
+  EXPECT_EQ(failure_text("no luck", "", variant(Runtime::kEager)), "no luck");
+  EXPECT_EQ(failure_text("no luck", "setup", {}), "no luck");
+  EXPECT_EQ(failure_text(kRaised, "statement", {}), kRaised);
+}
+
+TEST(FailureText, AModuleIsMadeBeforeAndRunAsTheStatement) {
+  Variant module = variant(Runtime::kEager);
+  module.stmt.reset();
+  module.setups.clear();
+  module.module = Text{"torch::nn::Linear(4, 2)", {"bench.toml", 7, 11}};
+  for (const char* part : {"setup", "statement"}) {
+    EXPECT_EQ(failure_text("no luck", part, module), "bench.toml:7:11: in the module: no luck");
+  }
+}
+
+TEST(FailureText, ATimeoutSaysHowLongAndWhatRaisesIt) {
+  Variant usual = variant(Runtime::kEager);
+  EXPECT_EQ(with_timeout(kRanTooLong, usual, 60),
+            "the snippet ran longer than its timeout of 60 s: raise --timeout=SECONDS");
+  usual.timeout = 0.5;
+  EXPECT_EQ(with_timeout(kRanTooLong, usual, 60),
+            "the snippet ran longer than its timeout of 0.5 s: raise the benchmark's own "
+            "`timeout` (bench.toml:1:1)");
+  EXPECT_EQ(with_timeout("no luck", usual, 60), "no luck");
+  const Outcome late = with_timeout(Failure{FailureKind::kTimedOut, kRanTooLong}, {}, 2);
+  EXPECT_EQ(std::get<Failure>(late).message,
+            "the snippet ran longer than its timeout of 2 s: raise --timeout=SECONDS");
+}
+
+TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {
+  const auto told = [](const std::string& kind, const std::string& message) {
+    const wire::Message reply{"failed", {{"kind", kind}, {"message", message}}};
+    return std::get<Failure>(outcome_of(reply, variant(Runtime::kTorchScript), nullptr)).message;
+  };
+  EXPECT_EQ(told("definition_error", "not a scalar"), "bench.toml:25:13: not a scalar");
+  EXPECT_EQ(told("definition_error", kRaised).substr(0, 17), "bench.toml:24:9: ");
+  EXPECT_EQ(told("worker_lost", "gone"), "gone");
+}
+
+// Every place in a body is that of the same character in the text that it was made of.
+TEST(ScriptBody, KnowsWhereItComesFrom) {
+  const Text script{"a = 1\n\n   # c\n  b = (a)", {"b.toml", 3, 16}};
+  const auto lines = lines_of(script_body(script.code));
+  EXPECT_EQ(lines[0].substr(4), "a = 1");
+  EXPECT_EQ(place_in_script(script, 1, 5), (SourceLocation{"b.toml", 3, 16}));
+  EXPECT_EQ(place_in_script(script, 1, 9), (SourceLocation{"b.toml", 3, 20}));
+  EXPECT_EQ(place_in_script(script, 2, 0), (SourceLocation{"b.toml", 5, 4}));
+  EXPECT_EQ(lines[2].substr(11 - 1, 3), "(a)");
+  EXPECT_EQ(place_in_script(script, 3, 11), (SourceLocation{"b.toml", 6, 7}));
+  EXPECT_EQ(place_in_script(script, 4, 1), std::nullopt);
+  EXPECT_EQ(place_in_script(script, 0, 1), std::nullopt);
+  EXPECT_EQ(end_of_script(script), (SourceLocation{"b.toml", 6, 10}));
+  EXPECT_EQ(first_place({"\n \n  x", {"b.toml", 3, 9}}), (SourceLocation{"b.toml", 5, 3}));
+  EXPECT_EQ(first_place({" x", {"b.toml", 3, 9}}), (SourceLocation{"b.toml", 3, 10}));
+}
+
+}  // namespace
+}  // namespace instr
