@@ -34,7 +34,7 @@ std::string names_of(std::span<const CommandSummary> commands, const char* betwe
 }
 
 // 'text' as one word of a shell.
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -126,7 +126,7 @@ std::string bash_case(const CommandLine& line, bool is_usual) {
 std::string zsh_option(const OptionInfo& option) {
   std::string out =
       "*--" + option.name + (option.value.empty() ? "" : "=") + "[" + zsh_help(option.help) + "]";
-  if (option.value.empty()) return quoted(out);
+  if (option.value.empty()) return shell_word(out);
   out += ":" + zsh_help(option.value) + ":";
   if (!option.choices.empty()) {
     out += is_list(option) ? "_sequence compadd - " + choices_of(option)
@@ -134,7 +134,7 @@ std::string zsh_option(const OptionInfo& option) {
   } else {
     out += is_file(option) ? "_files" : " ";
   }
-  return quoted(out);
+  return shell_word(out);
 }
 
 }  // namespace
@@ -153,7 +153,7 @@ std::string zsh_completion(std::span<const CommandSummary> commands) {
   std::string out = "#compdef instr_bench\n# zsh completion of instr_bench\n\n_instr_bench() {\n";
   out += "  local -a names=(" + names_of(commands, " ") + ")\n  local -a summaries=(\n";
   for (const CommandSummary& one : commands) {
-    out += "    " + quoted(one.line->command() + ":" + one.text) + "\n";
+    out += "    " + shell_word(one.line->command() + ":" + one.text) + "\n";
   }
   out +=
       "  )\n"
