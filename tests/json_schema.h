@@ -1,5 +1,5 @@
-// As much of JSON Schema (draft 07) as the schemas in tools/ use, for their tests; any other word in a
-// schema fails the test.
+// As much of JSON Schema (draft 07) as the schemas in tools/ use, for their tests; any other word
+// in a schema fails the test.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // Lines of an experiment's results, and the file that says what to run.
 #include <nlohmann/json.hpp>
 
+#include "core/cli/experiment_file.h"
 #include "core/results/experiment.h"
 #include "core/results/results.h"
-#include "core/cli/experiment_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

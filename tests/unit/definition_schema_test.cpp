@@ -8,8 +8,8 @@
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/limit.h"
 #include "core/definitions/toml_reader.h"
-#include "tests/unit/definition_testing.h"
 #include "tests/json_schema.h"
+#include "tests/unit/definition_testing.h"
 
 namespace instr {
 namespace {
