@@ -100,9 +100,8 @@ TEST(Select, TakesPlainTextAsItIs) {
   }
   const auto labels = [&variants](const std::string& pattern) {
     Keys found;
-    for (const Variant& one : select(variants, {.filters = {pattern}}).value()) {
-      found.push_back(one.label);
-    }
+    const auto chosen = select(variants, {.filters = {pattern}});
+    for (const Variant& one : chosen.value()) found.push_back(one.label);
     return found;
   };
   EXPECT_EQ(labels("c++/"), (Keys{"c++/a*b", "c++/aab"}));
