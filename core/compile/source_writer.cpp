@@ -4,17 +4,10 @@
 
 #include <algorithm>
 
+#include "core/base/trim.h"
 #include "core/compile/generate.h"
 
 namespace instr {
-
-namespace {
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
-}  // namespace
 
 std::string literal(std::string_view text) {
   std::string out = "\"";

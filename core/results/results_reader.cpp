@@ -7,6 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/base/read_file.h"
+#include "core/base/trim.h"
 #include "core/results/end_line.h"
 #include "core/results/results.h"
 
@@ -313,7 +314,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
       return tl::unexpected(error_at(name, number, std::move(what), kMeasureAgain));
     };
     const std::string_view line = take_line(bytes);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (is_blank(line)) continue;
     if (results.is_complete) return malformed("a line after the end of the results");
     auto json = parse_object(line);
     if (!json && is_cut && bytes.empty() && line.size() <= kLongestLine) break;

@@ -10,6 +10,7 @@
 
 #include "core/base/cores.h"
 #include "core/base/process.h"
+#include "core/base/trim.h"
 #include "core/compile/installation.h"
 #include "core/definitions/requirement.h"
 #include "core/measure/experimenter.h"
@@ -106,9 +107,7 @@ Expected<std::string> find_valgrind() {
   auto result = run_command(ask);
   if (!result) return tl::unexpected(result.error());
   if (result->exit_code != 0) return fail("Valgrind does not run: " + result->errors, advice);
-  std::string version = result->output;
-  while (!version.empty() && version.back() == '\n') version.pop_back();
-  return version;
+  return std::string(trim_end(result->output, "\n"));
 }
 
 std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
