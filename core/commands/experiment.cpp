@@ -32,7 +32,7 @@ tl::expected<Options, Errors> with_file(Options options) {
   }
   Selection& selection = options.selection;
   if (selection.runtimes.empty()) {
-    for (const RuntimeName& known : kRuntimes) selection.runtimes.push_back(known.runtime);
+    for (const RuntimeFacts& known : kRuntimes) selection.runtimes.push_back(known.runtime);
   }
   selection = with_eager(selection);
   options.axes.devices = selection.devices;

@@ -105,7 +105,7 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
     return one.accelerator == summaries.front().accelerator;
   });
   for (const ExperimentSummary& one : summaries) {
-    std::string name = kRuntimes[static_cast<std::size_t>(one.backend)].title;
+    std::string name = facts_of(one.backend).title;
     if (!is_one) name += " " + one.accelerator;
     GridRow row{name, name, {share_cell(one.measured, one.asked)}};
     if (one.backend == Runtime::kEager) {

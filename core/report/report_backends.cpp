@@ -40,7 +40,7 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
   if (has_memory) grid.columns.push_back({"memory saved"});
   if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
   for (const BackendSummary& one : summaries) {
-    std::string name = kRuntimes[static_cast<std::size_t>(one.runtime)].title;
+    std::string name = facts_of(one.runtime).title;
     GridCell fastest{format_count(static_cast<double>(one.fastest))};
     GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));

@@ -20,7 +20,7 @@ constexpr std::size_t kAutogradSlots = 2;  // of each runtime
 constexpr std::size_t kSlots = kRuntimes.size() * kAutogradSlots;
 
 std::string slot_name(std::size_t slot) {
-  std::string name = kRuntimes[slot / kAutogradSlots].title;
+  std::string name = facts_of(static_cast<Runtime>(slot / kAutogradSlots)).title;
   return slot % kAutogradSlots == 0 ? name : name + " fwd+bwd";
 }
 

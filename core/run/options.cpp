@@ -21,7 +21,7 @@ namespace {
 
 std::vector<std::pair<std::string, Runtime>> runtime_choices() {
   std::vector<std::pair<std::string, Runtime>> choices;
-  for (const RuntimeName& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
+  for (const RuntimeFacts& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
   return choices;
 }
 const std::vector<std::pair<std::string, Autograd>> kAutograds{
@@ -150,7 +150,7 @@ class Reader {
 
 void read_runtimes(Reader& reader, std::vector<Runtime>& runtimes) {
   if (reader.last("runtime") == "all") {
-    for (const RuntimeName& known : kRuntimes) runtimes.push_back(known.runtime);
+    for (const RuntimeFacts& known : kRuntimes) runtimes.push_back(known.runtime);
     return;
   }
   reader.each<Runtime>("runtime", runtimes, [](const std::string& item) {

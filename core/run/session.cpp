@@ -117,13 +117,19 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const LibT
     if (!met) return to_string(met.error());
     if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
   }
-  if (variant.runtime == Runtime::kAoti && !satisfies(libtorch.version, ">=2.6").value_or(true)) {
-    return "AOTInductor packages need LibTorch 2.6 or newer, this is " + libtorch.version;
+  const RuntimeFacts& runtime = facts_of(variant.runtime);
+  if (runtime.libtorch != nullptr &&
+      !satisfies(libtorch.version, runtime.libtorch).value_or(true)) {
+    return fmt::format("the runtime {} needs LibTorch {}, this is {}", runtime.name,
+                       runtime.libtorch, libtorch.version);
   }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
-  if (variant.runtime == Runtime::kCudaGraph && !libtorch.cuda_headers) {
-    return "a CUDA graph needs the headers of CUDA's toolkit: name its folder by CUDA_HOME";
+  if (runtime.cuda_header != nullptr && !libtorch.cuda_headers) {
+    return fmt::format(
+        "the runtime {} needs the headers of CUDA's toolkit: name its folder by "
+        "CUDA_HOME",
+        runtime.name);
   }
   if (!options.wants_times)
     return "instructions are counted on the CPU only: --metrics=wall times it";
