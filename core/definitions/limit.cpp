@@ -73,7 +73,7 @@ Expected<Limit> joined(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 const std::vector<std::string>& limit_metrics() {
-  static const std::vector<std::string> kNames(kMetrics.begin(), kMetrics.end());
+  static const std::vector<std::string> kNames = names_of(kMetrics);
   return kNames;
 }
 

@@ -68,7 +68,7 @@ std::vector<std::string> names_of(const std::vector<Part>& parts, std::size_t co
 
 std::string explain_text(const std::string& key, const Counted& counted,
                          const ExplainOptions& options) {
-  auto found = counted.metrics.find("ir");
+  auto found = counted.metrics.find(kInstructions);
   double total = found == counted.metrics.end() ? 0 : found->second;
   std::vector<Part> parts = parts_of(counted.functions);
   std::size_t count = std::min(options.most_functions, parts.size());

@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 // The usual metrics first, then whatever else was measured.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
-  std::vector<std::string> names(kUsualMetrics.begin(), kUsualMetrics.end());
+  std::vector<std::string> names = names_of(kUsualMetrics);
   std::set<std::string> others;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
@@ -25,8 +25,8 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
     for (const auto& [name, value] : counted->metrics) others.insert(name);
   }
   for (const std::string& name : names) others.erase(name);
-  for (const char* name : kMetrics) {
-    if (others.erase(name) != 0) names.emplace_back(name);
+  for (const Metric& metric : kMetrics) {
+    if (others.erase(metric.name) != 0) names.emplace_back(metric.name);
   }
   names.insert(names.end(), others.begin(), others.end());
   return names;

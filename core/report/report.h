@@ -30,9 +30,9 @@ enum class ReportFormat {
 const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
 
 struct ReportOptions {
-  int width = 0;       // columns of the terminal; 0: no limit
-  bool color = false;  // of the table
-  std::vector<std::string> metrics{"ir", "allocs", "alloc_bytes"};  // that the tables show
+  int width = 0;                                         // columns of the terminal; 0: no limit
+  bool color = false;                                    // of the table
+  std::vector<std::string> metrics = default_metrics();  // that the tables show
   std::optional<double> seconds;        // wall time of the whole run; absent: the sum of the parts
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines
   bool is_complete = true;              // else the run did not finish; the same

@@ -38,7 +38,11 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
   }
   grid.columns = {{"works"}, {"fastest"}, {"speed-up"}};
   if (has_memory) grid.columns.push_back({"memory saved"});
-  if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
+  if (has_starts) {
+    for (const char* metric : {kFirstResultTime, kReadyTime}) {
+      grid.columns.push_back({find_metric(metric)->heading});
+    }
+  }
   for (const BackendSummary& one : summaries) {
     std::string name = facts_of(one.runtime).title;
     GridCell fastest{format_count(static_cast<double>(one.fastest))};

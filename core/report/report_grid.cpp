@@ -94,8 +94,7 @@ bool is_failure(const Measurement& measurement) {
 GridCell metric_cell(const Counted& counted, const std::string& metric) {
   auto found = counted.metrics.find(metric);
   if (found == counted.metrics.end()) return {"-", Tone::kDim};
-  if (repeated_time(metric) != nullptr) return {format_time(found->second)};
-  return {format_count(found->second)};
+  return {format_metric(metric, found->second)};
 }
 
 // For a variant that has no values.
@@ -116,7 +115,7 @@ std::optional<GridCell> unverified_cell(const Measurement& measurement, const st
 GridCell instructions_cell(const Bench& bench, std::size_t slot) {
   const Counted* counted = counted_of(bench.slots[slot]);
   if (counted == nullptr) return empty_cell(bench.slots[slot]);
-  GridCell cell = metric_cell(*counted, "ir");
+  GridCell cell = metric_cell(*counted, kInstructions);
   if (!counted->steady) {
     cell = {"~" + cell.text, Tone::kWarning};
   }
@@ -141,17 +140,6 @@ GridCell wall_cell(const Bench& bench, std::size_t slot) {
   return {fmt::format("{}  {:.2f}x (p={:.2f})", time, found->ratio, found->p),
           found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
-
-GridCell own_cell(const Bench& bench, std::size_t slot, const char* metric) {
-  const Counted* timed = counted_of(bench.slots[slot]);
-  return timed == nullptr ? empty_cell(bench.slots[slot]) : metric_cell(*timed, metric);
-}
-
-GridCell first_result_cell(const Bench& bench, std::size_t slot) {
-  return own_cell(bench, slot, "first_result");
-}
-
-GridCell ready_cell(const Bench& bench, std::size_t slot) { return own_cell(bench, slot, "ready"); }
 
 // The runtime that is the fastest for a benchmark's forward, or else for all of it.
 GridCell fastest_cell(const Bench& bench) {
@@ -184,52 +172,41 @@ GridCell steady_cell(const Bench& bench) {
 }
 
 std::string heading_of(const std::string& metric) {
-  if (metric == "alloc_bytes") return "bytes";
-  std::string heading = metric;
-  std::replace(heading.begin(), heading.end(), '_', ' ');
-  return heading;
+  const Metric* known = find_metric(metric);
+  return known == nullptr ? metric : known->heading;
 }
 
-// A metric that each variant of a row has a cell of its own for, side by side.
-struct Panel {
-  const char* metric;
-  const char* title;
-  GridCell (*cell)(const Bench& bench, std::size_t slot);
-};
-
-constexpr Panel kPanels[] = {{"ir", "instructions", instructions_cell},
-                             {"wall", "wall time", wall_cell},
-                             {"first_result", "first result", first_result_cell},
-                             {"ready", "ready", ready_cell}};
+GridCell variant_cell(const Bench& bench, std::size_t slot, std::string_view metric) {
+  if (metric == kInstructions) return instructions_cell(bench, slot);
+  if (metric == kWall) return wall_cell(bench, slot);
+  const Counted* timed = counted_of(bench.slots[slot]);
+  return timed == nullptr ? empty_cell(bench.slots[slot])
+                          : metric_cell(*timed, std::string(metric));
+}
 
 // Which columns there are, and how to fill them.
 struct Plan {
-  std::vector<const Panel*> panels;
+  std::vector<const Metric*> panels;  // with a cell for each variant of a row, side by side
   std::vector<std::size_t> slots;
   std::vector<std::string> metrics;  // of one variant of the row
   bool has_counts = false;
   bool names_fastest = false;  // there is more than one runtime to choose from
 
   bool shows(const char* metric) const {
-    return std::any_of(panels.begin(), panels.end(), [metric](const Panel* panel) {
-      return std::string_view(panel->metric) == metric;
-    });
+    return std::find(panels.begin(), panels.end(), find_metric(metric)) != panels.end();
   }
 };
 
 Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   Plan plan;
   for (const std::string& metric : options.metrics) {
-    auto panel = std::find_if(std::begin(kPanels), std::end(kPanels),
-                              [&metric](const Panel& one) { return metric == one.metric; });
-    if (panel != std::end(kPanels)) {
-      plan.panels.push_back(panel);
+    const Metric* known = find_metric(metric);
+    if (known != nullptr && known->is_side_by_side) {
+      plan.panels.push_back(known);
     } else {
       plan.metrics.push_back(metric);
     }
-    bool is_time =
-        std::find(kTimeMetrics.begin(), kTimeMetrics.end(), metric) != kTimeMetrics.end();
-    plan.has_counts = plan.has_counts || !is_time;
+    plan.has_counts = plan.has_counts || find_metric(metric, kTimeMetrics) == nullptr;
   }
   for (std::size_t slot = 0; slot < kSlots && !plan.panels.empty(); ++slot) {
     bool exists = std::any_of(benches.begin(), benches.end(),
@@ -238,7 +215,7 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   }
   std::size_t first = plan.slots.empty() ? 0 : plan.slots.front() / kAutogradSlots;
   plan.names_fastest =
-      plan.shows("wall") && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
+      plan.shows(kWall) && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
   return plan;
 }
 
@@ -270,7 +247,7 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
     ungated = ungated || !counted->gated;
   }
   std::vector<std::string> notes;
-  if (!plan.shows("ir")) return notes;
+  if (!plan.shows(kInstructions)) return notes;
   if (unsteady) notes.emplace_back("~ not steady: two blocks of iterations had different counts");
   if (ungated) {
     notes.emplace_back("* more than one thread: the count depends on scheduling and is not gated");
@@ -309,15 +286,19 @@ std::string toned(const std::string& text, Tone tone, bool color) {
   return text;
 }
 
+std::string format_metric(const std::string& metric, double value) {
+  return is_duration(metric) ? format_time(value) : format_count(value);
+}
+
 std::string full_heading(const GridColumn& column) {
-  bool is_usual = column.span.empty() || column.span == kPanels[0].title;
+  bool is_usual = column.span.empty() || column.span == find_metric(kInstructions)->heading;
   return is_usual ? column.heading : column.span + " " + column.heading;
 }
 
 std::string shown_values(const ReportOptions& options) {
-  auto is_time = [](const std::string& metric) { return repeated_time(metric) != nullptr; };
-  bool has_times = std::any_of(options.metrics.begin(), options.metrics.end(), is_time);
-  bool has_counts = !std::all_of(options.metrics.begin(), options.metrics.end(), is_time);
+  const auto& metrics = options.metrics;
+  bool has_times = std::any_of(metrics.begin(), metrics.end(), is_duration);
+  bool has_counts = !std::all_of(metrics.begin(), metrics.end(), is_duration);
   if (has_times) return has_counts ? "instructions and times" : "times";
   return "instructions";
 }
@@ -326,8 +307,8 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
-  for (const Panel* panel : plan.panels) {
-    for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->title});
+  for (const Metric* panel : plan.panels) {
+    for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->heading});
   }
   for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
   std::map<std::string, std::size_t> known;
@@ -335,8 +316,9 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
     GridGroup& group = find_or_add(grid.groups, known, bench.group);
     group.name = bench.group;
     GridRow row{bench.full_name, bench.name, {}};
-    for (const Panel* panel : plan.panels) {
-      for (std::size_t slot : plan.slots) row.cells.push_back(panel->cell(bench, slot));
+    for (const Metric* panel : plan.panels) {
+      for (std::size_t slot : plan.slots)
+        row.cells.push_back(variant_cell(bench, slot, panel->name));
     }
     add_metric_cells(row, bench, plan);
     group.rows.push_back(std::move(row));
@@ -348,7 +330,7 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
-  for (const Panel* panel : plan.panels) grid.columns.push_back({panel->title});
+  for (const Metric* panel : plan.panels) grid.columns.push_back({panel->heading});
   for (GridColumn& column : metric_columns(plan)) grid.columns.push_back(std::move(column));
   for (const Bench& bench : benches) {
     GridGroup& group = grid.groups.emplace_back();
@@ -359,7 +341,8 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
       alone.slots.fill(nullptr);
       alone.slots[slot] = bench.slots[slot];
       GridRow row{bench.full_name + " " + slot_name(slot), slot_name(slot), {}};
-      for (const Panel* panel : plan.panels) row.cells.push_back(panel->cell(bench, slot));
+      for (const Metric* panel : plan.panels)
+        row.cells.push_back(variant_cell(bench, slot, panel->name));
       add_metric_cells(row, alone, plan);
       group.rows.push_back(std::move(row));
     }
@@ -382,7 +365,7 @@ Summary summarize(const std::vector<Measurement>& measurements) {
       }
     }
     if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
-      if (counted->metrics.contains("ir")) ++summary.counted;
+      if (counted->metrics.contains(kInstructions)) ++summary.counted;
       if (counted->timing) ++summary.timed;
       if (!counted->steady && counted->gated) {
         summary.unsteady.push_back(printable(measurement.variant.key) + ": " +

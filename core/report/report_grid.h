@@ -20,6 +20,9 @@ struct GridCell {
   Tone tone = Tone::kPlain;
 };
 
+// A value in its metric's unit: "1,234", "1.23 ms".
+std::string format_metric(const std::string& metric, double value);
+
 struct GridColumn {
   std::string heading;    // words; "eager fwd+bwd"
   std::string span = {};  // what neighbours with the same one share: "instructions"

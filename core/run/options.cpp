@@ -13,6 +13,7 @@
 #include "core/base/version.h"
 #include "core/compare/compare_report.h"
 #include "core/definitions/definition_keys.h"
+#include "core/definitions/metrics.h"
 #include "core/run/option_words.h"
 
 namespace instr {
@@ -222,15 +223,14 @@ void read_experiment(Reader& reader, Options& options) {
 
 // Names of metrics, and of groups of them.
 void read_metrics(Reader& reader, std::vector<std::string>& metrics) {
-  using Names = std::span<const char* const>;
-  std::vector<std::pair<std::string, Names>> known;
-  for (const char* const& metric : kMetrics) known.emplace_back(metric, Names(&metric, 1));
-  known.emplace_back("cache", kCacheMetrics);
-  known.emplace_back("branch", kBranchMetrics);
-  std::vector<Names> given;
-  reader.each<Names>("metrics", given,
-                     [&known](const std::string& item) { return choice("metrics", item, known); });
-  for (Names names : given) metrics.insert(metrics.end(), names.begin(), names.end());
+  using Metrics = std::span<const Metric>;
+  std::vector<Metrics> given;
+  reader.each<Metrics>("metrics", given, [](const std::string& item) {
+    return choice("metrics", item, metric_words());
+  });
+  for (Metrics some : given) {
+    for (const Metric& metric : some) metrics.emplace_back(metric.name);
+  }
 }
 
 // graph, profile, trace.
@@ -249,9 +249,9 @@ void read_dump(Reader& reader, Options& options) {
 // What is to be counted, simulated and timed for the metrics that are shown and those that are held
 // to a limit.
 void read_needs(Reader& reader, Options& options) {
-  auto is_any_of = [](const std::vector<std::string>& metrics, auto names, bool wanted) {
+  auto is_any_of = [](const auto& metrics, std::span<const Metric> these, bool wanted) {
     return std::any_of(metrics.begin(), metrics.end(), [&](const std::string& metric) {
-      return (std::find(names.begin(), names.end(), metric) != names.end()) == wanted;
+      return (find_metric(metric, these) != nullptr) == wanted;
     });
   };
   if (options.command == Command::kExperiment) {
