@@ -1,4 +1,4 @@
-// Reports for programs: JSON, JSON Lines, CSV; and the choice among all of them.
+// Reports for programs: JSON, JSON Lines, CSV.
 #include "core/report/report.h"
 
 #include <algorithm>
@@ -114,36 +114,6 @@ std::string report_csv(const std::vector<Measurement>& measurements, const Repor
     out += csv_line(csv_fields(measurement, metrics));
   }
   return out;
-}
-
-const std::vector<std::pair<std::string, ReportFormat>>& report_formats() {
-  static const std::vector<std::pair<std::string, ReportFormat>> kFormats{
-      {"table", ReportFormat::kTable},
-      {"markdown", ReportFormat::kMarkdown},
-      {"json", ReportFormat::kJson},
-      {"jsonl", ReportFormat::kJsonl},
-      {"csv", ReportFormat::kCsv},
-      {"junit", ReportFormat::kJunit},
-      {"gbench", ReportFormat::kGbench},
-      {"bencher", ReportFormat::kBencher},
-      {"smaller-is-better", ReportFormat::kSmallerIsBetter}};
-  return kFormats;
-}
-
-std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
-                   const ReportOptions& options) {
-  switch (format) {
-    case ReportFormat::kTable: return report_table(measurements, options);
-    case ReportFormat::kMarkdown: return report_markdown(measurements, options);
-    case ReportFormat::kJson: return report_json(measurements, options);
-    case ReportFormat::kJsonl: return report_jsonl(measurements, options);
-    case ReportFormat::kCsv: return report_csv(measurements, options);
-    case ReportFormat::kJunit: return report_junit(measurements, options);
-    case ReportFormat::kGbench: return report_gbench(measurements, options);
-    case ReportFormat::kBencher: return report_bencher(measurements);
-    case ReportFormat::kSmallerIsBetter: return report_smaller_is_better(measurements);
-  }
-  return "";
 }
 
 }  // namespace instr

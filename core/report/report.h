@@ -26,7 +26,7 @@ enum class ReportFormat {
   kSmallerIsBetter,
 };
 
-// All of them, by the names that --format takes.
+// All of them, by the names that --format takes (core/report/formats.h says more of each).
 const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
 
 struct ReportOptions {
@@ -73,13 +73,15 @@ std::string report_gbench(const std::vector<Measurement>& measurements,
 // named by slugs, values for each iteration. What was not counted has no place there and is left
 // out. A key above Bencher's 1,024 bytes is cut and ends in a hash; of two measurements of a key
 // the first stands.
-std::string report_bencher(const std::vector<Measurement>& measurements);
+std::string report_bencher(const std::vector<Measurement>& measurements,
+                           const ReportOptions& options = {});
 
 // The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
 // metric of a measurement: "KEY" is that of the instructions, "KEY allocs" that of the allocations.
 // `range` is how far apart the blocks of a count are that is not steady. What was not counted is
 // left out. A `|` is escaped (and so a `\`), since that program puts names into a Markdown table as
 // they are.
-std::string report_smaller_is_better(const std::vector<Measurement>& measurements);
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
+                                     const ReportOptions& options = {});
 
 }  // namespace instr

@@ -92,7 +92,7 @@ Json entry_of(const std::string& key, const std::string& metric, double value,
 
 }  // namespace
 
-std::string report_bencher(const std::vector<Measurement>& measurements) {
+std::string report_bencher(const std::vector<Measurement>& measurements, const ReportOptions&) {
   // Sorted: finding a key among those before it stays cheap.
   nlohmann::json json = nlohmann::json::object();
   for (const Measurement& measurement : measurements) {
@@ -110,7 +110,8 @@ std::string report_bencher(const std::vector<Measurement>& measurements) {
   return document(json);
 }
 
-std::string report_smaller_is_better(const std::vector<Measurement>& measurements) {
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
+                                     const ReportOptions&) {
   Json json = Json::array();
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);

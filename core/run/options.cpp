@@ -14,6 +14,7 @@
 #include "core/compare/compare_report.h"
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/metrics.h"
+#include "core/report/formats.h"
 #include "core/run/option_words.h"
 
 namespace instr {
@@ -212,9 +213,7 @@ void read_experiment(Reader& reader, Options& options) {
   };
   take("repeat", 2, kMostRepetitions, options.repeat);
   take("iterations-per-run", 1, kMaxIterations, options.iterations_per_run);
-  bool is_shown =
-      options.format == ReportFormat::kTable || options.format == ReportFormat::kMarkdown;
-  if (!is_shown) {
+  if (!facts_of(options.format).shows_experiments) {
     reader.fail_with({{},
                       "experiments are shown as a table or as Markdown",
                       "the results file holds a line of JSON for each"});
@@ -362,10 +361,7 @@ void check_format(Reader& reader, Options& options) {
   if (!is_comparison) return;
   auto possible = compare_report(options.format, {});
   if (!possible) reader.fail_with(possible.error());
-  // Programs read all rows, people the first ones.
-  bool is_for_programs =
-      options.format == ReportFormat::kJson || options.format == ReportFormat::kJsonl;
-  if (is_for_programs) options.gate.compare.most_attributions = 1000;
+  if (facts_of(options.format).has_all_attributions) options.gate.compare.most_attributions = 1000;
 }
 
 // What ab compares: the one setting that was given twice.
