@@ -91,31 +91,31 @@ bool is_failure(const Measurement& measurement) {
   return failure != nullptr && failure->kind != FailureKind::kUnsupported;
 }
 
-GridCell metric_cell(const Counted& counted, const std::string& metric) {
+TableCell metric_cell(const Counted& counted, const std::string& metric) {
   auto found = counted.metrics.find(metric);
   if (found == counted.metrics.end()) return {"-", Tone::kDim};
   return {format_metric(metric, found->second)};
 }
 
 // For a variant that has no values.
-GridCell empty_cell(const Measurement* measurement) {
+TableCell empty_cell(const Measurement* measurement) {
   if (measurement == nullptr) return {};
   if (is_failure(*measurement)) return {"failed", Tone::kBad};
   return {"skipped", Tone::kDim};
 }
 
 // A result that is not known to be right has its code where a speed-up would be.
-std::optional<GridCell> unverified_cell(const Measurement& measurement, const std::string& value) {
+std::optional<TableCell> unverified_cell(const Measurement& measurement, const std::string& value) {
   const auto& verification = measurement.verification;
   if (!verification || verification->code == VerificationCode::kPass) return std::nullopt;
-  return GridCell{value + "  " + to_string(verification->code),
-                  verification->is_wrong() ? Tone::kBad : Tone::kWarning};
+  return TableCell{value + "  " + to_string(verification->code),
+                   verification->is_wrong() ? Tone::kBad : Tone::kWarning};
 }
 
-GridCell instructions_cell(const Bench& bench, std::size_t slot) {
+TableCell instructions_cell(const Bench& bench, std::size_t slot) {
   const Counted* counted = counted_of(bench.slots[slot]);
   if (counted == nullptr) return empty_cell(bench.slots[slot]);
-  GridCell cell = metric_cell(*counted, kInstructions);
+  TableCell cell = metric_cell(*counted, kInstructions);
   if (!counted->steady) {
     cell = {"~" + cell.text, Tone::kWarning};
   }
@@ -125,7 +125,7 @@ GridCell instructions_cell(const Bench& bench, std::size_t slot) {
 }
 
 // The time, and for all but eager how much faster than that, where chance does not explain it.
-GridCell wall_cell(const Bench& bench, std::size_t slot) {
+TableCell wall_cell(const Bench& bench, std::size_t slot) {
   const Counted* timed = counted_of(bench.slots[slot]);
   if (timed == nullptr) return empty_cell(bench.slots[slot]);
   if (!timed->timing) return {"-", Tone::kDim};
@@ -142,7 +142,7 @@ GridCell wall_cell(const Bench& bench, std::size_t slot) {
 }
 
 // The runtime that is the fastest for a benchmark's forward, or else for all of it.
-GridCell fastest_cell(const Bench& bench) {
+TableCell fastest_cell(const Bench& bench) {
   for (std::size_t autograd = 0; autograd < kAutogradSlots; ++autograd) {
     std::vector<const Measurement*> alternatives;
     for (std::size_t slot = autograd; slot < kSlots; slot += kAutogradSlots) {
@@ -162,7 +162,7 @@ const Counted* first_counted(const Bench& bench) {
   return nullptr;
 }
 
-GridCell steady_cell(const Bench& bench) {
+TableCell steady_cell(const Bench& bench) {
   if (first_counted(bench) == nullptr) return {};
   for (const Measurement* measurement : bench.slots) {
     const Counted* counted = counted_of(measurement);
@@ -176,7 +176,7 @@ std::string heading_of(const std::string& metric) {
   return known == nullptr ? metric : known->heading;
 }
 
-GridCell variant_cell(const Bench& bench, std::size_t slot, std::string_view metric) {
+TableCell variant_cell(const Bench& bench, std::size_t slot, std::string_view metric) {
   if (metric == kInstructions) return instructions_cell(bench, slot);
   if (metric == kWall) return wall_cell(bench, slot);
   const Counted* timed = counted_of(bench.slots[slot]);
@@ -231,7 +231,7 @@ void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan) {
   const Counted* counted = first_counted(bench);
   if (plan.names_fastest) row.cells.push_back(fastest_cell(bench));
   for (const std::string& metric : plan.metrics) {
-    row.cells.push_back(counted == nullptr ? GridCell{} : metric_cell(*counted, metric));
+    row.cells.push_back(counted == nullptr ? TableCell{} : metric_cell(*counted, metric));
   }
   if (plan.has_counts) row.cells.push_back(steady_cell(bench));
 }
@@ -274,17 +274,6 @@ void add_to_group(std::vector<FailureGroup>& groups, std::map<std::string, std::
 }
 
 }  // namespace
-
-std::string toned(const std::string& text, Tone tone, bool color) {
-  switch (tone) {
-    case Tone::kPlain: return text;
-    case Tone::kGood: return styled(text, Style::kGood, color);
-    case Tone::kWarning: return styled(text, Style::kWarning, color);
-    case Tone::kBad: return styled(text, Style::kBad, color);
-    case Tone::kDim: return styled(text, Style::kDim, color);
-  }
-  return text;
-}
 
 std::string format_metric(const std::string& metric, double value) {
   return is_duration(metric) ? format_time(value) : format_count(value);
