@@ -43,13 +43,13 @@ struct MetricGroupFacts {
   const char* word = nullptr;  // by which --metrics takes them all; null: there is none
 };
 
-inline constexpr std::array<MetricGroupFacts, 6> kMetricGroups{
+inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
     {{.group = MetricGroup::kCounted, .how = "counted"},
      {.group = MetricGroup::kCache, .how = "simulated", .word = "cache"},
      {.group = MetricGroup::kBranch, .how = "simulated", .word = "branch"},
      {.group = MetricGroup::kTime, .how = "without Valgrind"},
      {.group = MetricGroup::kStart, .how = "without Valgrind"},
-     {.group = MetricGroup::kDevice, .how = "without Valgrind"}}};
+     {.group = MetricGroup::kDevice, .how = "without Valgrind"}});
 
 struct Metric {
   const char* name;             // in results, limits and --metrics
@@ -80,7 +80,7 @@ inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 // may cost that is worth it, far below what any other way of measuring can see; an allocation more
 // is always somebody's doing. The soft limits show the creep of many merges that each stay below
 // the hard one.
-inline constexpr std::array<Metric, 19> kMetrics{
+inline constexpr auto kMetrics = std::to_array<Metric>(
     {{.name = kInstructions,
       .alias = "instructions",
       .heading = "instructions",
@@ -237,7 +237,7 @@ inline constexpr std::array<Metric, 19> kMetrics{
       .what = "the device's memory",
       .unit = Unit::kBytes,
       .group = MetricGroup::kDevice,
-      .example_limit = "1%"}}};
+      .example_limit = "1%"}});
 
 // The part of the table that these groups make up.
 constexpr std::span<const Metric> metrics_of(MetricGroup first, MetricGroup last) {

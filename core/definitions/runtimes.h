@@ -34,7 +34,7 @@ enum class Body {
 enum class WarmUp { kEager, kTorchScript };
 
 // As the worker takes them; in the order of WarmUp.
-inline constexpr std::array<const char*, 2> kWarmUpNames{"eager", "torchscript"};
+inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torchscript"});
 
 struct RuntimeFacts {
   Runtime runtime;
@@ -55,7 +55,7 @@ struct RuntimeFacts {
 };
 
 // In the order of reports, the plainest first.
-inline constexpr std::array<RuntimeFacts, 8> kRuntimes{
+inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
     {{.runtime = Runtime::kEager,
       .name = "eager",
       .title = "eager",
@@ -96,7 +96,7 @@ inline constexpr std::array<RuntimeFacts, 8> kRuntimes{
       .body = Body::kCapturedScript,
       .keeps_gradients = false,
       .device = "cuda",
-      .cuda_header = "ATen/cuda/CUDAGraph.h"}}};
+      .cuda_header = "ATen/cuda/CUDAGraph.h"}});
 
 constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];
