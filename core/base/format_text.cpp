@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/base/format.h"
+#include "core/base/trim.h"
 
 namespace instr {
 
@@ -140,8 +141,7 @@ bool is_direction(char32_t code) {
 
 void wrap_line(std::string_view line, std::size_t width, std::vector<std::string>& lines) {
   if (width == 0 || display_width(line) <= width) {
-    line = line.substr(0, line.find_last_not_of(' ') + 1);
-    lines.emplace_back(line);
+    lines.emplace_back(trim_end(line, " "));
     return;
   }
   std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
@@ -154,8 +154,7 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     std::string_view word = line.substr(at, end - at);
     std::size_t next = std::min(line.find_first_not_of(' ', end), line.size());
     if (!empty && display_width(current) + display_width(word) > width) {
-      current.resize(current.find_last_not_of(' ') + 1);
-      lines.push_back(current);
+      lines.emplace_back(trim_end(current, " "));
       current = start;
     }
     current += word;
@@ -163,8 +162,7 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     empty = false;
     at = next;
   }
-  current.resize(current.find_last_not_of(' ') + 1);
-  lines.push_back(current);
+  lines.emplace_back(trim_end(current, " "));
 }
 
 }  // namespace

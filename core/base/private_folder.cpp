@@ -8,11 +8,12 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <mutex>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "core/base/read_file.h"
 
 namespace instr {
 
@@ -34,9 +35,9 @@ constexpr std::time_t kOldEnoughElsewhere = 24 * 60 * 60;
 // One for all containers of a machine, another for each machine and each time that it is booted.
 const std::string& this_boot() {
   static const std::string boot = [] {
-    std::string id = "unknown0";
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-    return id.substr(0, 8);
+    return read_file("/proc/sys/kernel/random/boot_id", kMostText)
+        .value_or("unknown0")
+        .substr(0, 8);
   }();
   return boot;
 }

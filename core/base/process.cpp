@@ -170,11 +170,11 @@ Error describe_fault(const ChildPlan& plan, const ChildFault& fault) {
       return {{},
               "cannot switch off address randomisation for '" + plan.program + "': " + reason,
               "allow the personality system call (in a container: its seccomp profile)"};
-    default:
-      return {{},
-              "cannot run '" + plan.program + "': " + reason,
-              "check that the file is there and is executable"};
+    case kExec: break;
   }
+  return {{},
+          "cannot run '" + plan.program + "': " + reason,
+          "check that the file is there and is executable"};
 }
 
 // Blocks all signals for a while, so that no handler of ours ever runs in a forked child.

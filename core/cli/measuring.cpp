@@ -1,11 +1,36 @@
 #include "core/cli/measuring.h"
 
+#include <fmt/format.h>
+
 #include <span>
 
 #include "core/cli/values.h"
 #include "core/definitions/metrics.h"
 
 namespace instr {
+
+namespace {
+
+using Metrics = std::span<const Metric>;
+
+// "ir, allocs; simulated: cache (d1_misses, ...); without Valgrind: wall, ..."
+std::string metrics_help() {
+  std::string help;
+  std::string how;
+  for (const MetricGroupFacts& group : kMetricGroups) {
+    std::string words = list_of(names_of(metrics_of(group.group)));
+    if (group.word != nullptr) words = fmt::format("{} ({})", group.word, words);
+    if (help.empty()) {
+      help = words;
+    } else {
+      help += how == group.how ? ", " + words : fmt::format("; {}: {}", group.how, words);
+    }
+    how = group.how;
+  }
+  return help;
+}
+
+}  // namespace
 
 void declare_jobs(CommandLine& line, ToolConfig& tools) {
   line.option("-j,--jobs", "N", "cores to use (default: all)",
@@ -54,18 +79,10 @@ void declare_timing(CommandLine& line, MeasureConfig& config) {
 }
 
 void declare_metrics(CommandLine& line, std::vector<std::string>& metrics) {
-  using Names = std::span<const char* const>;
-  Choices<Names> known;
-  for (const char* const& metric : kMetrics) known.emplace_back(metric, Names(&metric, 1));
-  known.emplace_back("cache", kCacheMetrics);
-  known.emplace_back("branch", kBranchMetrics);
-  line.option("--metrics", "LIST",
-              "ir, allocs, alloc_bytes, peak_bytes; simulated: cache, branch, or some of theirs, "
-              "such as d1_misses; without Valgrind: wall, cpu, device_peak_bytes, first_result, "
-              "ready",
-              each_item([&metrics, known](const Given& given) {
-                return choice_from(given, known).map([&metrics](Names names) {
-                  metrics.insert(metrics.end(), names.begin(), names.end());
+  const Choices<Metrics> known = metric_words();
+  line.option("--metrics", "LIST", metrics_help(), each_item([&metrics, known](const Given& given) {
+                return choice_from(given, known).map([&metrics](Metrics some) {
+                  for (const Metric& metric : some) metrics.emplace_back(metric.name);
                 });
               }),
               names_of(known));

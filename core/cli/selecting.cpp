@@ -9,7 +9,7 @@ namespace {
 
 Take take_runtimes(std::vector<Runtime>& runtimes) {
   Choices<Runtime> choices;
-  for (const RuntimeName& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
+  for (const RuntimeFacts& known : kRuntimes) choices.emplace_back(known.name, known.runtime);
   Take take = add_choices(runtimes, choices);
   return [&runtimes, choices, take](const Given& given) -> Expected<void> {
     if (given.value != "all") return take(given);
@@ -20,18 +20,26 @@ Take take_runtimes(std::vector<Runtime>& runtimes) {
 
 std::vector<std::string> runtime_words() {
   std::vector<std::string> words;
-  for (const RuntimeName& known : kRuntimes) words.emplace_back(known.name);
+  for (const RuntimeFacts& known : kRuntimes) words.emplace_back(known.name);
   words.emplace_back("all");
   return words;
+}
+
+// The usual ones, then those that have to be named.
+std::string runtimes_help() {
+  std::vector<std::string> usual;
+  std::vector<std::string> others;
+  for (const RuntimeFacts& known : kRuntimes) {
+    (known.is_usual ? usual : others).emplace_back(known.name);
+  }
+  return list_of(usual) + "; only when named: " + list_of(others) + "; or all";
 }
 
 void declare_axes(CommandLine& line, Selection& selection, const std::string& threads_help) {
   const Choices<Autograd> autograds{{"forward", Autograd::kForward},
                                     {"forward_backward", Autograd::kForwardBackward}};
-  line.option("--runtime", "LIST",
-              "eager, torchscript; when named also frozen, optimized, fused, unfused (other ways "
-              "to run TorchScript), aoti (AOTInductor packages), cuda_graph; or all",
-              take_runtimes(selection.runtimes), runtime_words());
+  line.option("--runtime", "LIST", runtimes_help(), take_runtimes(selection.runtimes),
+              runtime_words());
   line.option("--autograd", "LIST", "forward, forward_backward",
               add_choices(selection.autograds, autograds), names_of(autograds));
   line.option("--threads", "LIST", threads_help, add_numbers(selection.threads, 1, kMaxThreads));

@@ -1,5 +1,6 @@
 #include "core/cli/showing.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "core/base/terminal.h"
 #include "core/cli/values.h"
 #include "core/compare/compare_report.h"
+#include "core/report/formats.h"
 
 namespace instr {
 
@@ -15,10 +17,13 @@ namespace {
 const Choices<ColorMode> kColors{
     {"auto", ColorMode::kAuto}, {"always", ColorMode::kAlways}, {"never", ColorMode::kNever}};
 
-std::string list_of(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
+template <class Property>
+std::vector<ReportFormat> formats_that(Property has_it) {
+  std::vector<ReportFormat> formats;
+  for (const FormatFacts& known : kReportFormats) {
+    if (has_it(known)) formats.push_back(known.format);
+  }
+  return formats;
 }
 
 }  // namespace
@@ -46,21 +51,24 @@ void declare_show_keys(CommandLine& line, Showing& showing) {
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible) {
   Choices<ReportFormat> formats;
-  for (const auto& [name, known] : report_formats()) {
-    const bool is_possible =
-        possible.empty() || std::find(possible.begin(), possible.end(), known) != possible.end();
-    if (is_possible) formats.emplace_back(name, known);
+  std::vector<std::string> help;
+  for (const FormatFacts& known : kReportFormats) {
+    const bool is_possible = possible.empty() || std::find(possible.begin(), possible.end(),
+                                                           known.format) != possible.end();
+    if (!is_possible) continue;
+    formats.emplace_back(known.name, known.format);
+    help.push_back(fmt::format("{} ({})", known.name, known.purpose));
   }
-  line.option("--format", "FORMAT", list_of(names_of(formats)), take_choice(format, formats),
-              names_of(formats));
+  line.option("--format", "FORMAT", list_of(help), take_choice(format, formats), names_of(formats));
 }
 
 std::vector<ReportFormat> comparison_formats() {
-  std::vector<ReportFormat> formats;
-  for (const auto& [name, format] : report_formats()) {
-    if (compare_report(format, {})) formats.push_back(format);
-  }
-  return formats;
+  return formats_that(
+      [](const FormatFacts& known) { return compare_report(known.format, {}).has_value(); });
+}
+
+std::vector<ReportFormat> experiment_formats() {
+  return formats_that([](const FormatFacts& known) { return known.shows_experiments; });
 }
 
 ProgressOptions progress_options(const Showing& showing) {
@@ -80,10 +88,7 @@ ReportOptions report_options(const Showing& showing, const std::vector<std::stri
 Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare) {
   auto possible = compare_report(format, {});
   if (!possible) return tl::unexpected(possible.error());
-  // Programs read all rows, people the first ones.
-  if (format == ReportFormat::kJson || format == ReportFormat::kJsonl) {
-    compare.most_attributions = 1000;
-  }
+  if (facts_of(format).has_all_attributions) compare.most_attributions = 1000;
   return {};
 }
 

@@ -23,12 +23,13 @@ void declare_showing(CommandLine& line, Showing& showing);
 // --show-keys.
 void declare_show_keys(CommandLine& line, Showing& showing);
 
-// --format, of those of report_formats() that are named; all where none is.
+// --format, of those that are named here; of all where none is.
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible = {});
 
-// Those that a comparison can be shown in.
+// Those that a comparison, or a summary of experiments, can be shown in.
 std::vector<ReportFormat> comparison_formats();
+std::vector<ReportFormat> experiment_formats();
 
 ProgressOptions progress_options(const Showing& showing);
 

@@ -9,6 +9,12 @@
 
 namespace instr {
 
+std::string list_of(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
+  return list;
+}
+
 namespace {
 
 // All of it.

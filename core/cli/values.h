@@ -24,6 +24,9 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
   return names;
 }
 
+// "a, b, c": for help.
+std::string list_of(const std::vector<std::string>& words);
+
 // The meaning of a word among those known.
 template <class T>
 Expected<T> choice_from(const Given& given, const Choices<T>& choices) {

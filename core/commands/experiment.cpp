@@ -45,7 +45,7 @@ tl::expected<Options, Errors> with_file(Options options) {
   }
   Selection& selection = options.plan.selection;
   if (selection.runtimes.empty()) {
-    for (const RuntimeName& known : kRuntimes) selection.runtimes.push_back(known.runtime);
+    for (const RuntimeFacts& known : kRuntimes) selection.runtimes.push_back(known.runtime);
   }
   selection = with_eager(selection);
   options.plan.axes.devices = selection.devices;
@@ -183,7 +183,7 @@ void declare_axes(CommandLine& line, Options& options) {
   line.option("--accelerator", "LIST", "cpu, cuda (default: what the definitions say)",
               axis(selection.devices, accelerator_from), known_devices());
   std::vector<std::string> backends;
-  for (const RuntimeName& known : kRuntimes) backends.emplace_back(known.name);
+  for (const RuntimeFacts& known : kRuntimes) backends.emplace_back(known.name);
   line.option("--backend", "LIST",
               "eager, torchscript, frozen, optimized, fused, unfused, aoti, cuda_graph (default: "
               "all); eager is always among them",
@@ -231,7 +231,7 @@ Action experiment_command(CommandLine& line) {
   line.group("What to show and keep");
   line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
               take_path(options->output));
-  declare_format(line, options->format, {ReportFormat::kTable, ReportFormat::kMarkdown});
+  declare_format(line, options->format, experiment_formats());
   line.flag("--dry-run", "list the experiments, and run none", options->is_dry_run);
   declare_showing(line, options->showing);
   line.section("Exit status",

@@ -76,8 +76,8 @@ std::vector<std::string> false_alarms(const Comparison& comparison) {
 
 std::string exact_limits() {
   std::string limits;
-  for (const char* metric : kUsualMetrics) {
-    limits += (limits.empty() ? "" : "|") + std::string(metric) + "=+0";
+  for (const std::string& metric : names_of(kUsualMetrics)) {
+    limits += (limits.empty() ? "" : "|") + metric + "=+0";
   }
   return limits;
 }

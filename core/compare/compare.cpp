@@ -13,6 +13,7 @@
 #include "core/base/format.h"
 #include "core/compare/compare_row.h"
 #include "core/compare/compare_text.h"
+#include "core/definitions/metrics.h"
 #include "core/values/significance.h"
 
 namespace instr {
@@ -37,7 +38,7 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
 // What there is to attribute: instructions that changed, and what fails, warns or gains.
 bool is_of_interest(const MetricChange& metric) {
   return metric.change().value_or(0) != 0 &&
-         (metric.metric == "ir" || metric.verdict != Verdict::kPasses);
+         (metric.metric == kInstructions || metric.verdict != Verdict::kPasses);
 }
 
 Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
@@ -100,7 +101,7 @@ double impact(const ComparedRow& row) {
   double greatest = 0;
   for (const MetricChange& metric : row.metrics) {
     double size = std::fabs(metric.relative().value_or(0));
-    if (metric.metric == "ir" && size > 0) return size;
+    if (metric.metric == kInstructions && size > 0) return size;
     greatest = std::max(greatest, size);
   }
   return greatest;
@@ -128,7 +129,7 @@ ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
     ++summary.verdicts[row.verdict];
     if (!is_comparable(row.state)) continue;
     ++summary.comparable;
-    const MetricChange* ir = row.metric("ir");
+    const MetricChange* ir = row.metric(kInstructions);
     if (ir == nullptr || !ir->change() || *ir->before <= 0 || *ir->after <= 0) continue;
     logarithms += std::log(*ir->after) - std::log(*ir->before);
     ++summary.ratio_rows;
@@ -204,13 +205,12 @@ FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> func
 }
 
 Limits default_limits() {
-  auto percent = [](double value) { return Limit{value, std::nullopt}; };
-  const Limit none{std::nullopt, 0};
-  return {{{"ir", percent(0.5)},
-           {"allocs", none},
-           {"alloc_bytes", percent(0.5)},
-           {"peak_bytes", percent(0.5)}},
-          {{"ir", percent(0.1)}, {"alloc_bytes", none}, {"peak_bytes", none}}};
+  Limits limits;
+  for (const Metric& metric : kMetrics) {
+    if (!metric.hard_limit.is_none()) limits.hard[metric.name] = metric.hard_limit;
+    if (!metric.soft_limit.is_none()) limits.soft[metric.name] = metric.soft_limit;
+  }
+  return limits;
 }
 
 const char* to_string(RowState state) {
@@ -260,7 +260,7 @@ const MetricChange* ComparedRow::metric(const std::string& name) const {
 }
 
 double ComparedRow::ir_change() const {
-  const MetricChange* ir = metric("ir");
+  const MetricChange* ir = metric(kInstructions);
   return ir == nullptr ? 0 : ir->change().value_or(0);
 }
 

@@ -33,11 +33,7 @@ struct Limits {
   std::map<std::string, Limit> soft;
 };
 
-// Hard: ir=0.5%, allocs=+0, alloc_bytes=0.5%, peak_bytes=0.5%. Soft: ir=0.1%, alloc_bytes=+0,
-// peak_bytes=+0. Counts are exact, so no room is needed for noise: 0.5% is what a change may cost
-// that is worth it, far below what any other way of measuring can see; an allocation more is always
-// somebody's doing. The soft limit shows the creep of many merges that each stay below the hard
-// one.
+// Those of the table of metrics.
 Limits default_limits();
 
 struct CompareOptions {
@@ -117,14 +113,14 @@ struct ComparedRow {
   // ones.
   std::vector<MetricChange> metrics;
   std::vector<LimitChange> limit_changes;
-  // Of the metric that fails, warns or gains, else of "ir", where it changed and the functions of
-  // both sides tell of it, for the rows that matter most.
+  // Of the metric that fails, warns or gains, else of the instructions, where it changed and the
+  // functions of both sides tell of it, for the rows that matter most.
   std::optional<Attribution> attribution;
 
   // The metric of that name; null where there is none.
   const MetricChange* metric(const std::string& name) const;
 
-  // Of "ir": after - before; 0 where a side has none.
+  // Of the instructions: after - before; 0 where a side has none.
   double ir_change() const;
 };
 
@@ -132,8 +128,8 @@ struct ComparisonSummary {
   std::map<RowState, std::size_t> rows;  // of each state that occurs
   std::map<Verdict, std::size_t> verdicts;
   std::size_t comparable = 0;  // same, slower and faster ones
-  // Of after/before of "ir", over the `ratio_rows` comparable rows where it is above 0 on both
-  // sides; nothing where there are none.
+  // Of after/before of the instructions, over the `ratio_rows` comparable rows where it is above 0
+  // on both sides; nothing where there are none.
   std::optional<double> ratio;
   std::size_t ratio_rows = 0;
 

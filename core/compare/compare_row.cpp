@@ -172,7 +172,7 @@ void add_reason(ComparedRow& row, const std::string& reason) {
 
 // The instructions of both blocks of a count, lowest first.
 std::pair<double, double> blocks_of(const Counted& counted) {
-  auto found = counted.metrics.find("ir");
+  auto found = counted.metrics.find(kInstructions);
   double ir = found == counted.metrics.end() ? 0 : found->second;
   if (counted.steady) return {ir, ir};
   return std::minmax({ir, counted.first_block_ir, counted.second_block_ir});
@@ -224,7 +224,7 @@ void take_lost_metrics(ComparedRow& row, const Counted& before, const Counted& a
     } else if (is_limited && is_new) {
       add_reason(row, fmt::format("no {} before, in any row", printable(name)));
       raise(row, Verdict::kWarns);
-      if (name == "ir") row.state = RowState::kNotComparable;
+      if (name == kInstructions) row.state = RowState::kNotComparable;
     }
     if (after.lost.contains(name) || (is_limited && !metric.after)) {
       give_up(row, lost_reason(name, after, "after"), options);
@@ -234,7 +234,7 @@ void take_lost_metrics(ComparedRow& row, const Counted& before, const Counted& a
 
 // Whether the counts cannot be compared as they are: not steady, and no growth beyond doubt.
 bool is_doubtful(const ComparedRow& row, const Counted& before, const Counted& after) {
-  const MetricChange* ir = row.metric("ir");
+  const MetricChange* ir = row.metric(kInstructions);
   if (ir == nullptr || !ir->change() || (before.steady && after.steady)) return false;
   return !is_beyond_doubt(before, after, *ir);
 }
@@ -251,7 +251,7 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   }
   bool doubtful = is_doubtful(row, before, after);
   for (MetricChange& metric : row.metrics) {
-    if (!doubtful || metric.metric != "ir") metric.verdict = judge(metric);
+    if (!doubtful || metric.metric != kInstructions) metric.verdict = judge(metric);
     raise(row, metric.verdict);
   }
   row.state = state_of(row.metrics);
@@ -290,8 +290,12 @@ Verdict verdict_of(RowState state, Side before, const CompareOptions& options) {
                                       : Verdict::kPasses;
     case RowState::kFailedAfter:
     case RowState::kFailedBoth: return unless(options.allow_failed, Verdict::kWarns);
-    default: return Verdict::kPasses;
+    case RowState::kSame:
+    case RowState::kSlower:
+    case RowState::kFaster:
+    case RowState::kNotComparable: break;
   }
+  return Verdict::kPasses;
 }
 
 std::string reason_of(RowState state, const MeasurementPair& pair) {

@@ -1,7 +1,6 @@
 #include "core/compare/compare_table.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
@@ -17,14 +16,6 @@ constexpr std::size_t kIndent = 2;
 // Names shortened to less than this tell too little: each value gets its own line instead.
 constexpr std::size_t kLeastName = 24;
 constexpr std::size_t kReasonLines = 3;
-constexpr std::size_t kColumns = 5;  // beside the name
-constexpr std::array<const char*, kColumns> kHeadings{"before", "after", "change", "", "result"};
-
-using Cells = std::array<std::string, kColumns>;
-
-Cells cells_of(const CompareLine& line) {
-  return {line.before, line.after, line.change, line.relative, line.result};
-}
 
 // `text` as lines of at most `width` columns: what does not fit between spaces is cut.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
@@ -54,64 +45,33 @@ std::vector<Shown> shown_rows(const Comparison& comparison, bool show_same) {
   return shown;
 }
 
-// Columns that the names and the other cells take.
-struct Layout {
-  std::size_t name = 9;  // "benchmark"
-  std::array<std::size_t, kColumns> columns{};
-
-  std::size_t values() const {
-    std::size_t sum = 0;
-    for (std::size_t width : columns) sum += kGap + width;
-    return sum;
-  }
-};
-
-Layout layout_of(const std::vector<Shown>& rows) {
-  Layout layout;
-  for (std::size_t i = 0; i < kColumns; ++i) layout.columns[i] = display_width(kHeadings[i]);
-  for (const Shown& row : rows) {
-    for (const CompareLine& line : row.lines) {
-      std::size_t indent = line.is_key ? 0 : kIndent;
-      layout.name = std::max(layout.name, indent + display_width(line.name));
-      Cells cells = cells_of(line);
-      for (std::size_t i = 0; i < kColumns; ++i) {
-        layout.columns[i] = std::max(layout.columns[i], display_width(cells[i]));
-      }
-    }
-  }
-  return layout;
+std::string reason_text(const ComparedRow& row, std::size_t width) {
+  std::string reason = printable(row.reason, true);
+  return reason.empty() ? "" : indented(reason, kIndent, width, kReasonLines);
 }
 
-// A line of the table: numbers to the right, the result to the left; no spaces at the end.
-std::string table_line(const std::string& name, const Cells& cells, const Layout& layout, Tone tone,
-                       bool color) {
-  std::string line = pad_right(name, layout.name);
-  for (std::size_t i = 0; i + 1 < kColumns; ++i) {
-    line += std::string(kGap, ' ') + pad_left(cells[i], layout.columns[i]);
-  }
-  line += std::string(kGap, ' ');
-  if (cells.back().empty()) line.resize(line.find_last_not_of(' ') + 1);
-  return line + toned(cells.back(), tone, color) + "\n";
-}
-
-std::string wide_table(const std::vector<Shown>& rows, const Layout& layout, std::size_t width,
-                       bool color) {
-  Cells headings;
-  std::copy(kHeadings.begin(), kHeadings.end(), headings.begin());
-  std::string out = table_line("benchmark", headings, layout, Tone::kPlain, color);
-  std::string rule;
-  for (std::size_t i = 0; i < layout.name + layout.values(); ++i) rule += "─";
-  out += styled(rule, Style::kDim, color) + "\n";
+// `width`: of the terminal, for the reasons.
+Table columns_of(const std::vector<Shown>& rows, std::size_t width, bool show_keys) {
+  Table table{.columns = {{.heading = "benchmark", .align = Align::kLeft},
+                          {.heading = "before"},
+                          {.heading = "after"},
+                          {.heading = "change"},
+                          {},
+                          {.heading = "result", .align = Align::kLeft}},
+              .least_name = show_keys ? std::string::npos : kLeastName};
   for (const Shown& row : rows) {
     for (const CompareLine& line : row.lines) {
-      std::size_t indent = line.is_key ? 0 : kIndent;
-      std::string name = shorten_middle(line.name, layout.name - indent);
-      out += table_line(std::string(indent, ' ') + name, cells_of(line), layout, line.tone, color);
+      table.lines.push_back({.cells = {{line.name},
+                                       {line.before},
+                                       {line.after},
+                                       {line.change},
+                                       {line.relative},
+                                       {line.result, line.tone}},
+                             .indent = line.is_key ? 0 : kIndent});
     }
-    std::string reason = printable(row.row->reason, true);
-    if (!reason.empty()) out += indented(reason, kIndent, width, kReasonLines);
+    table.lines.push_back({.text = reason_text(*row.row, width)});
   }
-  return out;
+  return table;
 }
 
 // For narrow terminals: the key on a line, then its metrics, each on as many lines as it takes.
@@ -129,8 +89,7 @@ std::string narrow_table(const std::vector<Shown>& rows, std::size_t width, bool
       if (!line.relative.empty()) text += " (" + line.relative + ")";
       out += indented(text, kIndent, width, kReasonLines);
     }
-    std::string reason = printable(row.row->reason, true);
-    if (!reason.empty()) out += indented(reason, kIndent, width, kReasonLines);
+    out += reason_text(*row.row, width);
   }
   return out;
 }
@@ -169,23 +128,19 @@ PartColumns part_columns(const Attribution& attribution, std::size_t width) {
 // "+80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
 std::string functions_text(const Attribution& attribution, std::size_t width) {
   const PartColumns columns = part_columns(attribution, width);
-  std::vector<AttributionLine> lines = attribution_lines(attribution, columns.function);
-  std::size_t functions = 0;
-  for (AttributionLine& line : lines) {
-    line.function = shorten_end(line.function, columns.function);
-    functions = std::max(functions, display_width(line.function));
+  Table table{.columns = {{},
+                          {.align = Align::kLeft},
+                          {.align = Align::kLeft, .least = columns.object},
+                          {.align = Align::kLeft}},
+              .headings = Headings::kNone};
+  for (const AttributionLine& line : attribution_lines(attribution, columns.function)) {
+    table.lines.push_back({.cells = {{line.change},
+                                     {shorten_end(line.function, columns.function)},
+                                     {shorten_middle(line.object, columns.object)},
+                                     {columns.calls > 0 ? calls_cell(line) : ""}},
+                           .indent = kIndent});
   }
-  const std::string gap(kGap, ' ');
-  std::string out;
-  for (const AttributionLine& line : lines) {
-    std::string text = std::string(kIndent, ' ') + pad_left(line.change, columns.change) + gap +
-                       pad_right(line.function, functions) + gap +
-                       pad_right(shorten_middle(line.object, columns.object), columns.object);
-    if (columns.calls > 0) text += gap + calls_cell(line);
-    text.resize(text.find_last_not_of(' ') + 1);
-    out += text + "\n";
-  }
-  return out;
+  return *table_text(table, 0, /*color=*/false);
 }
 
 std::string attributions_text(const Comparison& comparison, const CompareTableOptions& options,
@@ -219,13 +174,8 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
   std::vector<Shown> rows = shown_rows(comparison, options.show_same);
   std::string out;
   if (!rows.empty()) {
-    Layout layout = layout_of(rows);
-    std::size_t values = layout.values();
-    std::size_t least_name = options.show_keys ? layout.name : std::min(layout.name, kLeastName);
-    bool fits = width == 0 || values + least_name <= width;
-    if (width > 0 && fits) layout.name = std::min(layout.name, width - values);
-    out += fits ? wide_table(rows, layout, width, options.color)
-                : narrow_table(rows, width, options.color);
+    auto wide = table_text(columns_of(rows, width, options.show_keys), width, options.color);
+    out += wide ? *wide : narrow_table(rows, width, options.color);
     out += attributions_text(comparison, options, width) + "\n";
   }
   for (const std::string& problem : comparison.problems) {

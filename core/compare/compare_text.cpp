@@ -15,8 +15,8 @@ namespace {
 // From here on one decimal is shown, below up to three.
 constexpr double kFewDecimals = 10;
 
-std::string value_text(const std::optional<double>& value) {
-  return value ? format_count(*value) : "";
+std::string value_text(const std::string& metric, const std::optional<double>& value) {
+  return value ? format_metric(metric, *value) : "";
 }
 
 Tone tone_of(Verdict verdict, RowState state) {
@@ -46,11 +46,11 @@ std::string time_change(const MetricChange& metric) {
 CompareLine line_of(const MetricChange& metric) {
   CompareLine line;
   line.metric = heading_of(metric.metric);
-  bool is_time = repeated_time(metric.metric) != nullptr;
-  line.before = is_time && metric.before ? format_time(*metric.before) : value_text(metric.before);
-  line.after = is_time && metric.after ? format_time(*metric.after) : value_text(metric.after);
-  if (auto change = metric.change())
-    line.change = is_time ? time_change(metric) : format_change(*change);
+  line.before = value_text(metric.metric, metric.before);
+  line.after = value_text(metric.metric, metric.after);
+  if (auto change = metric.change()) {
+    line.change = is_duration(metric.metric) ? time_change(metric) : format_change(*change);
+  }
   line.relative = format_relative(metric.relative());
   return line;
 }
@@ -116,9 +116,7 @@ std::vector<std::string> short_names(const Attribution& attribution, std::size_t
 
 }  // namespace
 
-std::string heading_of(const std::string& metric) {
-  return metric == "ir" ? "instructions" : printable(metric);
-}
+std::string heading_of(const std::string& metric) { return printable(public_name(metric)); }
 
 std::string format_change(double change) {
   int decimals = decimals_of(change);
@@ -159,7 +157,8 @@ std::vector<CompareLine> compare_lines(const ComparedRow& row) {
   if (lines.empty()) lines.emplace_back();
   CompareLine& first = lines.front();
   first.name = printable(row.key);
-  if (!row.metrics.empty() && row.metrics.front().metric != "ir") first.name += " " + first.metric;
+  if (!row.metrics.empty() && row.metrics.front().metric != kInstructions)
+    first.name += " " + first.metric;
   first.is_key = true;
   first.result = result_of(row);
   first.tone = tone_of(row.verdict, row.state);

@@ -11,7 +11,7 @@
 
 namespace instr {
 
-// "instructions" for "ir"; else the metric's name, printable.
+// The metric's public name, printable: "instructions" for "ir".
 std::string heading_of(const std::string& metric);
 
 // "+1,234", "-12.5", "+0.017", "0"; "-" where not finite.

@@ -26,7 +26,8 @@ ExpectedCounts counts_of(const ExpectedDocument& document) {
     }
     auto& counted = std::get<Counted>(measurements[place->second].outcome);
     counted.metrics[count.metric] = count.value;
-    if (count.metric == "ir") counted.first_block_ir = counted.second_block_ir = count.value;
+    if (count.metric == kInstructions)
+      counted.first_block_ir = counted.second_block_ir = count.value;
     limits.hard.erase(count.metric);
     if (count.margin) {
       limits.hard[count.metric] = *count.margin;

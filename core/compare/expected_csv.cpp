@@ -7,6 +7,7 @@
 #include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/base/trim.h"
 #include "core/compare/expected_document.h"
 
 namespace instr {
@@ -24,12 +25,6 @@ struct Record {
   std::vector<Field> fields;
   TextSpan lines;
 };
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // Takes a text apart into records.
 class CsvScanner {

@@ -8,6 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/base/replace_file.h"
+#include "core/base/trim.h"
 #include "core/compare/expected_counts.h"
 #include "core/compare/expected_document.h"
 
@@ -32,10 +33,6 @@ std::string apply(std::string_view text, std::vector<TextEdit> edits) {
     at = edit.span.end;
   }
   return result += text.substr(at);
-}
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
 // Where the blank lines that end at `end` begin, and where those that begin at `begin` end; both

@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/base/process.h"
+#include "core/base/read_file.h"
 #include "core/compile/cache.h"
 
 namespace instr {
@@ -100,17 +100,8 @@ std::optional<std::string> file_hash(const fs::path& file) {
 }
 
 std::optional<std::string> read_text(const fs::path& file) {
-  Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return std::nullopt;
-  std::string text;
-  std::array<char, 1 << 16> buffer;
-  ssize_t got = 0;
-  while ((got = ::read(fd.get(), buffer.data(), buffer.size())) != 0) {
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return std::nullopt;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-  return text;
+  auto text = read_file(file, kMostResults);
+  return text ? std::optional(*std::move(text)) : std::nullopt;
 }
 
 Expected<void> write_text(const fs::path& file, std::string_view text) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "core/base/trim.h"
 #include "core/compile/compile_plan.h"
 #include "core/compile/compile_unit.h"
 #include "core/compile/diagnostics.h"
@@ -50,9 +51,9 @@ void add_compiled(UnitResult& result, const Snippet& snippet, const fs::path& un
 
 // What the compiler said where nothing of it could be understood.
 std::string raw_message(const Variant& variant, const std::string& errors) {
-  std::string text = errors.substr(0, kLongestRawMessage);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return to_string(Error{variant.where, "does not compile [in " + variant.key + "]", text});
+  const std::string text = errors.substr(0, kLongestRawMessage);
+  return to_string(Error{variant.where, "does not compile [in " + variant.key + "]",
+                         std::string(trim_end(text, "\n"))});
 }
 
 void add_failed(UnitResult& result, const Snippet& snippet,

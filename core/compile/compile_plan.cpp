@@ -23,7 +23,7 @@ std::string group_key(const Variant& variant, const std::string& symbol) {
   if (!can_share(variant)) return "alone " + symbol;
   std::string key =
       "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
-  if (variant.runtime == Runtime::kCudaGraph) key += " with CUDA's headers";
+  if (facts_of(variant.runtime).cuda_header != nullptr) key += " with CUDA's headers";
   return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
 }
 

@@ -29,16 +29,7 @@ void write_module(Writer& out, const Text& module) {
   out.glue(";");
 }
 
-// What makes of the loaded module what is run; null where that is the module.
-const char* preparation_of(Runtime runtime) {
-  switch (runtime) {
-    case Runtime::kFrozen: return "instr_script_ = instr_support::frozen(instr_script_);";
-    case Runtime::kOptimized: return "instr_script_ = instr_support::optimized(instr_script_);";
-    case Runtime::kFused: return "instr_support::set_fuser(true);";
-    case Runtime::kUnfused: return "instr_support::set_fuser(false);";
-    default: return nullptr;
-  }
-}
+Body body_of(const Variant& variant) { return facts_of(variant.runtime).body; }
 
 // `call` for each argument in turn, whose name takes the place of @.
 std::string for_each_argument(const Signature& signature, std::string_view call) {
@@ -59,7 +50,12 @@ std::string copies_of_arguments(const Signature& signature) {
 // The call that runs what write_script() and write_preparation() made, with these arguments: a
 // graph has been captured with its own.
 std::string script_call(const Variant& variant, const std::string& arguments) {
-  if (variant.runtime == Runtime::kCudaGraph) return "instr_graph_.replay()";
+  switch (body_of(variant)) {
+    case Body::kCapturedScript: return "instr_graph_.replay()";
+    case Body::kStatement:
+    case Body::kScript:
+    case Body::kPackage: break;
+  }
   return fmt::format("instr_script_.forward({{{}}})", arguments);
 }
 
@@ -68,8 +64,7 @@ void write_package(Writer& out, const Variant& variant) {
               "instr_support::Package instr_script_(" + literal(variant.package->code) + ");");
 }
 
-void write_script(Writer& out, const Variant& variant) {
-  if (variant.runtime == Runtime::kAoti) return write_package(out, variant);
+void write_script_module(Writer& out, const Variant& variant) {
   const Signature& signature = *variant.signature;
   std::string text = "std::string instr_text_ = \"def forward(self\"";
   for (const auto& argument : signature.arguments) {
@@ -87,9 +82,16 @@ void write_script(Writer& out, const Variant& variant) {
                           variant.module ? "&*instr_module" : "nullptr"));
 }
 
-void write_preparation(Writer& out, const Variant& variant) {
-  if (const char* preparation = preparation_of(variant.runtime)) out.glue(preparation);
-  if (variant.runtime != Runtime::kCudaGraph) return;
+void write_script(Writer& out, const Variant& variant) {
+  switch (body_of(variant)) {
+    case Body::kStatement: return;
+    case Body::kScript:
+    case Body::kCapturedScript: return write_script_module(out, variant);
+    case Body::kPackage: return write_package(out, variant);
+  }
+}
+
+void write_capture(Writer& out, const Variant& variant) {
   const Signature& signature = *variant.signature;
   out.glue_at(
       signature.where,
@@ -97,6 +99,12 @@ void write_preparation(Writer& out, const Variant& variant) {
           "instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
           "{{{}}});",
           joined(signature.arguments), copies_of_arguments(signature)));
+}
+
+// Makes of what write_script() loaded what is run.
+void write_preparation(Writer& out, const Variant& variant) {
+  if (const char* code = facts_of(variant.runtime).preparation) out.glue(code);
+  if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
 }
 
 // What is measured, without backward: the user's statement, or a call that we make for them.
@@ -177,7 +185,7 @@ void write_body(Writer& out, const Variant& variant) {
   if (is_script(variant.runtime)) {
     out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
     write_script(out, variant);
-    if (variant.runtime != Runtime::kAoti) {
+    if (body_of(variant) != Body::kPackage) {
       out.glue("instr_context_->take_module(instr_context_, &instr_script_);");
     }
     write_preparation(out, variant);
@@ -192,7 +200,7 @@ void write_body(Writer& out, const Variant& variant) {
 // The first runs of a script, which profile and then optimise it, on arguments of their own: what
 // is verified is the optimised code, on arguments that nothing has changed.
 void write_trials(Writer& out, const Variant& variant) {
-  if (variant.runtime == Runtime::kCudaGraph) return;  // had them before it was captured
+  if (body_of(variant) == Body::kCapturedScript) return;  // had them before it was captured
   const Signature& signature = *variant.signature;
   out.glue(
       "for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
@@ -353,6 +361,15 @@ std::string verification_function(const Variant& variant, const std::string& sym
   return out.take();
 }
 
+// What the runtimes need beyond what is in front of each unit.
+std::set<std::string> headers_of(std::span<const Variant> variants) {
+  std::set<std::string> headers;
+  for (const Variant& variant : variants) {
+    if (const char* header = facts_of(variant.runtime).cuda_header) headers.insert(header);
+  }
+  return headers;
+}
+
 std::string function_for(Purpose purpose, const Variant& variant, const std::string& symbol) {
   return purpose == Purpose::kMeasure ? snippet_function(variant, symbol)
                                       : verification_function(variant, symbol);
@@ -418,10 +435,9 @@ std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
     }
     functions += function_for(purpose, variant, symbol);
   }
-  bool needs_cuda_graph = std::any_of(variants.begin(), variants.end(), [](const Variant& one) {
-    return one.runtime == Runtime::kCudaGraph;
-  });
-  if (needs_cuda_graph) includes = "#include <ATen/cuda/CUDAGraph.h>\n" + includes;
+  for (const std::string& header : headers_of(variants)) {
+    includes = "#include <" + header + ">\n" + includes;
+  }
   if (purpose == Purpose::kVerify) return includes + globals + functions;
   return includes + globals +
          "#line 1 \"@empty:\"\n"

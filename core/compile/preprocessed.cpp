@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/trim.h"
 #include "core/compile/generate.h"
 #include "core/compile/self_contained.h"
 #include "core/compile/source_writer.h"
@@ -32,11 +33,6 @@ std::optional<std::string> file_of(std::string_view line) {
   const auto end = line.find('"', begin == std::string_view::npos ? begin : begin + 1);
   if (end == std::string_view::npos) return "";
   return std::string(line.substr(begin + 1, end - begin - 1));
-}
-
-// How many blank lines a preprocessor puts out depends on what came before.
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
 }  // namespace
@@ -69,6 +65,7 @@ std::set<std::string> reaching_symbols(std::string_view preprocessed) {
       place = *std::move(file);
       if (is_new) texts[place].emplace_back();
     } else if (auto& all = texts[place]; !all.empty() && !is_blank(line)) {
+      // How many blank lines a preprocessor puts out depends on what came before.
       all.back() += line + "\n";
     }
   }

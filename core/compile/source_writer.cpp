@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
+#include "core/base/trim.h"
 #include "core/compile/generate.h"
 
 namespace instr {
 
 namespace {
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
 
 constexpr std::size_t kScriptIndent = 4;  // of the body in its function
 

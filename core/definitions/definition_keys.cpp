@@ -1,5 +1,7 @@
 #include "core/definitions/definition_keys.h"
 
+#include "core/definitions/metrics.h"
+
 namespace instr {
 namespace {
 
@@ -53,29 +55,6 @@ constexpr Key kBuildKeys[] = {
     {"flags", Shape::kStringList, "flags = [\"-march=haswell\"]"},
 };
 
-// The names are those of limit_metrics().
-constexpr Key kLimitKeys[] = {
-    {"ir", Shape::kString, "limit = { ir = \"0.5%\" }"},
-    {"allocs", Shape::kString, "limit = { allocs = \"+0\" }"},
-    {"alloc_bytes", Shape::kString, "limit = { alloc_bytes = \"0%\" }"},
-    {"peak_bytes", Shape::kString, "limit = { peak_bytes = \"1%|+4096\" }"},
-    {"data_reads", Shape::kString, "limit = { data_reads = \"1%\" }"},
-    {"data_writes", Shape::kString, "limit = { data_writes = \"1%\" }"},
-    {"i1_misses", Shape::kString, "limit = { i1_misses = \"1%\" }"},
-    {"d1_misses", Shape::kString, "limit = { d1_misses = \"1%\" }"},
-    {"l1_hits", Shape::kString, "limit = { l1_hits = \"1%\" }"},
-    {"ll_hits", Shape::kString, "limit = { ll_hits = \"1%\" }"},
-    {"ram_hits", Shape::kString, "limit = { ram_hits = \"1%\" }"},
-    {"estimated_cycles", Shape::kString, "limit = { estimated_cycles = \"1%\" }"},
-    {"branches", Shape::kString, "limit = { branches = \"1%\" }"},
-    {"mispredictions", Shape::kString, "limit = { mispredictions = \"1%\" }"},
-    {"wall", Shape::kString, "limit = { wall = \"5%\" }"},
-    {"cpu", Shape::kString, "limit = { cpu = \"5%\" }"},
-    {"first_result", Shape::kString, "limit = { first_result = \"20%\" }"},
-    {"ready", Shape::kString, "limit = { ready = \"20%\" }"},
-    {"device_peak_bytes", Shape::kString, "limit = { device_peak_bytes = \"1%\" }"},
-};
-
 constexpr Key kToleranceKeys[] = {
     {"rtol", Shape::kNumber, "tolerance = { rtol = 1e-3 }"},
     {"atol", Shape::kNumber, "tolerance = { atol = 1e-5 }"},
@@ -106,7 +85,24 @@ Keys file_keys() { return kFileKeys; }
 Keys setup_keys() { return kSetupKeys; }
 Keys benchmark_keys() { return kBenchmarkKeys; }
 Keys build_keys() { return kBuildKeys; }
-Keys limit_keys() { return kLimitKeys; }
+Keys limit_keys() {
+  static const std::vector<std::string> kExamples = [] {
+    std::vector<std::string> examples;
+    for (const Metric& metric : kMetrics) {
+      examples.push_back(std::string("limit = { ") + metric.name + " = \"" + metric.example_limit +
+                         "\" }");
+    }
+    return examples;
+  }();
+  static const std::vector<Key> kKeys = [] {
+    std::vector<Key> keys;
+    for (std::size_t i = 0; i < kMetrics.size(); ++i) {
+      keys.push_back({kMetrics[i].name, Shape::kString, kExamples[i]});
+    }
+    return keys;
+  }();
+  return kKeys;
+}
 Keys tolerance_keys() { return kToleranceKeys; }
 
 std::vector<std::string> names_of(Keys keys) {

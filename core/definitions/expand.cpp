@@ -14,15 +14,24 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 
 using Kind = std::pair<Runtime, Autograd>;
 
+bool has_body(const Definition& definition, Body body) {
+  switch (body) {
+    case Body::kStatement: return true;
+    case Body::kScript:
+    case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
+    case Body::kPackage: return definition.package && !definition.is_explicit;
+  }
+  return false;
+}
+
 std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runtime>& runtimes) {
-  bool has_script = definition.torchscript && !definition.is_explicit;
-  bool has_package = definition.package && !definition.is_explicit;
   bool is_differentiated = definition.autograd && !definition.is_explicit;
   std::vector<Kind> kinds;
   for (const Runtime runtime : runtimes) {
-    if (runtime == Runtime::kAoti ? !has_package : is_script(runtime) && !has_script) continue;
+    const RuntimeFacts& facts = facts_of(runtime);
+    if (!has_body(definition, facts.body)) continue;
     kinds.emplace_back(runtime, Autograd::kForward);
-    if (!is_differentiated || !keeps_gradients(runtime)) continue;
+    if (!is_differentiated || !facts.keeps_gradients) continue;
     kinds.emplace_back(runtime, Autograd::kForwardBackward);
   }
   return kinds;

@@ -16,9 +16,6 @@ namespace instr {
 inline constexpr std::uint64_t kMaxVariantsPerBenchmark = 10'000;
 inline constexpr std::uint64_t kMaxVariants = 100'000;
 
-// What a definition is measured as where nothing else is asked for.
-inline const std::vector<Runtime> kUsualRuntimes{Runtime::kEager, Runtime::kTorchScript};
-
 // How many variants a definition expands to; saturates instead of overflowing.
 std::uint64_t count_variants(const Definition& definition,
                              const std::vector<Runtime>& runtimes = kUsualRuntimes);

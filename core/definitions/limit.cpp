@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/base/near_match.h"
+#include "core/base/trim.h"
 #include "core/definitions/metrics.h"
 
 namespace instr {
@@ -15,12 +16,6 @@ namespace {
 
 constexpr const char* kAdvice =
     "write a percentage (`0.5%`), a number of units (`+100`), both (`0.5%|+100`), or `none`";
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -78,7 +73,7 @@ Expected<Limit> joined(const std::vector<std::string_view>& parts) {
 }  // namespace
 
 const std::vector<std::string>& limit_metrics() {
-  static const std::vector<std::string> kNames(kMetrics.begin(), kMetrics.end());
+  static const std::vector<std::string> kNames = names_of(kMetrics);
   return kNames;
 }
 

@@ -13,10 +13,10 @@ namespace instr {
 
 // Where neither of the two is there, the metric may move as far as it likes.
 struct Limit {
-  std::optional<double> percent;   // of the baseline's value
-  std::optional<double> absolute;  // in the metric's own unit, for each iteration
+  std::optional<double> percent = {};   // of the baseline's value
+  std::optional<double> absolute = {};  // in the metric's own unit, for each iteration
 
-  bool is_none() const { return !percent && !absolute; }
+  constexpr bool is_none() const { return !percent && !absolute; }
   auto operator<=>(const Limit&) const = default;
 };
 

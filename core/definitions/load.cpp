@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "core/base/near_match.h"
+#include "core/base/trim.h"
 #include "core/definitions/definition_files.h"
 #include "core/definitions/read_benchmark.h"
 #include "core/definitions/read_build.h"
@@ -176,8 +177,7 @@ class Loader {
     Setup& setup = file.setups[entry.name];
     setup.where = entry.where;
     if (auto cpp = read.text("cpp")) setup.cpp = std::move(*cpp);
-    const bool is_blank = setup.cpp.code.find_first_not_of(" \t\r\n") == std::string::npos;
-    if (is_blank && (read.get("cpp") || !read.has("cpp"))) {
+    if (is_blank(setup.cpp.code) && (read.get("cpp") || !read.has("cpp"))) {
       errors_.push_back({entry.where, fmt::format("set-up `{}` is empty", entry.name),
                          "add for example `cpp = \"auto x = torch::rand({4, 4});\"`"});
     }

@@ -1,40 +1,285 @@
-// The names of what is measured, everywhere: results, limits, --metrics, reports. All values are
-// for each iteration.
+// The metrics: one entry for each thing that is measured. Results, limits, --metrics, reports,
+// pictures, the JSON Schema and the tables of docs/ are made of this table or checked against it.
+// Every value is for one iteration, and of each metric less is better: a growth is a loss.
 #pragma once
 
 #include <array>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/definitions/limit.h"
 
 namespace instr {
 
-// In the order that reports show them. The first four are always counted (Counted::metrics); the
-// others where a simulation was asked for:
-//   data_reads, data_writes   accesses to memory; one that changes a place is a write
-//   i1_misses, d1_misses      instructions' and data's accesses that the first level did not answer
-//   l1_hits, ll_hits          accesses, of instructions and data, that the first level answered,
-//                             and that the last level did
-//   ram_hits                  accesses that neither answered: the last level's misses
-//   estimated_cycles          l1_hits + 5 ll_hits + 35 ram_hits, Itamar Turner-Trauring's formula
-//                             (pythonspeed.com/articles/consistent-benchmarking-in-ci), which iai
-//                             and those that came after it use, too
-//   branches                  conditional branches, and indirect jumps and calls
-//   mispredictions            those of them that the predictor took for going elsewhere
-//   wall, cpu                 nanoseconds, medians of repetitions without Valgrind: until the
-//                             statement and what it left to the device are done; of the thread
-//                             that runs it
-//   first_result, ready       nanoseconds, medians of fresh processes: from a text to its first
-//                             result, and until it is as fast as it gets
-//   device_peak_bytes         the most that LibTorch had in use on the device
-inline constexpr std::array<const char*, 19> kMetrics{
-    "ir",          "allocs",           "alloc_bytes", "peak_bytes",       "data_reads",
-    "data_writes", "i1_misses",        "d1_misses",   "l1_hits",          "ll_hits",
-    "ram_hits",    "estimated_cycles", "branches",    "mispredictions",   "wall",
-    "cpu",         "first_result",     "ready",       "device_peak_bytes"};
+enum class Unit {
+  kInstructions,
+  kAllocations,
+  kBytes,
+  kAccesses,
+  kCycles,
+  kBranches,
+  kNanoseconds,
+};
 
-inline constexpr std::span<const char* const> kUsualMetrics{kMetrics.data(), 4};
-inline constexpr std::span<const char* const> kCacheMetrics{kMetrics.data() + 4, 8};
-inline constexpr std::span<const char* const> kBranchMetrics{kMetrics.data() + 12, 2};
-inline constexpr std::span<const char* const> kStartMetrics{kMetrics.data() + 16, 2};
-inline constexpr std::span<const char* const> kTimeMetrics{kMetrics.data() + 14, 5};
+const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
+
+// What has to run for a metric. Those up to kBranch are counted under Valgrind, the others are
+// measured without it.
+enum class MetricGroup {
+  kCounted,  // every count has these
+  kCache,    // simulated caches
+  kBranch,   // a simulated branch predictor
+  kTime,     // repetitions
+  kStart,    // fresh processes
+  kDevice,   // repetitions on a device
+};
+
+struct MetricGroupFacts {
+  MetricGroup group;
+  const char* how;             // how its metrics are had, for --help
+  const char* word = nullptr;  // by which --metrics takes them all; null: there is none
+};
+
+inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
+    {{.group = MetricGroup::kCounted, .how = "counted"},
+     {.group = MetricGroup::kCache, .how = "simulated", .word = "cache"},
+     {.group = MetricGroup::kBranch, .how = "simulated", .word = "branch"},
+     {.group = MetricGroup::kTime, .how = "without Valgrind"},
+     {.group = MetricGroup::kStart, .how = "without Valgrind"},
+     {.group = MetricGroup::kDevice, .how = "without Valgrind"}});
+
+struct Metric {
+  const char* name;             // in results, limits and --metrics
+  const char* alias = nullptr;  // in comparisons and for other programs, where that says too little
+  const char* heading;          // of its column in a table
+  const char* title;            // of its axis in a picture
+  const char* what;             // in a sentence: "limit of ..."
+  Unit unit;
+  MetricGroup group;
+  Limit hard_limit = {};  // where nothing else sets one
+  Limit soft_limit = {};
+  const char* example_limit;     // in a definition, for messages
+  bool is_default = false;       // shown where --metrics names nothing
+  bool is_side_by_side = false;  // has a column for each variant of a benchmark
+};
+
+// Those that mean something to the code beyond their entry.
+inline constexpr const char* kInstructions = "ir";  // the count itself
+inline constexpr const char* kPeakBytes = "peak_bytes";
+inline constexpr const char* kWall = "wall";
+inline constexpr const char* kFirstResultTime = "first_result";
+inline constexpr const char* kReadyTime = "ready";
+inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
+
+// In the order that reports show them, each group together.
+//
+// Counts are exact, so no limit needs a margin for noise: 0.5% of the instructions is what a change
+// may cost that is worth it, far below what any other way of measuring can see; an allocation more
+// is always somebody's doing. The soft limits show the creep of many merges that each stay below
+// the hard one.
+inline constexpr auto kMetrics = std::to_array<Metric>(
+    {{.name = kInstructions,
+      .alias = "instructions",
+      .heading = "instructions",
+      .title = "Instructions per iteration",
+      .what = "the instructions",
+      .unit = Unit::kInstructions,
+      .group = MetricGroup::kCounted,
+      .hard_limit = {.percent = 0.5},
+      .soft_limit = {.percent = 0.1},
+      .example_limit = "0.5%",
+      .is_default = true,
+      .is_side_by_side = true},
+     {.name = "allocs",
+      .heading = "allocs",
+      .title = "Allocations per iteration",
+      .what = "the number of allocations",
+      .unit = Unit::kAllocations,
+      .group = MetricGroup::kCounted,
+      .hard_limit = {.absolute = 0},
+      .example_limit = "+0",
+      .is_default = true},
+     {.name = "alloc_bytes",
+      .heading = "bytes",
+      .title = "Bytes allocated per iteration",
+      .what = "the bytes allocated",
+      .unit = Unit::kBytes,
+      .group = MetricGroup::kCounted,
+      .hard_limit = {.percent = 0.5},
+      .soft_limit = {.absolute = 0},
+      .example_limit = "0%",
+      .is_default = true},
+     {.name = kPeakBytes,
+      .heading = "peak bytes",
+      .title = "Peak of live bytes",
+      .what = "the highest number of live bytes",
+      .unit = Unit::kBytes,
+      .group = MetricGroup::kCounted,
+      .hard_limit = {.percent = 0.5},
+      .soft_limit = {.absolute = 0},
+      .example_limit = "1%|+4096"},
+     // An access that changes a place is a write.
+     {.name = "data_reads",
+      .heading = "data reads",
+      .title = "Data reads per iteration",
+      .what = "the number of data reads",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     {.name = "data_writes",
+      .heading = "data writes",
+      .title = "Data writes per iteration",
+      .what = "the number of data writes",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     {.name = "i1_misses",
+      .heading = "i1 misses",
+      .title = "L1 misses of instructions per iteration",
+      .what = "the number of fetches of instructions that the first level of caches missed",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     {.name = "d1_misses",
+      .heading = "d1 misses",
+      .title = "L1 misses of data per iteration",
+      .what = "the number of data accesses that the first level of caches missed",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     // Of instructions and data.
+     {.name = "l1_hits",
+      .heading = "l1 hits",
+      .title = "L1 hits per iteration",
+      .what = "the number of accesses that the first level of caches answered",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     {.name = "ll_hits",
+      .heading = "ll hits",
+      .title = "Last-level hits per iteration",
+      .what = "the number of accesses that the last level of caches answered",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     {.name = "ram_hits",
+      .heading = "ram hits",
+      .title = "Accesses to memory per iteration",
+      .what = "the number of accesses that no cache answered",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     // l1_hits + 5 ll_hits + 35 ram_hits, Itamar Turner-Trauring's formula
+     // (pythonspeed.com/articles/consistent-benchmarking-in-ci), which iai and its successors use.
+     {.name = "estimated_cycles",
+      .heading = "estimated cycles",
+      .title = "Estimated cycles per iteration",
+      .what = "the estimated cycles",
+      .unit = Unit::kCycles,
+      .group = MetricGroup::kCache,
+      .example_limit = "1%"},
+     // Conditional branches, and indirect jumps and calls.
+     {.name = "branches",
+      .heading = "branches",
+      .title = "Branches per iteration",
+      .what = "the number of branches",
+      .unit = Unit::kBranches,
+      .group = MetricGroup::kBranch,
+      .example_limit = "1%"},
+     {.name = "mispredictions",
+      .heading = "mispredictions",
+      .title = "Mispredicted branches per iteration",
+      .what = "the number of mispredicted branches",
+      .unit = Unit::kBranches,
+      .group = MetricGroup::kBranch,
+      .example_limit = "1%"},
+     // Medians of repetitions: until the statement, and what it left to the device, are done; and
+     // of the thread that runs it.
+     {.name = kWall,
+      .heading = "wall time",
+      .title = "Wall time per iteration (median)",
+      .what = "the wall time",
+      .unit = Unit::kNanoseconds,
+      .group = MetricGroup::kTime,
+      .example_limit = "5%",
+      .is_side_by_side = true},
+     {.name = "cpu",
+      .heading = "cpu",
+      .title = "CPU time per iteration (median)",
+      .what = "the CPU time",
+      .unit = Unit::kNanoseconds,
+      .group = MetricGroup::kTime,
+      .example_limit = "5%"},
+     // Medians of fresh processes.
+     {.name = kFirstResultTime,
+      .heading = "first result",
+      .title = "Time to the first result (median)",
+      .what = "the time from a text to its first result",
+      .unit = Unit::kNanoseconds,
+      .group = MetricGroup::kStart,
+      .example_limit = "20%",
+      .is_side_by_side = true},
+     {.name = kReadyTime,
+      .heading = "ready",
+      .title = "Time until ready (median)",
+      .what = "the time until it is as fast as it gets",
+      .unit = Unit::kNanoseconds,
+      .group = MetricGroup::kStart,
+      .example_limit = "20%",
+      .is_side_by_side = true},
+     // The most that LibTorch had in use there.
+     {.name = kDevicePeakBytes,
+      .heading = "device peak bytes",
+      .title = "Peak of bytes on the device",
+      .what = "the device's memory",
+      .unit = Unit::kBytes,
+      .group = MetricGroup::kDevice,
+      .example_limit = "1%"}});
+
+// The part of the table that these groups make up.
+constexpr std::span<const Metric> metrics_of(MetricGroup first, MetricGroup last) {
+  std::size_t begin = 0;
+  while (begin < kMetrics.size() && kMetrics[begin].group < first) ++begin;
+  std::size_t end = begin;
+  while (end < kMetrics.size() && kMetrics[end].group <= last) ++end;
+  return std::span(kMetrics).subspan(begin, end - begin);
+}
+
+constexpr std::span<const Metric> metrics_of(MetricGroup group) { return metrics_of(group, group); }
+
+inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted);
+inline constexpr auto kCacheMetrics = metrics_of(MetricGroup::kCache);
+inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
+inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
+inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kDevice);
+
+// Null where there is none of that name among these.
+constexpr const Metric* find_metric(std::string_view name,
+                                    std::span<const Metric> among = kMetrics) {
+  for (const Metric& metric : among) {
+    if (name == metric.name) return &metric;
+  }
+  return nullptr;
+}
+
+constexpr bool is_duration(std::string_view name) {
+  const Metric* metric = find_metric(name);
+  return metric != nullptr && metric->unit == Unit::kNanoseconds;
+}
+
+// The alias of a metric that has one, else its name: "instructions" for "ir".
+std::string public_name(const std::string& metric);
+
+std::vector<std::string> names_of(std::span<const Metric> metrics);
+
+// Those that are shown where --metrics names nothing.
+std::vector<std::string> default_metrics();
+
+// What --metrics takes: each metric, and the word of each group that has one, with what they stand
+// for.
+std::vector<std::pair<std::string, std::span<const Metric>>> metric_words();
 
 }  // namespace instr

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/near_match.h"
+#include "core/base/trim.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/limit.h"
 #include "core/definitions/read_matrix.h"
@@ -15,10 +16,6 @@
 
 namespace instr {
 namespace {
-
-bool is_blank(std::string_view text) {
-  return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
-}
 
 bool has_control_character(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {

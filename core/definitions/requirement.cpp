@@ -8,16 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/trim.h"
+
 namespace instr {
 namespace {
 
 using Numbers = std::vector<unsigned>;
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // The numbers that `text` begins with, "2.1" of "2.1rc1"; `rest` is what follows them.
 Numbers leading_numbers(std::string_view text, std::string_view& rest) {

@@ -31,22 +31,18 @@ bool is_matrix_value(const toml::node& node) {
 
 // What an entry of the shape's table must be.
 std::string_view entry_words(Shape shape) {
-  switch (shape) {
-    case Shape::kStringsTable: return "a string or a list of strings";
-    case Shape::kDefineTable: return "a string or an integer";
-    case Shape::kMatrix: return "a list of integers, floats, strings or booleans";
-    default: return "a string";
-  }
+  if (shape == Shape::kStringsTable) return "a string or a list of strings";
+  if (shape == Shape::kDefineTable) return "a string or an integer";
+  if (shape == Shape::kMatrix) return "a list of integers, floats, strings or booleans";
+  return "a string";
 }
 
 // What an element of the shape's list must be.
 std::string_view element_words(Shape shape) {
-  switch (shape) {
-    case Shape::kIntegers: return "an integer";
-    case Shape::kTables: return "a table";
-    case Shape::kMatrix: return "an integer, a float, a string or a boolean";
-    default: return "a string";
-  }
+  if (shape == Shape::kIntegers) return "an integer";
+  if (shape == Shape::kTables) return "a table";
+  if (shape == Shape::kMatrix) return "an integer, a float, a string or a boolean";
+  return "a string";
 }
 
 // toml++ makes a table within a table of each part of a name, and frees them one within the other:
@@ -139,8 +135,12 @@ std::string kind_of(const toml::node& node) {
     case toml::node_type::boolean: return "a boolean";
     case toml::node_type::array: return "a list";
     case toml::node_type::table: return "a table";
-    default: return "a date or time";
+    case toml::node_type::date:
+    case toml::node_type::time:
+    case toml::node_type::date_time:
+    case toml::node_type::none: break;
   }
+  return "a date or time";
 }
 
 TableReader::TableReader(const toml::table& table, std::string_view title, Keys known,
@@ -163,6 +163,13 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
   const auto require = [&](bool fits) {
     if (!fits) wrong_shape(key, value, key.name, describe(key.shape));
   };
+  const auto check_entries = [&](bool (*fits)(const toml::node&), bool may_be_list) {
+    const toml::table* table = value.as_table();
+    if (!table) return require(false);
+    for (const auto& [name, entry] : *table) {
+      check_entry(key, entry, fmt::format("{}.{}", key.name, name.str()), fits, may_be_list);
+    }
+  };
   switch (key.shape) {
     case Shape::kString: return require(value.is_string());
     case Shape::kInteger: return require(value.is_integer());
@@ -175,16 +182,10 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
       return value.is_array() ? check_entry(key, value, key.name, is_string, true) : require(false);
     case Shape::kTables:
       return value.is_array() ? check_entry(key, value, key.name, is_table, true) : require(false);
-    default: break;
-  }
-  const toml::table* table = value.as_table();
-  if (!table) return require(false);
-  for (const auto& [name, entry] : *table) {
-    const std::string full_name = fmt::format("{}.{}", key.name, name.str());
-    if (key.shape == Shape::kDefineTable) check_entry(key, entry, full_name, is_define, false);
-    if (key.shape == Shape::kStringTable) check_entry(key, entry, full_name, is_string, false);
-    if (key.shape == Shape::kStringsTable) check_entry(key, entry, full_name, is_string, true);
-    if (key.shape == Shape::kMatrix) check_entry(key, entry, full_name, is_matrix_value, true);
+    case Shape::kDefineTable: return check_entries(is_define, false);
+    case Shape::kStringTable: return check_entries(is_string, false);
+    case Shape::kStringsTable: return check_entries(is_string, true);
+    case Shape::kMatrix: return check_entries(is_matrix_value, true);
   }
 }
 

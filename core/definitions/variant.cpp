@@ -30,36 +30,6 @@ std::vector<std::pair<std::string, std::string>> take_params(std::string& key) {
 
 }  // namespace
 
-const char* to_string(Runtime runtime) {
-  for (const RuntimeName& known : kRuntimes) {
-    if (known.runtime == runtime) return known.name;
-  }
-  return "unknown";
-}
-
-std::optional<Runtime> runtime_from(const std::string& name) {
-  for (const RuntimeName& known : kRuntimes) {
-    if (name == known.name) return known.runtime;
-  }
-  return std::nullopt;
-}
-
-bool is_script(Runtime runtime) { return runtime != Runtime::kEager; }
-
-bool keeps_gradients(Runtime runtime) {
-  switch (runtime) {
-    case Runtime::kFrozen:
-    case Runtime::kOptimized:
-    case Runtime::kAoti:
-    case Runtime::kCudaGraph: return false;
-    default: return true;
-  }
-}
-
-bool runs_on(Runtime runtime, const std::string& device) {
-  return runtime != Runtime::kCudaGraph || device == "cuda";
-}
-
 const char* to_string(Autograd autograd) {
   switch (autograd) {
     case Autograd::kForward: return "forward";

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/format.h"
 
 namespace instr {
@@ -38,10 +36,7 @@ VariantName name_of(const Variant& variant) {
 }
 
 std::string column_name(Runtime runtime, Autograd autograd) {
-  const auto* known =
-      std::find_if(kRuntimes.begin(), kRuntimes.end(),
-                   [runtime](const RuntimeName& one) { return one.runtime == runtime; });
-  std::string name = known == kRuntimes.end() ? to_string(runtime) : known->title;
+  const std::string name = facts_of(runtime).title;
   return autograd == Autograd::kForward ? name : name + " fwd+bwd";
 }
 

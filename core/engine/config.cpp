@@ -1,6 +1,7 @@
 #include "core/engine/config.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/definitions/metrics.h"
 
@@ -8,10 +9,8 @@ namespace instr {
 
 void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
                const std::vector<std::string>& limited) {
-  auto is_among = [](const auto& names) {
-    return [&names](const std::string& metric) {
-      return std::find(names.begin(), names.end(), metric) != names.end();
-    };
+  auto is_among = [](std::span<const Metric> these) {
+    return [these](const std::string& metric) { return find_metric(metric, these) != nullptr; };
   };
   config.wants_counts =
       metrics.empty() || !std::all_of(metrics.begin(), metrics.end(), is_among(kTimeMetrics));

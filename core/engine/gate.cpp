@@ -202,7 +202,7 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
   for (const LimitsEntry& entry : file) {
     limits.insert(entry.limits.hard.begin(), entry.limits.hard.end());
   }
-  for (const char* usual : kUsualMetrics) limits.erase(usual);
+  for (const Metric& usual : kUsualMetrics) limits.erase(usual.name);
   for (const auto& [metric, limit] : limits) {
     if (has_metric(before, metric) || has_metric(after, metric)) continue;
     return fail(fmt::format("there is a limit for {}, and no result has it", metric),

@@ -10,6 +10,7 @@
 
 #include "core/base/cores.h"
 #include "core/base/process.h"
+#include "core/base/trim.h"
 #include "core/compile/installation.h"
 #include "core/definitions/requirement.h"
 #include "core/measure/experimenter.h"
@@ -121,9 +122,7 @@ Expected<std::string> find_valgrind() {
   auto result = run_command(ask);
   if (!result) return tl::unexpected(result.error());
   if (result->exit_code != 0) return fail("Valgrind does not run: " + result->errors, advice);
-  std::string version = result->output;
-  while (!version.empty() && version.back() == '\n') version.pop_back();
-  return version;
+  return std::string(trim_end(result->output, "\n"));
 }
 
 std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
@@ -133,13 +132,19 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const LibT
     if (!met) return to_string(met.error());
     if (!*met) return "needs LibTorch " + *variant.libtorch + ", this is " + libtorch.version;
   }
-  if (variant.runtime == Runtime::kAoti && !satisfies(libtorch.version, ">=2.6").value_or(true)) {
-    return "AOTInductor packages need LibTorch 2.6 or newer, this is " + libtorch.version;
+  const RuntimeFacts& runtime = facts_of(variant.runtime);
+  if (runtime.libtorch != nullptr &&
+      !satisfies(libtorch.version, runtime.libtorch).value_or(true)) {
+    return fmt::format("the runtime {} needs LibTorch {}, this is {}", runtime.name,
+                       runtime.libtorch, libtorch.version);
   }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
-  if (variant.runtime == Runtime::kCudaGraph && !libtorch.cuda_headers) {
-    return "a CUDA graph needs the headers of CUDA's toolkit: name its folder by CUDA_HOME";
+  if (runtime.cuda_header != nullptr && !libtorch.cuda_headers) {
+    return fmt::format(
+        "the runtime {} needs the headers of CUDA's toolkit: name its folder by "
+        "CUDA_HOME",
+        runtime.name);
   }
   if (!wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
   return std::nullopt;

@@ -1,10 +1,9 @@
 #include "core/measure/loaded_libraries.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
+#include "core/base/read_file.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/elf.h"
 #include "core/results/library_fields.h"
@@ -86,9 +85,8 @@ std::map<std::string, std::string> library_fields(const std::vector<MappedFile>&
 }
 
 std::map<std::string, std::string> loaded_libraries(pid_t process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/maps");
-  std::string maps{std::istreambuf_iterator<char>(file), {}};
-  return library_fields(mapped_libraries(maps));
+  auto maps = read_file("/proc/" + std::to_string(process) + "/maps", kMostText);
+  return library_fields(mapped_libraries(maps.value_or("")));
 }
 
 }  // namespace instr

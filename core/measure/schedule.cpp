@@ -116,9 +116,7 @@ std::optional<Groups::iterator> Scheduler::State::next() {
     }
     candidates.push_back(candidate);
   }
-  bool zygote_starts = zygotes.state(Runtime::kEager) == ZygotePool::State::kStarting ||
-                       zygotes.state(Runtime::kTorchScript) == ZygotePool::State::kStarting;
-  auto chosen = choose(candidates, free_cores, zygote_starts);
+  auto chosen = choose(candidates, free_cores, zygotes.is_starting());
   if (!chosen) return std::nullopt;
   return std::next(waiting.begin(), static_cast<std::ptrdiff_t>(*chosen));
 }

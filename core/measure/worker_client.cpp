@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/base/trim.h"
 #include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
 #include "core/results/library_fields.h"
@@ -260,8 +261,7 @@ std::string Zygote::log_since(std::uintmax_t begin) const {
 std::string Zygote::log_since(std::uintmax_t begin, pid_t pid) const {
   std::string own = wire::kProfilePrefix + std::to_string(pid) + ".log";
   std::string text = written_since(begin) + valgrind_words(log_.parent_path() / own);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
+  return std::string(trim_end(text, "\n"));
 }
 
 std::string Zygote::written_since(std::uintmax_t begin) const {

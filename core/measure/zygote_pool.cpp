@@ -1,5 +1,6 @@
 #include "core/measure/zygote_pool.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "worker/abi.h"
@@ -22,7 +23,9 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
               "run with --no-cache, so that the worker is built again");
 }
 
-const char* zygote_kind(Runtime runtime) { return is_script(runtime) ? "torchscript" : "eager"; }
+const char* zygote_kind(Runtime runtime) {
+  return kWarmUpNames[static_cast<std::size_t>(facts_of(runtime).zygote)];
+}
 
 ZygotePool::ZygotePool(ZygoteOptions options, std::function<void()> on_change)
     : options_(std::move(options)), on_change_(std::move(on_change)) {}
@@ -93,6 +96,16 @@ ZygotePool::State ZygotePool::state(Runtime runtime) const {
   return slot(runtime).state;
 }
 
+bool ZygotePool::any_is(State state) const {
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [state](const Slot& each) { return each.state == state; });
+}
+
+bool ZygotePool::is_starting() const {
+  std::lock_guard lock(mutex_);
+  return any_is(State::kStarting);
+}
+
 Expected<std::shared_ptr<Zygote>> ZygotePool::get(Runtime runtime) const {
   std::lock_guard lock(mutex_);
   const Slot& from = slot(runtime);
@@ -120,12 +133,10 @@ void ZygotePool::worked(Runtime runtime) {
 
 Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  bool none = slots_[0].state == State::kAbsent && slots_[1].state == State::kAbsent;
+  bool none = std::all_of(slots_.begin(), slots_.end(),
+                          [](const Slot& each) { return each.state == State::kAbsent; });
   if (none && !hello_) start(Runtime::kEager);
-  auto nothing_starts = [this] {
-    return slots_[0].state != State::kStarting && slots_[1].state != State::kStarting;
-  };
-  changed_.wait(lock, stop, [&] { return hello_ || killed_ || nothing_starts(); });
+  changed_.wait(lock, stop, [&] { return hello_ || killed_ || !any_is(State::kStarting); });
   if (hello_) return *hello_;
   for (const Slot& each : slots_) {
     if (each.error) return tl::unexpected(*each.error);

@@ -2,6 +2,7 @@
 // replaced where one is lost.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <filesystem>
 #include <functional>
@@ -40,6 +41,9 @@ class ZygotePool {
 
   State state(Runtime runtime) const;
 
+  // Whether any of them is on its way.
+  bool is_starting() const;
+
   // The ready one; an Error where it could not be started, or is not ready.
   Expected<std::shared_ptr<Zygote>> get(Runtime runtime) const;
 
@@ -66,14 +70,17 @@ class ZygotePool {
   void start(Runtime runtime);  // with the mutex held
   void bring_up(Runtime runtime);
   Expected<wire::Message> try_start(Runtime runtime);
-  Slot& slot(Runtime runtime) { return slots_[is_script(runtime) ? 1 : 0]; }
-  const Slot& slot(Runtime runtime) const { return slots_[is_script(runtime) ? 1 : 0]; }
+  Slot& slot(Runtime runtime) { return slots_[static_cast<std::size_t>(facts_of(runtime).zygote)]; }
+  const Slot& slot(Runtime runtime) const {
+    return slots_[static_cast<std::size_t>(facts_of(runtime).zygote)];
+  }
+  bool any_is(State state) const;  // with the mutex held
 
   const ZygoteOptions options_;
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  Slot slots_[2];
+  std::array<Slot, kWarmUpNames.size()> slots_;
   std::optional<wire::Message> hello_;
   bool killed_ = false;
   std::vector<std::jthread> starters_;

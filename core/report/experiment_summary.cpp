@@ -55,11 +55,11 @@ void add(const ExperimentRecord& record, const ExperimentRecord* eager, Collecte
   }
 }
 
-GridCell times_cell(const std::optional<double>& value) {
-  return value ? GridCell{fmt::format("{:.2f}x", *value)} : GridCell{"-", Tone::kDim};
+TableCell times_cell(const std::optional<double>& value) {
+  return value ? TableCell{fmt::format("{:.2f}x", *value)} : TableCell{"-", Tone::kDim};
 }
 
-GridCell share_cell(std::size_t part, std::size_t whole) {
+TableCell share_cell(std::size_t part, std::size_t whole) {
   double percent = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
   return {fmt::format("{} of {} ({:.0f}%)", part, whole, percent),
           part == whole ? Tone::kGood : Tone::kWarning};
@@ -105,20 +105,20 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
     return one.accelerator == summaries.front().accelerator;
   });
   for (const ExperimentSummary& one : summaries) {
-    std::string name = kRuntimes[static_cast<std::size_t>(one.backend)].title;
+    std::string name = facts_of(one.backend).title;
     if (!is_one) name += " " + one.accelerator;
     GridRow row{name, name, {share_cell(one.measured, one.asked)}};
     if (one.backend == Runtime::kEager) {
-      row.cells.insert(row.cells.end(), 5, GridCell{"-", Tone::kDim});
+      row.cells.insert(row.cells.end(), 5, TableCell{"-", Tone::kDim});
     } else {
       row.cells.push_back(share_cell(one.passed, one.asked));
       row.cells.push_back(times_cell(one.speedup));
-      row.cells.push_back(one.compile_time ? GridCell{format_time(*one.compile_time * 1e9)}
-                                           : GridCell{"-", Tone::kDim});
+      row.cells.push_back(one.compile_time ? TableCell{format_time(*one.compile_time * 1e9)}
+                                           : TableCell{"-", Tone::kDim});
       row.cells.push_back(times_cell(one.memory_ratio));
       std::string codes = codes_text(one);
-      row.cells.push_back(codes.empty() ? GridCell{"-", Tone::kDim}
-                                        : GridCell{codes, Tone::kWarning});
+      row.cells.push_back(codes.empty() ? TableCell{"-", Tone::kDim}
+                                        : TableCell{codes, Tone::kWarning});
     }
     grid.groups.push_back({name, {row}});
   }

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "core/base/format.h"
-#include "core/base/terminal.h"
+#include "core/report/table.h"
 #include "core/values/function_names.h"
 
 namespace instr {
 
 namespace {
 
-constexpr std::size_t kNumberColumns = 44;  // what stands before the name
 constexpr std::size_t kLeastName = 40;
 
 struct Part {
@@ -38,16 +37,10 @@ std::vector<Part> parts_of(const std::vector<FunctionCost>& functions) {
   return parts;
 }
 
-struct Row {
-  double ir = 0;
-  double up_to_here = 0;
-  std::string calls;
-  std::string name;
-};
-
-// "at::native::empty_cpu  libtorch_cpu.so" for each, short enough for the terminal.
+// "at::native::empty_cpu  libtorch_cpu.so" for each, short enough for a terminal whose lines begin
+// with `taken` columns of something else.
 std::vector<std::string> names_of(const std::vector<Part>& parts, std::size_t count,
-                                  std::size_t width) {
+                                  std::size_t taken, std::size_t width) {
   std::vector<std::string> names;
   std::vector<std::string> objects;
   std::size_t longest = 0;
@@ -57,7 +50,7 @@ std::vector<std::string> names_of(const std::vector<Part>& parts, std::size_t co
     objects.push_back(code.object.empty() || !code.has_symbol ? "" : "  " + printable(code.object));
     longest = std::max(longest, display_width(objects.back()));
   }
-  std::size_t taken = kNumberColumns + longest;
+  taken += longest;
   std::size_t room = width == 0 ? 0 : std::max(kLeastName, width - std::min(width, taken));
   names = short_function_names(names, room);
   for (std::size_t i = 0; i < count; ++i) names[i] += objects[i];
@@ -68,36 +61,42 @@ std::vector<std::string> names_of(const std::vector<Part>& parts, std::size_t co
 
 std::string explain_text(const std::string& key, const Counted& counted,
                          const ExplainOptions& options) {
-  auto found = counted.metrics.find("ir");
+  auto found = counted.metrics.find(kInstructions);
   double total = found == counted.metrics.end() ? 0 : found->second;
   std::vector<Part> parts = parts_of(counted.functions);
   std::size_t count = std::min(options.most_functions, parts.size());
   std::size_t width = static_cast<std::size_t>(std::max(options.width, 0));
-  std::vector<std::string> names = names_of(parts, count, width);
 
-  std::vector<Row> rows;
+  Table table{.columns = {{.heading = "instructions", .least = 14},
+                          {.heading = "share", .least = 7},
+                          {.heading = "so far", .least = 7},
+                          {.heading = "calls", .least = 8},
+                          {.align = Align::kLeft}},
+              .headings = Headings::kStyled};
+  auto add = [&](double ir, double up_to_here, const std::string& calls) {
+    auto share = [total](double part) {
+      return fmt::format("{:.2f}%", total == 0 ? 0 : 100 * part / total);
+    };
+    table.lines.push_back(
+        {.cells = {{format_count(ir)}, {share(ir)}, {share(up_to_here)}, {calls}, {}}});
+  };
   double sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     sum += parts[i].ir;
-    rows.push_back({parts[i].ir, sum, format_count(parts[i].calls), names[i]});
+    add(parts[i].ir, sum, format_count(parts[i].calls));
   }
   std::size_t others = parts.size() - count;
-  if (others > 0 || total != sum) {
-    std::string name = others > 0 ? format_plural(others, "other function") : "in no function";
-    rows.push_back({total - sum, total, "", name});
+  bool is_all = others == 0 && total == sum;
+  if (!is_all) add(total - sum, total, "");
+  std::vector<std::string> names = names_of(parts, count, layout_of(table).total(), width);
+  if (!is_all) {
+    names.push_back(others > 0 ? format_plural(others, "other function") : "in no function");
   }
-  std::string out = fmt::format("{}: {} instructions for each iteration\n\n", printable(key),
-                                format_count(total));
-  out += styled(fmt::format("{:>14}  {:>7}  {:>7}  {:>8}  {}", "instructions", "share", "so far",
-                            "calls", "function"),
-                Style::kHeading, options.color) +
-         "\n";
-  for (const Row& row : rows) {
-    auto share = [total](double part) { return total == 0 ? 0 : 100 * part / total; };
-    out += fmt::format("{}  {:>6.2f}%  {:>6.2f}%  {:>8}  {}\n", pad_left(format_count(row.ir), 14),
-                       share(row.ir), share(row.up_to_here), row.calls, row.name);
-  }
-  return out;
+  table.columns.back().heading = "function";
+  for (std::size_t i = 0; i < names.size(); ++i) table.lines[i].cells.back().text = names[i];
+  return fmt::format("{}: {} instructions for each iteration\n\n", printable(key),
+                     format_count(total)) +
+         *table_text(table, 0, options.color);
 }
 
 }  // namespace instr

@@ -9,6 +9,7 @@
 
 #include "core/base/format.h"
 #include "core/base/replace_file.h"
+#include "core/report/table.h"
 #include "core/results/results.h"
 #include "worker/wire.h"
 
@@ -110,22 +111,25 @@ std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& cal
 }
 
 std::string operator_table(const std::vector<OperatorTime>& times) {
-  std::size_t width = std::string("operator").size();
   double sum = 0;
-  for (const OperatorTime& time : times) {
-    width = std::max(width, display_width(time.name));
-    sum += static_cast<double>(time.self);
-  }
-  std::string text = fmt::format("{}  {:>6}  {:>10}  {:>6}  {:>10}\n", pad_right("operator", width),
-                                 "calls", "self", "share", "total");
+  for (const OperatorTime& time : times) sum += static_cast<double>(time.self);
+  Table table{.columns = {{.heading = "operator", .align = Align::kLeft},
+                          {.heading = "calls", .least = 6},
+                          {.heading = "self", .least = 10},
+                          {.heading = "share", .least = 6},
+                          {.heading = "total", .least = 10},
+                          {.align = Align::kLeft}},
+              .headings = Headings::kPlain};
   for (const OperatorTime& time : times) {
     double self = static_cast<double>(time.self);
-    text += fmt::format("{}  {:>6}  {}  {:>5.1f}%  {}{}\n", pad_right(time.name, width), time.calls,
-                        pad_left(format_time(self), 10), sum > 0 ? 100 * self / sum : 0.0,
-                        pad_left(format_time(static_cast<double>(time.total)), 10),
-                        time.is_on_device ? "  on the device" : "");
+    table.lines.push_back({.cells = {{time.name},
+                                     {std::to_string(time.calls)},
+                                     {format_time(self)},
+                                     {fmt::format("{:.1f}%", sum > 0 ? 100 * self / sum : 0.0)},
+                                     {format_time(static_cast<double>(time.total))},
+                                     {time.is_on_device ? "on the device" : ""}}});
   }
-  return text;
+  return *table_text(table, 0, /*color=*/false);
 }
 
 std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::string& title) {

@@ -7,7 +7,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/base/terminal.h"
+#include "core/report/table.h"
 
 namespace instr {
 
@@ -27,12 +27,14 @@ const char* word_of(PlannedStep step) {
   return "";
 }
 
-Style style_of(PlannedStep step) {
+Tone tone_of(PlannedStep step) {
   switch (step) {
-    case PlannedStep::kCached: return Style::kGood;
-    case PlannedStep::kCompile: return Style::kWarning;
-    default: return Style::kDim;
+    case PlannedStep::kCached: return Tone::kGood;
+    case PlannedStep::kCompile: return Tone::kWarning;
+    case PlannedStep::kUnknown:
+    case PlannedStep::kSkip: break;
   }
+  return Tone::kDim;
 }
 
 std::string number(std::size_t count) { return format_count(static_cast<double>(count)); }
@@ -99,18 +101,17 @@ std::string list_summary(const std::vector<Variant>& variants) {
 }
 
 std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color) {
-  constexpr std::size_t kWordWidth = 7;
-  std::string text;
+  Table table{.columns = {{.align = Align::kLeft, .least = 7}, {.align = Align::kLeft}},
+              .headings = Headings::kNone};
   std::array<std::size_t, kSteps> counts{};
   for (const PlannedVariant& planned : variants) {
     ++counts[static_cast<std::size_t>(planned.step)];
-    std::string word = word_of(planned.step);
-    text += styled(word, style_of(planned.step), color) + pad_right("", kWordWidth - word.size()) +
-            "  " + printable(planned.variant.key);
-    if (!planned.reason.empty()) text += "  (" + printable(planned.reason) + ")";
-    text += "\n";
+    std::string what = printable(planned.variant.key);
+    if (!planned.reason.empty()) what += "  (" + printable(planned.reason) + ")";
+    table.lines.push_back({.cells = {{word_of(planned.step), tone_of(planned.step)}, {what}}});
   }
   auto count = [&counts](PlannedStep step) { return counts[static_cast<std::size_t>(step)]; };
+  std::string text = *table_text(table, 0, color);
   text += "\n" + number(variants.size() - count(PlannedStep::kSkip)) + " would be measured";
   if (count(PlannedStep::kCached) > 0)
     text += ", " + number(count(PlannedStep::kCached)) + " of them cached";

@@ -98,8 +98,8 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
   chart.kind = ChartKind::kMemory;
   chart.title = "Latency and memory";
   chart.subtitle = VariantNames(drawn).common_to_benchmarks();
-  chart.x = value_axis("Peak of live bytes", AxisUnit::kBytes, memories);
-  chart.y = value_axis("Wall time per iteration (median)", AxisUnit::kNanoseconds, walls);
+  chart.x = value_axis(find_metric(kPeakBytes)->title, AxisUnit::kBytes, memories);
+  chart.y = value_axis(find_metric(kWall)->title, AxisUnit::kNanoseconds, walls);
   chart.series = take_series(std::move(points));
   return chart;
 }
@@ -107,10 +107,11 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
 Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measurements,
                          const PlotOptions& options) {
   switch (kind) {
+    case ChartKind::kSpeedup: break;
     case ChartKind::kGrowth: return growth_chart(measurements, options);
     case ChartKind::kMemory: return memory_chart(measurements);
-    default: return speedup_chart(measurements);
   }
+  return speedup_chart(measurements);
 }
 
 // Why there is no such picture, and what to measure for one.
@@ -126,11 +127,11 @@ Error nothing_for(ChartKind kind, const std::string& metric) {
       return {{},
               "nothing has both a wall time and a peak of memory",
               "measure them: instr_bench --metrics=ir,wall --output=FILE"};
-    default:
-      return {{},
-              "nothing was timed with both eager and another runtime",
-              "measure it: instr_bench --metrics=ir,wall --runtime=all --output=FILE"};
+    case ChartKind::kSpeedup: break;
   }
+  return {{},
+          "nothing was timed with both eager and another runtime",
+          "measure it: instr_bench --metrics=ir,wall --runtime=all --output=FILE"};
 }
 
 Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::string& metric) {

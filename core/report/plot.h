@@ -18,7 +18,7 @@ enum class ChartKind { kSpeedup, kGrowth, kMemory };
 
 struct PlotOptions {
   std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
-  std::string metric = "ir";      // of growth
+  std::string metric = kInstructions;  // of growth
   std::optional<std::string> by;  // growth by this parameter; absent: the only one that there is
 };
 

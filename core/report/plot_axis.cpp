@@ -47,7 +47,7 @@ std::string label_of(double value, AxisUnit unit) {
       return value < 1 ? fmt::format("{:g} ns", value) : without_zeros(format_time(value));
     case AxisUnit::kBytes: return format_bytes(value);
     case AxisUnit::kRatio: return fmt::format("{:g}x", value);
-    default: break;
+    case AxisUnit::kNumber: break;
   }
   return value < 1000 || value >= 1e15 ? fmt::format("{:g}", value)
                                        : without_zeros(format_si(value));

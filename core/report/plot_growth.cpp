@@ -17,27 +17,22 @@ namespace {
 
 using Measured = std::vector<const Measurement*>;
 
-struct MetricTitle {
-  const char* metric;
-  const char* title;
-  AxisUnit unit;
-};
-
-constexpr MetricTitle kMetricTitles[] = {
-    {"ir", "Instructions per iteration", AxisUnit::kNumber},
-    {"allocs", "Allocations per iteration", AxisUnit::kNumber},
-    {"alloc_bytes", "Bytes allocated per iteration", AxisUnit::kBytes},
-    {"peak_bytes", "Peak of live bytes", AxisUnit::kBytes},
-    {"wall", "Wall time per iteration (median)", AxisUnit::kNanoseconds},
-    {"cpu", "CPU time per iteration (median)", AxisUnit::kNanoseconds},
-    {"first_result", "Time to the first result (median)", AxisUnit::kNanoseconds},
-    {"ready", "Time until ready (median)", AxisUnit::kNanoseconds},
-    {"device_peak_bytes", "Peak of bytes on the device", AxisUnit::kBytes}};
+AxisUnit axis_unit(Unit unit) {
+  switch (unit) {
+    case Unit::kBytes: return AxisUnit::kBytes;
+    case Unit::kNanoseconds: return AxisUnit::kNanoseconds;
+    case Unit::kInstructions:
+    case Unit::kAllocations:
+    case Unit::kAccesses:
+    case Unit::kCycles:
+    case Unit::kBranches: break;
+  }
+  return AxisUnit::kNumber;
+}
 
 Axis metric_axis(const std::string& metric, const std::vector<double>& values) {
-  for (const MetricTitle& known : kMetricTitles) {
-    if (metric == known.metric) return value_axis(known.title, known.unit, values);
-  }
+  const Metric* known = find_metric(metric);
+  if (known != nullptr) return value_axis(known->title, axis_unit(known->unit), values);
   return value_axis(metric + " per iteration", AxisUnit::kNumber, values);
 }
 

@@ -43,8 +43,7 @@ bool stands_before(const Variant& left, const Variant& right, const std::string&
 }
 
 Series series_of(Runtime runtime) {
-  auto look = static_cast<std::size_t>(runtime);
-  return {kRuntimes[look].title, look, {}};
+  return {facts_of(runtime).title, static_cast<std::size_t>(runtime), {}};
 }
 
 VariantNames::VariantNames(const std::vector<const Measurement*>& drawn) {

@@ -1,4 +1,4 @@
-// Reports for programs: JSON, JSON Lines, CSV; and the choice among all of them.
+// Reports for programs: JSON, JSON Lines, CSV.
 #include "core/report/report.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 // The usual metrics first, then whatever else was measured.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
-  std::vector<std::string> names(kUsualMetrics.begin(), kUsualMetrics.end());
+  std::vector<std::string> names = names_of(kUsualMetrics);
   std::set<std::string> others;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
@@ -25,8 +25,8 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
     for (const auto& [name, value] : counted->metrics) others.insert(name);
   }
   for (const std::string& name : names) others.erase(name);
-  for (const char* name : kMetrics) {
-    if (others.erase(name) != 0) names.emplace_back(name);
+  for (const Metric& metric : kMetrics) {
+    if (others.erase(metric.name) != 0) names.emplace_back(metric.name);
   }
   names.insert(names.end(), others.begin(), others.end());
   return names;
@@ -114,36 +114,6 @@ std::string report_csv(const std::vector<Measurement>& measurements, const Repor
     out += csv_line(csv_fields(measurement, metrics));
   }
   return out;
-}
-
-const std::vector<std::pair<std::string, ReportFormat>>& report_formats() {
-  static const std::vector<std::pair<std::string, ReportFormat>> kFormats{
-      {"table", ReportFormat::kTable},
-      {"markdown", ReportFormat::kMarkdown},
-      {"json", ReportFormat::kJson},
-      {"jsonl", ReportFormat::kJsonl},
-      {"csv", ReportFormat::kCsv},
-      {"junit", ReportFormat::kJunit},
-      {"gbench", ReportFormat::kGbench},
-      {"bencher", ReportFormat::kBencher},
-      {"smaller-is-better", ReportFormat::kSmallerIsBetter}};
-  return kFormats;
-}
-
-std::string report(ReportFormat format, const std::vector<Measurement>& measurements,
-                   const ReportOptions& options) {
-  switch (format) {
-    case ReportFormat::kTable: return report_table(measurements, options);
-    case ReportFormat::kMarkdown: return report_markdown(measurements, options);
-    case ReportFormat::kJson: return report_json(measurements, options);
-    case ReportFormat::kJsonl: return report_jsonl(measurements, options);
-    case ReportFormat::kCsv: return report_csv(measurements, options);
-    case ReportFormat::kJunit: return report_junit(measurements, options);
-    case ReportFormat::kGbench: return report_gbench(measurements, options);
-    case ReportFormat::kBencher: return report_bencher(measurements);
-    case ReportFormat::kSmallerIsBetter: return report_smaller_is_better(measurements);
-  }
-  return "";
 }
 
 }  // namespace instr

@@ -26,14 +26,11 @@ enum class ReportFormat {
   kSmallerIsBetter,
 };
 
-// All of them, by the names that --format takes.
-const std::vector<std::pair<std::string, ReportFormat>>& report_formats();
-
 struct ReportOptions {
   int width = 0;           // columns of the terminal; 0: no limit
   bool color = false;      // of the table
   bool show_keys = false;  // the tables have a row for each measurement, named by its key
-  std::vector<std::string> metrics{"ir", "allocs", "alloc_bytes"};  // that the tables show
+  std::vector<std::string> metrics = default_metrics();  // that the tables show
   std::optional<double> seconds;        // wall time of the whole run; absent: the sum of the parts
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines
   bool is_complete = true;              // else the run did not finish; the same
@@ -74,13 +71,15 @@ std::string report_gbench(const std::vector<Measurement>& measurements,
 // named by slugs, values for each iteration. What was not counted has no place there and is left
 // out. A key above Bencher's 1,024 bytes is cut and ends in a hash; of two measurements of a key
 // the first stands.
-std::string report_bencher(const std::vector<Measurement>& measurements);
+std::string report_bencher(const std::vector<Measurement>& measurements,
+                           const ReportOptions& options = {});
 
 // The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
 // metric of a measurement: "KEY" is that of the instructions, "KEY allocs" that of the allocations.
 // `range` is how far apart the blocks of a count are that is not steady. What was not counted is
 // left out. A `|` is escaped (and so a `\`), since that program puts names into a Markdown table as
 // they are.
-std::string report_smaller_is_better(const std::vector<Measurement>& measurements);
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
+                                     const ReportOptions& options = {});
 
 }  // namespace instr

@@ -9,16 +9,16 @@ namespace instr {
 
 namespace {
 
-GridCell time_cell(const std::optional<double>& time) {
-  return time ? GridCell{format_time(*time)} : GridCell{"-", Tone::kDim};
+TableCell time_cell(const std::optional<double>& time) {
+  return time ? TableCell{format_time(*time)} : TableCell{"-", Tone::kDim};
 }
 
-GridCell works_cell(const BackendSummary& summary) {
+TableCell works_cell(const BackendSummary& summary) {
   return {fmt::format("{} of {}", summary.works, summary.asked),
           summary.works == summary.asked ? Tone::kPlain : Tone::kWarning};
 }
 
-GridCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {
+TableCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {
   if (!to_eager) return {"-", Tone::kDim};
   bool is_eager = summary.runtime == Runtime::kEager;
   return {fmt::format("{:.2f}x", *to_eager), is_eager ? Tone::kDim : Tone::kPlain};
@@ -38,10 +38,14 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
   }
   grid.columns = {{"works"}, {"fastest"}, {"speed-up"}};
   if (has_memory) grid.columns.push_back({"memory saved"});
-  if (has_starts) grid.columns.insert(grid.columns.end(), {{"first result"}, {"ready"}});
+  if (has_starts) {
+    for (const char* metric : {kFirstResultTime, kReadyTime}) {
+      grid.columns.push_back({find_metric(metric)->heading});
+    }
+  }
   for (const BackendSummary& one : summaries) {
-    std::string name = kRuntimes[static_cast<std::size_t>(one.runtime)].title;
-    GridCell fastest{format_count(static_cast<double>(one.fastest))};
+    std::string name = facts_of(one.runtime).title;
+    TableCell fastest{format_count(static_cast<double>(one.fastest))};
     GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));
     if (has_starts) {

@@ -37,7 +37,7 @@ std::string error_of(const Measurement& measurement, const Json& json, const Jso
     const std::string code = to_string(measurement.verification->code);
     return printable(code + ": " + measurement.verification->reason, true);
   }
-  auto ir = metrics.find("ir");
+  auto ir = metrics.find(kInstructions);
   return ir != metrics.end() && ir->is_number() ? "" : "no instructions were counted";
 }
 
@@ -57,7 +57,7 @@ Json benchmark_of(const Measurement& measurement, const Json& json) {
     out["error_message"] = error;
   }
   out["iterations"] = json.value("iterations", 0);
-  const Json time = error.empty() ? metrics["ir"] : Json(0);
+  const Json time = error.empty() ? metrics[kInstructions] : Json(0);
   out["real_time"] = time;
   out["cpu_time"] = time;
   out["time_unit"] = error.empty() ? "ns" : "s";

@@ -62,32 +62,31 @@ const Counted* counted_of(const Measurement* measurement) {
   return measurement == nullptr ? nullptr : std::get_if<Counted>(&measurement->outcome);
 }
 
-GridCell metric_cell(const Counted& counted, const std::string& metric) {
+TableCell metric_cell(const Counted& counted, const std::string& metric) {
   auto found = counted.metrics.find(metric);
   if (found == counted.metrics.end()) return {"-", Tone::kDim};
-  if (repeated_time(metric) != nullptr) return {format_time(found->second)};
-  return {format_count(found->second)};
+  return {format_metric(metric, found->second)};
 }
 
 // For a variant that has no values.
-GridCell empty_cell(const Measurement* measurement) {
+TableCell empty_cell(const Measurement* measurement) {
   if (measurement == nullptr) return {};
   if (is_failure(*measurement)) return {"failed", Tone::kBad};
   return {"skipped", Tone::kDim};
 }
 
 // A result that is not known to be right has its code where a speed-up would be.
-std::optional<GridCell> unverified_cell(const Measurement& measurement, const std::string& value) {
+std::optional<TableCell> unverified_cell(const Measurement& measurement, const std::string& value) {
   const auto& verification = measurement.verification;
   if (!verification || verification->code == VerificationCode::kPass) return std::nullopt;
-  return GridCell{value + "  " + to_string(verification->code),
-                  verification->is_wrong() ? Tone::kBad : Tone::kWarning};
+  return TableCell{value + "  " + to_string(verification->code),
+                   verification->is_wrong() ? Tone::kBad : Tone::kWarning};
 }
 
-GridCell instructions_cell(const Bench& bench, std::size_t slot) {
+TableCell instructions_cell(const Bench& bench, std::size_t slot) {
   const Counted* counted = counted_of(bench.slots[slot]);
   if (counted == nullptr) return empty_cell(bench.slots[slot]);
-  GridCell cell = metric_cell(*counted, "ir");
+  TableCell cell = metric_cell(*counted, kInstructions);
   if (!counted->steady) {
     cell = {"~" + cell.text, Tone::kWarning};
   }
@@ -97,7 +96,7 @@ GridCell instructions_cell(const Bench& bench, std::size_t slot) {
 }
 
 // The time, and for all but eager how much faster than that, where chance does not explain it.
-GridCell wall_cell(const Bench& bench, std::size_t slot) {
+TableCell wall_cell(const Bench& bench, std::size_t slot) {
   const Counted* timed = counted_of(bench.slots[slot]);
   if (timed == nullptr) return empty_cell(bench.slots[slot]);
   if (!timed->timing) return {"-", Tone::kDim};
@@ -113,19 +112,8 @@ GridCell wall_cell(const Bench& bench, std::size_t slot) {
           found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
-GridCell own_cell(const Bench& bench, std::size_t slot, const char* metric) {
-  const Counted* timed = counted_of(bench.slots[slot]);
-  return timed == nullptr ? empty_cell(bench.slots[slot]) : metric_cell(*timed, metric);
-}
-
-GridCell first_result_cell(const Bench& bench, std::size_t slot) {
-  return own_cell(bench, slot, "first_result");
-}
-
-GridCell ready_cell(const Bench& bench, std::size_t slot) { return own_cell(bench, slot, "ready"); }
-
 // The runtime that is the fastest for a benchmark's forward, or else for all of it.
-GridCell fastest_cell(const Bench& bench) {
+TableCell fastest_cell(const Bench& bench) {
   for (std::size_t autograd = 0; autograd < kAutogradSlots; ++autograd) {
     std::vector<const Measurement*> alternatives;
     for (std::size_t slot = autograd; slot < kSlots; slot += kAutogradSlots) {
@@ -138,7 +126,7 @@ GridCell fastest_cell(const Bench& bench) {
 }
 
 // Of all of the row's variants that were counted.
-GridCell steady_cell(const Bench& bench) {
+TableCell steady_cell(const Bench& bench) {
   std::size_t counted = 0;
   std::size_t steady = 0;
   for (const Measurement* measurement : bench.slots) {
@@ -153,27 +141,21 @@ GridCell steady_cell(const Bench& bench) {
 }
 
 std::string heading_of(const std::string& metric) {
-  if (metric == "alloc_bytes") return "bytes";
-  std::string heading = metric;
-  std::replace(heading.begin(), heading.end(), '_', ' ');
-  return heading;
+  const Metric* known = find_metric(metric);
+  return known == nullptr ? metric : known->heading;
 }
 
-// A metric that each variant of a row has a cell of its own for, side by side.
-struct Panel {
-  const char* metric;
-  const char* title;
-  GridCell (*cell)(const Bench& bench, std::size_t slot);
-};
-
-constexpr Panel kPanels[] = {{"ir", "instructions", instructions_cell},
-                             {"wall", "wall time", wall_cell},
-                             {"first_result", "first result", first_result_cell},
-                             {"ready", "ready", ready_cell}};
+TableCell variant_cell(const Bench& bench, std::size_t slot, std::string_view metric) {
+  if (metric == kInstructions) return instructions_cell(bench, slot);
+  if (metric == kWall) return wall_cell(bench, slot);
+  const Counted* timed = counted_of(bench.slots[slot]);
+  return timed == nullptr ? empty_cell(bench.slots[slot])
+                          : metric_cell(*timed, std::string(metric));
+}
 
 // Which columns there are, and how to fill them.
 struct Plan {
-  std::vector<const Panel*> panels;
+  std::vector<const Metric*> panels;  // with a cell for each variant of a row, side by side
   std::vector<std::size_t> slots;
   std::vector<std::string> metrics;  // the others
   std::vector<std::size_t> owners;   // the slots of a row that these are shown of
@@ -181,9 +163,7 @@ struct Plan {
   bool names_fastest = false;  // there is more than one runtime to choose from
 
   bool shows(const char* metric) const {
-    return std::any_of(panels.begin(), panels.end(), [metric](const Panel* panel) {
-      return std::string_view(panel->metric) == metric;
-    });
+    return std::find(panels.begin(), panels.end(), find_metric(metric)) != panels.end();
   }
 };
 
@@ -212,22 +192,19 @@ std::vector<std::size_t> first_slots_of(const std::vector<Bench>& benches) {
 Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   Plan plan;
   for (const std::string& metric : options.metrics) {
-    auto panel = std::find_if(std::begin(kPanels), std::end(kPanels),
-                              [&metric](const Panel& one) { return metric == one.metric; });
-    if (panel != std::end(kPanels)) {
-      plan.panels.push_back(panel);
+    const Metric* known = find_metric(metric);
+    if (known != nullptr && known->is_side_by_side) {
+      plan.panels.push_back(known);
     } else {
       plan.metrics.push_back(metric);
     }
-    bool is_time =
-        std::find(kTimeMetrics.begin(), kTimeMetrics.end(), metric) != kTimeMetrics.end();
-    plan.has_counts = plan.has_counts || !is_time;
+    plan.has_counts = plan.has_counts || find_metric(metric, kTimeMetrics) == nullptr;
   }
   plan.slots = slots_of(benches);
   plan.owners = plan.panels.empty() ? plan.slots : first_slots_of(benches);
   std::size_t first = plan.slots.empty() ? 0 : plan.slots.front() / kAutogradSlots;
   plan.names_fastest =
-      plan.shows("wall") && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
+      plan.shows(kWall) && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
   return plan;
 }
 
@@ -248,7 +225,7 @@ void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan,
   for (std::size_t owner : owners) {
     const Counted* counted = counted_of(bench.slots[owner]);
     // Where it is said already that there is nothing, once is enough.
-    GridCell otherwise = plan.panels.empty() ? empty_cell(bench.slots[owner]) : GridCell{};
+    TableCell otherwise = plan.panels.empty() ? empty_cell(bench.slots[owner]) : TableCell{};
     for (const std::string& metric : plan.metrics) {
       row.cells.push_back(counted == nullptr ? otherwise : metric_cell(*counted, metric));
     }
@@ -267,7 +244,7 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
     ungated = ungated || !counted->gated;
   }
   std::vector<std::string> notes;
-  if (!plan.shows("ir")) return notes;
+  if (!plan.shows(kInstructions)) return notes;
   if (unsteady) notes.emplace_back("~ not steady: two blocks of iterations had different counts");
   if (ungated) {
     notes.emplace_back("* more than one thread: the count depends on scheduling and is not gated");
@@ -277,26 +254,19 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
 
 }  // namespace
 
-std::string toned(const std::string& text, Tone tone, bool color) {
-  switch (tone) {
-    case Tone::kPlain: return text;
-    case Tone::kGood: return styled(text, Style::kGood, color);
-    case Tone::kWarning: return styled(text, Style::kWarning, color);
-    case Tone::kBad: return styled(text, Style::kBad, color);
-    case Tone::kDim: return styled(text, Style::kDim, color);
-  }
-  return text;
+std::string format_metric(const std::string& metric, double value) {
+  return is_duration(metric) ? format_time(value) : format_count(value);
 }
 
 std::string full_heading(const GridColumn& column) {
-  bool is_usual = column.span.empty() || column.span == kPanels[0].title;
+  bool is_usual = column.span.empty() || column.span == find_metric(kInstructions)->heading;
   return is_usual ? column.heading : column.span + " " + column.heading;
 }
 
 std::string shown_values(const ReportOptions& options) {
-  auto is_time = [](const std::string& metric) { return repeated_time(metric) != nullptr; };
-  bool has_times = std::any_of(options.metrics.begin(), options.metrics.end(), is_time);
-  bool has_counts = !std::all_of(options.metrics.begin(), options.metrics.end(), is_time);
+  const auto& metrics = options.metrics;
+  bool has_times = std::any_of(metrics.begin(), metrics.end(), is_duration);
+  bool has_counts = !std::all_of(metrics.begin(), metrics.end(), is_duration);
   if (has_times) return has_counts ? "instructions and times" : "times";
   return "instructions";
 }
@@ -305,8 +275,8 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
-  for (const Panel* panel : plan.panels) {
-    for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->title});
+  for (const Metric* panel : plan.panels) {
+    for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->heading});
   }
   std::vector<std::string> owners;
   for (std::size_t owner : plan.owners) {
@@ -319,8 +289,10 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
     if (is_new) grid.groups.push_back({bench.name.group, {}});
     GridGroup& group = grid.groups[place->second];
     GridRow row{bench.name.full, bench.name.row, {}};
-    for (const Panel* panel : plan.panels) {
-      for (std::size_t slot : plan.slots) row.cells.push_back(panel->cell(bench, slot));
+    for (const Metric* panel : plan.panels) {
+      for (std::size_t slot : plan.slots) {
+        row.cells.push_back(variant_cell(bench, slot, panel->name));
+      }
     }
     add_metric_cells(row, bench, plan, plan.owners);
     group.rows.push_back(std::move(row));
@@ -332,7 +304,7 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
-  for (const Panel* panel : plan.panels) grid.columns.push_back({panel->title});
+  for (const Metric* panel : plan.panels) grid.columns.push_back({panel->heading});
   for (GridColumn& column : metric_columns(plan, {""})) grid.columns.push_back(std::move(column));
   grid.has_keys = options.show_keys;
   for (const Bench& bench : benches) {
@@ -347,7 +319,9 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
       alone.slots[slot] = one;
       GridRow row{key, "", {}};
       if (!options.show_keys) row = {of + " " + slot_name(slot), slot_name(slot), {}};
-      for (const Panel* panel : plan.panels) row.cells.push_back(panel->cell(bench, slot));
+      for (const Metric* panel : plan.panels) {
+        row.cells.push_back(variant_cell(bench, slot, panel->name));
+      }
       add_metric_cells(row, alone, plan, {slot});
       grid.groups.back().rows.push_back(std::move(row));
     }

@@ -7,18 +7,12 @@
 #include <vector>
 
 #include "core/report/report.h"
+#include "core/report/table.h"
 
 namespace instr {
 
-enum class Tone { kPlain, kGood, kWarning, kBad, kDim };
-
-// The text with the escape sequences of its tone, or as it is without colour.
-std::string toned(const std::string& text, Tone tone, bool color);
-
-struct GridCell {
-  std::string text;
-  Tone tone = Tone::kPlain;
-};
+// A value in its metric's unit: "1,234", "1.23 ms".
+std::string format_metric(const std::string& metric, double value);
 
 struct GridColumn {
   std::string heading;    // words; "eager fwd+bwd"
@@ -30,9 +24,9 @@ std::string full_heading(const GridColumn& column);
 
 // One label with its parameters, threads and device.
 struct GridRow {
-  std::string full_name;        // "matmul/mm n=64 t2"
-  std::string name;             // without the group: "mm n=64 t2"
-  std::vector<GridCell> cells;  // one for each column
+  std::string full_name;         // "matmul/mm n=64 t2"
+  std::string name;              // without the group: "mm n=64 t2"
+  std::vector<TableCell> cells;  // one for each column
 };
 
 // Rows whose labels start alike ("matmul").

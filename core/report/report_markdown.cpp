@@ -60,7 +60,7 @@ std::string markdown_of(const Grid& grid, const std::string& of) {
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
       out += "| " + escaped(row.full_name) + " |";
-      for (const GridCell& cell : row.cells) {
+      for (const TableCell& cell : row.cells) {
         out += cell.text.empty() ? " |" : " " + escaped(cell.text) + " |";
       }
       out += "\n";

@@ -48,7 +48,7 @@ Summary summarize(const std::vector<Measurement>& measurements) {
       }
     }
     if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
-      if (counted->metrics.contains("ir")) ++summary.counted;
+      if (counted->metrics.contains(kInstructions)) ++summary.counted;
       if (counted->timing) ++summary.timed;
       if (!counted->steady && counted->gated) {
         summary.unsteady.push_back(printable(measurement.variant.key) + ": " +

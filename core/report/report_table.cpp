@@ -12,107 +12,15 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kGap = 2;
 constexpr std::size_t kIndent = 2;
-// Names shortened to less than this tell too little, and another layout is taken.
-constexpr std::size_t kLeastName = 20;
 // More than this, and the numbers are no longer near what they belong to.
 constexpr std::size_t kStackedWidth = 44;
 constexpr std::size_t kUnsteadyLines = 20;
 // The rest is in the results file.
 constexpr std::size_t kMessageLines = 40;
-constexpr const char* kRule = "\xE2\x94\x80";  // U+2500, a horizontal line
-
-std::string rule(std::size_t width) {
-  std::string text;
-  for (std::size_t i = 0; i < width; ++i) text += kRule;
-  return text;
-}
+constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
-
-// A line of the output; trailing spaces are never written.
-class Line {
- public:
-  explicit Line(std::string& out) : out_(out) {}
-  ~Line() { out_ += "\n"; }
-  Line(const Line&) = delete;
-  Line& operator=(const Line&) = delete;
-
-  // Text that takes `columns`, right-aligned there; its escape sequences take none.
-  void right(const std::string& text, std::size_t columns, Tone tone, bool color) {
-    std::size_t width = display_width(text);
-    pending_ += width < columns ? columns - width : 0;
-    put(toned(text, tone, color), width);
-  }
-
-  void left(const std::string& text, std::size_t columns, const std::string& shown) {
-    std::size_t width = display_width(text);
-    put(shown, width);
-    pending_ += width < columns ? columns - width : 0;
-  }
-
-  void gap(std::size_t columns) { pending_ += columns; }
-
- private:
-  void put(const std::string& shown, std::size_t width) {
-    if (width == 0) return;
-    out_ += spaces(pending_) + shown;
-    pending_ = 0;
-  }
-
-  std::string& out_;
-  std::size_t pending_ = 0;
-};
-
-std::vector<std::string> heading_lines(const std::string& heading) {
-  std::size_t space = heading.find(' ');
-  if (space == std::string::npos) return {heading};
-  return {heading.substr(0, space), heading.substr(space + 1)};
-}
-
-struct Layout {
-  std::size_t name = 0;              // columns of the names
-  std::size_t flat_limit = 0;        // columns of a full name on one line with its values
-  std::vector<std::size_t> columns;  // of each column
-  std::size_t heading_lines = 1;
-
-  std::size_t total() const {
-    std::size_t sum = name;
-    for (std::size_t width : columns) sum += kGap + width;
-    return sum;
-  }
-
-  // Columns of a terminal that these take, the gaps between them included.
-  std::size_t width(std::size_t first, std::size_t count) const {
-    std::size_t sum = 0;
-    for (std::size_t i = first; i < first + count; ++i) sum += columns[i] + (i == first ? 0 : kGap);
-    return sum;
-  }
-};
-
-// Neighbours that share a title; columns that share none are alone.
-struct Span {
-  std::size_t first;
-  std::size_t count;
-  std::string title;  // " instructions "; "" where there is none
-};
-
-std::vector<Span> spans_of(const Grid& grid) {
-  std::vector<Span> spans;
-  for (std::size_t i = 0; i < grid.columns.size(); ++i) {
-    std::string title = grid.columns[i].span;
-    if (!title.empty()) title = " " + title + " ";
-    if (!spans.empty() && !title.empty() && spans.back().title == title) {
-      ++spans.back().count;
-    } else {
-      spans.push_back({i, 1, title});
-    }
-  }
-  return spans;
-}
-
-constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
 // A group of one row is one line with its full name, where that takes at most `flat_limit` columns;
 // others are a heading and indented rows.
@@ -120,41 +28,39 @@ bool is_flat(const GridGroup& group, std::size_t flat_limit) {
   return group.rows.size() == 1 && display_width(group.rows[0].full_name) <= flat_limit;
 }
 
-Layout layout_of(const Grid& grid, std::size_t flat_limit = kAnyWidth) {
-  Layout layout;
-  layout.flat_limit = flat_limit;
-  for (const GridColumn& column : grid.columns) {
-    auto lines = heading_lines(column.heading);
-    layout.heading_lines = std::max(layout.heading_lines, lines.size());
-    std::size_t width = 0;
-    for (const std::string& line : lines) width = std::max(width, display_width(line));
-    layout.columns.push_back(width);
-  }
-  for (const GridGroup& group : grid.groups) {
-    for (const GridRow& row : group.rows) {
-      std::size_t width = is_flat(group, flat_limit) ? display_width(row.full_name)
-                                                     : kIndent + display_width(row.name);
-      layout.name = std::max(layout.name, width);
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        layout.columns[i] = std::max(layout.columns[i], display_width(row.cells[i].text));
-      }
-    }
-  }
-  for (const Span& span : spans_of(grid)) {
-    std::size_t width = layout.width(span.first, span.count);
-    std::size_t least = span.title.empty() ? 0 : display_width(span.title) - 2;
-    if (width < least) layout.columns[span.first] += least - width;
-  }
-  return layout;
+// The first word of a heading of several has a line of its own.
+TableColumn column_of(const GridColumn& column) {
+  TableColumn made{.heading = column.heading, .span = column.span};
+  if (auto space = made.heading.find(' '); space != std::string::npos) made.heading[space] = '\n';
+  return made;
 }
 
-// Shortens the names so that all fits into `width` columns; false where they would get too short.
-bool fit(Layout& layout, std::size_t width) {
-  if (width == 0 || layout.total() <= width) return true;
-  std::size_t values = layout.total() - layout.name;
-  if (values + std::min(layout.name, kLeastName) > width) return false;
-  layout.name = width - values;
-  return true;
+TableLine line_of(const GridRow& row, bool flat) {
+  TableLine line{.cells = {{flat ? row.full_name : row.name}}, .indent = flat ? 0 : kIndent};
+  line.cells.insert(line.cells.end(), row.cells.begin(), row.cells.end());
+  return line;
+}
+
+// `width`: of the terminal, for the groups' names.
+Table columns_of(const Grid& grid, std::size_t width, bool color,
+                 std::size_t flat_limit = kAnyWidth) {
+  Table table;
+  table.columns.push_back({.align = Align::kLeft});
+  for (const GridColumn& column : grid.columns) table.columns.push_back(column_of(column));
+  bool after_headed = false;
+  for (const GridGroup& group : grid.groups) {
+    bool flat = is_flat(group, flat_limit);
+    std::string between = !table.lines.empty() && (after_headed || !flat) ? "\n" : "";
+    after_headed = !flat;
+    if (!flat) {
+      const bool is_whole = width == 0 || grid.has_keys;
+      std::string name = is_whole ? group.name : shorten_middle(group.name, width);
+      between += styled(name, Style::kHeading, color) + "\n";
+    }
+    table.lines.push_back({.text = between});
+    for (const GridRow& row : group.rows) table.lines.push_back(line_of(row, flat));
+  }
+  return table;
 }
 
 void drop_last_column(Grid& grid) {
@@ -164,104 +70,22 @@ void drop_last_column(Grid& grid) {
   }
 }
 
-class ColumnTable {
- public:
-  ColumnTable(const Grid& grid, const Layout& layout, std::size_t width, bool color)
-      : grid_(grid), layout_(layout), width_(width), color_(color) {}
-
-  std::string text() {
-    heading();
-    bool after_headed = false;
-    for (std::size_t i = 0; i < grid_.groups.size(); ++i) {
-      const GridGroup& group = grid_.groups[i];
-      bool flat = is_flat(group, layout_.flat_limit);
-      if (i > 0 && (after_headed || !flat)) out_ += "\n";
-      after_headed = !flat;
-      if (after_headed) {
-        bool is_whole = width_ == 0 || grid_.has_keys;
-        std::string name = is_whole ? group.name : shorten_middle(group.name, width_);
-        Line(out_).left(name, 0, styled(name, Style::kHeading, color_));
-      }
-      for (const GridRow& group_row : group.rows) row(group_row, flat);
-    }
-    return std::move(out_);
-  }
-
- private:
-  void heading() {
-    titles();
-    for (std::size_t i = 0; i < layout_.heading_lines; ++i) {
-      Line line(out_);
-      line.gap(layout_.name);
-      for (std::size_t c = 0; c < grid_.columns.size(); ++c) {
-        auto words = heading_lines(grid_.columns[c].heading);
-        std::size_t first = layout_.heading_lines - words.size();
-        line.gap(kGap);
-        line.right(i < first ? "" : words[i - first], layout_.columns[c], Tone::kPlain, color_);
-      }
-    }
-    std::string full = rule(layout_.total());
-    Line(out_).left(full, 0, styled(full, Style::kDim, color_));
-  }
-
-  // "---- instructions ----" above the columns that are instructions.
-  void titles() {
-    auto spans = spans_of(grid_);
-    if (std::all_of(spans.begin(), spans.end(),
-                    [](const Span& span) { return span.title.empty(); })) {
-      return;
-    }
-    Line line(out_);
-    line.gap(layout_.name);
-    for (const Span& span : spans) {
-      line.gap(kGap);
-      std::size_t width = layout_.width(span.first, span.count);
-      line.right(title_text(span.title, width), width, Tone::kDim, color_);
-    }
-  }
-
-  static std::string title_text(const std::string& title, std::size_t width) {
-    if (title.empty()) return "";
-    if (width < title.size() + 2) return title.substr(1, title.size() - 2);
-    std::size_t left = (width - title.size()) / 2;
-    return rule(left) + title + rule(width - title.size() - left);
-  }
-
-  void row(const GridRow& row, bool flat) {
-    Line line(out_);
-    std::size_t indent = flat ? 0 : kIndent;
-    line.gap(indent);
-    std::size_t room = layout_.name - indent;
-    std::string name = shorten_middle(flat ? row.full_name : row.name, room);
-    line.left(name, room, name);
-    for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      line.gap(kGap);
-      line.right(row.cells[i].text, layout_.columns[i], row.cells[i].tone, color_);
-    }
-  }
-
-  const Grid& grid_;
-  const Layout& layout_;
-  std::size_t width_;
-  bool color_;
-  std::string out_;
-};
+std::string right_aligned(const TableCell& cell, std::size_t columns, bool color) {
+  std::size_t width = display_width(cell.text);
+  return spaces(columns - std::min(columns, width)) + toned(cell.text, cell.tone, color) + "\n";
+}
 
 // A value on the line of its name; below it where both do not fit.
-void stacked_value(std::string& out, const std::string& heading, const GridCell& cell,
+void stacked_value(std::string& out, const std::string& heading, const TableCell& cell,
                    std::size_t width, bool color) {
   if (cell.text.empty()) return;
-  std::size_t taken = kIndent + display_width(heading) + 1 + display_width(cell.text);
-  if (taken <= width) {
-    Line line(out);
-    line.gap(kIndent);
-    line.left(heading, 0, heading);
-    line.right(cell.text, width - kIndent - display_width(heading), cell.tone, color);
+  std::size_t named = kIndent + display_width(heading);
+  if (named + 1 + display_width(cell.text) <= width) {
+    out += spaces(kIndent) + heading + right_aligned(cell, width - named, color);
     return;
   }
   std::string name = shorten_end(heading, width > kIndent ? width - kIndent : width);
-  out += spaces(width > kIndent ? kIndent : 0) + name + "\n";
-  Line(out).right(cell.text, width, cell.tone, color);
+  out += spaces(width > kIndent ? kIndent : 0) + name + "\n" + right_aligned(cell, width, color);
 }
 
 std::string stacked_table(const Grid& grid, const std::string& title, std::size_t width,
@@ -324,15 +148,18 @@ std::string skips_text(const Summary& summary, std::size_t width) {
   return out;
 }
 
+std::optional<std::string> wide_table(const Grid& grid, std::size_t width, bool color) {
+  return table_text(columns_of(grid, width, color), width, color);
+}
+
 // Rows for each variant, in at most `width` columns; nothing where that is too narrow.
 std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool color) {
-  Layout layout = layout_of(grid, 0);
-  std::size_t values = layout.total() - layout.name;
-  std::size_t left = width > values ? width - values : 0;
-  bool has_all = width == 0 || layout_of(grid).total() <= width;
-  layout = layout_of(grid, has_all ? kAnyWidth : grid.has_keys ? 0 : left);
-  if (!fit(layout, width)) return std::nullopt;
-  return ColumnTable(grid, layout, width, color).text();
+  const Table any = columns_of(grid, width, color);
+  const std::size_t values = layout_of(any).beside_first();
+  const std::size_t left = width > values ? width - values : 0;
+  const bool has_all = width == 0 || layout_of(any).total() <= width;
+  const std::size_t flat_limit = has_all ? kAnyWidth : grid.has_keys ? 0 : left;
+  return table_text(columns_of(grid, width, color, flat_limit), width, color);
 }
 
 // The text of the first layout that fits.
@@ -340,12 +167,10 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
                       std::size_t width) {
   Grid grid = make_grid(measurements, options);
   if (!options.show_keys) {
-    Layout layout = layout_of(grid);
-    if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+    if (auto text = wide_table(grid, width, options.color)) return *text;
     // The marks at the values say what the last column does.
     drop_last_column(grid);
-    layout = layout_of(grid);
-    if (fit(layout, width)) return ColumnTable(grid, layout, width, options.color).text();
+    if (auto text = wide_table(grid, width, options.color)) return *text;
   }
   Grid tall = make_tall_grid(measurements, options);
   if (auto text = tall_table(tall, width, options.color)) return *text;
@@ -390,8 +215,7 @@ std::string notes_text(const std::vector<std::string>& footnotes, const Summary&
 }  // namespace
 
 std::string table_of(const Grid& grid, const std::string& title, std::size_t width, bool color) {
-  Layout layout = layout_of(grid);
-  if (fit(layout, width)) return ColumnTable(grid, layout, width, color).text();
+  if (auto text = wide_table(grid, width, color)) return *text;
   return stacked_table(grid, title, width, color);
 }
 

@@ -35,9 +35,9 @@ std::string bencher_name(const std::string& key) {
 
 // Small letters, digits and single dashes between them: "alloc_bytes" -> "alloc-bytes".
 std::string bencher_slug(const std::string& metric) {
-  if (metric == "ir") return "instructions";
+  const std::string name = public_name(metric);
   std::string slug;
-  for (char c : metric) {
+  for (char c : name) {
     bool is_capital = c >= 'A' && c <= 'Z';
     bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
     if (is_plain || is_capital) {
@@ -52,8 +52,8 @@ std::string bencher_slug(const std::string& metric) {
 }
 
 std::string unit_of(const std::string& metric) {
-  if (metric == "ir") return "instructions";
-  return metric.ends_with("bytes") ? "bytes" : metric;
+  const Metric* known = find_metric(metric);
+  return known == nullptr ? metric : to_string(known->unit);
 }
 
 // In one line, and whole in a cell of a Markdown table.
@@ -79,11 +79,11 @@ std::string remarks_of(const Counted& counted) {
 Json entry_of(const std::string& key, const std::string& metric, double value,
               const Counted& counted) {
   Json entry;
-  entry["name"] = cell(metric == "ir" ? key : key + " " + metric);
+  entry["name"] = cell(metric == kInstructions ? key : key + " " + metric);
   entry["unit"] = cell(unit_of(metric));
   entry["value"] = json_number(value);
   double apart = std::fabs(counted.second_block_ir - counted.first_block_ir);
-  if (metric == "ir" && !counted.steady && std::isfinite(apart)) {
+  if (metric == kInstructions && !counted.steady && std::isfinite(apart)) {
     entry["range"] = "± " + to_line(json_number(apart));
   }
   entry["extra"] = remarks_of(counted);
@@ -92,7 +92,7 @@ Json entry_of(const std::string& key, const std::string& metric, double value,
 
 }  // namespace
 
-std::string report_bencher(const std::vector<Measurement>& measurements) {
+std::string report_bencher(const std::vector<Measurement>& measurements, const ReportOptions&) {
   // Sorted: finding a key among those before it stays cheap.
   nlohmann::json json = nlohmann::json::object();
   for (const Measurement& measurement : measurements) {
@@ -110,7 +110,8 @@ std::string report_bencher(const std::vector<Measurement>& measurements) {
   return document(json);
 }
 
-std::string report_smaller_is_better(const std::vector<Measurement>& measurements) {
+std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
+                                     const ReportOptions&) {
   Json json = Json::array();
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);

@@ -161,7 +161,7 @@ Expected<std::string> accelerator_from(const std::string& name) {
 
 Expected<Runtime> backend_from(const std::string& name) {
   std::vector<std::pair<std::string, Runtime>> known;
-  for (const RuntimeName& one : kRuntimes) known.emplace_back(one.name, one.runtime);
+  for (const RuntimeFacts& one : kRuntimes) known.emplace_back(one.name, one.runtime);
   return meaning("backend", name, known);
 }
 

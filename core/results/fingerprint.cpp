@@ -3,9 +3,10 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "core/base/read_file.h"
 #include "core/results/library_fields.h"
 #include "core/values/simulation.h"
 
@@ -14,8 +15,8 @@ namespace instr {
 namespace {
 
 std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
+  std::istringstream lines(read_file("/proc/cpuinfo", kMostText).value_or(""));
+  for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("model name")) continue;
     std::size_t colon = line.find(": ");
     return colon == std::string::npos ? "" : line.substr(colon + 2);

@@ -7,6 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/base/read_file.h"
+#include "core/base/trim.h"
 #include "core/results/end_line.h"
 #include "core/results/results.h"
 
@@ -111,7 +112,7 @@ std::optional<Timing> timing_from(const Json& json, const std::map<std::string, 
       timing.*values = numbers->get<std::vector<double>>();
   }
   timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
-  if (auto peak = metrics.find("device_peak_bytes"); peak != metrics.end() && peak->second >= 0) {
+  if (auto peak = metrics.find(kDevicePeakBytes); peak != metrics.end() && peak->second >= 0) {
     timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
   }
   return timing;
@@ -130,7 +131,7 @@ Counted counted_from(const Json& json, const std::string& where) {
     }
   }
   if (text_or(json, "outcome") == "counted" && !counted.has_count()) {
-    counted.lost["ir"] = where + ": it is missing";
+    counted.lost[kInstructions] = where + ": it is missing";
   }
   counted.iterations = whole_or<std::uint64_t>(json, "iterations", 0);
   counted.warmup = whole_or<std::uint64_t>(json, "warmup", 0);
@@ -140,7 +141,7 @@ Counted counted_from(const Json& json, const std::string& where) {
   if (blocks != nullptr && blocks->is_array() && blocks->size() == 2) {
     counted.first_block_ir = number_or(&(*blocks)[0], 0);
     counted.second_block_ir = number_or(&(*blocks)[1], 0);
-  } else if (auto ir = counted.metrics.find("ir");
+  } else if (auto ir = counted.metrics.find(kInstructions);
              blocks == nullptr && ir != counted.metrics.end()) {
     // A row that does not tell its blocks does not contradict them.
     counted.first_block_ir = counted.second_block_ir = ir->second;
@@ -171,7 +172,7 @@ std::optional<Verification> verification_from(const Json& json) {
 
 // The count is that of the last block, and blocks of a steady one are equal, unless it was edited.
 Expected<void> check_blocks(const std::string& key, const Counted& counted) {
-  auto ir = counted.metrics.find("ir");
+  auto ir = counted.metrics.find(kInstructions);
   if (ir == counted.metrics.end()) return {};
   double first = counted.first_block_ir;
   double second = counted.second_block_ir;
@@ -313,7 +314,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
       return tl::unexpected(error_at(name, number, std::move(what), kMeasureAgain));
     };
     const std::string_view line = take_line(bytes);
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (is_blank(line)) continue;
     if (results.is_complete) return malformed("a line after the end of the results");
     auto json = parse_object(line);
     if (!json && is_cut && bytes.empty() && line.size() <= kLongestLine) break;

@@ -49,7 +49,7 @@ struct Cost {
 using Costs = std::unordered_map<Id, Cost>;
 
 double cost_of(const FunctionCost& function, const std::string& metric) {
-  if (metric == "ir") return function.ir;
+  if (metric == kInstructions) return function.ir;
   std::map<std::string, double> events = function.events;
   events["Ir"] = function.ir;
   return simulated_metric(metric, events).value_or(0);
@@ -185,7 +185,7 @@ FunctionChange function_change(const CodeName& name, const CodeName& name_before
 
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after) {
-  if (metric == "ir") return true;
+  if (metric == kInstructions) return true;
   if (!simulated_metric(metric, {})) return false;
   // Of a simulation, something has read data or jumped.
   auto has_events = [](const std::vector<FunctionCost>& functions) {

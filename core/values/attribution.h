@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/definitions/metrics.h"
 #include "core/values/measurement.h"
 
 namespace instr {
@@ -33,7 +34,7 @@ struct FunctionChange {
 // since all figures are rounded to one fixed step (2^-20 of an instruction or, for sums beyond what
 // that leaves room for, the least that keeps the sums exact).
 struct Attribution {
-  std::string metric = "ir";
+  std::string metric = kInstructions;
   double difference = 0;
   std::vector<FunctionChange> parts;  // greatest change first
   std::size_t others = 0;             // functions that changed and are not among the parts
@@ -63,7 +64,7 @@ class Attributor {
   // the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
   Attribution attribute(const std::vector<FunctionCost>& before,
                         const std::vector<FunctionCost>& after, double difference,
-                        const std::string& metric = "ir");
+                        const std::string& metric = kInstructions);
 
  private:
   class Names;

@@ -81,8 +81,8 @@ std::optional<double> metric_of_working(const Measurement& measurement, const st
 }
 
 std::optional<double> peak_of_working(const Measurement& measurement) {
-  auto on_device = metric_of_working(measurement, "device_peak_bytes");
-  return on_device ? on_device : metric_of_working(measurement, "peak_bytes");
+  auto on_device = metric_of_working(measurement, kDevicePeakBytes);
+  return on_device ? on_device : metric_of_working(measurement, kPeakBytes);
 }
 
 std::optional<double> times_better(double of_eager, double of_this) {

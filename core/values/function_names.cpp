@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/base/format.h"
+#include "core/base/trim.h"
 
 namespace instr {
 
@@ -76,8 +77,6 @@ std::size_t behind_bracket(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-void trim_end(std::string& text) { text.resize(text.find_last_not_of(' ') + 1); }
-
 // Bytes of the qualifiers behind a parameter list: " const", " const &", "&&".
 std::size_t qualifiers_size(std::string_view text) {
   std::size_t size = 0;
@@ -107,12 +106,12 @@ std::string reduced(std::string_view text, std::size_t depth) {
         bool closed = text[end - 1] == '>' && end - at >= 2;
         std::string_view inside = text.substr(at + 1, end - at - (closed ? 2 : 1));
         out += "<" + reduced(inside, depth == kKeepAll ? depth : depth - 1);
-        trim_end(out);
+        out.resize(trim_end(out, " ").size());
         out += ">";
       }
       at = end;
     } else {
-      if (text[at] == ',') trim_end(out);
+      if (text[at] == ',') out.resize(trim_end(out, " ").size());
       out += text[at++];
     }
   }
@@ -145,7 +144,7 @@ bool is_cpp(std::string_view name) { return name.find_first_of("(<:") != std::st
 std::string plain_name(std::string_view name, std::size_t depth) {
   if (!is_cpp(name) || name.size() > kLongestName) return std::string(name);
   std::string text = reduced(name, depth);
-  trim_end(text);
+  text.resize(trim_end(text, " ").size());
   std::string_view without = without_return_type(text);
   return without.empty() ? std::string(name) : std::string(without);
 }

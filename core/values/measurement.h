@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/definitions/metrics.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
 #include "core/values/timing.h"
@@ -70,7 +71,7 @@ struct Counted {
   std::optional<Timing> timing;
 
   // Whether instructions were counted, readable or not.
-  bool has_count() const { return metrics.contains("ir") || lost.contains("ir"); }
+  bool has_count() const { return metrics.contains(kInstructions) || lost.contains(kInstructions); }
 };
 
 struct Skipped {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+
+#include "core/base/read_file.h"
+#include "core/base/trim.h"
 
 namespace instr {
 
@@ -13,21 +15,16 @@ namespace {
 
 constexpr std::size_t kMaxEvents = 64;
 constexpr std::string_view kUnknown = "???";
-
-std::string_view trim(std::string_view text) {
-  auto begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
+constexpr std::string_view kBlanks = " \t\r";
 
 // Takes the next word off `rest`.
 std::string_view next_word(std::string_view& rest) {
-  auto begin = rest.find_first_not_of(" \t\r");
+  auto begin = rest.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) {
     rest = {};
     return {};
   }
-  auto end = std::min(rest.find_first_of(" \t\r", begin), rest.size());
+  auto end = std::min(rest.find_first_of(kBlanks, begin), rest.size());
   auto word = rest.substr(begin, end - begin);
   rest.remove_prefix(end);
   return word;
@@ -57,12 +54,12 @@ class Names {
  public:
   // Index of the name that `text` stands for; nothing where it uses an unknown number.
   std::optional<std::size_t> resolve(std::string_view text) {
-    text = trim(text);
+    text = trim(text, kBlanks);
     if (!text.starts_with('(')) return intern(text);
     auto close = text.find(')');
     auto id = close == std::string_view::npos ? std::nullopt : number(text.substr(1, close - 1));
     if (!id) return intern(text);  // an uncompressed "(below main)"
-    auto rest = trim(text.substr(close + 1));
+    auto rest = trim(text.substr(close + 1), kBlanks);
     if (!rest.empty()) return by_id_[*id] = intern(rest);
     auto found = by_id_.find(*id);
     if (found == by_id_.end()) return std::nullopt;
@@ -91,7 +88,7 @@ class Parser {
     while (!text.empty()) {
       auto end = std::min(text.find('\n'), text.size());
       ++line_;
-      if (auto problem = take_line(trim(text.substr(0, end)))) return broken(*problem);
+      if (auto problem = take_line(trim(text.substr(0, end), kBlanks))) return broken(*problem);
       text.remove_prefix(std::min(end + 1, text.size()));
     }
     if (profile_.events.empty()) return broken("it names no events");
@@ -118,7 +115,7 @@ class Parser {
     auto mark = line.find_first_of(":=");
     if (mark == std::string_view::npos || mark == 0) return "unknown text";
     auto key = line.substr(0, mark);
-    auto value = trim(line.substr(mark + 1));
+    auto value = trim(line.substr(mark + 1), kBlanks);
     return line[mark] == ':' ? take_header(key, value) : take_specification(key, value);
   }
 
@@ -259,15 +256,9 @@ Expected<Profile> parse_profile(std::string_view text, const std::string& name) 
 }
 
 Expected<Profile> read_profile(const std::filesystem::path& path) {
-  std::error_code problem;
-  auto size = std::filesystem::file_size(path, problem);
-  std::string text(problem ? 0 : size, '\0');
-  std::ifstream file(path, std::ios::binary);
-  if (problem || !file.read(text.data(), static_cast<std::streamsize>(text.size()))) {
-    return tl::unexpected(Error{
-        {path.string(), 0, 0}, "cannot read the profile", "check the disk and its permissions"});
-  }
-  return parse_profile(text, path.string());
+  return read_file(path, kMostResults).and_then([&path](const std::string& text) {
+    return parse_profile(text, path.string());
+  });
 }
 
 }  // namespace instr

@@ -1,7 +1,9 @@
 #include "core/values/simulation.h"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <span>
 
 #include "core/definitions/metrics.h"
 
@@ -12,9 +14,64 @@ namespace {
 constexpr double kCyclesOfLlHit = 5;
 constexpr double kCyclesOfRamHit = 35;
 
-bool names_any(const std::vector<std::string>& metrics, std::span<const char* const> of) {
+using Events = std::map<std::string, double>;
+
+double sum(const Events& events, std::initializer_list<const char*> names) {
+  double total = 0;
+  for (const char* name : names) {
+    if (auto found = events.find(name); found != events.end()) total += found->second;
+  }
+  return total;
+}
+
+// What the last level missed, what it answered, and what the first level did.
+double ram_hits(const Events& events) { return sum(events, {"ILmr", "DLmr", "DLmw"}); }
+double ll_hits(const Events& events) {
+  return sum(events, {"I1mr", "D1mr", "D1mw"}) - ram_hits(events);
+}
+double l1_hits(const Events& events) {
+  return sum(events, {"Ir", "Dr", "Dw"}) - ll_hits(events) - ram_hits(events);
+}
+
+double estimated_cycles(const Events& events) {
+  return l1_hits(events) + kCyclesOfLlHit * ll_hits(events) + kCyclesOfRamHit * ram_hits(events);
+}
+
+struct Simulated {
+  const char* metric;
+  double (*of)(const Events& events);
+};
+constexpr auto kSimulated = std::to_array<Simulated>({
+    {"data_reads", [](const Events& events) { return sum(events, {"Dr"}); }},
+    {"data_writes", [](const Events& events) { return sum(events, {"Dw"}); }},
+    {"i1_misses", [](const Events& events) { return sum(events, {"I1mr"}); }},
+    {"d1_misses",
+     [](const Events& events) {
+       return sum(events, {"D1mr", "D1mw"});
+     }},
+    {"l1_hits", l1_hits},
+    {"ll_hits", ll_hits},
+    {"ram_hits", ram_hits},
+    {"estimated_cycles", estimated_cycles},
+    {"branches",
+     [](const Events& events) {
+       return sum(events, {"Bc", "Bi"});
+     }},
+    {"mispredictions",
+     [](const Events& events) {
+       return sum(events, {"Bcm", "Bim"});
+     }},
+});
+static_assert(std::equal(kSimulated.begin(), kSimulated.end(), kCacheMetrics.begin(),
+                         kBranchMetrics.end(),
+                         [](const Simulated& one, const Metric& metric) {
+                           return std::string_view(one.metric) == metric.name;
+                         }),
+              "each metric of a simulation is told by its events, in the order of the metrics");
+
+bool names_any(const std::vector<std::string>& metrics, std::span<const Metric> of) {
   return std::any_of(metrics.begin(), metrics.end(), [of](const std::string& metric) {
-    return std::find(of.begin(), of.end(), metric) != of.end();
+    return find_metric(metric, of) != nullptr;
   });
 }
 
@@ -34,37 +91,16 @@ std::vector<std::string> valgrind_options(const Simulation& simulation) {
   return options;
 }
 
-std::optional<double> simulated_metric(const std::string& metric,
-                                       const std::map<std::string, double>& events) {
-  auto sum = [&events](std::initializer_list<const char*> names) {
-    double total = 0;
-    for (const char* name : names) {
-      if (auto found = events.find(name); found != events.end()) total += found->second;
-    }
-    return total;
-  };
-  double ram_hits = sum({"ILmr", "DLmr", "DLmw"});
-  double ll_hits = sum({"I1mr", "D1mr", "D1mw"}) - ram_hits;
-  double l1_hits = sum({"Ir", "Dr", "Dw"}) - ll_hits - ram_hits;
-  if (metric == "data_reads") return sum({"Dr"});
-  if (metric == "data_writes") return sum({"Dw"});
-  if (metric == "i1_misses") return sum({"I1mr"});
-  if (metric == "d1_misses") return sum({"D1mr", "D1mw"});
-  if (metric == "l1_hits") return l1_hits;
-  if (metric == "ll_hits") return ll_hits;
-  if (metric == "ram_hits") return ram_hits;
-  if (metric == "estimated_cycles") {
-    return l1_hits + kCyclesOfLlHit * ll_hits + kCyclesOfRamHit * ram_hits;
-  }
-  if (metric == "branches") return sum({"Bc", "Bi"});
-  if (metric == "mispredictions") return sum({"Bcm", "Bim"});
-  return std::nullopt;
+std::optional<double> simulated_metric(const std::string& metric, const Events& events) {
+  auto known = std::find_if(kSimulated.begin(), kSimulated.end(),
+                            [&metric](const Simulated& one) { return metric == one.metric; });
+  return known == kSimulated.end() ? std::nullopt : std::optional(known->of(events));
 }
 
-void add_simulated(std::map<std::string, double>& metrics,
-                   const std::map<std::string, double>& events) {
-  auto add = [&](std::span<const char* const> names) {
-    for (const char* name : names) metrics[name] = *simulated_metric(name, events);
+void add_simulated(std::map<std::string, double>& metrics, const Events& events) {
+  auto add = [&](std::span<const Metric> these) {
+    for (const Metric& metric : these)
+      metrics[metric.name] = *simulated_metric(metric.name, events);
   };
   if (events.contains("D1mr")) add(kCacheMetrics);
   if (events.contains("Bcm")) add(kBranchMetrics);

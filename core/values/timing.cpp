@@ -3,9 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/definitions/metrics.h"
+
 namespace instr {
 
 namespace {
+
+static_assert(std::all_of(kRepeatedTimes.begin(), kRepeatedTimes.end(),
+                          [](const RepeatedTime& time) { return is_duration(time.metric); }) &&
+                  std::count_if(kMetrics.begin(), kMetrics.end(),
+                                [](const Metric& one) { return is_duration(one.name); }) ==
+                      static_cast<std::ptrdiff_t>(kRepeatedTimes.size()),
+              "each metric that is a time has its repetitions");
 
 // Between the two values that lie next to it. `sorted` is not empty.
 double quantile(const std::vector<double>& sorted, double share) {
@@ -48,7 +57,7 @@ void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
     if (!(timing.*values).empty()) metrics[metric] = median(timing.*values);
   }
   if (timing.device_peak_bytes) {
-    metrics["device_peak_bytes"] = static_cast<double>(*timing.device_peak_bytes);
+    metrics[kDevicePeakBytes] = static_cast<double>(*timing.device_peak_bytes);
   }
 }
 

@@ -49,7 +49,7 @@ std::optional<double> geometric_mean(const std::vector<double>& values);
 // four values.
 double relative_spread(std::vector<double> values);
 
-// Adds the medians of what there is, and "device_peak_bytes" where there is one.
+// Adds the medians of what there is, and kDevicePeakBytes where there is one.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);
 
 }  // namespace instr

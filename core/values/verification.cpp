@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/trim.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -140,7 +141,7 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
 
 // TorchScript's exceptions are mostly about where it was; what went wrong is their last line.
 std::string short_text(std::string text) {
-  text.erase(text.find_last_not_of(" \n") + 1);
+  text.resize(trim_end(text, " \n").size());
   bool is_traceback = text.starts_with("The following operation failed in the TorchScript");
   std::size_t last = text.rfind('\n');
   return is_traceback && last != std::string::npos ? text.substr(last + 1) : text;

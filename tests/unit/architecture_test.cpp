@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/definitions/metrics.h"
+
 namespace instr {
 namespace {
 
@@ -56,13 +58,18 @@ TEST(Architecture, EachFolderIncludesThoseAboveItAlone) {
   EXPECT_GT(includes, 100u);
 }
 
-// The files of core/ and main.cpp, by their paths from there, that have one of the words in a line
-// of code.
-std::set<std::string> files_with(const std::vector<std::string>& words) {
+// The files of core/ and main.cpp (or of these folders), by their paths from the root of the
+// sources, that have one of the words in a line of code.
+std::set<std::string> files_with(const std::vector<std::string>& words,
+                                 const std::vector<std::string>& folders = {"core", "main.cpp"}) {
   const fs::path source = INSTR_SOURCE_DIR;
-  std::vector<fs::path> files{source / "main.cpp"};
-  for (const auto& entry : fs::recursive_directory_iterator(source / "core")) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::vector<fs::path> files;
+  for (const std::string& folder : folders) {
+    if (fs::is_regular_file(source / folder)) files.push_back(source / folder);
+    if (!fs::is_directory(source / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(source / folder)) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
   }
   std::set<std::string> found;
   for (const fs::path& file : files) {
@@ -86,14 +93,38 @@ TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
             std::set<std::string>{"core/base/output.cpp"});
 }
 
-// What is read elsewhere has no bound, and may be a device. The others read what the kernel or a
-// worker of ours wrote.
-TEST(Architecture, OnePlaceReadsFilesThatOthersMade) {
-  EXPECT_EQ(
-      files_with({"ifstream", "fopen(", "rdbuf("}),
-      (std::set<std::string>{"core/base/private_folder.cpp", "core/base/process.cpp",
-                             "core/measure/loaded_libraries.cpp", "core/measure/worker_client.cpp",
-                             "core/results/fingerprint.cpp", "core/values/profile.cpp"}));
+// What is read elsewhere has no bound, and may be a device. The others read numbers of the
+// kernel's, and the last of a log of our worker's.
+TEST(Architecture, OnePlaceReadsWholeFiles) {
+  EXPECT_EQ(files_with({"ifstream", "fopen(", "rdbuf("}),
+            (std::set<std::string>{"core/base/process.cpp", "core/measure/worker_client.cpp"}));
+}
+
+// A `default:` hides from the compiler that a new enumerator was forgotten. These switch over
+// characters, and over LibTorch's data types.
+TEST(Architecture, NoSwitchOverAnEnumOfOursHasADefault) {
+  const std::vector<std::string> folders{"core/base",    "core/definitions", "core/values",
+                                         "core/compile", "core/results",     "core/measure",
+                                         "core/report",  "core/compare",     "worker"};
+  EXPECT_EQ(files_with({"default:"}, folders),
+            (std::set<std::string>{"core/base/junit.cpp", "worker/native/verification.cpp"}));
+}
+
+// A metric is named where it is made, and everywhere else the table is asked.
+TEST(Architecture, MetricsAreNamedWhereTheyAreMade) {
+  const std::vector<std::string> folders{"core/base",    "core/compile", "core/results",
+                                         "core/measure", "core/report",  "core/compare"};
+  std::vector<std::string> names;
+  for (const Metric& metric : kMetrics) {
+    if (metric.name != std::string_view("cpu")) {  // a device has that name, too
+      names.push_back(std::string("\"") + metric.name + "\"");
+    }
+  }
+  EXPECT_EQ(files_with(names, folders),
+            (std::set<std::string>{
+                "core/measure/measure.cpp", "core/measure/timer.cpp",
+                "core/results/experiment.cpp",  // under names of their own
+            }));
 }
 
 }  // namespace

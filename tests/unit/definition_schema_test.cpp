@@ -7,6 +7,7 @@
 
 #include "core/definitions/definition_keys.h"
 #include "core/definitions/limit.h"
+#include "core/definitions/metrics.h"
 #include "core/definitions/toml_reader.h"
 #include "tests/json_schema.h"
 #include "tests/unit/definition_testing.h"
@@ -78,9 +79,17 @@ TEST(DefinitionSchema, HasTheLoadersKeys) {
   EXPECT_EQ(property_names(parts.at("build")), set_of(build_keys()));
   const json& tolerance = parts.at("benchmark").at("properties").at("tolerance");
   EXPECT_EQ(property_names(tolerance), set_of(tolerance_keys()));
-  const json& limit = parts.at("benchmark").at("properties").at("limit");
-  EXPECT_EQ(property_names(limit), set_of(limit_keys()));
   EXPECT_EQ(names_of(limit_keys()), limit_metrics());
+}
+
+TEST(DefinitionSchema, HasALimitOfEachMetric) {
+  json expected = json::object();
+  for (const Metric& metric : kMetrics) {
+    const std::string what = std::string("Limit of ") + metric.what + ".";
+    expected[metric.name] = {{"description", what}, {"allOf", {{{"$ref", "#/definitions/limit"}}}}};
+  }
+  const json& benchmark = schema().at("definitions").at("benchmark").at("properties");
+  EXPECT_EQ(benchmark.at("limit").at("properties").dump(2), expected.dump(2));
 }
 
 TEST(DefinitionSchema, HasTheLoadersWordsAndBounds) {

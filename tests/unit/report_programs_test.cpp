@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/junit.h"
-#include "core/report/report.h"
+#include "core/report/formats.h"
+#include "tests/unit/documents.h"
 
 namespace instr {
 namespace {
@@ -229,11 +230,29 @@ TEST(ReportCsv, IsUtf8WithoutControlCharacters) {
   EXPECT_TRUE(csv.ends_with(",n\uFFFDl,,\r\n")) << csv;
 }
 
-TEST(ReportFormats, HaveNames) {
-  for (const auto& [name, format] : report_formats()) {
-    EXPECT_NE(report(format, all_kinds(), {}), "") << name;
+// In a table that the document has for what takes comparisons, or for what takes counts alone.
+TEST(ReportFormats, StandInTheTablesOfTheDocument) {
+  std::vector<std::string> documented;
+  for (const auto& row : testing::rows_of(testing::source_file("docs/COMPARING.md"), "format")) {
+    std::string names = row.front();
+    for (std::size_t end = 0; (end = names.find(", ")) != std::string::npos;) {
+      documented.push_back(names.substr(0, end));
+      names.erase(0, end + 2);
+    }
+    documented.push_back(names);
   }
-  EXPECT_EQ(report_formats().size(), 9u);
+  std::vector<std::string> known;
+  for (const FormatFacts& one : kReportFormats) {
+    known.push_back(std::string("`") + one.name + "`");
+    EXPECT_STRNE(one.purpose, "") << one.name;
+  }
+  EXPECT_EQ(documented, known);
+}
+
+TEST(ReportFormats, AreThoseOfTheTable) {
+  for (const FormatFacts& one : kReportFormats) {
+    EXPECT_NE(report(one.format, all_kinds(), {}), "") << one.name;
+  }
   EXPECT_EQ(report(ReportFormat::kBencher, all_kinds(), {}), report_bencher(all_kinds()));
   EXPECT_EQ(report(ReportFormat::kGbench, all_kinds(), {}), report_gbench(all_kinds(), {}));
   EXPECT_EQ(report(ReportFormat::kJunit, all_kinds(), {}), report_junit(all_kinds(), {}));

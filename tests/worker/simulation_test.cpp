@@ -25,7 +25,7 @@ class WorkerSimulation : public testing::Test {
 TEST_F(WorkerSimulation, TellsAllMetricsAndOnlyWhereItIsAskedFor) {
   auto metrics = measure("spin_10");
   for (auto names : {kUsualMetrics, kCacheMetrics, kBranchMetrics}) {
-    for (const char* name : names) EXPECT_TRUE(metrics.contains(name)) << name;
+    for (const Metric& one : names) EXPECT_TRUE(metrics.contains(one.name)) << one.name;
   }
   EXPECT_EQ(metrics.size(), kMetrics.size() - kTimeMetrics.size());
   auto plain = Rig::get().host().measure({"spin_10"}).metrics();
@@ -100,7 +100,9 @@ TEST_F(WorkerSimulation, LeavesTheCountsAsTheyAre) {
   for (const char* snippet : kSensitive) {
     auto expected = plain.measure({snippet}).metrics();
     auto metrics = measure(snippet);
-    for (const char* name : kUsualMetrics) EXPECT_EQ(metrics[name], expected[name]) << snippet;
+    for (const Metric& one : kUsualMetrics) {
+      EXPECT_EQ(metrics[one.name], expected[one.name]) << snippet;
+    }
   }
 }
 

@@ -1,0 +1,66 @@
+#include "core/definitions/metrics.h"
+
+#include <algorithm>
+
+namespace instr {
+
+namespace {
+
+static_assert(std::is_sorted(kMetrics.begin(), kMetrics.end(),
+                             [](const Metric& left, const Metric& right) {
+                               return left.group < right.group;
+                             }),
+              "each group of metrics stands together");
+
+constexpr bool are_groups_in_order() {
+  for (std::size_t i = 0; i < kMetricGroups.size(); ++i) {
+    if (kMetricGroups[i].group != static_cast<MetricGroup>(i)) return false;
+  }
+  return true;
+}
+static_assert(are_groups_in_order());
+
+}  // namespace
+
+const char* to_string(Unit unit) {
+  switch (unit) {
+    case Unit::kInstructions: return "instructions";
+    case Unit::kAllocations: return "allocs";
+    case Unit::kBytes: return "bytes";
+    case Unit::kAccesses: return "accesses";
+    case Unit::kCycles: return "cycles";
+    case Unit::kBranches: return "branches";
+    case Unit::kNanoseconds: return "ns";
+  }
+  return "";
+}
+
+std::string public_name(const std::string& metric) {
+  const Metric* known = find_metric(metric);
+  return known == nullptr || known->alias == nullptr ? metric : known->alias;
+}
+
+std::vector<std::string> names_of(std::span<const Metric> metrics) {
+  std::vector<std::string> names;
+  for (const Metric& metric : metrics) names.emplace_back(metric.name);
+  return names;
+}
+
+std::vector<std::string> default_metrics() {
+  std::vector<std::string> names;
+  for (const Metric& metric : kMetrics) {
+    if (metric.is_default) names.emplace_back(metric.name);
+  }
+  return names;
+}
+
+std::vector<std::pair<std::string, std::span<const Metric>>> metric_words() {
+  std::vector<std::pair<std::string, std::span<const Metric>>> words;
+  for (const Metric& metric : kMetrics) words.emplace_back(metric.name, std::span(&metric, 1));
+  for (const MetricGroupFacts& group : kMetricGroups) {
+    if (group.word != nullptr) words.emplace_back(group.word, metrics_of(group.group));
+  }
+  return words;
+}
+
+}  // namespace instr

@@ -1,0 +1,122 @@
+// The runtimes: one entry for each way in which a definition is run. Keys, options, expansion,
+// generated code, the choice of a zygote and the tables of docs/ are made of this table or checked
+// against it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace instr {
+
+enum class Runtime {
+  kEager,
+  kTorchScript,
+  kFrozen,     // torch::jit::freeze
+  kOptimized,  // torch::jit::optimize_for_inference
+  kFused,      // with the tensor-expression fuser, on the CPU too
+  kUnfused,    // without it
+  kAoti,       // the definition's AOTInductor package
+  kCudaGraph,  // captured once, replayed
+};
+
+// What generated code runs, and a definition has to have.
+enum class Body {
+  kStatement,       // its C++
+  kScript,          // its TorchScript body, made a module
+  kPackage,         // its AOTInductor package
+  kCapturedScript,  // that module's work, captured on a device
+};
+
+// The zygotes, by what each has warmed up.
+enum class WarmUp { kEager, kTorchScript };
+
+// As the worker takes them; in the order of WarmUp.
+inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torchscript"});
+
+struct RuntimeFacts {
+  Runtime runtime;
+  const char* name;   // in keys and options
+  const char* title;  // as people call it
+  Body body = Body::kScript;
+  // Generated code that makes of the loaded module what is run; null: it is run as it is.
+  const char* preparation = nullptr;
+  WarmUp zygote = WarmUp::kTorchScript;  // that its counts are made in
+  bool is_usual = false;                 // measured where --runtime names nothing
+  // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
+  // by; and a captured graph replays what it computed forward.
+  bool keeps_gradients = true;
+  const char* device = nullptr;    // the one that it runs on; null: any
+  const char* libtorch = nullptr;  // the versions that it needs; null: any
+  // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
+  const char* cuda_header = nullptr;
+};
+
+// In the order of reports, the plainest first.
+inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
+    {{.runtime = Runtime::kEager,
+      .name = "eager",
+      .title = "eager",
+      .body = Body::kStatement,
+      .zygote = WarmUp::kEager,
+      .is_usual = true},
+     {.runtime = Runtime::kTorchScript,
+      .name = "torchscript",
+      .title = "TorchScript",
+      .is_usual = true},
+     {.runtime = Runtime::kFrozen,
+      .name = "frozen",
+      .title = "frozen",
+      .preparation = "instr_script_ = instr_support::frozen(instr_script_);",
+      .keeps_gradients = false},
+     {.runtime = Runtime::kOptimized,
+      .name = "optimized",
+      .title = "optimized",
+      .preparation = "instr_script_ = instr_support::optimized(instr_script_);",
+      .keeps_gradients = false},
+     {.runtime = Runtime::kFused,
+      .name = "fused",
+      .title = "fused",
+      .preparation = "instr_support::set_fuser(true);"},
+     {.runtime = Runtime::kUnfused,
+      .name = "unfused",
+      .title = "unfused",
+      .preparation = "instr_support::set_fuser(false);"},
+     {.runtime = Runtime::kAoti,
+      .name = "aoti",
+      .title = "AOTInductor",
+      .body = Body::kPackage,
+      .keeps_gradients = false,
+      .libtorch = ">=2.6"},
+     {.runtime = Runtime::kCudaGraph,
+      .name = "cuda_graph",
+      .title = "CUDA graph",
+      .body = Body::kCapturedScript,
+      .keeps_gradients = false,
+      .device = "cuda",
+      .cuda_header = "ATen/cuda/CUDAGraph.h"}});
+
+constexpr const RuntimeFacts& facts_of(Runtime runtime) {
+  return kRuntimes[static_cast<std::size_t>(runtime)];
+}
+
+// What a definition is measured as where nothing else is asked for.
+inline const std::vector<Runtime> kUsualRuntimes = [] {
+  std::vector<Runtime> usual;
+  for (const RuntimeFacts& one : kRuntimes) {
+    if (one.is_usual) usual.push_back(one.runtime);
+  }
+  return usual;
+}();
+
+constexpr const char* to_string(Runtime runtime) { return facts_of(runtime).name; }
+std::optional<Runtime> runtime_from(const std::string& name);
+
+// What runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
+constexpr bool is_script(Runtime runtime) { return facts_of(runtime).body != Body::kStatement; }
+
+bool runs_on(Runtime runtime, const std::string& device);
+
+}  // namespace instr

@@ -1,0 +1,67 @@
+// Text in columns: the one engine behind every table that is printed. What does not fit the
+// terminal has its first column shortened; what fits even so in no width is the caller's to show in
+// another way.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace instr {
+
+enum class Tone { kPlain, kGood, kWarning, kBad, kDim };
+
+// The text with the escape sequences of its tone, or as it is without colour.
+std::string toned(const std::string& text, Tone tone, bool color);
+
+struct TableCell {
+  std::string text;
+  Tone tone = Tone::kPlain;
+};
+
+enum class Align { kLeft, kRight };
+
+struct TableColumn {
+  std::string heading = {};  // lines, the last of which stands on the rule
+  Align align = Align::kRight;
+  std::size_t least = 0;  // columns of the terminal that it takes even where nothing fills it
+  std::string span = {};  // a title above it and those of its neighbours that have the same one
+};
+
+struct TableLine {
+  std::vector<TableCell> cells = {};  // one for each column
+  std::size_t indent = 0;             // of the first one
+  std::string text = {};              // instead of cells: lines that stand between, as they are
+};
+
+enum class Headings {
+  kNone,
+  kPlain,
+  kStyled,  // as headings are
+  kRuled,   // with a line below
+};
+
+struct Table {
+  std::vector<TableColumn> columns;
+  std::vector<TableLine> lines = {};
+  Headings headings = Headings::kRuled;
+  // A first column that is shortened to less tells too little.
+  std::size_t least_name = 20;
+};
+
+// Columns of a terminal, without escape sequences.
+struct TableLayout {
+  std::vector<std::size_t> columns;
+  std::size_t heading_lines = 1;
+
+  std::size_t total() const;  // with the gaps between them
+  std::size_t beside_first() const { return total() - columns.front(); }
+};
+
+TableLayout layout_of(const Table& table);
+
+// In at most `width` columns (0: any); nothing where that is too narrow. No line ends in spaces.
+std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);
+
+}  // namespace instr

@@ -1,0 +1,62 @@
+// The table of runtimes, and what docs/TIMING.md says of them.
+#include "core/definitions/runtimes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/definitions/requirement.h"
+#include "core/measure/zygote_pool.h"
+#include "tests/unit/documents.h"
+
+namespace instr {
+namespace {
+
+TEST(Runtimes, AreToldApartByNameAndTitle) {
+  std::set<std::string> names;
+  std::set<std::string> titles;
+  for (const RuntimeFacts& one : kRuntimes) {
+    names.insert(one.name);
+    titles.insert(one.title);
+    EXPECT_EQ(runtime_from(one.name), one.runtime);
+    EXPECT_STREQ(to_string(one.runtime), one.name);
+  }
+  EXPECT_EQ(names.size(), kRuntimes.size());
+  EXPECT_EQ(titles.size(), kRuntimes.size());
+  EXPECT_EQ(runtime_from("Eager"), std::nullopt);
+}
+
+TEST(Runtimes, AreFactsThatAgree) {
+  EXPECT_EQ(kUsualRuntimes, (std::vector<Runtime>{Runtime::kEager, Runtime::kTorchScript}));
+  for (const RuntimeFacts& one : kRuntimes) {
+    EXPECT_EQ(is_script(one.runtime), one.runtime != Runtime::kEager) << one.name;
+    // What loads TorchScript is counted where that is warm.
+    EXPECT_STREQ(zygote_kind(one.runtime), is_script(one.runtime) ? "torchscript" : "eager");
+    EXPECT_EQ(runs_on(one.runtime, "cpu"), one.runtime != Runtime::kCudaGraph) << one.name;
+    EXPECT_TRUE(runs_on(one.runtime, "cuda")) << one.name;
+    if (one.libtorch != nullptr) {
+      EXPECT_TRUE(satisfies("0", one.libtorch)) << one.name;
+    }
+  }
+}
+
+TEST(Runtimes, StandInTheTableOfTheDocument) {
+  const auto rows = testing::rows_of(testing::source_file("docs/TIMING.md"), "`--runtime=`");
+  ASSERT_EQ(rows.size() + 1, kRuntimes.size());  // eager needs no explanation
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RuntimeFacts& one = kRuntimes[i + 1];
+    EXPECT_EQ(rows[i].front(), std::string("`") + one.name + "`");
+    const std::string& what = rows[i].at(1);
+    EXPECT_EQ(what.find("forward only") == std::string::npos, one.keeps_gradients) << one.name;
+    EXPECT_EQ(what.find("LibTorch ") != std::string::npos, one.libtorch != nullptr) << one.name;
+    if (one.libtorch != nullptr) {
+      const std::string version = std::string(one.libtorch).substr(2);
+      EXPECT_NE(what.find("LibTorch " + version + " and newer"), std::string::npos) << one.name;
+    }
+    EXPECT_EQ(what.find("CUDA's toolkit") != std::string::npos, one.cuda_header != nullptr)
+        << one.name;
+  }
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,79 @@
+#include "core/report/table.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+Table fruit() {
+  Table table{.columns = {{.heading = "fruit", .align = Align::kLeft},
+                          {.heading = "price\neach"},
+                          {.heading = "why", .align = Align::kLeft}},
+              .least_name = 4};
+  table.lines = {{.cells = {{"an apple"}, {"1"}, {"red", Tone::kBad}}},
+                 {.cells = {{"a leaf"}, {"12,345"}, {}}, .indent = 2},
+                 {.text = "between\n"},
+                 {.cells = {{"日本"}, {}, {"wide"}}}};
+  return table;
+}
+
+TEST(Table, AlignsItsColumnsAndLeavesNoSpacesAtTheEnd) {
+  EXPECT_EQ(*table_text(fruit(), 0, false),
+            "           price\n"
+            "fruit       each  why\n"
+            "──────────────────────\n"
+            "an apple       1  red\n"
+            "  a leaf  12,345\n"
+            "between\n"
+            "日本              wide\n");
+}
+
+TEST(Table, FillsTheTerminalButNotMore) {
+  EXPECT_EQ(layout_of(fruit()).total(), 22u);
+  EXPECT_EQ(layout_of(fruit()).beside_first(), 14u);
+  EXPECT_EQ(table_text(fruit(), 22, false), table_text(fruit(), 0, false));
+  const auto narrow = table_text(fruit(), 19, false);
+  ASSERT_TRUE(narrow);
+  EXPECT_NE(narrow->find("an…le       1  red\n  a…f  12,345\n"), std::string::npos) << *narrow;
+  EXPECT_TRUE(table_text(fruit(), 18, false));
+  EXPECT_EQ(table_text(fruit(), 17, false), std::nullopt);
+}
+
+TEST(Table, HasItsHeadingsAsTheyAreAskedFor) {
+  Table table{.columns = {{.heading = "a", .least = 3}, {.heading = "b"}},
+              .lines = {{.cells = {{"1"}, {"2"}}}}};
+  table.headings = Headings::kNone;
+  EXPECT_EQ(*table_text(table, 0, true), "  1  2\n");
+  table.headings = Headings::kPlain;
+  EXPECT_EQ(*table_text(table, 0, true), "  a  b\n  1  2\n");
+  table.headings = Headings::kStyled;
+  EXPECT_EQ(*table_text(table, 0, true), "\x1b[1m  a  b\x1b[0m\n  1  2\n");
+  table.headings = Headings::kRuled;
+  EXPECT_EQ(*table_text(table, 0, false), "  a  b\n──────\n  1  2\n");
+}
+
+TEST(Table, NeighboursShareATitleAndMakeRoomForIt) {
+  Table table{.columns = {{.align = Align::kLeft},
+                          {.heading = "x", .span = "instructions"},
+                          {.heading = "y", .span = "instructions"},
+                          {.heading = "z"}},
+              .lines = {{.cells = {{"name"}, {"1"}, {"2"}, {"3"}}}}};
+  EXPECT_EQ(*table_text(table, 0, false),
+            "      instructions\n"
+            "              x  y  z\n"
+            "─────────────────────\n"
+            "name          1  2  3\n");
+  table.columns[1].least = 18;
+  EXPECT_TRUE(table_text(table, 0, false)->starts_with("      ─── instructions ────\n"))
+      << *table_text(table, 0, false);
+}
+
+TEST(Table, ColoursCellsAndNotTheSpaceAroundThem) {
+  Table table{.columns = {{.align = Align::kLeft, .least = 5}, {.least = 3}},
+              .lines = {{.cells = {{"a", Tone::kGood}, {"b", Tone::kWarning}}}},
+              .headings = Headings::kNone};
+  EXPECT_EQ(*table_text(table, 0, true), "\x1b[32ma\x1b[0m        \x1b[33mb\x1b[0m\n");
+}
+
+}  // namespace
+}  // namespace instr
