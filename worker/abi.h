@@ -14,7 +14,7 @@ extern "C" {
  * faster. */
 enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY };
 
-/* Handed to a snippet by the worker. A snippet runs its set-up, then
+/* Handed to a snippet by the worker. A snippet runs its setup, then
  *
  *   while (uint64_t n = context->next_block(context))
  *     for (; n != 0; --n) { statement }
@@ -35,7 +35,7 @@ struct instr_context {
 /* Each variant of a unit: extern "C", named by the generator. */
 typedef void (*instr_snippet)(struct instr_context* context);
 
-/* Handed to what a unit for verification has instead of a snippet. It runs the set-up and the
+/* Handed to what a unit for verification has instead of a snippet. It runs the setup and the
  * statement once, and hands over the output and the gradients. Tensors are pointers to
  * at::Tensor. */
 struct instr_verification {

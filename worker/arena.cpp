@@ -394,7 +394,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(a
 void* valloc(std::size_t size) { return memalign(4096, size); }
 
 void* pvalloc(std::size_t size) {
-  // Whole pages, where there can be so many.
+  // Whole pages, if there can be so many.
   if (size <= instr::kLargestRequest) size = (size + 4095) & ~std::size_t{4095};
   return memalign(4096, size);
 }

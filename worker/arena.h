@@ -2,7 +2,7 @@
 // what a snippet's allocations cost depends on the snippet alone, never on the heap's history.
 //
 // Every block is 64-byte aligned, of a size class, and has a number in its class; the free block
-// with the lowest number is used next, and where none is free, one is taken from the top of the
+// with the lowest number is used next, and if none is free, one is taken from the top of the
 // arena. So where a block lies follows from which blocks live, not from the order in which others
 // were freed: an iteration that leaves nothing behind gets the same addresses as the one before,
 // and code whose path depends on addresses (hash tables of pointers) costs the same each time.
@@ -26,7 +26,7 @@ struct ArenaCounters {
 
 // From here on all blocks come from memory at a fixed address that no block has used before, at
 // most `limit` bytes of it (0: all there is), and counters begin at zero. Sets *exhausted to 1 once
-// a request is refused for want of memory; it may be null. Once in a process; false where the
+// a request is refused for want of memory; it may be null. Once in a process; false if the
 // memory could not be mapped there, or when called again.
 bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted);
 

@@ -16,7 +16,7 @@ class Channel {
   // message. A descriptor that came along is kept until take_descriptor().
   std::optional<wire::Message> receive();
 
-  // Sends a reply to the last message. False where the other side is gone.
+  // Sends a reply to the last message. False if the other side is gone.
   bool send(wire::Message message);
 
   // Goes on by a number that nothing else knows; writing to the one that it had leads nowhere.
@@ -26,7 +26,7 @@ class Channel {
   // The descriptor that came with the last message, or -1. The caller owns it.
   int take_descriptor();
 
-  // True where the other side has gone.
+  // True if the other side has gone.
   bool hung_up() const;
 
   int fd() const { return fd_; }

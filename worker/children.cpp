@@ -35,7 +35,7 @@ sigset_t child_signal() {
   return set;
 }
 
-// Parent of a process as /proc tells it; -1 where there is no such process any more.
+// Parent of a process as /proc tells it; -1 if there is no such process any more.
 pid_t parent_of(pid_t pid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);

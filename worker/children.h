@@ -25,14 +25,14 @@ void adopt_orphans();
 // Forks; the child runs `body` in a process group of its own, with `output` as standard output and
 // error, and ends, or stops where `is_over` is true from then on. Waits until it has, at most
 // `timeout_ms` (0: for ever), then kills it and whatever it left running, daemons too; so it does
-// once `is_too_large` is true of it, which is also asked when it is over. Where `abandoned` becomes
+// once `is_too_large` is true of it, which is also asked when it is over. If `abandoned` becomes
 // true, kills all and ends this process.
 Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
                    const std::function<bool(pid_t)>& is_too_large = {});
 
 // Forks a process that runs `serve` on the descriptor `fd`, moved to kControlFd, and is killed when
-// this one ends; its number, or -1 where it could not be forked (errno says why). Takes `fd`.
+// this one ends; its number, or -1 if it could not be forked (errno says why). Takes `fd`.
 pid_t fork_server(int fd, const std::function<void()>& serve);
 
 }  // namespace instr

@@ -91,14 +91,14 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
       "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
       "CALLGRIND_ZERO_STATS and the like): leave these requests out";
   static const char kOther[] =
-      "another thread ran while the statement was measured, one that the set-up left behind or "
+      "another thread ran while the statement was measured, one that the setup left behind or "
       "that "
-      "works for the statement: join it in the set-up, or declare threads = [2]: such counts are "
+      "works for the statement: join it in the setup, or declare threads = [2]: such counts are "
       "shown, and no comparison fails on them";
   if (!end.is_on || end.dumps != begin.dumps || is_backwards(begin.events, end.events))
     return kTold;
   if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
-  // The loop itself has instructions, where it is counted.
+  // The loop itself has instructions, if it is counted.
   uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
   bool is_counted = iterations != 0;
   return is_counted ? (own < iterations ? kTold : nullptr) : (own != 0 ? kTold : nullptr);

@@ -27,13 +27,13 @@ struct Collected {
 };
 
 // What is wrong where between these two only `iterations` of a statement should have run, counted
-// or not (0), and no thread that was there before them where `is_alone`; null: nothing.
+// or not (0), and no thread that was there before them if `is_alone`; null: nothing.
 const char* disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
                         bool is_alone);
 
 // Events of all threads since collection was first switched on, or since the last dump; only
 // differences mean something. Callgrind keeps the sums and writes them to the log on request,
-// within microseconds, where a dump takes milliseconds: that walks through all that Callgrind has
+// within microseconds, if a dump takes milliseconds: that walks through all that Callgrind has
 // ever seen. `log`: path of this process's log. Not to be called in a process that forks others
 // later: Valgrind would write what they ask for to the log of the first that asked.
 Collected collected(const char* log);

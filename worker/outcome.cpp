@@ -37,7 +37,7 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
     case RunState::kExited: return exited(result.exit_status);
     case RunState::kNoBlocks:
       return failed("definition_error",
-                    "the set-up or the statement returned before its loop was measured");
+                    "the setup or the statement returned before its loop was measured");
     case RunState::kDisturbed: return failed("definition_error", result.text);
     case RunState::kNoMemory:
       return failed("worker_lost",
@@ -75,7 +75,7 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   } else {
     reply = ended_early(ended.status, output);
   }
-  // The first block is asked for once the set-up is done.
+  // The first block is asked for once the setup is done.
   const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
                         result.state != RunState::kDisturbed;
   if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";

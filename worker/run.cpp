@@ -38,7 +38,7 @@ constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is begun once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
-// Where iterations are dear, blocks are first of 2. If these differ, what an iteration costs may
+// If iterations are dear, blocks are first of 2. If these differ, what an iteration costs may
 // come round every third time: 6 hold whole rounds of either.
 constexpr uint64_t kShortBlock = 2;
 constexpr uint64_t kLongerBlock = 6;
@@ -142,7 +142,7 @@ uint64_t highest_live(const ArenaCounters& end) {
   return peak > 0 ? static_cast<uint64_t>(peak) : 0;
 }
 
-// Keeps a finished block; true where no further one is needed.
+// Keeps a finished block; true if no further one is needed.
 bool keep_block(const Events& events, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
   result.last[0] = result.last[1];
@@ -163,7 +163,7 @@ uint64_t begin_counting() {
   return begin_block(Phase::kBlock, run->block_length, true);
 }
 
-// After two short blocks that differed: longer ones, where two can be counted.
+// After two short blocks that differed: longer ones, if two can be counted.
 void lengthen_blocks() {
   bool is_first_pair = run->block_length == kShortBlock && run->request.result->blocks == 2;
   if (run->request.iterations != 0 || !is_first_pair) return;
@@ -183,7 +183,7 @@ uint64_t warm_up_or_count() {
   return begin_block(Phase::kWarmUp, rest, false);
 }
 
-// What became of the block before: kStarted where it counted the statement and nothing else. Not a
+// What became of the block before: kStarted if it counted the statement and nothing else. Not a
 // part of next_block(), whose first and last instructions are counted, and are to stay as many.
 [[gnu::noinline]] RunState look_at_block(Events& events) {
   if (run->phase == Phase::kNothingYet || run->request.is_rehearsal) return RunState::kStarted;

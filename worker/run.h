@@ -83,7 +83,7 @@ void rehearse_run(const RunRequest& request);
 RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty);
 
 struct EmptyLoop {
-  Events events{};        // for each iteration; no instructions: could not be counted
+  Events events{};        // per iteration; no instructions: could not be counted
   uint64_t entry_ir = 0;  // of a block beside its iterations
 };
 
@@ -104,7 +104,7 @@ bool counts_new_threads();
 void note_new_thread();
 bool has_other_threads();
 // Waits until the other threads sleep: new ones of a pool may look for work for a long while first
-// (XNNPACK's a million times), and what they do meanwhile would be counted. False where one is
+// (XNNPACK's a million times), and what they do meanwhile would be counted. False if one is
 // still at it after some seconds.
 bool settle_threads();
 

@@ -1,6 +1,6 @@
 // What Callgrind's simulated caches and branch predictor hold when a block begins: the same in each
 // block, process and run. A snippet that goes round for long enough forgets what was there before
-// it, but not all do: two branches in turns can keep a counter of the predictor where they found
+// it, but not all do: two branches in turns can keep a counter of the predictor if they found
 // it.
 #pragma once
 

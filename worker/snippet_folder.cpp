@@ -35,7 +35,7 @@ std::string enter_snippet_folder() {
   const std::string path = folder_path();
   if (mkdir(path.c_str(), 0700) != 0) return failed_to("cannot make a folder to run in");
   if (chdir(path.c_str()) != 0) return failed_to("cannot run in a folder of its own");
-  // By its own name: descriptors are the snippet's to close. Where there is none, nothing needs it.
+  // By its own name: descriptors are the snippet's to close. If there is none, nothing needs it.
   char libraries[PATH_MAX];
   const std::string link = path_of(wire::kProgramFolderFd, wire::kLibraryLink);
   const ssize_t size = readlink(link.c_str(), libraries, sizeof libraries - 1);

@@ -180,7 +180,7 @@ class Captured {
   using Inputs = std::vector<c10::IValue>;
 
   Captured(torch::jit::Module module, const Inputs& inputs, const Inputs& copies) {
-    torch::cuda::synchronize();  // the set-up's work is on another stream
+    torch::cuda::synchronize();  // the setup's work is on another stream
     c10::impl::VirtualGuardImpl cuda(c10::kCUDA);
     c10::StreamGuard guard(cuda.getStreamFromGlobalPool(cuda.getDevice()));
     for (int run = 0; run != kFirstRuns; ++run) module.forward(copies);
@@ -240,7 +240,7 @@ class Package {
 };
 #endif
 
-// The tensor-expression fuser, on the CPU too and there also where it interprets what it fused
+// The tensor-expression fuser, on the CPU too and there also if it interprets what it fused
 // because it was built without a compiler. It is asked when a module has been profiled.
 inline void set_fuser(bool is_on) {
   torch::jit::setTensorExprFuserEnabled(is_on);
@@ -262,7 +262,7 @@ inline void check_differentiable(const torch::Tensor& output, const char* name) 
   if (output.requires_grad()) return;
   throw instr_definition_error(
       std::string("no differentiable input: the output '") + name +
-      "' does not require a gradient: make an input with torch::requires_grad() in the set-up");
+      "' does not require a gradient: make an input with torch::requires_grad() in the setup");
 }
 
 inline void check_scalar(const torch::Tensor& output, const char* name) {
@@ -274,7 +274,7 @@ inline void check_scalar(const torch::Tensor& output, const char* name) {
                                ": add reduce = \"sum\" or reduce = \"mean\" to the definition");
 }
 
-// Stands for the signature's output where neither set-up nor statement has one of that name.
+// Stands for the signature's output if neither setup nor statement has one of that name.
 struct NoOutput {};
 
 inline void hand_over(instr_verification* to, const char* name, const torch::Tensor& value) {

@@ -20,7 +20,7 @@ inline constexpr const char* kWorkerVersion = "3";
 // heap.
 inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
-inline constexpr int kProgramFolderFd = 5;  // the worker's own, where units lie beside it
+inline constexpr int kProgramFolderFd = 5;  // the worker's own, if units lie beside it
 inline constexpr const char* kProfilePrefix = "profile.";
 
 // Where the worker sees LibTorch's libraries, in the folder that it was started in.
@@ -37,7 +37,7 @@ inline constexpr const char* kToken = "token";
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
 //                             do not matter. fork=0: measures in this process, which ends.
-//                             cache_sim, branch_sim: 1 where Callgrind was started with that.
+//                             cache_sim, branch_sim: 1 if Callgrind was started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
@@ -59,17 +59,17 @@ inline constexpr const char* kToken = "token";
 // measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
 //           double_ir (of a block of twice the iterations; 0: none was counted): it tells what
 //           entering a block costs, which differs with the registers that a snippet keeps
-//           loop_ir loop_entry_ir (the empty loop's, for each iteration and for entering a block)
+//           loop_ir loop_entry_ir (the empty loop's, per iteration and for entering a block)
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
-//           loop_events (the empty loop's, for each iteration)
+//           loop_events (the empty loop's, per iteration)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (name of the last block's, in the folder; empty: none) output (what the snippet
 //           printed, its start)
 // failed:   kind (as FailureKind's names) message; part (setup, statement: which of a snippet's
-//           texts ran; none where that does not matter)
+//           texts ran; none if that does not matter)
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
 //           eager_shape eager_device; type shape device, or otherwise (what is there instead);
-//           where these are alike exceeds difference allowed at value eager_value cosine; where a
+//           if these are alike exceeds difference allowed at value eager_value cosine; if a
 //           run in double precision could be made reference_error eager_reference_error atol
 struct Message {
   std::string verb;
@@ -126,7 +126,7 @@ inline std::string encode(const Message& message) {
   return line + "\n";
 }
 
-// A line without its newline; nothing where it is not a message.
+// A line without its newline; nothing if it is not a message.
 inline std::optional<Message> decode(std::string_view line) {
   Message message;
   std::size_t begin = 0;
@@ -151,7 +151,7 @@ inline std::optional<Message> decode(std::string_view line) {
   return message;
 }
 
-// A line as encode() gives it; nothing where its newline is missing: one that was cut short may
+// A line as encode() gives it; nothing if its newline is missing: one that was cut short may
 // still read as a message.
 inline std::optional<Message> decode_line(std::string_view line) {
   if (line.empty() || line.back() != '\n') return std::nullopt;

@@ -12,7 +12,7 @@ namespace instr {
 std::string as_cell(const std::string& text);
 std::string from_cell(const std::string& cell);
 
-// The fields, each as_cell(), as one line with its end. They are quoted where they need it, and
+// The fields, each as_cell(), as one line with its end. They are quoted if they need it, and
 // made printable first, since readers stop at bytes that are not UTF-8, and some at control
 // characters.
 std::string csv_line(const std::vector<std::string>& fields);

@@ -8,7 +8,7 @@ namespace instr {
 enum ExitStatus {
   kGood = 0,
   kNotMeasured = 1,  // something could not be measured
-  kBadSetup = 2,     // usage, definitions or set-up; results that cannot be compared
+  kBadSetup = 2,     // usage, definitions or setup; results that cannot be compared
   kRegression = 3,   // beyond its limit
   kInterrupted = 130,
   kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs

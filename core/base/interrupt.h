@@ -1,5 +1,5 @@
 // Ctrl-C and SIGTERM as a stop token: the first asks everything to stop, the second ends the
-// program with kInterrupted; the first one does where there is nothing to be kept.
+// program with kInterrupted; the first one does if there is nothing to be kept.
 #pragma once
 
 #include <stop_token>
@@ -22,7 +22,7 @@ class Interrupt {
   std::jthread waiter_;
 };
 
-// Waits until `fd` can be read, or what it reads from has ended. False where the program was
+// Waits until `fd` can be read, or what it reads from has ended. False if the program was
 // interrupted first; without an Interrupt the signal itself ends the program.
 bool wait_for_input(int fd);
 

@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// One value, such as a line of a JSON Lines file. An error, with neither place nor advice, where it
+// One value, such as a line of a JSON Lines file. An error, with neither place nor advice, if it
 // is no JSON, or has an object of more than 256 members: ordered_json looks for each new one among
 // all that there are.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);

@@ -10,7 +10,7 @@ void end_with_last_resort(int failed);
 // Says what the exception is that is being handled.
 void report_exception() noexcept;
 
-// What `program` gives; `failed` where an exception escapes it. A template, since whatever would
+// What `program` gives; `failed` if an exception escapes it. A template, since whatever would
 // hold the program may itself need memory.
 template <class Program>
 int with_last_resort(int failed, const Program& program) {

@@ -9,7 +9,7 @@ namespace {
 
 // Longer words are not compared: nobody mistypes them, and the cost grows with the square.
 constexpr std::size_t kLongestWord = 200;
-// Words that begin alike are near even where much is missing ("global" for "global_setup").
+// Words that begin alike are near even if much is missing ("global" for "global_setup").
 constexpr std::size_t kShortestPrefix = 3;
 // More known words than this are not all told.
 constexpr std::size_t kMostKnown = 40;
@@ -23,7 +23,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// How far `word` is from `known`; kFar where they are not near each other. Both in lower case.
+// How far `word` is from `known`; kFar if they are not near each other. Both in lower case.
 std::size_t distance(std::string_view word, std::string_view known) {
   if (word.empty() || known.empty()) return kFar;
   const std::size_t shorter = std::min(word.size(), known.size());

@@ -16,15 +16,15 @@ namespace instr {
 // grow are errors, not the end of the process.
 void open_standard_streams();
 
-// Writes all of `text` to standard output at once. False where it or something before it could not
+// Writes all of `text` to standard output at once. False if it or something before it could not
 // be written: whoever goes on printing may stop.
 bool print_output(std::string_view text);
 
-// Writes a message to standard error; where that cannot be written, nobody is left to tell.
+// Writes a message to standard error; if that cannot be written, nobody is left to tell.
 void print_message(std::string_view text);
 
-// Closes standard output. `status` where everything was written. Where the reader has left (`|
-// head`) a status that says something else stays, and kGood becomes kReaderLeft; where something
+// Closes standard output. `status` if everything was written. If the reader has left (`|
+// head`) a status that says something else stays, and kGood becomes kReaderLeft; if something
 // else failed, says so and gives `failed`.
 int finish_output(int status, int failed = kBadSetup);
 

@@ -7,7 +7,7 @@
 
 namespace instr {
 
-// Makes the folder where it is missing. An error, with `advice`, where that or a file in it cannot
+// Makes the folder if it is missing. An error, with `advice`, if that or a file in it cannot
 // be made.
 Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice);
 

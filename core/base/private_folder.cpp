@@ -105,13 +105,13 @@ tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& paren
   remove_left_behind(parent, prefix);
   std::string pattern = (parent / prefix).string() + this_boot() + ".XXXXXX";
   tl::expected<PrivateFolder, int> made = tl::unexpected(0);
-  // After `made`, whose removal takes the mutex where there is no memory for the rest; from before
+  // After `made`, whose removal takes the mutex if there is no memory for the rest; from before
   // the folder is there, so that remove_all() sees each one.
   std::lock_guard guard(live().mutex);
   if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
   made = PrivateFolder(pattern, std::nullopt);
   live().folders.insert(pattern);
-  // Without a lock, where the file system has none, nobody can take it for left behind either.
+  // Without a lock, if the file system has none, nobody can take it for left behind either.
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
   if (lock) made->lock_ = std::move(*lock);
   return made;

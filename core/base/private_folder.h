@@ -1,4 +1,4 @@
-// A temporary folder that only this user can look into, and that goes with its owner; where the
+// A temporary folder that only this user can look into, and that goes with its owner; if the
 // owner was killed, with the next one's. Nothing in its name says who made it: containers that
 // share a folder have the same process numbers.
 #pragma once
@@ -13,7 +13,7 @@ namespace instr {
 
 class PrivateFolder {
  public:
-  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) where that is empty. Removes
+  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) if that is empty. Removes
   // what killed runs of this user have left there.
   static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
 

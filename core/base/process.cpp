@@ -193,7 +193,7 @@ class BlockSignals {
   sigset_t before_{};
 };
 
-// Readable once the child has ended; invalid where the kernel has no such descriptors.
+// Readable once the child has ended; invalid if the kernel has no such descriptors.
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U))); }
 
 // Whether the child has ended; leaves it unreaped, so that its group's number stays taken.

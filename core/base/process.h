@@ -65,7 +65,7 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // Wait status as of waitpid; nothing where the time passed first. May be asked again.
+  // Wait status as of waitpid; nothing if the time passed first. May be asked again.
   std::optional<int> wait_for(std::chrono::milliseconds time);
   int wait();
   // Until it ends or `stop` is requested; nothing in the latter case.
@@ -89,12 +89,12 @@ class Process {
 void kill_tree(pid_t pid);
 
 struct CommandResult {
-  int exit_code = 0;   // 128 + signal where a signal ended it
+  int exit_code = 0;   // 128 + signal if a signal ended it
   std::string output;  // standard output
   std::string errors;  // standard error
 };
 
-// Exit code of a wait status as a shell has it: 128 + signal where a signal ended the process.
+// Exit code of a wait status as a shell has it: 128 + signal if a signal ended the process.
 int exit_code_of(int wait_status);
 
 // Runs a command to its end and keeps what it printed; stops it when `stop` is requested (an

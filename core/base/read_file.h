@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostResults = std::size_t{256} << 20;  // what pro
 
 enum class ReadFrom { kFiles, kFilesAndPipes };
 
-// All bytes of a regular file or, where that is asked for, of a pipe, such as a shell's `<(...)`:
+// All bytes of a regular file or, if that is asked for, of a pipe, such as a shell's `<(...)`:
 // its end is waited for, and an interruption is an error. Errors have the file as their place.
 Expected<std::string> read_file(const std::filesystem::path& path, std::size_t most,
                                 ReadFrom from = ReadFrom::kFiles);

@@ -16,7 +16,7 @@ namespace instr {
 std::filesystem::path follow_links(const std::filesystem::path& path);
 
 // What is to take a file's place: written beside it, under a name that nobody else has, and then
-// put there by put(). Until then, and where that fails, the file is what it was.
+// put there by put(). Until then, and if that fails, the file is what it was.
 class Replacement {
  public:
   // `path` is not a symbolic link. The permissions of what is there stay.
@@ -38,7 +38,7 @@ class Replacement {
 // Both at once.
 Expected<Fd> replace_file(const std::filesystem::path& path, std::string_view text);
 
-// All of `text`; the number of bytes that were written and errno (0: all well).
+// All of `text`; the number of bytes that were written and errno (0: all is well).
 struct Written {
   std::size_t bytes = 0;
   int error = 0;

@@ -8,7 +8,7 @@
 namespace instr {
 namespace {
 
-// Bytes of the UTF-8 character at the start of `text`; 0 where there is none that is valid.
+// Bytes of the UTF-8 character at the start of `text`; 0 if there is none that is valid.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -65,7 +65,7 @@ Expected<void> SourceText::check_text() const {
     return tl::unexpected<Error>(
         Error{place(text_.size() - left.size()),
               left.front() == '\0' ? "a zero byte: this is a binary file"
-                                   : "a byte that is no UTF-8: this is a binary file, or text in "
+                                   : "a byte that is not valid UTF-8: this is a binary file, or text in "
                                      "another encoding",
               "it must be text in UTF-8"});
   }

@@ -14,12 +14,12 @@ namespace instr {
 class SourceText {
  public:
   // Reads a regular file of valid UTF-8 text. Errors: cannot be read, too large, binary (at the
-  // first byte that is no text). A byte order mark is dropped.
+  // first byte that is not text). A byte order mark is dropped.
   static Expected<SourceText> read(const std::filesystem::path& path);
 
   // For texts that come from elsewhere than a file.
   SourceText(std::string path, std::string text);
-  // The same where it is valid UTF-8 without a zero byte, as read() asks.
+  // The same if it is valid UTF-8 without a zero byte, as read() asks.
   static Expected<SourceText> checked(std::string path, std::string text);
 
   const std::string& path() const { return path_; }  // as the caller gave it

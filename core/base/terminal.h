@@ -17,7 +17,7 @@ struct Terminal {
   int width = 0;      // columns; 0: no limit (a pipe or a file)
 };
 
-// The value of an environment variable; nothing where it is not set.
+// The value of an environment variable; nothing if it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
 // Looks in this process's environment.
@@ -37,7 +37,7 @@ Terminal inspect_terminal(int fd, ColorMode mode,
 // Colours by meaning, so that all output uses the same.
 enum class Style { kHeading, kDim, kGood, kBad, kWarning };
 
-// `text` between the escape sequences of `style`; as it is where `color` is false or it is empty.
+// `text` between the escape sequences of `style`; as it is if `color` is false or it is empty.
 std::string styled(std::string_view text, Style style, bool color);
 
 }  // namespace instr

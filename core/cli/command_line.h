@@ -56,11 +56,11 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // How it is called, where that is not "instr_bench COMMAND OPERANDS [options]".
+  // How it is called, if that is not "instr_bench COMMAND OPERANDS [options]".
   void usage(std::string text) { usage_ = std::move(text); }
   // What the command does, for its help: paragraphs, filled when they are printed.
   void describe(std::string text) { description_ = std::move(text); }
-  // Lines as they are; printed above the options where no group has begun yet, else below them.
+  // Lines as they are; printed above the options if no group has begun yet, else below them.
   void section(std::string title, std::string text);
   // The heading of the options that follow.
   void group(std::string title) { group_ = std::move(title); }
@@ -78,7 +78,7 @@ class CommandLine {
 
   // Looks at all values once they are taken: what cannot go together, what follows from them.
   void check(std::function<Expected<void>()> check) { checks_.push_back(std::move(check)); }
-  // An option of these that is given is an error where `has_effect` is false: "--limit has no
+  // An option of these that is given is an error if `has_effect` is false: "--limit has no
   // effect without --baseline or --expect". Checked once all values are taken.
   void needs(std::vector<std::string> options, std::function<bool()> has_effect,
              std::string without);
@@ -94,7 +94,7 @@ class CommandLine {
   const std::string& rest_usage() const { return rest_usage_; }
   std::span<const OptionInfo> options() const { return options_; }
   std::span<const HelpSection> sections() const { return sections_; }
-  // The option that a word such as "--jobs", "--jobs=3" or "-j" names; null where it names none.
+  // The option that a word such as "--jobs", "--jobs=3" or "-j" names; null if it names none.
   const OptionInfo* find(std::string_view word) const;
 
  private:

@@ -23,7 +23,7 @@ void declare_showing(CommandLine& line, Showing& showing);
 // --show-keys.
 void declare_show_keys(CommandLine& line, Showing& showing);
 
-// --format, of those that are named here; of all where none is.
+// --format, of those that are named here; of all if none is.
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible = {});
 

@@ -32,7 +32,7 @@ struct Options {
   std::optional<std::filesystem::path> output;  // a folder
   ComparisonShowing how;
 
-  // The options with two values; nothing where there is not exactly one.
+  // The options with two values; nothing if there is not exactly one.
   const char* under_test() const {
     const char* name = nullptr;
     for (const auto& [option, values] :

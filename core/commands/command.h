@@ -39,7 +39,7 @@ struct Command {
   const char* operands;  // as the list of commands shows them
   const char* summary;   // a line of that list
   OnInterrupt on_interrupt;
-  int failed;  // the exit status where it cannot even begin
+  int failed;  // the exit status if it cannot even begin
   // Declares its options, and gives what is done with them. The action outlives the line.
   Action (*declare)(CommandLine& line);
 };
@@ -47,7 +47,7 @@ struct Command {
 // All of them, in the order that --help has; the first is what no command means.
 std::span<const Command> commands();
 
-// Null where there is no such command.
+// Null if there is no such command.
 const Command* find_command(std::string_view name);
 
 }  // namespace instr

@@ -20,7 +20,7 @@ struct Finding {
 inline constexpr double kCanaryInstructions = 1000;
 
 // Checks one thing after the other, each handed to `on_finding` as soon as it is known; what cannot
-// be checked because an earlier one failed is left out. True where all is well.
+// be checked because an earlier one failed is left out. True if all is well.
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
              std::stop_token stop);
 

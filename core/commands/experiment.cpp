@@ -82,7 +82,7 @@ struct Ran {
   std::size_t unwritten = 0;   // that are not in the file
 };
 
-// "; 541 s, of which 216 s were timed": nothing where nothing was left to run.
+// "; 541 s, of which 216 s were timed": nothing if nothing was left to run.
 std::string cost_of(const Ran& ran) {
   auto added = std::span(ran.records).subspan(ran.were_there);
   if (added.empty()) return "";
@@ -235,7 +235,7 @@ Action experiment_command(CommandLine& line) {
   line.flag("--dry-run", "list the experiments, and run none", options->is_dry_run);
   declare_showing(line, options->showing);
   line.section("Exit status",
-               "  0 all well; 1 something failed or computes something else; 2 wrong usage or\n"
+               "  0 all is well; 1 something failed or computes something else; 2 wrong usage or\n"
                "  setup; 130 interrupted, with the results so far kept\n");
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }

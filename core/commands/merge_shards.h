@@ -11,7 +11,7 @@ namespace instr {
 
 // The measurements of all parts, in the order given. Errors: parts that were not measured alike,
 // two measurements of one key, a shard that is missing (unless `gate` allows that) or there twice.
-// It is complete where all shards are there, and are complete themselves.
+// It is complete if all shards are there, and are complete themselves.
 Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate);
 
 }  // namespace instr

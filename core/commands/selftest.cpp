@@ -47,7 +47,7 @@ class Runs {
 
   fs::path file(const std::string& name) const { return folder_ / (name + ".jsonl"); }
 
-  // The results of a run; `held` by the exact limits against the results `base` where that is not
+  // The results of a run; `held` by the exact limits against the results `base` if that is not
   // empty, and then whether the run failed for it.
   Expected<ResultSet> run(const std::string& name, const std::string& base,
                           std::vector<std::string> more, SpawnOptions spawn, bool& failed) {

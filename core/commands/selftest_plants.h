@@ -16,7 +16,7 @@ struct Plant {
   const char* build;  // tools/selftest/BUILD.toml
   const char* what;
   const char* function;  // that it is in
-  // For each call; nothing where that depends on the compiler or the allocator.
+  // For each call; nothing if that depends on the compiler or the allocator.
   std::optional<double> ir;
   double allocs = 0;
   double alloc_bytes = 0;

@@ -35,7 +35,7 @@ void stamp_folder(const fs::path& folder, FileStamps& stamps) {
   }
 }
 
-// Waits for a change of the files; false where `stop` came first.
+// Waits for a change of the files; false if `stop` came first.
 bool wait_for_save(const std::function<FileStamps()>& look, const FileStamps& known,
                    std::stop_token stop) {
   while (!stop.stop_requested()) {

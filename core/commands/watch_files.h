@@ -28,7 +28,7 @@ std::string watch_line(const Measurement& now, const std::optional<double>& last
 // What there is to say of each measurement of a watch.
 class WatchLines {
  public:
-  // Beside its last figure; empty where a failure or a skip is the same as it was.
+  // Beside its last figure; empty if a failure or a skip is the same as it was.
   std::string next(const Measurement& now, bool color);
 
  private:

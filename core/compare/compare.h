@@ -1,5 +1,5 @@
 // Two result sets against each other: what changed, by how much, in which functions, and whether
-// that is within the limits. A pure function; values are for each iteration, in the metrics' own
+// that is within the limits. A pure function; values are per iteration, in the metrics' own
 // units.
 #pragma once
 
@@ -65,7 +65,7 @@ struct LimitChange {
   auto operator<=>(const LimitChange&) const = default;
 };
 
-// What became of a key. Slower and faster go by instructions or, where these are equal, by the
+// What became of a key. Slower and faster go by instructions or, if these are equal, by the
 // first other metric that differs, in the order of limit_metrics() and then of their names.
 enum class RowState {
   kSame,  // every metric is exactly equal
@@ -89,18 +89,18 @@ const char* to_string(Verdict verdict);  // "passes", "gain", "warns", "fails"
 
 struct MetricChange {
   std::string metric;
-  std::optional<double> before;  // nothing where that side has no such metric
+  std::optional<double> before;  // nothing if that side has no such metric
   std::optional<double> after;
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
-  // Of times: how likely they are where nothing differs (core/values/significance.h).
+  // Of times: how likely they are if nothing differs (core/values/significance.h).
   std::optional<double> p = {};
 
-  // after - before; nothing where a side is absent, 0 of times that chance explains.
+  // after - before; nothing if a side is absent, 0 of times that chance explains.
   std::optional<double> change() const;
-  // The change as a share of what was before: 0.01 is 1%. Infinite where that was 0, and 0 where
-  // both are; nothing where a side is absent.
+  // The change as a share of what was before: 0.01 is 1%. Infinite if that was 0, and 0 if
+  // both are; nothing if a side is absent.
   std::optional<double> relative() const;
 };
 
@@ -113,14 +113,14 @@ struct ComparedRow {
   // ones.
   std::vector<MetricChange> metrics;
   std::vector<LimitChange> limit_changes;
-  // Of the metric that fails, warns or gains, else of the instructions, where it changed and the
+  // Of the metric that fails, warns or gains, else of the instructions, if it changed and the
   // functions of both sides tell of it, for the rows that matter most.
   std::optional<Attribution> attribution;
 
-  // The metric of that name; null where there is none.
+  // The metric of that name; null if there is none.
   const MetricChange* metric(const std::string& name) const;
 
-  // Of the instructions: after - before; 0 where a side has none.
+  // Of the instructions: after - before; 0 if a side has none.
   double ir_change() const;
 };
 
@@ -128,8 +128,8 @@ struct ComparisonSummary {
   std::map<RowState, std::size_t> rows;  // of each state that occurs
   std::map<Verdict, std::size_t> verdicts;
   std::size_t comparable = 0;  // same, slower and faster ones
-  // Of after/before of the instructions, over the `ratio_rows` comparable rows where it is above 0
-  // on both sides; nothing where there are none.
+  // Of after/before of the instructions, over the `ratio_rows` comparable rows if it is above 0
+  // on both sides; nothing if there are none.
   std::optional<double> ratio;
   std::size_t ratio_rows = 0;
 
@@ -149,8 +149,8 @@ struct Comparison {
   std::vector<std::string> problems;
 };
 
-// An error where a file has two measurements of one key, a limit that a result carries cannot be
-// parsed, or functions that are wanted cannot be read. Functions are asked for where they are
+// An error if a file has two measurements of one key, a limit that a result carries cannot be
+// parsed, or functions that are wanted cannot be read. Functions are asked for if they are
 // wanted alone.
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
                              const CompareOptions& options = {});

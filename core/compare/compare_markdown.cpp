@@ -34,7 +34,7 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-// Printable text in the letters of code, where nobody is mentioned by an "@name".
+// Printable text in the letters of code, if nobody is mentioned by an "@name".
 std::string code(std::string_view text, std::size_t width) {
   return "<code>" + literal(shorten_middle(text, width)) + "</code>";
 }

@@ -1,5 +1,5 @@
 // A comparison in each of the formats that --format names. Pure functions; text that is not UTF-8
-// and values that are no numbers never reach an output.
+// and values that are not numbers never reach an output.
 #pragma once
 
 #include <string>
@@ -38,7 +38,7 @@ std::string compare_csv(const Comparison& comparison);
 // JUnit XML with a case for each row, all but the parts behind its label as the class. A row that
 // fails is a <failure>: its message says which metric moved how far beyond which limit, its text
 // has the functions. What warns or gained passes and says so in <system-out>. What is wrong with
-// the comparison as a whole is a case of its own, a failure where the comparison fails and no row
+// the comparison as a whole is a case of its own, a failure if the comparison fails and no row
 // does.
 std::string compare_junit(const Comparison& comparison);
 

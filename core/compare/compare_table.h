@@ -17,8 +17,8 @@ struct CompareTableOptions {
   std::size_t most_attributions = 20;  // rows whose functions are shown, what matters most first
 };
 
-// Every row that is not the same, with each metric that changed; where the functions of the first
-// ones changed; a summary. Lines take at most `width` columns, but for keys where that is less than
+// Every row that is not the same, with each metric that changed; if the functions of the first
+// ones changed; a summary. Lines take at most `width` columns, but for keys if that is less than
 // a table needs: there a key has its own line and stays whole.
 std::string compare_table(const Comparison& comparison, const CompareTableOptions& options = {});
 

@@ -45,7 +45,7 @@ using IsWanted = std::function<bool(const std::string& key)>;
 // The file's text with the numbers that were measured; everything else stays as it is, byte for
 // byte.
 // - A key that is not there yet is added at the end, with the metrics that the others have; with
-//   all that were measured where there are no others.
+//   all that were measured if there are no others.
 // - A key that was wanted and is not among the measurements goes; in TOML the comments between its
 //   lines go with it.
 // - A number whose metric was not measured stays, and so do those of a measurement that failed, was
@@ -55,7 +55,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsWanted& is_wanted);
 
-// Updates the file in one step; where it is not there yet, makes it. One that needs no change is
+// Updates the file in one step; if it is not there yet, makes it. One that needs no change is
 // not written.
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
     const std::filesystem::path& file, const std::vector<Measurement>& measurements,

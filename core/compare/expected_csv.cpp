@@ -225,7 +225,7 @@ class CsvReader {
   std::map<std::pair<std::string, std::string>, int> seen_;
 };
 
-// In quotes where it could be taken for something else without them.
+// In quotes if it could be taken for something else without them.
 std::string quoted(const std::string& text) {
   const bool is_plain = text.find_first_of(",\"\r\n") == std::string::npos && text == trim(text) &&
                         !text.starts_with('#');

@@ -33,7 +33,7 @@ struct ExpectedDocument {
   std::vector<ExpectedCount> counts;  // in the order written
   // Of each key the whole lines, with their ends, that go where the key goes.
   std::map<std::string, std::vector<TextSpan>> lines;
-  std::size_t columns = 0;  // of a CSV; 0 where it has no header yet
+  std::size_t columns = 0;  // of a CSV; 0 if it has no header yet
 };
 
 using MetricValues = std::vector<std::pair<std::string, double>>;

@@ -100,7 +100,7 @@ class TomlReader {
     }
     if (!has_any) {
       errors_.push_back(
-          {entry.where, fmt::format("there is no count of `{}`", printable(entry.name)), kExample});
+          {entry.where, fmt::format("there is not a count of `{}`", printable(entry.name)), kExample});
     }
   }
 

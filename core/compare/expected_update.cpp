@@ -50,7 +50,7 @@ std::size_t blank_end(std::string_view text, std::size_t begin) {
   return newline == std::string_view::npos ? begin : std::max(begin, newline + 1);
 }
 
-// The lines with one of the two stretches of blank lines around them, where there are both.
+// The lines with one of the two stretches of blank lines around them, if there are both.
 TextSpan with_blanks(std::string_view text, TextSpan lines) {
   const std::size_t begin = blank_begin(text, lines.begin);
   const std::size_t end = blank_end(text, lines.end);
@@ -159,7 +159,7 @@ class Updater {
     text += expected_toml_lines(key, values, end_);
   }
 
-  // Those that the file has, in their order; all where it has none.
+  // Those that the file has, in their order; all if it has none.
   std::vector<std::string> metrics_of_file() const {
     std::set<std::string> used;
     for (const ExpectedCount& count : document_.counts) used.insert(count.metric);
@@ -204,7 +204,7 @@ bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
   return std::equal(read.begin(), read.end(), wanted.begin(), wanted.end(), is_same);
 }
 
-// A file that does not read as what was to be written would hide it: a key that is no UTF-8.
+// A file that does not read as what was to be written would hide it: a key that is not UTF-8.
 Expected<void> check(const ExpectedUpdate& update, const std::string& name,
                      const std::vector<ExpectedCount>& wanted) {
   const auto source = SourceText::checked(name, update.text);

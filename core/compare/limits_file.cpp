@@ -33,7 +33,7 @@ std::vector<Text> read_patterns(const TableReader& read) {
     const re2::RE2 pattern(text.code, quiet());
     if (pattern.ok()) continue;
     read.add_error(text.where,
-                   fmt::format("`{}` is no regular expression: {}", text.code, pattern.error()),
+                   fmt::format("`{}` is not a valid regular expression: {}", text.code, pattern.error()),
                    "patterns are RE2's (https://github.com/google/re2/wiki/Syntax)");
   }
   const bool is_told = read.has("keys") && !read.get("keys");

@@ -15,14 +15,14 @@ namespace instr {
 std::string toolchain_identity(const CompileOptions& options);
 
 // The compiler's environment: the caller's, but messages in English and no colours, and what it
-// leaves behind where it is killed in `scratch`.
+// leaves behind if it is killed in `scratch`.
 std::vector<std::string> compiler_environment(const std::filesystem::path& scratch);
 
 std::vector<std::string> user_compile_flags(const BuildOptions& build);
 std::vector<std::string> user_link_flags(const BuildOptions& build);
 
 // Names and contents of the user's sources, of the files below the include folders, and of the
-// libraries. An error where a source cannot be read.
+// libraries. An error if a source cannot be read.
 Expected<std::string> user_inputs_identity(const BuildOptions& build);
 
 }  // namespace instr

@@ -57,7 +57,7 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
   return sources;
 }
 
-// The worker is C++20. Where LibTorch's headers and the compiler only get along in C++17, so does
+// The worker is C++20. If LibTorch's headers and the compiler only get along in C++17, so does
 // the one source that includes them.
 bool includes_libtorch(const fs::path& source) {
   std::string text = read_text(source).value_or("");

@@ -116,7 +116,7 @@ class Store {
 
   void trim(std::uint64_t max_bytes) {
     auto alone = FileLock::attempt(root_ / "lock", LockKind::kExclusive);
-    // Where somebody is making or looking for something, another run will trim.
+    // If somebody is making or looking for something, another run will trim.
     if (!alone || !*alone) return;
     std::error_code error;
     std::set<std::string> in_use = used_by_all();

@@ -12,10 +12,10 @@
 
 namespace instr {
 
-// Hash of a file's content, as content_hash; nothing where it cannot be read.
+// Hash of a file's content, as content_hash; nothing if it cannot be read.
 std::optional<std::string> file_hash(const std::filesystem::path& file);
 
-// The whole of a small file; nothing where it cannot be read.
+// The whole of a small file; nothing if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& file);
 
 Expected<void> write_text(const std::filesystem::path& file, std::string_view text);

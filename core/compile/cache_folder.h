@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing where
+// $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing if
 // none of them is set.
 std::optional<std::filesystem::path> wanted_cache_folder();
 

@@ -49,7 +49,7 @@ void add_compiled(UnitResult& result, const Snippet& snippet, const fs::path& un
   }
 }
 
-// What the compiler said where nothing of it could be understood.
+// What the compiler said if nothing of it could be understood.
 std::string raw_message(const Variant& variant, const std::string& errors) {
   const std::string text = errors.substr(0, kLongestRawMessage);
   return to_string(Error{variant.where, "does not compile [in " + variant.key + "]",

@@ -45,7 +45,7 @@ struct CompileOptions {
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one
 // call at a time) as each unit is ready; cached variants come first. Returns when all are done or
-// `stop` was requested. An Error only where nothing can be compiled at all.
+// `stop` was requested. An Error only if nothing can be compiled at all.
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop);

@@ -16,10 +16,10 @@ struct Snippet {
   std::vector<Variant> variants;  // at least one
 };
 
-// Snippets that may share a unit: they have the same build options and the same global set-up.
+// Snippets that may share a unit: they have the same build options and the same global setup.
 struct SnippetGroup {
   std::vector<Snippet> snippets;
-  // Must be in one unit: its global set-up registers operators, which can be done but once.
+  // Must be in one unit: its global setup registers operators, which can be done but once.
   bool is_whole = false;
   // Must not share its unit: its text may change the meaning of what follows.
   bool is_alone = false;

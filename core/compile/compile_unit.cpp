@@ -34,7 +34,7 @@ Expected<std::string> read_support_header(const fs::path& sources) {
   return text->replace(at, kInclude.size(), *abi);
 }
 
-// What changes no code: how the compiler speaks, and as what it writes debug information where it
+// What changes no code: how the compiler speaks, and as what it writes debug information if it
 // is asked for any. DWARF 5 as these compilers write it, Valgrind before 3.20 does not always read.
 std::vector<std::string> common_flags(bool is_clang) {
   std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};

@@ -43,19 +43,19 @@ class UnitCompiler {
   // Name of the cache's hint for a variant's code, by the symbol of its snippet.
   static std::string hint_name(const BuildContext& context, const std::string& symbol);
 
-  // Makes the precompiled header where that is worth its time for `units` new units; otherwise
+  // Makes the precompiled header if that is worth its time for `units` new units; otherwise
   // units are compiled without one. The compiler's errors go to the context's `failure`.
   Expected<void> prepare_header(BuildContext& context, std::size_t units);
 
   struct Unit {
     std::optional<std::filesystem::path> object;
-    CompilerSays says;  // where there is no object
+    CompilerSays says;  // if there is no object
     // Instead of both: symbols of variants that cannot share a unit with the others.
     std::set<std::string> apart = {};
   };
 
   // Compiles these variants to one shared object, and leaves a hint for each. Safe to call from
-  // several threads. An error where no compiler could be run, or `stop` was requested.
+  // several threads. An error if no compiler could be run, or `stop` was requested.
   Expected<Unit> compile(const BuildContext& context, std::span<const Variant> variants);
 
  private:
@@ -64,7 +64,7 @@ class UnitCompiler {
 
   Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
                             std::span<const Variant> variants, std::optional<CompilerSays>& says);
-  // Which of several variants the preprocessor shows to be no company for others.
+  // Which of several variants the preprocessor shows cannot share a unit with others.
   Expected<std::set<std::string>> reaching(const std::filesystem::path& folder,
                                            const BuildContext& context,
                                            std::span<const Variant> variants);

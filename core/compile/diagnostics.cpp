@@ -184,7 +184,7 @@ std::string line_at(const Text& text, int line) {
   return found;
 }
 
-// The line of the user's code that an error is about; empty where it is about code that we made.
+// The line of the user's code that an error is about; empty if it is about code that we made.
 std::string code_at(const Variant& variant, const Diagnostic& diagnostic) {
   auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1));
   for (const Text* text : all_texts_of(variant)) {

@@ -13,7 +13,7 @@ namespace instr {
 
 // One error with the lines that belong to it.
 struct Diagnostic {
-  std::string symbol;  // of the snippet it is about; "shared" for a global set-up; "" if not known
+  std::string symbol;  // of the snippet it is about; "shared" for a global setup; "" if not known
   std::string file;    // as the compiler named it, marker taken off; empty: generated code
   int line = 0;
   int column = 0;

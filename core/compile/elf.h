@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// The GNU build id of a 64-bit ELF file, hexadecimal; nothing where it has none or is no such file.
+// The GNU build id of a 64-bit ELF file, hexadecimal; nothing if it has none or is not such a file.
 // Reads its headers and notes alone.
 std::optional<std::string> elf_build_id(const std::filesystem::path& file);
 

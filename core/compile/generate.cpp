@@ -136,7 +136,7 @@ void write_backward(Writer& out, const Variant& variant) {
   out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
 }
 
-// Runs the statement before it is measured and says clearly where it cannot be.
+// Runs the statement before it is measured and says clearly if it cannot be.
 void write_trial(Writer& out, const Variant& variant) {
   bool runs_script = is_script(variant.runtime);
   bool is_backward = variant.autograd == Autograd::kForwardBackward;
@@ -232,7 +232,7 @@ void write_verified_statement(Writer& out, const Variant& variant) {
   write_backward(out, variant);
 }
 
-// One run of the statement after a set-up of its own, and what is compared of it.
+// One run of the statement after a setup of its own, and what is compared of it.
 void write_verification(Writer& out, const Variant& variant) {
   for (const auto& setup : variant.setups) {
     out.user(setup);
@@ -340,7 +340,7 @@ std::string loopless_function(const Variant& variant, const std::string& symbol)
   return out.take();
 }
 
-// clang inlines a static function of a header where it is called but once in the unit. So that this
+// clang inlines a static function of a header if it is called but once in the unit. So that this
 // does not depend on what else is in it, all is called twice.
 std::string snippet_function(const Variant& variant, const std::string& symbol) {
   return function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +

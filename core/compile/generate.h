@@ -25,15 +25,15 @@ std::string snippet_symbol(const Variant& variant, Purpose purpose = Purpose::kM
 // variant.
 std::string unit_source(std::span<const Variant> variants, Purpose purpose = Purpose::kMeasure);
 
-// The C++ that its author wrote for its function: set-ups, statement, module. Not the global
-// set-up.
+// The C++ that its author wrote for its function: setups, statement, module. Not the global
+// setup.
 std::vector<const Text*> texts_of(const Variant& variant);
 
-// The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global set-up,
+// The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global setup,
 // which several variants have in common. Empty `file`: code that the user did not write.
 std::string line_marker(std::string_view symbol, std::string_view file);
 
-// The #include lines of a global set-up, and the rest with those lines left blank.
+// The #include lines of a global setup, and the rest with those lines left blank.
 struct SplitGlobal {
   std::string includes;  // as many lines as the whole; the others are blank
   std::string rest;

@@ -14,7 +14,7 @@ struct LibTorch {
   std::filesystem::path root;  // what --libtorch would name
   std::string found_by;        // "--libtorch", "TORCH_DIR", "CMAKE_PREFIX_PATH", "python", "system"
   std::string version;         // "2.13.0"
-  std::string build_id;        // of libtorch_cpu.so, hexadecimal; a content hash where it has none
+  std::string build_id;        // of libtorch_cpu.so, hexadecimal; a content hash if it has none
   std::vector<std::filesystem::path> include_dirs;
   std::filesystem::path library_dir;
   std::vector<std::string> libraries;  // "torch", "torch_cpu", "c10", ...

@@ -14,7 +14,7 @@
 namespace instr {
 
 // Each text of the variants twice, after the headers that the unit includes: for the compiler with
-// -E. They have one global set-up, or none, and are self-contained as they are written.
+// -E. They have one global setup, or none, and are self-contained as they are written.
 std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpose);
 
 // Symbols (snippet_symbol) of variants that cannot share a unit: what became of a text is not

@@ -52,7 +52,7 @@ class Lexer {
  public:
   explicit Lexer(std::string_view code) : code_(code) {}
 
-  // Nothing where a string or a comment is not closed, or where one begins or ends is in doubt.
+  // Nothing if a string or a comment is not closed, or where one begins or ends is in doubt.
   std::optional<std::vector<Token>> tokens() {
     while (at_ < code_.size()) {
       if (!step()) return std::nullopt;

@@ -8,7 +8,7 @@ namespace instr {
 
 // Whether nothing in the code reaches beyond it: its brackets, strings and comments are complete in
 // themselves; it has no directive of the preprocessor, however spelled, no _Pragma, no __COUNTER__,
-// and no assembler directive but .rept. Where two compilers may read a text differently, or one by
+// and no assembler directive but .rept. If two compilers may read a text differently, or one by
 // its flags (trigraphs, digraphs, continued lines), it is not self-contained either: all that such
 // a text costs is a unit of its own. Also for what the preprocessor made of a text.
 bool is_self_contained(std::string_view code);

@@ -23,7 +23,7 @@ class Writer {
   // Generated code, at a place of its own so that errors in it are known for what they are.
   void glue(std::string_view code);
 
-  // Generated code that fails only where the user's text at `where` is wrong.
+  // Generated code that fails only if the user's text at `where` is wrong.
   void glue_at(const SourceLocation& where, std::string_view code) { put(where, code); }
 
   // The user's own code. An empty line follows, in case it ends with a backslash.
@@ -47,13 +47,13 @@ std::vector<std::string> lines_of(std::string_view text);
 std::string script_body(std::string_view text);
 
 // The place in the definition of what stands there in that body, lines and columns from 1; of the
-// line's first character where the column is 0. Nothing where the body has no such line.
+// line's first character where the column is 0. Nothing if the body has no such line.
 std::optional<SourceLocation> place_in_script(const Text& script, int line, int column);
 
-// Behind the last character of the text that is no blank.
+// Behind the last character of the text that is not a blank.
 SourceLocation end_of_script(const Text& script);
 
-// Of the text's first character that is no blank.
+// Of the text's first character that is not a blank.
 SourceLocation first_place(const Text& text);
 
 }  // namespace instr

@@ -23,7 +23,7 @@ std::optional<fs::path> on_path(const std::string& name) {
   return fs::absolute(*program);
 }
 
-// The first number after `word`, or the first of all where `word` is empty.
+// The first number after `word`, or the first of all if `word` is empty.
 int number_after(std::string_view text, std::string_view word) {
   std::size_t at = text.find(word);
   if (at == std::string_view::npos) return 0;

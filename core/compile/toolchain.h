@@ -26,7 +26,7 @@ struct Toolchain {
 // it runs in, so that where they lie shows nowhere in its memory.
 inline constexpr const char* kLibraryLink = wire::kLibraryLink;
 
-// `requested` (--compiler), then clang++ (14 or newer) where present, then g++.
+// `requested` (--compiler), then clang++ (14 or newer) if present, then g++.
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch);
 

@@ -42,7 +42,7 @@ struct File {
   // With what the includes give.
   std::map<std::string, Setup*> visible_setups;
   std::vector<const File*> global_setup_files;  // those whose text this file's benchmarks get
-  // Something of it, or of what it includes, could not be read: unknown set-ups may be known.
+  // Something of it, or of what it includes, could not be read: unknown setups may be known.
   bool is_incomplete = false;
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;
 };
@@ -97,7 +97,7 @@ class Loader {
     roots.push_back(file);
   }
 
-  // The file, read once however it is reached; null, with what is wrong in `error`, where it cannot
+  // The file, read once however it is reached; null, with what is wrong in `error`, if it cannot
   // be read.
   File* obtain(const fs::path& path, Error& error) {
     struct stat info {};
@@ -131,7 +131,7 @@ class Loader {
     return file.get();
   }
 
-  // False where the file is of a newer schema, of which nothing more can be said.
+  // False if the file is of a newer schema, of which nothing more can be said.
   bool check_schema(const File& file) {
     const toml::node* schema = file.table.get("schema");
     if (!schema) {
@@ -178,7 +178,7 @@ class Loader {
     setup.where = entry.where;
     if (auto cpp = read.text("cpp")) setup.cpp = std::move(*cpp);
     if (is_blank(setup.cpp.code) && (read.get("cpp") || !read.has("cpp"))) {
-      errors_.push_back({entry.where, fmt::format("set-up `{}` is empty", entry.name),
+      errors_.push_back({entry.where, fmt::format("setup `{}` is empty", entry.name),
                          "add for example `cpp = \"auto x = torch::rand({4, 4});\"`"});
     }
   }
@@ -203,7 +203,7 @@ class Loader {
     file.visit = File::Visit::kDone;
   }
 
-  // Null, after adding the error, where it cannot be read or would close a cycle.
+  // Null, after adding the error, if it cannot be read or would close a cycle.
   File* open_include(const Include& include) {
     Error error;
     File* file = obtain(include.path, error);
@@ -247,7 +247,7 @@ class Loader {
       return fmt::format("{}:{}:{}", s.where.file, s.where.line, s.where.column);
     };
     errors_.push_back({where,
-                       fmt::format("two set-ups have the name `{}`: at {} and at {}", name,
+                       fmt::format("two setups have the name `{}`: at {} and at {}", name,
                                    place(*found->second), place(setup)),
                        "rename one of them"});
   }
@@ -263,7 +263,7 @@ class Loader {
     for (const auto& [known_name, setup] : file.visible_setups) known.push_back(known_name);
     // A misspelt name is one error: what was meant is not unused as well.
     if (const auto near = nearest(name, known)) file.visible_setups.at(*near)->is_used = true;
-    errors_.push_back({where, fmt::format("no set-up has the name `{}`", name),
+    errors_.push_back({where, fmt::format("no setup has the name `{}`", name),
                        known.empty()
                            ? fmt::format("add [setups.{}], or include the file that has it", name)
                            : did_you_mean(name, known)});
@@ -299,15 +299,15 @@ class Loader {
     }
   }
 
-  // Of a file that is only included, a set-up may be there for others than those loaded now.
+  // Of a file that is only included, a setup may be there for others than those loaded now.
   void check_unused(const std::vector<File*>& roots) {
     if (is_any_broken_) return;
     for (const File* file : roots) {
       for (const auto& [name, setup] : file->setups) {
         if (setup.is_used) continue;
         errors_.push_back(
-            {setup.where, fmt::format("no benchmark uses the set-up `{}`", name),
-             fmt::format("add `use = [\"{}\"]` to a benchmark, or take the set-up out", name)});
+            {setup.where, fmt::format("no benchmark uses the setup `{}`", name),
+             fmt::format("add `use = [\"{}\"]` to a benchmark, or take the setup out", name)});
       }
     }
   }

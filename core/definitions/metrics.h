@@ -53,16 +53,16 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
 
 struct Metric {
   const char* name;             // in results, limits and --metrics
-  const char* alias = nullptr;  // in comparisons and for other programs, where that says too little
+  const char* alias = nullptr;  // in comparisons and for other programs, if that says too little
   const char* heading;          // of its column in a table
   const char* title;            // of its axis in a picture
   const char* what;             // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
-  Limit hard_limit = {};  // where nothing else sets one
+  Limit hard_limit = {};  // if nothing else sets one
   Limit soft_limit = {};
   const char* example_limit;     // in a definition, for messages
-  bool is_default = false;       // shown where --metrics names nothing
+  bool is_default = false;       // shown if --metrics names nothing
   bool is_side_by_side = false;  // has a column for each variant of a benchmark
 };
 
@@ -256,7 +256,7 @@ inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
 inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kDevice);
 
-// Null where there is none of that name among these.
+// Null if there is none of that name among these.
 constexpr const Metric* find_metric(std::string_view name,
                                     std::span<const Metric> among = kMetrics) {
   for (const Metric& metric : among) {
@@ -275,7 +275,7 @@ std::string public_name(const std::string& metric);
 
 std::vector<std::string> names_of(std::span<const Metric> metrics);
 
-// Those that are shown where --metrics names nothing.
+// Those that are shown if --metrics names nothing.
 std::vector<std::string> default_metrics();
 
 // What --metrics takes: each metric, and the word of each group that has one, with what they stand

@@ -36,7 +36,7 @@ std::string escaped(std::string_view text) {
 // A statement and what its label has after the benchmark's.
 struct Statement {
   std::string suffix;
-  std::optional<Text> text;  // absent where the module makes the statement
+  std::optional<Text> text;  // absent if the module makes the statement
 };
 
 class BenchmarkReader {
@@ -392,7 +392,7 @@ std::optional<Text> join_texts(const std::vector<Text>& texts) {
     const SourceLocation& next = texts[i].where;
     if (!joined.code.ends_with('\n')) add("\n");
     if (next.file == end.file && next.line >= end.line) {
-      // A unit may hold many variants only where their texts are free of directives.
+      // A unit may hold many variants only if their texts are free of directives.
       add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
     } else {
       add(fmt::format("#line {} \"@shared:{}\"\n", next.line, escaped(next.file)));

@@ -12,7 +12,7 @@ namespace instr {
 std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
                                                Errors& errors);
 
-// The [build] table of a TOML file, whatever else it holds. An error where it has none.
+// The [build] table of a TOML file, whatever else it holds. An error if it has none.
 tl::expected<std::shared_ptr<const BuildOptions>, Errors> load_build(
     const std::filesystem::path& file);
 

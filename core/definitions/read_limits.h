@@ -10,7 +10,7 @@
 
 namespace instr {
 
-// { ir = "0.5%", allocs = "+0" }. `title` names the table in messages. What is no limit, or no
+// { ir = "0.5%", allocs = "+0" }. `title` names the table in messages. What is not a limit, or not a
 // limit's metric, is left out and added to `errors`.
 std::map<std::string, Limit> read_limits(const toml::table& table, std::string_view title,
                                          const SourceText& source, Errors& errors);

@@ -58,8 +58,8 @@ class MatrixReader {
 
   void check_name(const TomlEntry& entry) const {
     if (is_identifier(entry.name)) return;
-    refuse(entry.where, fmt::format("`{}` is no name for a parameter", entry.name),
-           "use letters, digits and _, not a digit first");
+    refuse(entry.where, fmt::format("`{}` is not a valid parameter name", entry.name),
+           "use letters, digits and _, and do not begin with a digit");
   }
 
   void refuse(SourceLocation where, std::string what, std::string advice) const {
@@ -70,7 +70,7 @@ class MatrixReader {
   bool check(const toml::node& value, const std::string& text) const {
     const auto* number = value.as_floating_point();
     if (number && !std::isfinite(number->get())) {
-      refuse(place_of(value, source_), fmt::format("{} is no number that C++ can spell", text),
+      refuse(place_of(value, source_), fmt::format("{} is not a number that C++ can spell", text),
              "write it as code, in quotes");
       return false;
     }

@@ -47,7 +47,7 @@ bool holds(std::string_view relation, std::strong_ordering order) {
   return relation == ">" ? order > 0 : order < 0;
 }
 
-// Whether one part, ">=2.0", holds; nothing where it cannot be read.
+// Whether one part, ">=2.0", holds; nothing if it cannot be read.
 std::optional<bool> part_holds(const Numbers& version, std::string_view part) {
   constexpr std::array<std::string_view, 6> kRelations{">=", "<=", "==", "!=", ">", "<"};
   for (const std::string_view relation : kRelations) {
@@ -66,7 +66,7 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
   std::string_view rest;
   const Numbers numbers = leading_numbers(trim(version), rest);
   if (numbers.empty()) {
-    return fail(fmt::format("`{}` is no LibTorch version", version),
+    return fail(fmt::format("`{}` is not a LibTorch version", version),
                 "expected one such as `2.13.0`");
   }
   bool all = true;
@@ -76,7 +76,7 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
     const auto holds_now = part_holds(numbers, part);
     if (!holds_now) {
       return fail(
-          fmt::format("`{}` is no version requirement", part),
+          fmt::format("`{}` is not a version requirement", part),
           "write one of >= > <= < == != and a version, for example `>=2.0` or `>=1.13, <3`");
     }
     all = all && *holds_now;

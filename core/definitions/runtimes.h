@@ -44,7 +44,7 @@ struct RuntimeFacts {
   // Generated code that makes of the loaded module what is run; null: it is run as it is.
   const char* preparation = nullptr;
   WarmUp zygote = WarmUp::kTorchScript;  // that its counts are made in
-  bool is_usual = false;                 // measured where --runtime names nothing
+  bool is_usual = false;                 // measured if --runtime names nothing
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
   // by; and a captured graph replays what it computed forward.
   bool keeps_gradients = true;
@@ -102,7 +102,7 @@ constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];
 }
 
-// What a definition is measured as where nothing else is asked for.
+// What a definition is measured as if nothing else is asked for.
 inline const std::vector<Runtime> kUsualRuntimes = [] {
   std::vector<Runtime> usual;
   for (const RuntimeFacts& one : kRuntimes) {

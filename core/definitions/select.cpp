@@ -235,7 +235,7 @@ Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* 
       return fail(fmt::format("{} `{}` matches no benchmark", option, pattern.text()),
                   advice_on(option, {&pattern}, variants));
     }
-    return fail(fmt::format("{} `{}` is no regular expression: {}; and no benchmark has it in its "
+    return fail(fmt::format("{} `{}` is not a valid regular expression: {}; and no benchmark has it in its "
                             "name",
                             option, pattern.text(), pattern.problem()),
                 "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "

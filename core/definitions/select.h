@@ -22,12 +22,12 @@ struct Shard {
 // Whether a variant with that key is in that part.
 bool is_in(const Shard& shard, const std::string& key);
 
-// An empty list asks for nothing in particular. A variant is kept where it meets every list.
+// An empty list asks for nothing in particular. A variant is kept if it meets every list.
 //
 // A pattern is looked for anywhere in the variant's key, and in what tables show of it, with the
 // group and without (core/definitions/variant_names.h): "matmul/mm n=4 eager fwd+bwd" and
-// "mm n=4 eager fwd+bwd". It is found where it is as a regular expression (RE2), as plain text, or,
-// where it has wildcards and nothing else that only regular expressions have, as a glob. Letters of
+// "mm n=4 eager fwd+bwd". It is found if it is as a regular expression (RE2), as plain text, or,
+// if it has wildcards and nothing else that only regular expressions have, as a glob. Letters of
 // any case match, unless it has a capital one.
 struct Selection {
   std::vector<std::string> filters = {};   // patterns; one is enough
@@ -43,7 +43,7 @@ struct Selection {
 // Whether a variant is wanted.
 std::function<bool(const Variant&)> selector(const Selection& selection);
 
-// An error (without a place) where nothing of `variants`, of which there are some, is wanted, or a
+// An error (without a place) if nothing of `variants`, of which there are some, is wanted, or a
 // pattern is not a regular expression and finds nothing otherwise either; the advice names filters
 // that do find something, as they are typed. A shard may be empty.
 Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection);

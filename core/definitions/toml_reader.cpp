@@ -190,7 +190,7 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
 }
 
 // `name` is the key's own or that of an entry of its table; `fits` is asked of the value, or of
-// each element where it is a list and may be one.
+// each element if it is a list and may be one.
 void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
                               bool (*fits)(const toml::node&), bool may_be_list) {
   const toml::array* list = may_be_list ? value.as_array() : nullptr;

@@ -15,7 +15,7 @@
 
 namespace instr {
 
-// The whole file. The error is at the place where the text is no TOML.
+// The whole file. The error is at the place where the text is not TOML.
 Expected<toml::table> parse_toml(const SourceText& source);
 
 struct TomlEntry {
@@ -44,14 +44,14 @@ class TableReader {
 
   // Whether the key is there at all, with a right or a wrong value.
   bool has(std::string_view key) const { return table_.contains(key); }
-  // The value where it is there and has its shape, else null.
+  // The value if it is there and has its shape, else null.
   const toml::node* get(std::string_view key) const;
-  // Place of the value; of the table where the key is not there.
+  // Place of the value; of the table if the key is not there.
   SourceLocation place(std::string_view key) const;
 
   std::optional<Text> text(std::string_view key) const;
-  std::string string(std::string_view key) const;       // empty where absent
-  bool boolean(std::string_view key) const;             // false where absent
+  std::string string(std::string_view key) const;       // empty if absent
+  bool boolean(std::string_view key) const;             // false if absent
   std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
   // Values outside of [least, most] are errors, and left out.
   std::vector<int> integers(std::string_view key, int least, int most) const;

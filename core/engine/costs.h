@@ -20,12 +20,12 @@ Work work_of(const Measurement& measurement);
 class Costs {
  public:
   Costs() = default;
-  // Empty where the file is not there, or is another's.
+  // Empty if the file is not there, or is another's.
   static Costs read(const std::filesystem::path& file);
 
   void note(const Measurement& measurement);
 
-  // Seconds; what is not known takes as long as what is known does on average, and where nothing
+  // Seconds; what is not known takes as long as what is known does on average, and if nothing
   // is, each as long as any other.
   double of(const std::string& key, Work work) const;
 

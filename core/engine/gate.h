@@ -57,12 +57,12 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete);
 
 // What --baseline or --expect names, without what a run of these variants does not measure; nothing
-// where there is neither, or where the expected counts are to be written.
+// if there is neither, or if the expected counts are to be written.
 tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate,
                                                               const Selection& selection,
                                                               const std::vector<Variant>& variants);
 
-// An error where the results are of one shard and `after` is not, unless that is allowed: all that
+// An error if the results are of one shard and `after` is not, unless that is allowed: all that
 // the other shards have would pass as new.
 Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
                            Incomplete incomplete);
@@ -79,14 +79,14 @@ tl::expected<Gate, Errors> open_gate(const GateOptions& options);
 // Whether --update-expected can write its file, and understands what is in it.
 tl::expected<void, Errors> check_update(const GateOptions& options);
 
-// The fields in which the two differ. An error that names them all where one must match: counts
+// The fields in which the two differ. An error that names them all if one must match: counts
 // would differ for this reason alone.
 Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
                                                         const ResultsHeader& after,
                                                         const std::vector<std::string>& vary);
 
 // Compares within the limits; that the two can be compared is checked already. A pattern of the
-// limits file that matches no key is a problem that warns; an error where neither side has a metric
+// limits file that matches no key is a problem that warns; an error if neither side has a metric
 // for which there is a hard limit.
 Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate);
 

@@ -20,7 +20,7 @@ enum class Verbosity { kQuiet, kNormal, kVerbose };
 
 struct ProgressOptions {
   int fd = 2;
-  Terminal terminal;  // of that descriptor; no live line where it is not `live`
+  Terminal terminal;  // of that descriptor; no live line if it is not `live`
   Verbosity verbosity = Verbosity::kNormal;
   // In a pipe. What is over sooner is not worth a line.
   std::chrono::milliseconds phase_after{1000};
@@ -59,7 +59,7 @@ class Progress {
   void note(std::string_view text);
 
   // Writes `text` as it is to `fd`, however quiet this is, with the live line out of its way. False
-  // where it could not be written.
+  // if it could not be written.
   bool print(int fd, std::string_view text);
 
   // Erases the live line; nothing is drawn from here on.

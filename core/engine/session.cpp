@@ -31,7 +31,7 @@ constexpr const char* kCosts = "costs";  // a file of the cache
 
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
-// What counts when `time_cores` of them are left to times; an Error where none is left.
+// What counts when `time_cores` of them are left to times; an Error if none is left.
 Expected<std::vector<int>> counting_cores(int time_cores) {
   std::vector<int> cores = usable_cores();
   if (time_cores < std::ssize(cores)) {
@@ -63,8 +63,8 @@ struct Session::State {
   std::vector<Variant> to_verify;
   std::size_t not_dumped = 0;
   // Last: they go first, while what they use is there.
-  std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
-  std::unique_ptr<NativeWorker> native;  // where something is to be timed or verified
+  std::unique_ptr<Scheduler> scheduler;  // if something is to be counted
+  std::unique_ptr<NativeWorker> native;  // if something is to be timed or verified
 
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
@@ -275,7 +275,7 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
-// What is to be timed of these: what has not failed. Nothing where that is none.
+// What is to be timed of these: what has not failed. Nothing if that is none.
 std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> variants) {
   {
     std::lock_guard lock(turn);

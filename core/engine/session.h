@@ -31,7 +31,7 @@ struct SessionEvents {
 // The program, with its version: "valgrind-3.19.0".
 Expected<std::string> find_valgrind();
 
-// The reason why a variant can be neither counted nor timed on this LibTorch; nothing where it can.
+// The reason why a variant can be neither counted nor timed on this LibTorch; nothing if it can.
 std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
                                               bool wants_times);
 
@@ -55,7 +55,7 @@ class Session {
   Expected<Fingerprint> fingerprint(std::stop_token stop);
 
   // Compiles and measures; each variant ends in one call of on_done, but for those that `selected`
-  // refuses once compiled. False where `stop` came first. It is the next three, one after the
+  // refuses once compiled. False if `stop` came first. It is the next three, one after the
   // other.
   using Selected = std::function<bool(const CompiledVariant&)>;
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,

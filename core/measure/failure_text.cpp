@@ -108,12 +108,12 @@ std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant
   add("the module", variant.module);
   if (part == "statement") return suspects;
   for (auto setup = variant.setups.rbegin(); setup != variant.setups.rend(); ++setup) {
-    suspects.push_back({"the set-up", first_place(*setup)});
+    suspects.push_back({"the setup", first_place(*setup)});
   }
   return suspects;
 }
 
-// "bench.toml:9:8: in the statement or the set-up (or at bench.toml:4:7): "
+// "bench.toml:9:8: in the statement or the setup (or at bench.toml:4:7): "
 std::string prefix_of(const std::vector<Suspect>& suspects) {
   if (suspects.empty() || suspects.front().where.file.empty()) return "";
   std::string words;

@@ -30,7 +30,7 @@ std::string library_name(const std::filesystem::path& path);
 // other. libtorch_cpu.so is a field of its own.
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries);
 
-// Of a process of ours; empty where the kernel does not tell.
+// Of a process of ours; empty if the kernel does not tell.
 std::map<std::string, std::string> loaded_libraries(pid_t process);
 
 }  // namespace instr

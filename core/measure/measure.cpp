@@ -39,7 +39,7 @@ double for_each_iteration(std::uint64_t total, std::uint64_t around, std::uint64
   return static_cast<double>(net) / static_cast<double>(iterations);
 }
 
-// Instructions for each iteration, net of the empty loop, of blocks of `iterations`.
+// Instructions per iteration, net of the empty loop, of blocks of `iterations`.
 struct NetCost {
   std::uint64_t iterations, doubled, loop, loop_entry;
 
@@ -50,10 +50,10 @@ struct NetCost {
   // What it costs to enter a block differs by an instruction or two between snippets, with the
   // registers that they keep. A block of twice the iterations has it once, too.
   std::uint64_t entry(std::uint64_t total) const {
-    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost where it is negative
-    // Of one dear iteration no double is counted, but where something is simulated.
+    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost if it is negative
+    // Of one dear iteration no double is counted, but if something is simulated.
     bool is_entry = iterations > 1 && doubled != 0 && found <= loop_entry + kMostEntryCost;
-    // What is more is no entry: later iterations differed from those before.
+    // What is more is not entry cost: later iterations differed from those before.
     return is_entry ? found : loop_entry;
   }
 };
@@ -82,7 +82,7 @@ std::map<std::string, double> totals_of(const wire::Message& reply, const char* 
   return totals;
 }
 
-// Events for each iteration, net of the empty loop. What a block's first iterations miss, which
+// Events per iteration, net of the empty loop. What a block's first iterations miss, which
 // find nothing in the caches, is in one of twice the length as well: what that has more is as if it
 // went on for ever.
 std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_t iterations) {
@@ -101,7 +101,7 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
 }
 
 // The measured loop is in the snippet's own function; the one call of that function is no
-// iteration's. `loop`: instructions; `events`: what else the empty loop costs; for each iteration.
+// iteration's. `loop`: instructions; `events`: what else the empty loop costs; per iteration.
 void take_off_loop(std::vector<FunctionCost>& functions, double loop,
                    const std::map<std::string, double>& events) {
   for (auto& function : functions) {
@@ -116,7 +116,7 @@ void take_off_loop(std::vector<FunctionCost>& functions, double loop,
 }
 
 // Two ways of Callgrind's to the same number: what it says of a block, and the sum over what the
-// block ran. Where it simulates, one of them has the few instructions by which it was told to
+// block ran. If it simulates, one of them has the few instructions by which it was told to
 // begin, and masked loads and stores (vmaskmov) are charged to their function as instructions: the
 // sum of instructions and accesses is the same all the same.
 std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
@@ -137,7 +137,7 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
                              held, is_simulated ? " and accesses" : "", counted)};
 }
 
-// Self costs for each iteration, which add up to `net`, of a block of `total` instructions.
+// Self costs per iteration, which add up to `net`, of a block of `total` instructions.
 std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t iterations,
                                            std::uint64_t total, double net,
                                            const wire::Message& reply) {
@@ -151,7 +151,7 @@ std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t
   return functions;
 }
 
-// Of an error of the definition the worker tells no part: it is about the signature, where it is
+// Of an error of the definition the worker tells no part: it is about the signature, if it is
 // not about TorchScript's text.
 std::string text_of(FailureKind kind, const wire::Message& reply, const Variant& variant) {
   if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
@@ -180,7 +180,7 @@ Failure senseless(const wire::Message& reply) {
 
 Failure negative(double ir) {
   return {FailureKind::kNoProfile,
-          fmt::format("the count is negative, {:g} instructions for each iteration: something else "
+          fmt::format("the count is negative, {:g} instructions per iteration: something else "
                       "than the statement moved the counters",
                       ir)};
 }

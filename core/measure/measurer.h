@@ -40,7 +40,7 @@ class Measurer {
   // How long loading a unit for it may take: its timeout, and time for a busy machine.
   std::chrono::milliseconds load_patience(const Variant& variant) const;
 
-  // Asks `where` to measure. The profile is read, kept where that was asked, and removed.
+  // Asks `where` to measure. The profile is read, kept if that was asked, and removed.
   Attempt measure(const CompiledVariant& compiled, Requestable& where) const;
 
  private:

@@ -63,7 +63,7 @@ void NativeWorker::kill() {
   if (zygote_) zygote_->kill();
 }
 
-// Of the zygote that is there; where that one answers no more, of another one.
+// Of the zygote that is there; if that one answers no more, of another one.
 tl::expected<std::unique_ptr<Host>, std::string> NativeWorker::fork_host() {
   if (auto host = Host::fork(zygote())) return *std::move(host);
   if (auto started = bring_up(); !started) {

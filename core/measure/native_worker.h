@@ -1,4 +1,4 @@
-// The worker that runs without Valgrind: started once, again where it was lost, and asked in a
+// The worker that runs without Valgrind: started once, again if it was lost, and asked in a
 // fresh process each time.
 #pragma once
 

@@ -7,7 +7,7 @@ const std::vector<std::string>& pinned_environment() {
       "PATH=/usr/bin:/bin",
       "LC_ALL=C",
       "TZ=UTC0",
-      // The folder by a name of fixed length. Where `valgrind` is a shell script (Debian), the
+      // The folder by a name of fixed length. If `valgrind` is a shell script (Debian), the
       // shell sets it to the whole path, unless it names the folder already.
       "PWD=/proc/self/cwd",
       // LibTorch's and its math libraries' choice of code paths by CPU.

@@ -196,7 +196,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
                (failure != nullptr && should_retry(failure->kind, task.attempts, options.retries));
   {
     std::lock_guard lock(mutex);
-    // What our own kill did to a worker is no result.
+    // What our own kill did to a worker is not a result.
     if (stopping && failure != nullptr) return;
     if (retry) {
       if (attempt.again) --task.attempts;

@@ -30,7 +30,7 @@ struct ScheduleOptions {
   int retries = 2;                              // of one variant, after a lost worker
   bool fresh_process = false;                   // --isolation=process: a Valgrind for each variant
   bool want_functions = true;
-  std::optional<std::filesystem::path> keep_profiles;  // folder; made where it is missing
+  std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
   std::uint64_t memory_limit = 0;  // bytes that one variant may use; 0: the worker's own
 };
 
@@ -55,12 +55,12 @@ class Scheduler {
   // Queues them; at any time, from any thread. Each ends in one call of on_done.
   void add(std::vector<CompiledVariant> variants);
 
-  // Until everything added so far is done; false where `stop` was requested first: then all
+  // Until everything added so far is done; false if `stop` was requested first: then all
   // workers are killed, and nothing more can be added.
   bool wait(std::stop_token stop);
 
   // What the worker said of itself at its start (LibTorch's version, CPU capability, ...); waits
-  // until one is ready. An Error where no worker can be started, with what it printed.
+  // until one is ready. An Error if no worker can be started, with what it printed.
   Expected<wire::Message> hello(std::stop_token stop);
 
   // Everything that has to do with running; kept out of this header.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::minutes kStartTimeout{5};
 constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
 
-// What a worker said that loading a unit ended, and the cure where there is one.
+// What a worker said that loading a unit ended, and the cure if there is one.
 std::string with_cure(std::string log) {
   if (log.find("debuginfo reader") == std::string::npos) return log;
   return log +
@@ -25,7 +25,7 @@ std::string with_cure(std::string log) {
 Failure slow_load(std::chrono::milliseconds patience) {
   return {FailureKind::kTimedOut,
           fmt::format("loading the unit took longer than {:g} s: does a constructor of a global "
-                      "set-up, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
+                      "setup, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
                       "benchmark's own) gives it more",
                       std::chrono::duration<double>(patience).count())};
 }

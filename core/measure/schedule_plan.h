@@ -22,7 +22,7 @@ struct Candidate {
   std::uint64_t order = 0;  // position in the order of adding
 };
 
-// Which candidate starts next with so many free cores; nothing where none can. Narrow ones first,
+// Which candidate starts next with so many free cores; nothing if none can. Narrow ones first,
 // so that wide ones do not hold cores idle while they wait for the rest; but while a zygote starts,
 // wide ones, since Valgrind runs one of their threads at a time and the zygote has use for the core
 // that they leave; then those whose unit is loaded, then those that fewest hosts work at, then in
@@ -30,7 +30,7 @@ struct Candidate {
 std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
                                   bool zygote_starts = false);
 
-// Bytes that one variant may use where nobody says: 8 GiB, or less where `jobs` of them would not
+// Bytes that one variant may use where nobody says: 8 GiB, or less if `jobs` of them would not
 // fit into three quarters of the machine's memory.
 std::uint64_t default_memory_limit(std::uint64_t physical_bytes, int jobs);
 std::uint64_t memory_limit_here(int jobs);  // of this machine

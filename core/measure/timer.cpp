@@ -38,7 +38,7 @@ std::chrono::milliseconds limit_of(const Group& group, double usual) {
   return timeout_of(sum);
 }
 
-// Of a repetition, where that is given; 0: it is not.
+// Of a repetition, if that is given; 0: it is not.
 int iterations_of(const Group& group, const TimerOptions& options) {
   return options.iterations.value_or(group.front().variant.iterations.value_or(0));
 }
@@ -96,7 +96,7 @@ class GroupTimer {
   double seconds_ = 0;
 };
 
-// Times each once more. In turns with another side that takes a fresh process each time, where
+// Times each once more. In turns with another side that takes a fresh process each time, if
 // Google Benchmark warms up unless the iterations are given: then the first repetition does that.
 void GroupTimer::repeat(int repetitions, bool in_turns) {
   auto begin = Clock::now();
@@ -107,7 +107,7 @@ void GroupTimer::repeat(int repetitions, bool in_turns) {
   seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Where something ended them all, each on its own from then on.
+// If something ended them all, each on its own from then on.
 void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
   Group asked;
   for (std::size_t place : part) asked.push_back(group_[place]);

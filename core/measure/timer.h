@@ -40,7 +40,7 @@ struct TimedSide {
 // Times what all sides have, one request at a time, on whichever side it is. Of more than one side
 // the same benchmarks are timed in turns: one repetition of each side after the other, each in a
 // fresh process, so that whatever drifts on the machine drifts for both. Each variant ends in one
-// call of its side's on_done. False where `stop` was requested first: then the workers are killed.
+// call of its side's on_done. False if `stop` was requested first: then the workers are killed.
 bool time_all(std::vector<TimedSide> sides, std::stop_token stop);
 
 }  // namespace instr

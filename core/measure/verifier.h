@@ -31,8 +31,8 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
 
 // Compiles the candidates and their eager variants for this (`compile` says how, its purpose
 // aside), and verifies one after the other: each ends in one call of on_done, with a measurement
-// that has a verification alone. False where `stop` was requested first: then the worker is killed;
-// an Error where none can be verified at all.
+// that has a verification alone. False if `stop` was requested first: then the worker is killed;
+// an Error if none can be verified at all.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
                           Cache& cache, NativeWorker& worker, const VerifierOptions& options,
                           const NativeEvents& events, std::stop_token stop);

@@ -66,7 +66,7 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
   return std::pair{std::move(log), fs::path(name)};
 }
 
-// Of one length, since it is on the worker's heap for a while; nothing where the system has none.
+// Of one length, since it is on the worker's heap for a while; nothing if the system has none.
 std::string new_token() {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};

@@ -34,7 +34,7 @@ class Link {
   // Two connected ends: ours, and the one for the worker.
   static Expected<std::pair<Link, Fd>> make();
 
-  // Sends, with the descriptor `passed` as ancillary data where it is not negative, and waits for
+  // Sends, with the descriptor `passed` as ancillary data if it is not negative, and waits for
   // the reply, which must have the token that went with the request. After a Loss the link is of no
   // more use.
   Reply request(const wire::Message& message, std::chrono::milliseconds timeout, int passed = -1);

@@ -1,5 +1,5 @@
 // The zygotes of a run: one for eager and one for all that runs scripts, started in the background,
-// replaced where one is lost.
+// replaced if one is lost.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class ZygotePool {
   // Kills them all.
   ~ZygotePool();
 
-  // Starts the runtime's zygote where there is none, and returns at once.
+  // Starts the runtime's zygote if there is none, and returns at once.
   void need(Runtime runtime);
 
   State state(Runtime runtime) const;
@@ -44,7 +44,7 @@ class ZygotePool {
   // Whether any of them is on its way.
   bool is_starting() const;
 
-  // The ready one; an Error where it could not be started, or is not ready.
+  // The ready one; an Error if it could not be started, or is not ready.
   Expected<std::shared_ptr<Zygote>> get(Runtime runtime) const;
 
   // `zygote` answers no more: another one is started, unless that has happened already, or several
@@ -53,7 +53,7 @@ class ZygotePool {
 
   void worked(Runtime runtime);
 
-  // What the first one to be ready said; starts one where none has been.
+  // What the first one to be ready said; starts one if none has been.
   Expected<wire::Message> hello(std::stop_token stop);
 
   // Ends all, for good.

@@ -19,7 +19,7 @@ struct ExperimentSummary {
   std::size_t asked = 0;     // experiments that were not skipped
   std::size_t measured = 0;  // of these
   std::size_t passed = 0;    // of these measured and verified as PASS
-  // Geometric means over those that passed: how much faster than eager for each iteration, and how
+  // Geometric means over those that passed: how much faster than eager per iteration, and how
   // many times less memory its tensors take.
   std::optional<double> speedup;
   std::optional<double> memory_ratio;

@@ -35,7 +35,7 @@ struct OperatorCall {
   bool is_on_device = false;
 };
 
-// Of the worker's lines (worker/wire.h), by their starts; what is no such line is left out.
+// Of the worker's lines (worker/wire.h), by their starts; lines of other kinds are left out.
 std::vector<OperatorCall> parse_calls(std::string_view lines);
 
 struct OperatorTime {

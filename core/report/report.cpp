@@ -32,7 +32,7 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
   return names;
 }
 
-// A field of a measurement's JSON as a CSV field; empty where it is missing or null.
+// A field of a measurement's JSON as a CSV field; empty if it is missing or null.
 std::string field(const Json& json, const std::string& name) {
   auto found = json.find(name);
   if (found == json.end() || found->is_null()) return "";

@@ -1,6 +1,6 @@
 // Measurements as text: a table for people, Markdown for reviews, and the formats that other
 // programs read. Pure functions; who prints them is somebody else's business. Text that is not
-// UTF-8 and values that are no numbers never reach an output.
+// UTF-8 and values that are not numbers never reach an output.
 #pragma once
 
 #include <optional>
@@ -59,7 +59,7 @@ std::string report_junit(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 
 // Google Benchmark's JSON, as its tools/compare.py reads it. That format knows times alone:
-// real_time and cpu_time both hold instructions for each iteration, and a time_unit of "ns" stands
+// real_time and cpu_time both hold instructions per iteration, and a time_unit of "ns" stands
 // for "instructions". Every metric ("ir" too) is a user counter; the fingerprint is in the context.
 // Failed ones have error_occurred, error_message and no time; their time_unit "s" is not that of
 // the counted ones, so that compare.py does not take a failure for a gain of 100%. Skipped ones are
@@ -68,7 +68,7 @@ std::string report_gbench(const std::vector<Measurement>& measurements,
                           const ReportOptions& options);
 
 // Bencher Metric Format: {"KEY": {"instructions": {"value": N}, "alloc-bytes": …}}, the metrics
-// named by slugs, values for each iteration. What was not counted has no place there and is left
+// named by slugs, values per iteration. What was not counted has no place there and is left
 // out. A key above Bencher's 1,024 bytes is cut and ends in a hash; of two measurements of a key
 // the first stands.
 std::string report_bencher(const std::vector<Measurement>& measurements,

@@ -58,7 +58,7 @@ std::string shown_values(const ReportOptions& options);
 // were timed.
 Grid make_backend_grid(const std::vector<Measurement>& measurements);
 
-// As text: columns where they fit, else a line for each value below the title. 0: any width.
+// As text: columns if they fit, else a line for each value below the title. 0: any width.
 std::string table_of(const Grid& grid, const std::string& title, std::size_t width, bool color);
 
 // As a table in Markdown, whose first column is headed `of`.

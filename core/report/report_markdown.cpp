@@ -77,7 +77,7 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   Summary summary = summarize(measurements);
   std::string shown = shown_values(options);
   shown.front() = static_cast<char>(std::toupper(shown.front()));
-  std::string out = shown + " for each iteration:\n\n" + markdown_of(grid, "benchmark");
+  std::string out = shown + " per iteration:\n\n" + markdown_of(grid, "benchmark");
   Grid backends = make_backend_grid(measurements);
   if (!backends.columns.empty()) out += "\n" + markdown_of(backends, "runtime");
   for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";

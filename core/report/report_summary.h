@@ -9,7 +9,7 @@
 
 namespace instr {
 
-// Not where it is only not supported here: that is skipped.
+// Not if it is only not supported here: that is skipped.
 bool is_failure(const Measurement& measurement);
 
 // What failed to be measured, or verified: those with the same words together.

@@ -1,4 +1,4 @@
-// The table for people: columns where the terminal is wide enough, one value a line where it is
+// The table for people: columns if the terminal is wide enough, one value a line if it is
 // not.
 #include <algorithm>
 #include <optional>
@@ -22,7 +22,7 @@ constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
-// A group of one row is one line with its full name, where that takes at most `flat_limit` columns;
+// A group of one row is one line with its full name, if that takes at most `flat_limit` columns;
 // others are a heading and indented rows.
 bool is_flat(const GridGroup& group, std::size_t flat_limit) {
   return group.rows.size() == 1 && display_width(group.rows[0].full_name) <= flat_limit;
@@ -75,7 +75,7 @@ std::string right_aligned(const TableCell& cell, std::size_t columns, bool color
   return spaces(columns - std::min(columns, width)) + toned(cell.text, cell.tone, color) + "\n";
 }
 
-// A value on the line of its name; below it where both do not fit.
+// A value on the line of its name; below it if both do not fit.
 void stacked_value(std::string& out, const std::string& heading, const TableCell& cell,
                    std::size_t width, bool color) {
   if (cell.text.empty()) return;
@@ -152,7 +152,7 @@ std::optional<std::string> wide_table(const Grid& grid, std::size_t width, bool 
   return table_text(columns_of(grid, width, color), width, color);
 }
 
-// Rows for each variant, in at most `width` columns; nothing where that is too narrow.
+// Rows for each variant, in at most `width` columns; nothing if that is too narrow.
 std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool color) {
   const Table any = columns_of(grid, width, color);
   const std::size_t values = layout_of(any).beside_first();
@@ -177,7 +177,7 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   drop_last_column(tall);
   if (auto text = tall_table(tall, width, options.color)) return *text;
   return stacked_table(options.show_keys ? tall : grid,
-                       shown_values(options) + " for each iteration, by variant:", width,
+                       shown_values(options) + " per iteration, by variant:", width,
                        options.color);
 }
 

@@ -59,7 +59,7 @@ std::vector<std::string> heading_lines(const std::string& heading) {
 struct Span {
   std::size_t first;
   std::size_t count;
-  std::string title;  // " instructions "; "" where there is none
+  std::string title;  // " instructions "; "" if there is none
 };
 
 std::vector<Span> spans_of(const std::vector<TableColumn>& columns) {

@@ -25,7 +25,7 @@ enum class Align { kLeft, kRight };
 struct TableColumn {
   std::string heading = {};  // lines, the last of which stands on the rule
   Align align = Align::kRight;
-  std::size_t least = 0;  // columns of the terminal that it takes even where nothing fills it
+  std::size_t least = 0;  // columns of the terminal that it takes even if nothing fills it
   std::string span = {};  // a title above it and those of its neighbours that have the same one
 };
 
@@ -61,7 +61,7 @@ struct TableLayout {
 
 TableLayout layout_of(const Table& table);
 
-// In at most `width` columns (0: any); nothing where that is too narrow. No line ends in spaces.
+// In at most `width` columns (0: any); nothing if that is too narrow. No line ends in spaces.
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);
 
 }  // namespace instr

@@ -50,7 +50,7 @@ Expected<void> move_one(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// Nothing where the file system has no locks.
+// Nothing if the file system has no locks.
 std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
   auto say = [&folder] {
     print_message("waiting for another run that uses the baselines in '" + folder.string() + "'\n");
@@ -96,7 +96,7 @@ fs::path baselines_folder() {
 
 Expected<fs::path> baseline_path(const std::string& name) {
   if (!is_name(name)) {
-    return fail("`" + name + "` can be no baseline's name",
+    return fail("`" + name + "` cannot be a baseline's name",
                 "take letters, digits, `.`, `_` and `-`, such as `main`; a file is kept by "
                 "--output=FILE");
   }

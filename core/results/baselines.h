@@ -14,16 +14,16 @@
 
 namespace instr {
 
-// INSTR_BENCH_BASELINES where it is set; else `.instr_bench/baselines` in the nearest folder, from
+// INSTR_BENCH_BASELINES if it is set; else `.instr_bench/baselines` in the nearest folder, from
 // the working directory up, that has a `.instr_bench` or is the top of a git work tree; else in the
 // working directory.
 std::filesystem::path baselines_folder();
 
-// Where the baseline of that name is, whether or not it is there yet. An error where it can be no
+// Where the baseline of that name is, whether or not it is there yet. An error if it can be no
 // name: letters, digits, `.`, `_` and `-`, the first a letter or a digit.
 Expected<std::filesystem::path> baseline_path(const std::string& name);
 
-// The file of a baseline given as a name or a path. An error where there is none; its advice names
+// The file of a baseline given as a name or a path. An error if there is none; its advice names
 // the near ones.
 Expected<std::filesystem::path> find_baseline(const std::string& name_or_file);
 
@@ -56,7 +56,7 @@ class BaselineDraft {
 };
 
 // While it is held, no baseline's results and functions are replaced: both are of one run. Nothing
-// where `file` is not a baseline.
+// if `file` is not a baseline.
 std::optional<FileLock> hold_baselines(const std::filesystem::path& file);
 
 Expected<void> remove_baseline(const std::string& name);

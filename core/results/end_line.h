@@ -12,7 +12,7 @@ namespace instr {
 // `measurements` is how many the file has.
 std::string end_line(std::size_t measurements);
 
-// The number in such a line; nothing where `line` is another one.
+// The number in such a line; nothing if `line` is another one.
 std::optional<std::size_t> measurements_at_end(const nlohmann::ordered_json& line);
 
 }  // namespace instr

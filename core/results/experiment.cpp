@@ -271,7 +271,7 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   const auto* known = std::find_if(std::begin(kStates), std::end(kStates),
                                    [&](const auto& one) { return state == one.second; });
   if (!key || !repeat || !code || known == std::end(kStates)) {
-    return fail("this line is no result of an experiment");
+    return fail("this line is not the result of an experiment");
   }
   ExperimentRecord record;
   record.variant = variant_of_key(*key);

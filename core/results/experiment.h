@@ -61,7 +61,7 @@ struct ExperimentRecord {
   std::string reason;                     // of what is not measured: "crashed: SIGSEGV"
   std::optional<FailureKind> failure;     // of a failed one: what its reason begins with
   std::vector<double> total_times;        // seconds of each run
-  std::vector<double> per_iter_times;     // the same for each iteration
+  std::vector<double> per_iter_times;     // the same per iteration
   std::uint64_t iterations = 0;           // of a run
   std::map<std::string, double> metrics;  // all others, by their names in the line
   VerificationCode code = VerificationCode::kVerifierSkipped;
@@ -81,7 +81,7 @@ nlohmann::ordered_json to_json(const ExperimentRecord& record);
 // Whether measuring it again would end the same. Of one whose worker was lost nobody knows.
 bool is_final(const ExperimentRecord& record);
 
-// The other way. An error, without a place, where the line is none of to_json's.
+// The other way. An error, without a place, if the line is none of to_json's.
 Expected<ExperimentRecord> parse_experiment(std::string_view line);
 
 }  // namespace instr

@@ -38,7 +38,7 @@ class ExperimentLog {
 
   // Writes a line, whole or not at all; what could not be written is written by the next call.
   Expected<void> append(ExperimentRecord record);
-  // Writes what could not be written before. An error where that still is so.
+  // Writes what could not be written before. An error if that still is so.
   Expected<void> finish();
   // Results that are not in the file.
   std::size_t unwritten() const { return file_.kept(); }

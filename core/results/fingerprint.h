@@ -23,7 +23,7 @@ struct Fingerprint {
 
   bool operator==(const Fingerprint& other) const { return entries == other.entries; }
 
-  // The value of an entry; empty where there is none.
+  // The value of an entry; empty if there is none.
   std::string get(const std::string& name) const;
 };
 
@@ -38,7 +38,7 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
 nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
 
 // Unknown names are entries like the others; what is not text is kept as its JSON text. An error
-// where `json` is not an object.
+// if `json` is not an object.
 Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace instr

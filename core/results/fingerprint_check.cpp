@@ -75,7 +75,7 @@ Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>
     } else {
       std::vector<std::string> known = vary_groups();
       known.insert(known.end(), fields.begin(), fields.end());
-      return fail("`" + printable(name) + "` is no field of a fingerprint that may vary",
+      return fail("`" + printable(name) + "` is not a fingerprint field that may vary",
                   did_you_mean(name, known));
     }
   }
@@ -90,7 +90,7 @@ void add_differences(std::vector<FieldDifference>& differences, const Fingerprin
   }
 }
 
-// What tells of counts where one side has none, or of times where one side has none: then only the
+// What tells of counts if one side has none, or of times if one side has none: then only the
 // other is compared.
 bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& before,
                          const Fingerprint& after) {
@@ -107,7 +107,7 @@ bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& b
   return lacks(before) || lacks(after);
 }
 
-// Where one side says of no library which it was, one difference says so, and not one for each.
+// If one side says of no library which it was, one difference says so, and not one for each.
 void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint& before,
                     const Fingerprint& after) {
   for (std::string_view of : {std::string_view(), kOfTimes}) {

@@ -19,7 +19,7 @@ enum class FieldClass {
 
 struct FieldDifference {
   std::string name;
-  std::optional<std::string> before;  // nothing where that run does not say
+  std::optional<std::string> before;  // nothing if that run does not say
   std::optional<std::string> after;
   FieldClass field_class = FieldClass::kMustMatch;
 
@@ -32,9 +32,9 @@ struct FieldDifference {
 // (the features and the capability chosen by them), "worker", "libraries" (all that are loaded).
 const std::vector<std::string>& vary_groups();
 
-// The fields that differ: those that must match first, then in the order of the fingerprints. Where
+// The fields that differ: those that must match first, then in the order of the fingerprints. If
 // neither run says anything there is one difference, "fingerprint", that must not be passed over.
-// An error where `vary` names neither a group nor a field of the two.
+// An error if `vary` names neither a group nor a field of the two.
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary);

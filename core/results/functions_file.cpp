@@ -34,10 +34,10 @@ constexpr const char* kAdvice = "measure again, or remove the file to go without
 
 std::string quoted(const std::string& text) { return to_line(Json(text)); }
 
-// Null where it cannot be read.
+// Null if it cannot be read.
 Json parsed(std::string_view text) { return parse_json(text).value_or(Json()); }
 
-// The text of the JSON string that begins behind the quote at the start of `text`; nothing where it
+// The text of the JSON string that begins behind the quote at the start of `text`; nothing if it
 // does not end.
 std::optional<std::string> string_at_start(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -65,7 +65,7 @@ struct Place {
   int line = 0;  // in the text of the whole file, from 1
 };
 
-// Keeps the packed file, its names and where each key is; a measurement is unpacked when it is
+// Keeps the packed file, its names and if each key is; a measurement is unpacked when it is
 // asked for.
 class FunctionsFile {
  public:

@@ -10,7 +10,7 @@
 //                                                               each iteration, greatest cost first
 //   {"key":"...","events":["D1mr","Dr"],"functions":[[0,1200.5,2,0.5,310],...]}
 //     where caches or branches were simulated: those events behind, without the zeros at the end
-//   {"end":{"measurements":2}}                                  where all are there
+//   {"end":{"measurements":2}}                                  if all are there
 //
 // A name is written once, before the first measurement that has it. Each measurement's lines are a
 // gzip member of their own: members appended to each other are a gzip file (`zcat` shows the
@@ -54,7 +54,7 @@ class FunctionLines {
   std::size_t measurements_ = 0;
 };
 
-// The functions of a key, greatest cost first; empty where none are known. Not to be called from
+// The functions of a key, greatest cost first; empty if none are known. Not to be called from
 // two threads at once.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
 
@@ -65,7 +65,7 @@ double total_of(const std::vector<FunctionCost>& functions);
 bool is_sum_of(double ir, const std::vector<FunctionCost>& functions);
 
 // Of the results file `file`, whose first line, without its newline, is `header`; there are none
-// where it has no functions file. An error, with the file and its line: what is not a functions
+// if it has no functions file. An error, with the file and its line: what is not a functions
 // file, of another schema, beside another results file than it was written for, or cut off, unless
 // that is allowed: then what is whole is there; damage. What a measurement's line holds is looked
 // at when it is asked for.

@@ -1,4 +1,4 @@
-// Keeps the measurements of a run as they end, in memory and, where asked, in a results file.
+// Keeps the measurements of a run as they end, in memory and, if asked, in a results file.
 #pragma once
 
 #include <functional>

@@ -39,7 +39,7 @@ ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::stri
 nlohmann::ordered_json to_json(const ResultsHeader& header);
 nlohmann::ordered_json to_json(const Measurement& measurement);
 
-// A whole number without a decimal point, up to 2^53; null where not finite, as JSON has nothing
+// A whole number without a decimal point, up to 2^53; null if not finite, as JSON has nothing
 // else.
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json json_numbers(const std::vector<double>& values);
@@ -50,7 +50,7 @@ std::string utc_now();
 // One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 
-// Where results are to go: found to be writable, and to hold nothing but results, before anything
+// If results are to go: found to be writable, and to hold nothing but results, before anything
 // is measured.
 class ResultsTarget {
  public:
@@ -79,7 +79,7 @@ class ResultsWriter {
   // call writes it first.
   Expected<void> append(const Measurement& measurement);
 
-  // To be called last: writes what is still kept and, where all that was to be measured is there,
+  // To be called last: writes what is still kept and, if all that was to be measured is there,
   // the end line. An error says how many measurements are not in the file.
   Expected<void> finish(bool is_complete);
 

@@ -73,10 +73,10 @@ T whole_or(const Json& json, const char* name, T otherwise) {
 // Beyond it no count is meant: a day of a fast core is some 1e15 instructions.
 constexpr double kMostCount = 1e18;
 
-// Why a metric's value is no count; nothing where it is one.
+// Why a metric's value is not a count; nothing if it is one.
 std::optional<std::string> fault_of(const Json& value) {
   if (value.is_null()) return "it is null";
-  if (!value.is_number()) return "it is no number";
+  if (!value.is_number()) return "it is not a number";
   auto number = value.get<double>();
   if (number < 0) return "it is negative";
   if (!(number <= kMostCount)) return "it is beyond 1e18";
@@ -160,7 +160,7 @@ Failure failure_from(const Json& json) {
   return {FailureKind::kWorkerLost, kind + ": " + message};
 }
 
-// A code of a later version is no verdict that this one can tell anything of.
+// A code of a later version is not a verdict that this version knows.
 std::optional<Verification> verification_from(const Json& json) {
   const Json* verification = member(json, "verification");
   if (verification == nullptr || !verification->is_object()) return std::nullopt;
@@ -182,7 +182,7 @@ Expected<void> check_blocks(const std::string& key, const Counted& counted) {
       ir->second, counted.steady ? "steady" : "not steady", first, second));
 }
 
-// `where`: the file and its line. The error, where the line has no identity, an outcome that is not
+// `where`: the file and its line. The error, if the line has no identity, an outcome that is not
 // one, a count that contradicts itself or times that are none, has neither place nor advice.
 Expected<Measurement> measurement_from(const Json& json, const std::string& where) {
   const Error unknown{{}, "a measurement without a key or a known outcome", ""};

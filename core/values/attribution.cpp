@@ -42,7 +42,7 @@ struct Side {
 struct Cost {
   std::optional<Side> before;
   std::optional<Side> after;
-  std::optional<Id> name_before;  // where it is not that of `after`
+  std::optional<Id> name_before;  // if it is not that of `after`
 };
 
 // By the name's number.
@@ -85,7 +85,7 @@ struct Unmatched {
   std::vector<Id> after;
 };
 
-// Where one function alone of those with a common name is gone and one alone is new, they are one
+// If one function alone of those with a common name is gone and one alone is new, they are one
 // function. `common`: the number of what a name has in common with others.
 template <class Common>
 void match_unmatched(Costs& costs, Common common) {

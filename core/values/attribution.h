@@ -1,5 +1,5 @@
 // Which functions a change of a metric is in: the self costs of two profiles of one variant, side
-// by side. All figures are in the metric's unit for each iteration, or calls for each.
+// by side. All figures are in the metric's unit per iteration, or calls for each.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ enum class FunctionState { kMoved, kNew, kGone };
 
 struct FunctionChange {
   std::string function;  // whole, demangled; "the snippet"; "libx.so: code without symbols"
-  std::string object;    // "libtorch_cpu.so", without its version; "" where unknown
-  // Where the function was in another library before: inline functions are in each that uses them,
+  std::string object;    // "libtorch_cpu.so", without its version; "" if unknown
+  // If the function was in another library before: inline functions are in each that uses them,
   // and the first one loaded runs. Else empty.
   std::string object_before;
   FunctionState state = FunctionState::kMoved;
@@ -42,7 +42,7 @@ struct Attribution {
   double unexplained = 0;  // the metric's difference less that of all functions of both profiles
 };
 
-// Whether profiles say of functions what `metric` says of all: "ir" and, where both were simulated,
+// Whether profiles say of functions what `metric` says of all: "ir" and, if both were simulated,
 // what caches and branches tell.
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after);
@@ -60,7 +60,7 @@ class Attributor {
   Attributor(const Attributor&) = delete;
   Attributor& operator=(const Attributor&) = delete;
 
-  // `before`, `after`: the functions of both profiles. `difference`: of the metric. Where one of
+  // `before`, `after`: the functions of both profiles. `difference`: of the metric. If one of
   // the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
   Attribution attribute(const std::vector<FunctionCost>& before,
                         const std::vector<FunctionCost>& after, double difference,

@@ -1,4 +1,4 @@
-// What a run over several runtimes says of each: how many benchmarks it works for, where it is the
+// What a run over several runtimes says of each: how many benchmarks it works for, if it is the
 // fastest, how much faster than eager on the whole, and how long it takes to begin. Pure.
 #pragma once
 
@@ -22,19 +22,19 @@ Benchmark benchmark_of(const Variant& variant);
 struct BackendSummary {
   Runtime runtime = Runtime::kEager;
   std::size_t asked = 0;    // benchmarks
-  std::size_t works = 0;    // of these: timed and, where it was verified, right
+  std::size_t works = 0;    // of these: timed and, if it was verified, right
   std::size_t fastest = 0;  // fastest_of() those that more than one runtime works for
-  // Geometric mean of how much faster than eager; where both work.
+  // Geometric mean of how much faster than eager; if both work.
   std::optional<double> speedup;
-  // Geometric mean of eager's peak of live bytes over this one's; where both were measured and
+  // Geometric mean of eager's peak of live bytes over this one's; if both were measured and
   // work.
   std::optional<double> memory_saved;
-  // Medians, nanoseconds; where they were asked for.
+  // Medians, nanoseconds; if they were asked for.
   std::optional<double> first_result;
   std::optional<double> ready;
 };
 
-// Those that something was asked of, in the order of kRuntimes. Empty where there is nothing to
+// Those that something was asked of, in the order of kRuntimes. Empty if there is nothing to
 // compare: fewer than two runtimes were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
@@ -44,17 +44,17 @@ bool has_passed(const Measurement& measurement);
 // The wall times of a variant that works; null for others.
 const Timing* timing_of_working(const Measurement& measurement);
 
-// A metric of a variant that works; nothing where it was not measured.
+// A metric of a variant that works; nothing if it was not measured.
 std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric);
 
-// Peak of live bytes of a variant that works: the device's where that is known.
+// Peak of live bytes of a variant that works: the device's if that is known.
 std::optional<double> peak_of_working(const Measurement& measurement);
 
-// How many times as fast, or as small, as eager; nothing where one of both is not above 0.
+// How many times as fast, or as small, as eager; nothing if one of both is not above 0.
 std::optional<double> times_better(double of_eager, double of_this);
 
 // The one with the least median wall time; of those that differ from it by no more than chance the
-// first in the order of kRuntimes: what is plainer is not given up for nothing. Null where less
+// first in the order of kRuntimes: what is plainer is not given up for nothing. Null if less
 // than two work.
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
 

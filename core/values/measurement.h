@@ -39,13 +39,13 @@ struct Failure {
   std::string message;
 };
 
-// What one function costs itself and how often it is called, for each iteration of the statement.
+// What one function costs itself and how often it is called, per iteration of the statement.
 struct FunctionCost {
   std::string function;
   std::string object;  // file name of the shared object, without its folder
   double ir = 0;       // instructions, without those of what it calls
   double calls = 0;
-  // Where caches or branches were simulated: what else it cost, by the names that Callgrind has for
+  // If caches or branches were simulated: what else it cost, by the names that Callgrind has for
   // the events (Dr, D1mr, Bcm, ...); those that are 0 may be missing.
   std::map<std::string, double> events = {};
 
@@ -54,7 +54,7 @@ struct FunctionCost {
 
 // What was counted under Callgrind, or timed without it, or both.
 struct Counted {
-  // Metric name (core/definitions/metrics.h) -> value for each iteration; instructions are net of
+  // Metric name (core/definitions/metrics.h) -> value per iteration; instructions are net of
   // the empty loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
   std::map<std::string, double> metrics;
   // Of a results file: metrics that it should have and whose value is none, with the place and why.
@@ -62,7 +62,7 @@ struct Counted {
   std::uint64_t iterations = 0;  // of each block
   std::uint64_t warmup = 0;      // iterations before the first block
   bool steady = false;           // the last two blocks have exactly equal counts
-  // The last two blocks, instructions for each iteration; equal where steady.
+  // The last two blocks, instructions per iteration; equal if steady.
   double first_block_ir = 0;
   double second_block_ir = 0;
   bool gated = true;  // false for more than one thread: then counts depend on scheduling
@@ -88,7 +88,7 @@ struct Measurement {
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements);
 
-// Those of variants that are wanted. Where there are some and none is wanted, the error of
+// Those of variants that are wanted. If there are some and none is wanted, the error of
 // check_selection().
 Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
                                           const Selection& selection);
@@ -97,7 +97,7 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
 // there of either is kept, but a failure is the variant's.
 Measurement merged(Measurement first, Measurement second);
 
-// Takes a further measurement of a run: merged with the one of its counts where it is that
+// Takes a further measurement of a run: merged with the one of its counts if it is that
 // variant's times or verification. Two of a kind stay two.
 class MeasurementList {
  public:

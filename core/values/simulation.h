@@ -28,13 +28,13 @@ Simulation simulation_for(const std::vector<std::string>& metrics);
 // Valgrind's options for it.
 std::vector<std::string> valgrind_options(const Simulation& simulation);
 
-// A metric as events tell it, those that are missing being 0; nothing where it is none of
+// A metric as events tell it, those that are missing being 0; nothing if it is none of
 // kCacheMetrics and kBranchMetrics.
 std::optional<double> simulated_metric(const std::string& metric,
                                        const std::map<std::string, double>& events);
 
 // Adds to `metrics` what events say, named as Callgrind names them (Ir, Dr, D1mr, Bcm, ...), with
-// their counts for each iteration. What was not simulated has no events, and no metrics.
+// their counts per iteration. What was not simulated has no events, and no metrics.
 void add_simulated(std::map<std::string, double>& metrics,
                    const std::map<std::string, double>& events);
 

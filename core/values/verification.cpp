@@ -119,7 +119,7 @@ std::string with_name(const wire::Message& item, const std::string& reason) {
   return name.empty() ? reason : name + ": " + reason;
 }
 
-// FAIL where one of them is bad; else what the least good of them is like.
+// FAIL if one of them is bad; else what the least good of them is like.
 Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
   const Verification malformed{VerificationCode::kVerifierDidntRun,
                                "the worker's reply is malformed"};

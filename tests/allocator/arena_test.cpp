@@ -22,7 +22,7 @@
 namespace instr {
 namespace {
 
-// Exit status of `body` run in a child: 0 where all that it checked held.
+// Exit status of `body` run in a child: 0 if all that it checked held.
 int in_child(const std::function<bool()>& body) {
   pid_t pid = fork();
   if (pid == 0) _exit(body() ? 0 : 1);

@@ -1,5 +1,5 @@
 // An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a runtime
-// beside the others; and what is said where there is none, or where LibTorch is too old for it.
+// beside the others; and what is said where there is none, or if LibTorch is too old for it.
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -27,7 +27,7 @@ stmt = "auto y = x + 1;"
 package = "missing.pt2"
 )";
 
-// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty where LibTorch has none.
+// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty if LibTorch has none.
 fs::path python_of_libtorch() {
   const char* torch = getenv("TORCH_DIR");
   if (torch == nullptr) return {};

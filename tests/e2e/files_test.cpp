@@ -185,7 +185,7 @@ TEST_F(Files, OutputGoesNowhereElse) {
   }
   EXPECT_EQ(text_of(file("bench.toml")), definitions);
   EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);
-  // Where the set-up fails, the old results are still there.
+  // If the setup fails, the old results are still there.
   EXPECT_EQ(status(run + "--output=before.jsonl"), 2);
   EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);
 }

@@ -97,12 +97,12 @@ TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
   begins("throws", ":18:9: in the statement: the snippet's own words");
   begins("torch error", ":27:9: in the statement: ");
   begins("segfault", ":31:9: in the statement: ");
-  begins("exit in set-up", ":43:10: in the set-up: ");
+  begins("exit in setup", ":43:10: in the setup: ");
   begins("loops",
          ":49:9: in the statement: the snippet ran longer than its timeout of 2 s: raise "
          "the benchmark's own `timeout` (" +
              file + ":46:1)");
-  begins("sleeps in set-up", ":54:10: in the set-up: ");
+  begins("sleeps in setup", ":54:10: in the setup: ");
   begins("bad script", ":158:20: the TorchScript text cannot be used",
          "torchscript/forward/t1/cpu");
 }
@@ -114,14 +114,14 @@ TEST_F(Hostile, EndingsAreNamed) {
   EXPECT_NE(message("recursion").find("stack"), std::string::npos) << message("recursion");
   EXPECT_EQ(failure("abort"), "aborted");
   EXPECT_EQ(failure("exit"), "exited");
-  EXPECT_EQ(failure("exit in set-up"), "exited");
-  EXPECT_NE(message("exit in set-up").find("3"), std::string::npos) << message("exit in set-up");
+  EXPECT_EQ(failure("exit in setup"), "exited");
+  EXPECT_NE(message("exit in setup").find("3"), std::string::npos) << message("exit in setup");
   EXPECT_EQ(failure("kills itself"), "crashed");
 }
 
 TEST_F(Hostile, WhatNeverEndsIsStopped) {
   EXPECT_EQ(failure("loops"), "timed_out");
-  EXPECT_EQ(failure("sleeps in set-up"), "timed_out");
+  EXPECT_EQ(failure("sleeps in setup"), "timed_out");
 }
 
 TEST_F(Hostile, WhatValgrindCannotLoadIsNamedWithItsWords) {

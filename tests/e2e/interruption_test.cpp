@@ -21,7 +21,7 @@ std::size_t lines_of(const fs::path& file) {
   return count;
 }
 
-// Waits until the results file has that many lines; false where the program ended first.
+// Waits until the results file has that many lines; false if the program ended first.
 bool wait_for_lines(Process& program, const fs::path& file, std::size_t lines) {
   while (lines_of(file) < lines) {
     if (program.wait_for(50ms)) return false;
@@ -142,7 +142,7 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
             2);
 }
 
-// On a terminal of its own, which `typed` is typed into, with an end where it would wait for ever.
+// On a terminal of its own, which `typed` is typed into, with an end if it would wait for ever.
 int run_on_terminal(std::vector<std::string> arguments, const std::string& typed) {
   Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return -1;

@@ -129,7 +129,7 @@ TEST_F(MergeCheck, NeverPassesByAccident) {
   // What a filter leaves out is not gone.
   EXPECT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--baseline=main"}).exit_code, 0);
 
-  write(file("quick.cpp"), "this is no C++\n");
+  write(file("quick.cpp"), "this is not C++\n");
   auto broken = check({"--definitions=quick.toml", "--baseline=main"});
   EXPECT_EQ(broken.exit_code, 3) << broken.output;
   EXPECT_TRUE(has(broken.output, "not one benchmark could be compared")) << broken.output;
@@ -282,7 +282,7 @@ TEST_F(MergeCheck, BisectSaysWhatGitUnderstands) {
   EXPECT_EQ(with({"--", "false"}), 125);
   write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   EXPECT_EQ(with({"--", "cp", "slow.cpp", "quick.cpp"}), 1);
-  write(file("quick.cpp"), "this is no C++\n");
+  write(file("quick.cpp"), "this is not C++\n");
   EXPECT_EQ(with({}), 125);
   EXPECT_GT(check({"bisect", "--definitions=quick.toml", "--baseline=none", "--key=x"}).exit_code,
             127);

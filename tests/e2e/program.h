@@ -77,7 +77,7 @@ inline CommandResult run(std::vector<std::string> arguments) {
 using Records = std::map<std::string, nlohmann::json>;
 
 // The measurements of a results file, by key; checks that all lines are as the schema has them, the
-// first one the header and, where they are all that the run was to measure, the last one the end.
+// first one the header and, if they are all that the run was to measure, the last one the end.
 inline Records read_results(const fs::path& file, bool is_complete = true) {
   std::ifstream stream(file);
   std::string line;

@@ -50,7 +50,7 @@ class ConsumerTest : public ::testing::Test {
 
   fs::path folder() const { return folder_; }
 
-  // What the command printed; a failure of the test where it did not end well.
+  // What the command printed; a failure of the test if it did not end well.
   static std::string run(const std::vector<std::string>& argv) {
     SpawnOptions options;
     options.argv = argv;

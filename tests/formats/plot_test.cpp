@@ -176,7 +176,7 @@ TEST_F(PlotFormats, ExperimentsThatDidNotFinishAreNotDrawnAsWhole) {
 TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100)});
   const std::string old =
-      "<svg>old</svg>";  // a picture may be replaced, and is not where that fails
+      "<svg>old</svg>";  // a picture may be replaced, and is not if that fails
   std::string picture = write("picture.svg", old);
   SpawnOptions options;
   options.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture};

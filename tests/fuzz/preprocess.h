@@ -36,7 +36,7 @@ inline std::map<std::string, std::string> preprocessed(const std::string& compil
   return texts;
 }
 
-// The first text that is read otherwise where others stand before it, or after which what does not
+// The first text that is read otherwise if others stand before it, or after which what does not
 // change is; empty: there is none.
 inline std::string reaching_text(const std::string& compiler,
                                  const std::vector<std::string>& texts) {

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The word that follows `before` in the line, up to `end`; empty where the line begins otherwise.
+// The word that follows `before` in the line, up to `end`; empty if the line begins otherwise.
 std::string word_after(std::string_view line, std::string_view before, char end) {
   if (!line.starts_with(before)) return "";
   line.remove_prefix(before.size());
@@ -110,7 +110,7 @@ TEST(Architecture, NoSwitchOverAnEnumOfOursHasADefault) {
             (std::set<std::string>{"core/base/junit.cpp", "worker/native/verification.cpp"}));
 }
 
-// A metric is named where it is made, and everywhere else the table is asked.
+// A metric is named if it is made, and everywhere else the table is asked.
 TEST(Architecture, MetricsAreNamedWhereTheyAreMade) {
   const std::vector<std::string> folders{"core/base",    "core/compile", "core/results",
                                          "core/measure", "core/report",  "core/compare"};

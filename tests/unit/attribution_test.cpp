@@ -121,7 +121,7 @@ TEST(Attribution, ChangedParameterTypesMatchWhereThereIsNoDoubt) {
   result = attribute({{"at::empty(int)", kTorch, 10}},
                      {{"at::empty(long)", kTorch, 11}, {"at::empty(char)", kTorch, 5}}, 6);
   EXPECT_EQ(result.parts.size(), 3U);
-  // One that stayed is no candidate.
+  // One that stayed is not a candidate.
   result = attribute({{"f(int)", kTorch, 10}, {"f(long)", kTorch, 1}},
                      {{"f(int)", kTorch, 11}, {"f(char)", kTorch, 1}}, 1);
   ASSERT_EQ(result.parts.size(), 1U);

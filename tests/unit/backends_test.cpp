@@ -117,7 +117,7 @@ TEST(Backends, HaveATableWhereThereAreSome) {
   EXPECT_NE(text.find("fastest"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 1        1     2.00x  50.0 ns   100 ns"), std::string::npos) << text;
   std::string markdown = report_markdown(both, options);
-  EXPECT_TRUE(markdown.starts_with("Times for each iteration:")) << markdown;
+  EXPECT_TRUE(markdown.starts_with("Times per iteration:")) << markdown;
   EXPECT_NE(markdown.find("| TorchScript | 1 of 1 | 1 | 2.00x | 50.0 ns | 100 ns |"),
             std::string::npos)
       << markdown;

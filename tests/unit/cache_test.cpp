@@ -233,7 +233,7 @@ TEST_F(CacheTest, ProcessesMakeAnArtefactOnce) {
   EXPECT_EQ(makers, 1);
 }
 
-// Runs `body` as process 1 of a namespace of its own, as a container does; exit status 77 where
+// Runs `body` as process 1 of a namespace of its own, as a container does; exit status 77 if
 // that is not allowed.
 template <class Body>
 pid_t start_container(Body body) {
@@ -317,7 +317,7 @@ TEST_F(CacheTest, WaitingForAnotherRunIsSaidAndCanBeEnded) {
   finish.set_value();
 }
 
-// Where locks do not reach, as on some network volumes: the lock's file is another one.
+// If locks do not reach, as on some network volumes: the lock's file is another one.
 TEST_F(CacheTest, WithoutLocksTheFirstOneStays) {
   Cache first = open();
   Cache second = open();

@@ -370,7 +370,7 @@ TEST(CompareMarkdown, NothingTakesThePlaceOfWhatFails) {
   EXPECT_GT(text.size(), 50000U);
   EXPECT_TRUE(has(text, "rows that fail ("));
   EXPECT_FALSE(has(text, "<details>"));
-  // Where all that fails is shown, there is space for the rest.
+  // If all that fails is shown, there is space for the rest.
   std::vector<Measurement> first;
   std::vector<Measurement> second;
   for (int i = 0; i < 5000; ++i) {

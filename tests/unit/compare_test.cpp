@@ -139,7 +139,7 @@ TEST(Compare, TheMostParticularLimitIsTaken) {
 TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
   CompareOptions options;
   options.limits.soft.clear();
-  // The limit of the definition at the base holds, and where it had none, what holds for all.
+  // The limit of the definition at the base holds, and if it had none, what holds for all.
   for (auto [base, head] : {std::pair{"", "none"}, {"", "50%"}, {"5%", "none"}, {"5%", "50%"}}) {
     auto comparison =
         compare(before({limited("k", 1000, base)}), after({limited("k", 1100, head)}), options);

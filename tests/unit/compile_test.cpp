@@ -147,7 +147,7 @@ TEST_P(CompileTest, EachAloneWhereAskedFor) {
   EXPECT_EQ(compile_all(variants).compiled["1"].unit, shared.compiled["1"].unit);
 }
 
-// What would be inlined where it is called but once is called twice.
+// What would be inlined if it is called but once is called twice.
 TEST_P(CompileTest, CodeDoesNotDependOnWhatElseIsInTheUnit) {
   auto calls = [&](const std::string& key) {
     auto one = variant(key, "int a = " + key + ";", "a = often(a);");

@@ -68,7 +68,7 @@ TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
   folder.write(
       "a.toml",
       "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
-  folder.write("b.toml", "broken");  // it might have used the set-up
+  folder.write("b.toml", "broken");  // it might have used the setup
   EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"),
             std::string::npos);
 }

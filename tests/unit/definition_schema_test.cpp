@@ -227,7 +227,7 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryKeyOfABenchmark) {
   for (const Key& key : benchmark_keys()) {
     for (const char* value : kValues) {
       const std::string name(key.name);
-      // A set-up named x, for `use`; every other key that a key may need, without conflicts.
+      // A setup named x, for `use`; every other key that a key may need, without conflicts.
       std::string text =
           "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"user\"\nuse = "
           "\"x\"\nstmt = \"x;\"\n[[benchmark]]\n";
@@ -236,7 +236,7 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryKeyOfABenchmark) {
       if (name == "torchscript" || name == "autograd" || name == "module") {
         text += "signature = \"f(x) -> y\"\n";
       }
-      // The schema does not know the set-ups' names.
+      // The schema does not know the setups' names.
       if (name == "use" && std::string(value).find('"') != std::string::npos &&
           std::string(value).find("x\"") == std::string::npos) {
         continue;

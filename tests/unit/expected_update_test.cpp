@@ -223,12 +223,12 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
 TEST(ExpectedUpdate, RefusesWhatCannotBeWritten) {
   EXPECT_EQ(
       csv("", {counted("a\xFF", {{"ir", 1}})}),
-      "e.csv: the new counts cannot be written into this file: a byte that is no UTF-8: this is "
+      "e.csv: the new counts cannot be written into this file: a byte that is not valid UTF-8: this is "
       "a binary file, or text in another encoding: rename the benchmark, or change the file by "
       "hand\n");
   EXPECT_NE(toml("", {counted("a\xFF", {{"ir", 1}})}).find("cannot be written"), std::string::npos);
   EXPECT_EQ(csv("key,metric,expected\na,ir,x\n", {}),
-            "e.csv:2:6: `x` is no count: write a number of 0 or more, such as `12345` or `12.5`\n");
+            "e.csv:2:6: `x` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n");
 }
 
 TEST(ExpectedUpdate, KeepsAByteOrderMark) {

@@ -59,7 +59,7 @@ TEST(ExperimentAxes, TakeThePlaceOfTheDefinitionsOwn) {
                                             "other/dtype=Int64/eager/forward/t2/cpu"}));
   EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
   EXPECT_EQ(data_type_of((*variants)[2]), "float64");
-  EXPECT_EQ(data_type_of((*variants)[4]), "float32");  // its own parameter is no type of LibTorch's
+  EXPECT_EQ(data_type_of((*variants)[4]), "float32");  // its own parameter is not one of LibTorch's types
 }
 
 TEST(ExperimentAxes, LeaveAloneWhatIsNotAskedFor) {

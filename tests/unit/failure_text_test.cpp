@@ -95,15 +95,15 @@ TEST(FailureText, ExceptionsAreInTheTextThatRan) {
   EXPECT_EQ(failure_text("no luck", "statement", eager),
             "bench.toml:12:9: in the statement: no luck");
   EXPECT_EQ(failure_text("no luck", "setup", eager),
-            "bench.toml:11:3: in the set-up (or at bench.toml:4:8): no luck");
+            "bench.toml:11:3: in the setup (or at bench.toml:4:8): no luck");
   // The statement has had a run before it is measured with backward.
   EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kEager, Autograd::kForwardBackward)),
-            "bench.toml:12:9: in the statement or the set-up (or at bench.toml:11:3, "
+            "bench.toml:12:9: in the statement or the setup (or at bench.toml:11:3, "
             "bench.toml:4:8): no luck");
   EXPECT_EQ(failure_text("no luck", "statement", variant(Runtime::kFrozen)),
             "bench.toml:21:3: in the TorchScript text: no luck");
   EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kFrozen)),
-            "bench.toml:11:3: in the set-up (or at bench.toml:4:8): no luck");
+            "bench.toml:11:3: in the setup (or at bench.toml:4:8): no luck");
 }
 
 TEST(FailureText, WhatHasNoPlaceStaysAsItIs) {

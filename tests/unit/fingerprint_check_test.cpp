@@ -168,7 +168,7 @@ TEST(FingerprintCheck, ResultsThatSayNothingOfLibrariesSayItOnce) {
 TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {
   auto differences = check_fingerprints(fingerprint(), fingerprint(), {"libtorhc"});
   ASSERT_FALSE(differences);
-  EXPECT_EQ(differences.error().what, "`libtorhc` is no field of a fingerprint that may vary");
+  EXPECT_EQ(differences.error().what, "`libtorhc` is not a fingerprint field that may vary");
   EXPECT_EQ(differences.error().advice, "did you mean `libtorch`?");
 }
 

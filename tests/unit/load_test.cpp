@@ -277,7 +277,7 @@ TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
             "a.toml:2:5: a zero byte: th");
   EXPECT_EQ(
       errors_of("schema = 1\n# \xFF\n"),
-      "a.toml:2:3: a byte that is no UTF-8: this is a binary file, or text in another encoding: "
+      "a.toml:2:3: a byte that is not valid UTF-8: this is a binary file, or text in another encoding: "
       "it must be text in UTF-8\n");
 }
 
@@ -334,13 +334,13 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
   const fs::path a = folder.write("a.toml", head + plain("a").substr(11) + "use = \"x\"\n");
   const fs::path b = folder.write("b.toml", head + plain("b").substr(11) + "use = \"y\"\n");
   EXPECT_EQ(load_errors({folder.path()}, folder.path()), "");
-  // A file that is only reached by include may have set-ups for others.
+  // A file that is only reached by include may have setups for others.
   EXPECT_EQ(load_errors({a}, folder.path()), "");
   fs::remove(b);
   EXPECT_EQ(
       load_errors({folder.path()}, folder.path()),
-      "common.toml:3:8: no benchmark uses the set-up `y`: add `use = [\"y\"]` to a benchmark, "
-      "or take the set-up out\n");
+      "common.toml:3:8: no benchmark uses the setup `y`: add `use = [\"y\"]` to a benchmark, "
+      "or take the setup out\n");
 }
 
 TEST(Load, QuotesFileNamesInLineDirectives) {

@@ -174,7 +174,7 @@ TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
    eager  TorchScript  allocs  steady
 ─────────────────────────────────────
 a      1            2       4     yes)");
-  // Where the rows' first variants differ, both are shown.
+  // If the rows' first variants differ, both are shown.
   EXPECT_EQ(heading({eager, script, other}),
             R"(   ──────── instructions ─────────   eager  TorchScript fwd+bwd
                        TorchScript
@@ -182,7 +182,7 @@ a      1            2       4     yes)");
 ───────────────────────────────────────────────────────────────────────
 a      1            2                    4                          yes
 b                                3                            9     yes)");
-  // Nothing else stands for the others where instructions are not asked for.
+  // Nothing else stands for the others if instructions are not asked for.
   options.metrics = {"allocs"};
   EXPECT_EQ(heading({eager, script, failed("b", FailureKind::kCrashed, "")}),
             R"(    eager  TorchScript
@@ -433,7 +433,7 @@ TEST(ReportMarkdown, IsOneTable) {
                 {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
                  failed("g", FailureKind::kExited, "1 ``` 2"), skipped("h", "<no>")},
                 at_width(80)),
-            R"(Instructions for each iteration:
+            R"(Instructions per iteration:
 
 | benchmark | eager | TorchScript | eager allocs | eager bytes | TorchScript allocs | TorchScript bytes | steady |
 |:---|---:|---:|---:|---:|---:|---:|---:|

@@ -536,10 +536,10 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
   EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
   EXPECT_EQ(of(0).lost,
             (std::map<std::string, std::string>{{"ir", "r.jsonl:2: it is null"},
-                                                {"allocs", "r.jsonl:2: it is no number"},
+                                                {"allocs", "r.jsonl:2: it is not a number"},
                                                 {"alloc_bytes", "r.jsonl:2: it is negative"},
                                                 {"peak_bytes", "r.jsonl:2: it is beyond 1e18"},
-                                                {"data_reads", "r.jsonl:2: it is no number"}}));
+                                                {"data_reads", "r.jsonl:2: it is not a number"}}));
   EXPECT_EQ(of(1).lost.at("ir"), "r.jsonl:3: it is missing");
   EXPECT_EQ(of(2).lost.at("ir"), "r.jsonl:4: it is missing");
   EXPECT_TRUE(of(3).lost.empty());

@@ -30,7 +30,7 @@ TEST(Runtimes, AreFactsThatAgree) {
   EXPECT_EQ(kUsualRuntimes, (std::vector<Runtime>{Runtime::kEager, Runtime::kTorchScript}));
   for (const RuntimeFacts& one : kRuntimes) {
     EXPECT_EQ(is_script(one.runtime), one.runtime != Runtime::kEager) << one.name;
-    // What loads TorchScript is counted where that is warm.
+    // What loads TorchScript is counted if that is warm.
     EXPECT_STREQ(zygote_kind(one.runtime), is_script(one.runtime) ? "torchscript" : "eager");
     EXPECT_EQ(runs_on(one.runtime, "cpu"), one.runtime != Runtime::kCudaGraph) << one.name;
     EXPECT_TRUE(runs_on(one.runtime, "cuda")) << one.name;

@@ -249,7 +249,7 @@ TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
   EXPECT_FALSE(scheduler->wait(source.get_token()));
   scheduler.reset();
   for (pid_t pid : pids()) EXPECT_NE(::kill(pid, 0), 0) << pid;
-  EXPECT_TRUE(done_.empty());  // what our own stop did is no result
+  EXPECT_TRUE(done_.empty());  // what our own stop did is not a result
 }
 
 TEST_F(Unstartable, NothingToDoIsDoneAtOnce) {

@@ -185,9 +185,9 @@ TEST(Select, SaysWhatThereIsWhereNothingIsLeft) {
 
 TEST(Select, RefusesWhatIsNoPattern) {
   EXPECT_EQ(selected({.filters = {"mm("}})[0].substr(0, 50),
-            "--filter `mm(` is no regular expression: missing )");
+            "--filter `mm(` is not a valid regular expression: missing )");
   EXPECT_EQ(selected({.excludes = {"(conv|lstm"}})[0].substr(0, 48),
-            "--exclude `(conv|lstm` is no regular expression:");
+            "--exclude `(conv|lstm` is not a valid regular expression:");
   EXPECT_EQ(selected({.filters = {"conv", "mm("}}).size(), 1u);
   EXPECT_EQ(selected({.filters = {"conv", "mm("}})[0].substr(0, 11), "--filter `m");
 }

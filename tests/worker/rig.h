@@ -20,7 +20,7 @@ struct Answer {
   std::string text() const { return message.get("message"); }
   std::string output() const { return message.get("output"); }
   std::uint64_t number(const std::string& name) const;
-  // Instructions for each iteration, what entering a block costs taken off.
+  // Instructions per iteration, what entering a block costs taken off.
   double ir() const;
   double for_each(const std::string& total) const;
   // Those that results tell; empty: it failed.
@@ -51,7 +51,7 @@ class TestHost {
 
 class Rig {
  public:
-  // Built once for all tests of this program; throws where it cannot be.
+  // Built once for all tests of this program; throws if it cannot be.
   static Rig& get();
 
   // The zygote that most tests share.

@@ -24,7 +24,7 @@ class Subject {
         device_(request.device) {}
 
   TimedSnippet& snippet() { return snippet_; }
-  // Up to where it is as fast as it gets. False where it failed.
+  // Up to where it is as fast as it gets. False if it failed.
   bool prepare() { return snippet_.set_up() && snippet_.run(kWarmUp); }
   void run_once() { snippet_.run(1); }
   std::uint64_t peak() {

@@ -49,7 +49,7 @@ class SharedText {
   SharedText& operator=(const SharedText&) = delete;
 
   bool is_there() const { return page_ != MAP_FAILED; }
-  // False where it is too long: then there is no text.
+  // False if it is too long: then there is no text.
   bool set(const std::string& text) {
     page_->size.store(0);
     if (text.size() > sizeof page_->text) return false;
@@ -57,7 +57,7 @@ class SharedText {
     page_->size.store(text.size());
     return true;
   }
-  // Empty: none was set. The snippet can write here, too: what it wrote may be no message.
+  // Empty: none was set. The snippet can write here, too: what it wrote may not be a message.
   std::string get() const {
     return std::string(page_->text, std::min(page_->size.load(), sizeof page_->text));
   }
@@ -85,7 +85,7 @@ std::vector<T> words_of(const std::string& text) {
   return words;
 }
 
-// This process runs on these cores alone; on all it has where there are none.
+// This process runs on these cores alone; on all it has if there are none.
 void keep_to(const std::vector<int>& cores) {
   if (cores.empty()) return;
   cpu_set_t set;

@@ -17,7 +17,7 @@ namespace {
 struct Entry {
   std::unique_ptr<TimedSnippet> snippet;
   std::uint64_t iterations = 0;  // of each repetition
-  std::string wall;              // nanoseconds for each iteration, a number for each repetition
+  std::string wall;              // nanoseconds per iteration, a number for each repetition
   std::string cpu;               // the same, of the thread that runs the snippet
   std::optional<std::uint64_t> peak;
 };

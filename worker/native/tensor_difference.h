@@ -7,8 +7,8 @@
 
 namespace instr {
 
-// Of all places, that where the difference goes furthest beyond what is allowed; where it goes
-// beyond nowhere, the greatest. What is equal or NaN in both differs by 0; where one alone is not
+// Of all places, that where the difference goes furthest beyond what is allowed; if it goes
+// beyond nowhere, the greatest. What is equal or NaN in both differs by 0; if one alone is not
 // finite the difference is infinite.
 struct Difference {
   bool exceeds = false;
@@ -18,7 +18,7 @@ struct Difference {
   double value = 0;
   double eager_value = 0;
   double cosine =
-      1;  // of the angle between both, as vectors; 1 of two zeros, NaN where NaN is in one
+      1;  // of the angle between both, as vectors; 1 of two zeros, NaN if NaN is in one
 };
 Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
                          double absolute);

@@ -106,7 +106,7 @@ wire::Message TimedSnippet::failure_message() const {
 
 void TimedSnippet::resume() { swapcontext(&outside_, &inside_); }
 
-// The clock is read next to the loop: changing stacks is no part of a block.
+// The clock is read next to the loop: changing stacks is not part of a block.
 std::uint64_t TimedSnippet::next_block(instr_context* context) {
   auto& self = *static_cast<TimedSnippet*>(context);
   if (getpid() != self.pid_) end_process();  // a process that the snippet forked came here

@@ -1,4 +1,4 @@
-// A snippet that stands still between blocks: it runs on a stack of its own, so that its set-up
+// A snippet that stands still between blocks: it runs on a stack of its own, so that its setup
 // runs once, and whoever times it decides how many iterations each block has.
 #pragma once
 
@@ -25,10 +25,10 @@ class TimedSnippet : instr_context {
   TimedSnippet(const TimedSnippet&) = delete;
   TimedSnippet& operator=(const TimedSnippet&) = delete;
 
-  // Runs the set-up, up to the loop. False where that failed.
+  // Runs the setup, up to the loop. False if that failed.
   bool set_up();
 
-  // Seconds that so many iterations took, with the work that they left to the device; nothing where
+  // Seconds that so many iterations took, with the work that they left to the device; nothing if
   // the snippet failed among them.
   std::optional<double> run(std::uint64_t iterations);
 
@@ -37,16 +37,16 @@ class TimedSnippet : instr_context {
     double first_result = 0;  // until the statement, which has nothing prepared, has run once
     double ready = 0;         // until what prepares itself in its first runs is done with that
   };
-  // Sets it up and runs it as often as that takes; nothing where that failed. Instead of set_up(),
+  // Sets it up and runs it as often as that takes; nothing if that failed. Instead of set_up(),
   // in a process that has not run it yet.
   std::optional<Start> start();
 
-  // Leaves the loop, so that what the set-up made is taken down as the snippet would have it.
+  // Leaves the loop, so that what the setup made is taken down as the snippet would have it.
   void finish();
 
-  // The TorchScript module that it runs, from the end of its set-up to finish(); null: none.
+  // The TorchScript module that it runs, from the end of its setup to finish(); null: none.
   const void* module() const { return module_; }
-  // Called with the module while it is as it was loaded; to be set before the set-up.
+  // Called with the module while it is as it was loaded; to be set before the setup.
   std::function<void(const void* module)> on_module;
 
   // Why it failed: an exception's text, for instance. Empty: it did not.

@@ -25,7 +25,7 @@ struct Value {
   std::string otherwise;
 };
 
-// A run of the statement from a set-up of its own.
+// A run of the statement from a setup of its own.
 class Run : instr_verification {
  public:
   Run(instr_verifier verifier, int threads, bool wants_reference)

@@ -1,4 +1,4 @@
-// Runs a snippet's eager variant and another one, each from a set-up of its own, and says how far
+// Runs a snippet's eager variant and another one, each from a setup of its own, and says how far
 // what they compute lies apart. Which of that is good enough is not decided here.
 #pragma once
 
