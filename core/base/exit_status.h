@@ -1,4 +1,4 @@
-// What the program ends with; scripts rely on it.
+// The program's exit status; scripts rely on it.
 #pragma once
 
 #include "core/base/error.h"
@@ -14,7 +14,7 @@ enum ExitStatus {
   kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs
 };
 
-// Says on standard error what is wrong; kBadSetup.
+// Reports the errors on standard error; returns kBadSetup.
 ExitStatus refuse(const Errors& errors);
 ExitStatus refuse(const Error& error);
 

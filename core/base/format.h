@@ -1,5 +1,4 @@
-// Values and texts in the form that people read: numbers, durations, and text that fits its
-// columns.
+// Values and text as people read them: numbers, durations, and text that fits its columns.
 #pragma once
 
 #include <cstddef>

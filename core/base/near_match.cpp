@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLongestWord = 200;
 // Words that begin alike are near even if much is missing ("global" for "global_setup").
 constexpr std::size_t kShortestPrefix = 3;
-// More known words than this are not all told.
+// At most so many known words are listed.
 constexpr std::size_t kMostKnown = 40;
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
@@ -43,7 +43,7 @@ std::size_t distance_with_parts(std::string_view word, std::string_view known) {
   for (std::size_t begin = 0; known.find('/') != std::string_view::npos;) {
     const std::size_t end = std::min(known.find('/', begin), known.size());
     const std::size_t part = distance(word, known.substr(begin, end - begin));
-    // A part is a little further than a whole word that differs as much.
+    // A part counts as slightly farther than a whole word that differs as much.
     if (part != kFar) best = std::min(best, part + 1);
     if (end == known.size()) break;
     begin = end + 1;

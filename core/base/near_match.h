@@ -1,4 +1,4 @@
-// The known words nearest to one that is not known, for "did you mean ...?".
+// The known words nearest to an unknown one, for "did you mean ...?".
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 // Advice: "did you mean `eval`? it takes eval, train", or its second half if none is near.
 std::string what_it_takes(std::string_view word, const std::vector<std::string>& known);
 
-// What a word stands for, or that advice.
+// The meaning of a word, or that advice.
 template <class T>
 tl::expected<T, std::string> meaning_of(const std::string& word,
                                         const std::vector<std::pair<std::string, T>>& known) {

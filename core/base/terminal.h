@@ -1,4 +1,5 @@
-// What the output goes to: how wide it is, whether it takes colours, whether a line can be redrawn.
+// The output's destination: how wide it is, whether it takes colours, whether a line can be
+// redrawn.
 #pragma once
 
 #include <functional>
@@ -30,7 +31,7 @@ bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& enviro
 // Columns of the terminal at `fd`: the kernel's figure, else COLUMNS, else 80.
 int terminal_width(int fd, const EnvironmentLookup& environment);
 
-// What `fd` is.
+// The properties of `fd`.
 Terminal inspect_terminal(int fd, ColorMode mode,
                           const EnvironmentLookup& environment = process_environment);
 

@@ -235,7 +235,7 @@ Action experiment_command(CommandLine& line) {
   line.flag("--dry-run", "list the experiments, and run none", options->is_dry_run);
   declare_showing(line, options->showing);
   line.section("Exit status",
-               "  0 all is well; 1 something failed or computes something else; 2 wrong usage or\n"
+               "  0 success; 1 something failed or computes something else; 2 wrong usage or\n"
                "  setup; 130 interrupted, with the results so far kept\n");
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }

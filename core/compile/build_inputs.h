@@ -1,5 +1,5 @@
-// What goes into a compiler run besides the source: flags, the user's [build] table, and the
-// identity of all of it, for the cache.
+// The inputs of a compiler run besides the source: flags, the user's [build] table, and the
+// identity of all of them, for the cache.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ namespace instr {
 // at the size and time of each of LibTorch's headers: some tens of milliseconds.
 std::string toolchain_identity(const CompileOptions& options);
 
-// The compiler's environment: the caller's, but messages in English and no colours, and what it
-// leaves behind if it is killed in `scratch`.
+// The compiler's environment: the caller's, but with messages in English, no colours, and `scratch`
+// for temporary files, which a killed compiler leaves behind.
 std::vector<std::string> compiler_environment(const std::filesystem::path& scratch);
 
 std::vector<std::string> user_compile_flags(const BuildOptions& build);

@@ -1,4 +1,4 @@
-// What a person writes in TOML, after reading: one Definition for each statement.
+// What a person writes in TOML, once read: one Definition per statement.
 #pragma once
 
 #include <filesystem>
@@ -39,8 +39,8 @@ struct BuildOptions {
   SourceLocation where;
 };
 
-// How far what another runtime computes may lie from what eager does. Absent: as is usual for the
-// data type.
+// How far the results of another runtime may differ from eager's. Absent: the usual tolerance for
+// the data type.
 struct Tolerance {
   std::optional<double> relative;
   std::optional<double> absolute;

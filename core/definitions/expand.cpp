@@ -50,7 +50,7 @@ void put_in(std::optional<Text>& text, const Params& params) {
   if (text) text->code = substitute(text->code, params);
 }
 
-// What braces in texts can name. A parameter called device is the one that is meant.
+// The names that braces in texts may use. A parameter called device takes precedence.
 Params with_device(const Definition& definition, Params params, const std::string& device) {
   const bool is_taken = std::any_of(params.begin(), params.end(),
                                     [](const auto& param) { return param.first == "device"; });
@@ -58,7 +58,7 @@ Params with_device(const Definition& definition, Params params, const std::strin
   return params;
 }
 
-// What all variants of a definition at one point of its matrix and on one device share.
+// The part common to all variants of a definition at one point of its matrix and on one device.
 Variant at_point(const Definition& definition, const Params& params, const std::string& device) {
   Variant variant;
   variant.label = definition.label;
@@ -147,7 +147,7 @@ void add_definition(const Definition& definition, const std::vector<Runtime>& ru
   } while (next_point(definition, at));
 }
 
-// Nothing is expanded before these hold, so that the largest matrix costs nothing.
+// Checked before anything is expanded, so that even the largest matrix costs nothing.
 Errors check_sizes(const std::vector<Definition>& definitions,
                    const std::vector<Runtime>& runtimes) {
   Errors errors;
@@ -182,7 +182,7 @@ Errors check_keys(const std::vector<Variant>& variants) {
   Errors errors;
   std::unordered_map<std::string_view, const Variant*> by_key;
   by_key.reserve(variants.size());
-  // Two benchmarks with one label clash in all their variants; one message is enough.
+  // Two benchmarks with the same label clash in all their variants; one message is enough.
   std::set<std::pair<std::string, std::string>> told;
   for (const Variant& variant : variants) {
     const auto [found, is_new] = by_key.emplace(variant.key, &variant);

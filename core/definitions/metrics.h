@@ -1,6 +1,6 @@
-// The metrics: one entry for each thing that is measured. Results, limits, --metrics, reports,
-// pictures, the JSON Schema and the tables of docs/ are made of this table or checked against it.
-// Every value is for one iteration, and of each metric less is better: a growth is a loss.
+// The metrics: one entry each. Results, limits, --metrics, reports, pictures, the JSON Schema and
+// the tables of docs/ are derived from this table or checked against it. Every value is per
+// iteration, and for every metric less is better.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ enum class Unit {
 
 const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
 
-// What has to run for a metric. Those up to kBranch are counted under Valgrind, the others are
-// measured without it.
+// What has to run to obtain a metric. Those up to kBranch are counted under Valgrind, the others
+// are measured without it.
 enum class MetricGroup {
   kCounted,  // every count has these
   kCache,    // simulated caches
@@ -39,8 +39,8 @@ enum class MetricGroup {
 
 struct MetricGroupFacts {
   MetricGroup group;
-  const char* how;             // how its metrics are had, for --help
-  const char* word = nullptr;  // by which --metrics takes them all; null: there is none
+  const char* how;             // how its metrics are obtained, for --help
+  const char* word = nullptr;  // that stands for them all in --metrics; null: none
 };
 
 inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
@@ -53,7 +53,7 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
 
 struct Metric {
   const char* name;             // in results, limits and --metrics
-  const char* alias = nullptr;  // in comparisons and for other programs, if that says too little
+  const char* alias = nullptr;  // in comparisons and for other programs, if the name says too little
   const char* heading;          // of its column in a table
   const char* title;            // of its axis in a picture
   const char* what;             // in a sentence: "limit of ..."
@@ -62,11 +62,11 @@ struct Metric {
   Limit hard_limit = {};  // if nothing else sets one
   Limit soft_limit = {};
   const char* example_limit;     // in a definition, for messages
-  bool is_default = false;       // shown if --metrics names nothing
+  bool is_default = false;       // shown without --metrics
   bool is_side_by_side = false;  // has a column for each variant of a benchmark
 };
 
-// Those that mean something to the code beyond their entry.
+// Those that the code refers to by name.
 inline constexpr const char* kInstructions = "ir";  // the count itself
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
@@ -74,12 +74,12 @@ inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 
-// In the order that reports show them, each group together.
+// In the order of reports, each group together.
 //
-// Counts are exact, so no limit needs a margin for noise: 0.5% of the instructions is what a change
-// may cost that is worth it, far below what any other way of measuring can see; an allocation more
-// is always somebody's doing. The soft limits show the creep of many merges that each stay below
-// the hard one.
+// Counts are exact, so no limit needs a margin for noise: 0.5% of the instructions is a price that
+// a worthwhile change may have, far below what any other method can detect; an additional
+// allocation never happens by chance. The soft limits show the creep of many merges that each stay
+// below the hard one.
 inline constexpr auto kMetrics = std::to_array<Metric>(
     {{.name = kInstructions,
       .alias = "instructions",
@@ -196,8 +196,8 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .unit = Unit::kBranches,
       .group = MetricGroup::kBranch,
       .example_limit = "1%"},
-     // Medians of repetitions: until the statement, and what it left to the device, are done; and
-     // of the thread that runs it.
+     // Medians of repetitions: until the statement and the work it left to the device are done; and
+     // the CPU time of the thread that runs it.
      {.name = kWall,
       .heading = "wall time",
       .title = "Wall time per iteration (median)",
@@ -230,7 +230,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .group = MetricGroup::kStart,
       .example_limit = "20%",
       .is_side_by_side = true},
-     // The most that LibTorch had in use there.
+     // The most memory that LibTorch had in use there.
      {.name = kDevicePeakBytes,
       .heading = "device peak bytes",
       .title = "Peak of bytes on the device",
@@ -256,7 +256,7 @@ inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
 inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kDevice);
 
-// Null if there is none of that name among these.
+// Null if none of these has that name.
 constexpr const Metric* find_metric(std::string_view name,
                                     std::span<const Metric> among = kMetrics) {
   for (const Metric& metric : among) {
@@ -275,11 +275,11 @@ std::string public_name(const std::string& metric);
 
 std::vector<std::string> names_of(std::span<const Metric> metrics);
 
-// Those that are shown if --metrics names nothing.
+// Those that are shown without --metrics.
 std::vector<std::string> default_metrics();
 
-// What --metrics takes: each metric, and the word of each group that has one, with what they stand
-// for.
+// The words that --metrics takes, with their meanings: each metric, and the word of each group that
+// has one.
 std::vector<std::pair<std::string, std::span<const Metric>>> metric_words();
 
 }  // namespace instr

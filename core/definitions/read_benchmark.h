@@ -11,7 +11,7 @@
 
 namespace instr {
 
-// What a benchmark takes from around it.
+// A benchmark's surroundings.
 struct BenchmarkContext {
   const SourceText& source;
   // The code of the named setup, or null after adding an error at `where`.
@@ -20,7 +20,7 @@ struct BenchmarkContext {
   std::shared_ptr<const BuildOptions> build;  // may be null
 };
 
-// Adds what is wrong to `errors`; then the definitions are not to be used.
+// Adds to `errors` what is wrong; the definitions must not be used then.
 std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
                                        Errors& errors);
 

@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// Paths become absolute, from the folder of the file. A source that is not there is an error.
+// Paths become absolute, from the folder of the file. A missing source is an error.
 std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
                                                Errors& errors);
 

@@ -30,7 +30,7 @@ std::unique_ptr<re2::RE2> compiled(const std::string& pattern, bool any_case) {
 
 bool has_capital(const std::string& text) { return re2::RE2::PartialMatch(text, R"(\p{Lu})"); }
 
-// Has wildcards, and nothing that only a regular expression has.
+// Whether it has wildcards, and nothing specific to regular expressions.
 bool is_glob(const std::string& text) {
   return text.find_first_of("*?") != std::string::npos &&
          text.find_first_of("^$+()[]{}|\\") == std::string::npos &&
@@ -45,7 +45,7 @@ std::string regex_of_glob(const std::string& glob) {
   return regex;
 }
 
-// What a person wrote to find variants by, in each way that it can be read.
+// A pattern as typed, in each of its readings.
 class Pattern {
  public:
   explicit Pattern(const std::string& text) : text_(text) {
@@ -125,7 +125,7 @@ std::vector<std::string> labels_of(const std::vector<Variant>& variants) {
   return labels.all();
 }
 
-// All that a filter may have been meant to be; what finds more comes first.
+// All filters that may have been meant; those that match more come first.
 std::vector<std::string> possible_filters(const std::vector<Variant>& variants) {
   std::vector<VariantName> names;
   for (const Variant& variant : variants) names.push_back(name_of(variant));
@@ -226,7 +226,7 @@ Error no_filter_matches(const std::vector<Pattern>& filters, const std::vector<V
           advice_on("--filter", all, variants)};
 }
 
-// What is not a regular expression and finds nothing as plain text either was meant to be one.
+// A pattern that is not a regular expression and matches nothing as plain text was meant to be one.
 Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* option,
                               const std::vector<Variant>& variants) {
   for (const Pattern& pattern : patterns) {
@@ -253,7 +253,7 @@ std::string values_of(const std::vector<Variant>& variants, Describe describe) {
   return values.empty() ? "none" : quoted_list({values.begin(), values.end()});
 }
 
-// The filters match these variants, but the other lists leave none of them.
+// The filters match these variants, but the other lists exclude all of them.
 Error nothing_left(const std::vector<Variant>& matching, const Selection& selection) {
   using Values = std::vector<std::string>;
   std::string advice = "those that match the filters have";

@@ -21,7 +21,7 @@ constexpr std::array<std::pair<FailureKind, const char*>, 11> kNames{{
     {FailureKind::kUnsupported, "unsupported"},
 }};
 
-// By how much each says of its variant.
+// By how much each says about its variant.
 enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
 
 Kind kind_of(const Measurement& one) {

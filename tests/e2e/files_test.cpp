@@ -157,7 +157,7 @@ TEST_F(Files, OutputGoesNowhereElse) {
     std::string words;
   };
   const std::string run = "$P --definitions=bench.toml --libtorch=/nonexistent ";
-  const std::string other = "holds something else than ";
+  const std::string other = "does not hold ";
   for (const auto& [command, words] : std::vector<Refused>{
            {run + "--output=bench.toml", "bench.toml: " + other + "results of instr_bench"},
            {run + "--output=link.jsonl", "link.jsonl: " + other},

@@ -78,7 +78,7 @@ TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
   std::string name = "a";
   for (int i = 1; i < 300'000; ++i) name += i % 2 == 0 ? " . a" : ".'\".'";
   const std::string refusal =
-      "a name of more than 32 parts: take the dots out, or put the name in quotes\n";
+      "a name of more than 32 parts: remove the dots, or put the name in quotes\n";
   EXPECT_EQ(errors_of(name + " = 1\n"), "a.toml:1:143: " + refusal);
   EXPECT_EQ(errors_of("[" + name + "]\n"), "a.toml:1:144: " + refusal);
   EXPECT_EQ(errors_of("x = [1.5, {" + name + " = 1}]\n"), "a.toml:1:154: " + refusal);

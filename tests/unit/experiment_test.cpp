@@ -227,12 +227,12 @@ TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
   ASSERT_FALSE(applied);
   std::string text;
   for (const Error& error : applied.error()) text += to_string(error) + "\n";
-  EXPECT_NE(text.find("e.toml:1:22: `frosen` is no backend: did you mean `frozen`?"),
+  EXPECT_NE(text.find("e.toml:1:22: `frosen` is not a known backend: did you mean `frozen`?"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("e.toml:2:1:"), std::string::npos) << text;
   EXPECT_NE(text.find("batch_size"), std::string::npos) << text;
-  EXPECT_NE(text.find("e.toml:3:9: `evel` is no test"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:3:9: `evel` is not a known test"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:5:11: `timeout` must be"), std::string::npos) << text;
 }

@@ -257,7 +257,7 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
   };
   EXPECT_EQ(refused({kStart, std::string(200, '\n')}), "no error");
   EXPECT_EQ(refused({kStart, std::string(201, '\n')}),
-            "3: the gzip data holds more than is sensible");
+            "3: the gzip data is unreasonably large");
   const auto line_of = [](std::size_t size) {
     const std::string start = "{\"key\":\"";
     return start + std::string(size - start.size() - 2, 'k') + "\"}\n";

@@ -256,10 +256,10 @@ TEST(Load, NamesFilesAsTheCallerDid) {
 TEST(Load, RefusesPathsThatGiveNothing) {
   const TempFolder folder;
   EXPECT_EQ(load_errors({}, folder.path()),
-            "no definitions are given: name a TOML file, or a folder that has some\n");
+            "no definitions are given: name a TOML file, or a folder of them\n");
   fs::create_directory(folder.path() / "empty");
   EXPECT_EQ(load_errors({folder.path() / "empty", folder.path() / "none.toml"}, folder.path()),
-            "empty: no definition file (*.toml) in this folder: name a folder that has some, or a "
+            "empty: no definition file (*.toml) in this folder: name a folder that has one, or a "
             "file\n"
             "none.toml: cannot be read: No such file or directory: check the path\n");
   const fs::path setups = folder.write("schema_only.toml", "schema = 1\n");
@@ -340,7 +340,7 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
   EXPECT_EQ(
       load_errors({folder.path()}, folder.path()),
       "common.toml:3:8: no benchmark uses the setup `y`: add `use = [\"y\"]` to a benchmark, "
-      "or take the setup out\n");
+      "or remove the setup\n");
 }
 
 TEST(Load, QuotesFileNamesInLineDirectives) {

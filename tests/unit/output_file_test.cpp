@@ -48,7 +48,7 @@ TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
   EXPECT_EQ(error_of(path("empty")), "no error");
   EXPECT_EQ(error_of(path("note")), "no error");
   EXPECT_EQ(error_of(path("other")), path("other").string() +
-                                         ": holds something else than notes: name another file, or "
+                                         ": does not hold notes: name another file, or "
                                          "remove this one");
 }
 

@@ -307,7 +307,7 @@ TEST(Results, AFileOfSomethingElseIsNotReplaced) {
     ASSERT_FALSE(writer);
     EXPECT_EQ(to_string(writer.error()),
               (folder / name).string() +
-                  ": holds something else than results of instr_bench: name "
+                  ": does not hold results of instr_bench: name "
                   "another file, or remove this one");
   }
   EXPECT_EQ(read(folder / "bench.toml"), definitions);
