@@ -22,10 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one side, what differs in its runtime alone.
+// Variants of one side that differ only in their runtime.
 using Group = std::vector<CompiledVariant>;
 
-// The last cores that this process may use: the first ones are what others take.
+// The last cores that this process may use: others tend to use the first ones.
 std::string cores_for(int threads) {
   const std::vector<int> cores = usable_cores();
   const auto count = std::min<std::ptrdiff_t>(threads, std::ssize(cores));
@@ -38,12 +38,12 @@ std::chrono::milliseconds limit_of(const Group& group, double usual) {
   return timeout_of(sum);
 }
 
-// Of a repetition, if that is given; 0: it is not.
+// Of a repetition, if given; else 0.
 int iterations_of(const Group& group, const TimerOptions& options) {
   return options.iterations.value_or(group.front().variant.iterations.value_or(0));
 }
 
-// Fresh processes that are asked how long a variant takes to begin.
+// Fresh processes in which a variant's start is timed.
 constexpr int kStarts = 5;
 
 wire::Message request_for(const char* verb, const Group& group, const TimerOptions& options) {
@@ -79,7 +79,7 @@ class GroupTimer {
   void tell();
 
  private:
-  // Places in the group, of what is timed in one process.
+  // Positions in the group, of the variants timed in one process.
   using Part = std::vector<std::size_t>;
 
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first);
@@ -91,13 +91,14 @@ class GroupTimer {
 
   const TimedSide* side_;
   Group group_;
-  std::vector<Outcome> outcomes_;  // what was timed so far, or what went wrong
-  std::vector<Part> parts_;        // of what has not failed
+  std::vector<Outcome> outcomes_;  // the timings so far, or the failure
+  std::vector<Part> parts_;        // of those that have not failed
   double seconds_ = 0;
 };
 
-// Times each once more. In turns with another side that takes a fresh process each time, if
-// Google Benchmark warms up unless the iterations are given: then the first repetition does that.
+// Times each once more. Alternating with another side takes a fresh process each time, in which
+// Google Benchmark warms up, unless the iterations are given: then the first repetition is the
+// warm-up.
 void GroupTimer::repeat(int repetitions, bool in_turns) {
   auto begin = Clock::now();
   TimerOptions options = side_->options;
@@ -107,7 +108,7 @@ void GroupTimer::repeat(int repetitions, bool in_turns) {
   seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// If something ended them all, each on its own from then on.
+// If something ended all of them, each runs on its own from then on.
 void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
   Group asked;
   for (std::size_t place : part) asked.push_back(group_[place]);
@@ -157,8 +158,8 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
   outcomes_[place] = std::move(outcome);
 }
 
-// What it takes each to begin, once more, in a process that has run nothing yet. One that does not
-// start says so here, too.
+// Times the start of each once more, in a process that has not run anything yet. A failure to start
+// is also recorded here.
 void GroupTimer::start() {
   auto begin = Clock::now();
   for (std::size_t place = 0; place < group_.size(); ++place) {
@@ -188,12 +189,12 @@ void GroupTimer::tell() {
   }
 }
 
-// What is compared with each other, of all sides: all but the runtime is the same.
+// Groups of variants to compare with each other, of all sides: all but the runtime is the same.
 std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sides) {
   using Identity = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                               Autograd, int, std::string>;
   std::map<Identity, std::size_t> known;
-  std::vector<std::vector<Group>> found;  // of each identity one for each side
+  std::vector<std::vector<Group>> found;  // per identity, one for each side
   for (std::size_t side = 0; side < sides.size(); ++side) {
     for (const CompiledVariant& one : sides[side].variants) {
       const Variant& v = one.variant;
@@ -213,7 +214,7 @@ std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sid
   return timers;
 }
 
-// So many rounds: a, b, then b, a, so that what comes first is no side's.
+// So many rounds: a, b, then b, a, so that neither side always comes first.
 template <class Action>
 void in_turns(std::vector<GroupTimer>& timers, int rounds, const std::stop_token& stop,
               const Action& action) {

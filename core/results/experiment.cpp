@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kNanosecond = 1e-9;
 const std::string kBehindKind = ": ";  // in a failed one's reason
 
-// Names in a line, of the metrics that an experiment has and their factors.
+// The names and factors, in a line, of an experiment's metrics.
 struct MetricName {
   const char* metric;
   const char* name;
@@ -53,7 +53,7 @@ const char* test_of(const Variant& variant) {
   return variant.autograd == Autograd::kForward ? "eval" : "train";
 }
 
-// The definition's file names the suite; what is left of the key, the model.
+// The definition's file names the suite; the rest of the key, the model.
 Json model_json(const Variant& variant) {
   std::string name = variant.label;
   for (const auto& [param, value] : variant.params) {
@@ -99,14 +99,14 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
     auto found = counted.metrics.find(metric);
     if (found != counted.metrics.end()) record.metrics[name] = found->second * factor;
   }
-  // What beginning takes beyond one run of what it then is.
+  // The time to start beyond one run at the final speed.
   auto ready = record.metrics.find("ready_time");
   if (is_script(measurement.variant.runtime) && ready != record.metrics.end()) {
     record.metrics["compile_time"] = std::max(0.0, ready->second - median(record.per_iter_times));
   }
 }
 
-// The meaning of a word among those known.
+// The meaning of a known word.
 template <class T>
 Expected<T> meaning(const char* axis, const std::string& word,
                     const std::vector<std::pair<std::string, T>>& known) {

@@ -175,17 +175,17 @@ TEST(FunctionsFile, AnEndThatDoesNotFitIsRefused) {
   };
   EXPECT_EQ(error_of({kStart, kNames, key, end(1)}), "no error");
   EXPECT_EQ(error_of({kStart, kNames, key, end(2)}),
-            "5: this end is not that of functions of 1 measurements");
+            "5: this end line does not match the functions of 1 measurements");
   EXPECT_EQ(error_of({kStart, kNames, key, end(1), key}),
             "6: a line after the end of the functions");
   EXPECT_EQ(error_of({kStart, "{\"end\":1}\n"}),
-            "3: this end is not that of functions of 0 measurements");
+            "3: this end line does not match the functions of 0 measurements");
 }
 
 TEST(FunctionsFile, OfOtherResultsIsRefused) {
   std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
   EXPECT_EQ(error_of({FunctionLines::start(other), kNames}),
-            "2: these functions belong to other results than the file that they are beside");
+            "2: these functions do not belong to the results beside them");
 }
 
 TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
@@ -263,7 +263,7 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
     return start + std::string(size - start.size() - 2, 'k') + "\"}\n";
   };
   EXPECT_EQ(refused({kStart, line_of(150)}), "no error");
-  EXPECT_EQ(refused({kStart, line_of(151)}), "3: a line longer than is sensible");
+  EXPECT_EQ(refused({kStart, line_of(151)}), "3: this line is unreasonably long");
   // Members that are small enough each.
   std::vector<std::string> blank(1 + (1000 - kStart.size()) / 100, std::string(100, '\n'));
   blank.front() = kStart;
@@ -274,7 +274,7 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
   for (int i = 1; i < 10; ++i) names += ",[\"\",\"\"]";
   EXPECT_EQ(refused({kStart, names + "]}\n"}), "no error");
   EXPECT_EQ(refused({kStart, names + ",[\"\",\"\"]]}\n"}),
-            "3: more names of functions than is sensible");
+            "3: unreasonably many names of functions");
 }
 
 TEST(FunctionsFile, SurvivesGarbage) {
@@ -346,7 +346,7 @@ TEST_F(FunctionsBeside, OfResultsThatWereReplacedAreRefused) {
   ASSERT_FALSE(functions);
   EXPECT_EQ(to_string(functions.error()),
             functions_path(file_).string() +
-                ":2: these functions belong to other results than the file that they are beside: "
+                ":2: these functions do not belong to the results beside them: "
                 "measure again, or remove the file to go without functions");
 }
 
