@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct TextEdit {
   TextSpan span;
-  std::string text;  // takes the span's place
+  std::string text;  // replaces the span
 };
 
 std::string apply(std::string_view text, std::vector<TextEdit> edits) {
@@ -35,8 +35,8 @@ std::string apply(std::string_view text, std::vector<TextEdit> edits) {
   return result += text.substr(at);
 }
 
-// Where the blank lines that end at `end` begin, and where those that begin at `begin` end; both
-// are begins of lines.
+// The begin of the blank lines that end at `end`, and the end of those that begin at `begin`; both
+// arguments are begins of lines.
 std::size_t blank_begin(std::string_view text, std::size_t end) {
   const auto last = text.substr(0, end).find_last_not_of(" \t\r\n");
   if (last == std::string_view::npos) return 0;
@@ -50,7 +50,7 @@ std::size_t blank_end(std::string_view text, std::size_t begin) {
   return newline == std::string_view::npos ? begin : std::max(begin, newline + 1);
 }
 
-// The lines with one of the two stretches of blank lines around them, if there are both.
+// The lines, with one of the two runs of blank lines around them if there are two.
 TextSpan with_blanks(std::string_view text, TextSpan lines) {
   const std::size_t begin = blank_begin(text, lines.begin);
   const std::size_t end = blank_end(text, lines.end);
@@ -73,8 +73,7 @@ std::vector<TextEdit> removals(std::string_view text, std::vector<TextSpan> line
   return edits;
 }
 
-// What a measurement gives for a file of expected counts: by metric, the numbers that can be
-// expected again.
+// A measurement's entries in a file of expected counts: by metric, the reproducible numbers.
 std::map<std::string, double> exact_counts(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !counted->gated || !counted->steady) return {};
@@ -109,7 +108,7 @@ class Updater {
     return std::move(update_);
   }
 
-  // What the updated file should say.
+  // The content that the updated file should have.
   const std::vector<ExpectedCount>& wanted() const { return wanted_; }
 
  private:
@@ -144,7 +143,7 @@ class Updater {
 
   void append(const std::string& key, const MetricValues& values) {
     std::string& text = update_.text;
-    // A last line that was cut off in the middle of its end has half of it already.
+    // A last line that ends within its line end already has half of it.
     if (text.ends_with('\r')) text += '\n';
     if (!text.empty() && !text.ends_with('\n')) text += end_;
     if (is_csv(source_)) {
@@ -159,7 +158,7 @@ class Updater {
     text += expected_toml_lines(key, values, end_);
   }
 
-  // Those that the file has, in their order; all if it has none.
+  // The file's metrics, in their order; all if it has none.
   std::vector<std::string> metrics_of_file() const {
     std::set<std::string> used;
     for (const ExpectedCount& count : document_.counts) used.insert(count.metric);
@@ -204,7 +203,7 @@ bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
   return std::equal(read.begin(), read.end(), wanted.begin(), wanted.end(), is_same);
 }
 
-// A file that does not read as what was to be written would hide it: a key that is not UTF-8.
+// Checks that the file reads back as intended: a key that is not UTF-8 would not.
 Expected<void> check(const ExpectedUpdate& update, const std::string& name,
                      const std::vector<ExpectedCount>& wanted) {
   const auto source = SourceText::checked(name, update.text);

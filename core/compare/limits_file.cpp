@@ -39,7 +39,7 @@ std::vector<Text> read_patterns(const TableReader& read) {
   const bool is_told = read.has("keys") && !read.get("keys");
   if (patterns.empty() && !is_told) {
     read.add_error(read.place("keys"), "this limit names no keys",
-                   "add `keys = \"^matmul/\"`; `keys = \"\"` stands for all");
+                   "add `keys = \"^matmul/\"`; `keys = \"\"` matches all");
   }
   return patterns;
 }
@@ -107,7 +107,7 @@ ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::str
       if (is_matched) continue;
       resolved.unmatched.push_back(
           {text.where, fmt::format("no benchmark's key matches `{}`", text.code),
-           "what it was to limit is not limited: correct it, or take it out"});
+           "so this limit has no effect: correct it, or remove it"});
     }
   }
   return resolved;

@@ -1,4 +1,4 @@
-// What experiments say of each backend. Pure.
+// The summary of experiments by backend. Pure.
 #pragma once
 
 #include <cstddef>

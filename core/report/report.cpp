@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The usual metrics first, then whatever else was measured.
+// The usual metrics first, then any others.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
   std::vector<std::string> names = names_of(kUsualMetrics);
   std::set<std::string> others;

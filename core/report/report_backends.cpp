@@ -1,4 +1,4 @@
-// What a run over several runtimes says of each, as a grid for the table and for Markdown.
+// The summary of a run by runtime, as a grid for the table and for Markdown.
 #include <fmt/format.h>
 
 #include "core/base/format.h"

@@ -11,7 +11,8 @@ namespace instr {
 
 namespace {
 
-// Text as it is, in a cell or a line: what Markdown or HTML would take for its own is escaped.
+// Text that renders literally in a cell or a line: characters special to Markdown or HTML are
+// escaped.
 std::string escaped(const std::string& text) {
   static constexpr std::string_view kSpecial = "\\`*_~[]<>|&";
   std::string out;

@@ -13,7 +13,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kIndent = 2;
-// More than this, and the numbers are no longer near what they belong to.
+// Beyond this the numbers are too far from their names.
 constexpr std::size_t kStackedWidth = 44;
 constexpr std::size_t kUnsteadyLines = 20;
 // The rest is in the results file.
@@ -28,7 +28,7 @@ bool is_flat(const GridGroup& group, std::size_t flat_limit) {
   return group.rows.size() == 1 && display_width(group.rows[0].full_name) <= flat_limit;
 }
 
-// The first word of a heading of several has a line of its own.
+// The first word of a heading of several words has a line of its own.
 TableColumn column_of(const GridColumn& column) {
   TableColumn made{.heading = column.heading, .span = column.span};
   if (auto space = made.heading.find(' '); space != std::string::npos) made.heading[space] = '\n';
@@ -129,7 +129,7 @@ std::string failures_text(const std::vector<FailureGroup>& failures, std::size_t
   for (const FailureGroup& failure : failures) {
     out += "\n";
     for (std::size_t i = 0; i < failure.keys.size(); ++i) {
-      // Keys are never shortened: they are there to be copied into a filter.
+      // Keys are never shortened: they are meant to be copied into a filter.
       out += failure.keys[i] + (i + 1 < failure.keys.size() ? "\n" : ": ");
     }
     out += styled(failure.kind, Style::kBad, color) + "\n";
@@ -168,7 +168,7 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   Grid grid = make_grid(measurements, options);
   if (!options.show_keys) {
     if (auto text = wide_table(grid, width, options.color)) return *text;
-    // The marks at the values say what the last column does.
+    // The marks at the values already say what the last column does.
     drop_last_column(grid);
     if (auto text = wide_table(grid, width, options.color)) return *text;
   }
@@ -181,7 +181,7 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
                        options.color);
 }
 
-// What a run over several runtimes says of each.
+// The summary of a run by runtime.
 std::string backends_text(const std::vector<Measurement>& measurements, std::size_t width,
                           bool color) {
   Grid grid = make_backend_grid(measurements);

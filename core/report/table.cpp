@@ -26,7 +26,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  // Text that takes `columns`, aligned there; its escape sequences take none.
+  // Text aligned in `columns`; its escape sequences take none.
   void put(const TableCell& cell, std::size_t columns, Align align, bool color) {
     std::size_t width = display_width(cell.text);
     std::size_t free = width < columns ? columns - width : 0;
@@ -55,7 +55,7 @@ std::vector<std::string> heading_lines(const std::string& heading) {
   return lines;
 }
 
-// Neighbours that share a title; columns that share none are alone.
+// Neighbours that share a title; other columns are spans of one.
 struct Span {
   std::size_t first;
   std::size_t count;

@@ -45,8 +45,7 @@ TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
   auto refused = check(before, after, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(to_string(refused.error()),
-            "the two were not measured alike (measure both with the same or, where that is under "
-            "test, add --vary=libtorch):\n"
+            "the two were measured differently (measure both alike or, if the difference is under test, add --vary=libtorch):\n"
             "  libtorch_version: 1.13.1, then 2.13.0\n"
             "  libtorch_build_id: aa, then bb\n"
             "  flags: -std=c++17, then -std=c++20");
@@ -103,7 +102,7 @@ TEST(Gate, ALimitOfWhatNobodyMeasuredIsAnError) {
   auto comparison = compare_with(before, testing::after({testing::counted("a", 100)}), gate);
   ASSERT_FALSE(comparison);
   EXPECT_EQ(to_string(comparison.error()),
-            "there is a limit for d1_misses, and no result has it: measure both with "
+            "there is a limit for d1_misses, but no result has it: measure both with "
             "--metrics=ir,d1_misses");
   auto after = testing::after({testing::counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
   EXPECT_TRUE(compare_with(before, after, gate));

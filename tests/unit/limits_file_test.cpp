@@ -74,8 +74,7 @@ hard = { ir = "none" }
     EXPECT_EQ(limits.soft.at("ir"), percent(0.5)) << key;
   }
   EXPECT_EQ(error_lines(resolved.unmatched, "nowhere"),
-            "l.toml:10:18: no benchmark's key matches `^a/c`: what it was to limit is not limited: "
-            "correct it, or take it out\n");
+            "l.toml:10:18: no benchmark's key matches `^a/c`: so this limit has no effect: correct it, or remove it\n");
 }
 
 TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
@@ -138,7 +137,7 @@ hard = "ir=1%"
 keys = "a"
 )"),
       "l.toml:1:3: unknown key `limits` in a file of limits: did you mean `limit`?\n"
-      "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+      "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` matches "
       "all\n"
       "l.toml:3:1: unknown key `kes` in [[limit]]: did you mean `keys`?\n"
       "l.toml:4:10: unknown key `irr` in `hard`: did you mean `ir`?\n"
@@ -150,7 +149,7 @@ keys = "a"
       "(https://github.com/google/re2/wiki/Syntax)\n"
       "l.toml:7:16: `none` is not a limit: write a percentage (`0.5%`), a number of units "
       "(`+100`), both (`0.5%|+100`), or `none`\n"
-      "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+      "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` matches "
       "all\n"
       "l.toml:10:8: `hard` is empty: write for example `keys = \"^matmul/\"` and `hard = { ir = "
       "\"1%\" }`\n"
