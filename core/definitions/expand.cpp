@@ -157,7 +157,7 @@ Errors check_sizes(const std::vector<Definition>& definitions,
     if (count > kMaxVariantsPerBenchmark) {
       errors.push_back(
           {definition.where,
-           fmt::format("`{}` makes {} variants, more than the {} that one benchmark may",
+           fmt::format("`{}` makes {} variants, more than the {} allowed for one benchmark",
                        definition.label, count, kMaxVariantsPerBenchmark),
            "give its matrix fewer values, or split it into benchmarks of their own"});
     } else {
@@ -166,7 +166,7 @@ Errors check_sizes(const std::vector<Definition>& definitions,
   }
   if (total > kMaxVariants) {
     errors.push_back({{},
-                      fmt::format("the definitions make {} variants, more than the {} of one run",
+                      fmt::format("the definitions make {} variants, more than the {} allowed in one run",
                                   total, kMaxVariants),
                       "load fewer definitions at a time"});
   }

@@ -195,7 +195,7 @@ stmt = "auto x = torch::rand({4});"
   EXPECT_EQ(reason("last"), "measured");
   auto again = run(with({"--verbose"}));
   EXPECT_EQ(again.exit_code, 1) << again.errors;
-  EXPECT_NE(again.errors.find("4 of 5 are there already"), std::string::npos) << again.errors;
+  EXPECT_NE(again.errors.find("4 of 5 are already there"), std::string::npos) << again.errors;
   EXPECT_EQ(reason("lost"), "measured");
   EXPECT_EQ(records().size(), 5u);
   EXPECT_TRUE(stray_processes().empty());

@@ -209,7 +209,7 @@ TEST(Expand, RefusesTooManyVariantsInAll) {
   const auto variants = expand(std::vector<Definition>(11, many));
   ASSERT_FALSE(variants);
   EXPECT_EQ(variants.error()[0].what,
-            "the definitions make 110000 variants, more than the 100000 of one run");
+            "the definitions make 110000 variants, more than the 100000 allowed in one run");
 }
 
 }  // namespace
