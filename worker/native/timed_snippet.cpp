@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t kGuardSize = 1 << 20;
 constexpr std::size_t kStackSize = 8 << 20;  // what a program's main thread usually has
 
-// makecontext() passes on no pointer.
+// makecontext() cannot pass a pointer.
 TimedSnippet* entering = nullptr;
 
-// As standard library and LibTorch say that there is no more memory.
+// The standard library's and LibTorch's messages for lack of memory.
 bool is_out_of_memory(const std::string& text) {
   return text.find("bad_alloc") != std::string::npos ||
          text.find("can't allocate memory") != std::string::npos ||
