@@ -93,7 +93,8 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
   static const char kOther[] =
       "another thread ran while the statement was measured, one that the setup left behind or "
       "that "
-      "works for the statement: join it in the setup, or declare threads = [2]: such counts are shown, but no comparison fails on them";
+      "works for the statement: join it in the setup, or declare threads = [2]: such counts are "
+      "shown, but no comparison fails on them";
   if (!end.is_on || end.dumps != begin.dumps || is_backwards(begin.events, end.events))
     return kTold;
   if (is_alone && end.others.ir() != begin.others.ir()) return kOther;

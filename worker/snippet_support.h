@@ -284,7 +284,8 @@ inline void hand_over(instr_verification* to, const char* name, const torch::Ten
   to->take(to, name, value.defined() ? &value : nullptr, "an undefined tensor");
 }
 inline void hand_over(instr_verification* to, const char* name, NoOutput) {
-  to->take(to, name, nullptr, "no value: the statement does not declare one with the output's name");
+  to->take(to, name, nullptr,
+           "no value: the statement does not declare one with the output's name");
 }
 inline void hand_over(instr_verification* to, const char* name, const c10::IValue& value) {
   if (value.isTensor()) return hand_over(to, name, value.toTensor());

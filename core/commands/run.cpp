@@ -26,7 +26,8 @@ constexpr const char* kExamples = R"(  instr_bench --filter=matmul
 constexpr const char* kStatuses =
     R"(  0 success; 1 something could not be measured; 2 wrong usage, definition or
   setup, or results that cannot be compared; 3 a regression beyond its limit, or
-  a benchmark gone; 130 interrupted, with the results so far kept; 141 nobody reads the output any more (| head)
+  a benchmark gone; 130 interrupted, with the results so far kept; 141 nobody
+  reads the output any more (| head)
 )";
 
 std::string list_of_commands() {

@@ -110,7 +110,7 @@ TEST(Architecture, NoSwitchOverAnEnumOfOursHasADefault) {
             (std::set<std::string>{"core/base/junit.cpp", "worker/native/verification.cpp"}));
 }
 
-// A metric is named if it is made, and everywhere else the table is asked.
+// A metric is named where it is computed; all other code uses the table.
 TEST(Architecture, MetricsAreNamedWhereTheyAreMade) {
   const std::vector<std::string> folders{"core/base",    "core/compile", "core/results",
                                          "core/measure", "core/report",  "core/compare"};

@@ -276,7 +276,7 @@ TEST(Commands, BisectNeedsAKeyAndABaseline) {
   EXPECT_NE(error_of({"bisect", "--key=a"}).find("bisect needs a key and a baseline"),
             std::string::npos);
   EXPECT_NE(
-      error_of({"bisect", "--key=a", "--baseline=b", "--limit=wall=1%"}).find("times nothing"),
+      error_of({"bisect", "--key=a", "--baseline=b", "--limit=wall=1%"}).find("does not time anything"),
       std::string::npos);
 }
 

@@ -190,8 +190,8 @@ TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
   ASSERT_FALSE(variants);
   ASSERT_EQ(variants.error().size(), 2u);
   EXPECT_EQ(to_string(variants.error()[0]),
-            "a.toml:3:1: `huge` makes 10000000 variants, more than the 10000 that one benchmark "
-            "may: give its matrix fewer values, or split it into benchmarks of their own");
+            "a.toml:3:1: `huge` makes 10000000 variants, more than the 10000 allowed for one "
+            "benchmark: give its matrix fewer values, or split it into benchmarks of their own");
 }
 
 TEST(Expand, TakesExactlyTheLimitAndRefusesOneMore) {

@@ -306,8 +306,8 @@ empty eager                     200       3  1,920     yes
 TEST(ReportTable, NarrowestIsStacked) {
   std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                counted("matmul/mm", "4", 1234567, kScriptBackward)};
-  EXPECT_EQ(report_table(few, at_width(20)), R"(instructions for
-each iteration, by
+  EXPECT_EQ(report_table(few, at_width(20)), R"(instructions per
+iteration, by
 variant:
 
 matmul/mm n=4

@@ -184,9 +184,9 @@ TEST(Select, SaysWhatThereIsWhereNothingIsLeft) {
 }
 
 TEST(Select, RefusesWhatIsNoPattern) {
-  EXPECT_EQ(selected({.filters = {"mm("}})[0].substr(0, 50),
+  EXPECT_EQ(selected({.filters = {"mm("}})[0].substr(0, 59),
             "--filter `mm(` is not a valid regular expression: missing )");
-  EXPECT_EQ(selected({.excludes = {"(conv|lstm"}})[0].substr(0, 48),
+  EXPECT_EQ(selected({.excludes = {"(conv|lstm"}})[0].substr(0, 57),
             "--exclude `(conv|lstm` is not a valid regular expression:");
   EXPECT_EQ(selected({.filters = {"conv", "mm("}}).size(), 1u);
   EXPECT_EQ(selected({.filters = {"conv", "mm("}})[0].substr(0, 11), "--filter `m");

@@ -130,7 +130,7 @@ TEST(Verdict, CosineTakesTheTolerancesPlaceForWhatIsInexact) {
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"cosine", "0.99"}}, tolerance),
             pass("cosine similarity 0.99"));
   EXPECT_EQ(verdict({{"exceeds", "0"}, {"cosine", "0.98"}}, tolerance),
-            wrong("cosine similarity 0.98, at least 0.99 is asked"));
+            wrong("cosine similarity 0.98, at least 0.99 is required"));
   EXPECT_EQ(verdict({{"cosine", "nan"}}, tolerance).code, Code::kFail);
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"type", "Long"}, {"eager_type", "Long"}}, tolerance).code,
             Code::kFail);
