@@ -45,11 +45,11 @@ struct RunResult {
   uint64_t iterations;  // of each block
   uint64_t warmup;      // iterations before the first of the blocks
   uint64_t blocks;
-  BlockTotals last[2];    // the last two blocks, in order
-  Events doubled;         // of a block of twice the iterations after them; all 0: not counted
-  char event_names[256];  // "Ir Dr Dw", as many as have a meaning
-  uint64_t peak_bytes;    // above the start of an iteration
-  uint32_t profile_part;  // the profile's number; 0: there is none
+  BlockTotals last[2];       // the last two blocks, in order
+  Events doubled;            // of a block of twice the iterations after them; all 0: not counted
+  char event_names[256];     // "Ir Dr Dw", as many as have a meaning
+  uint64_t peak_bytes;       // above the start of an iteration
+  uint32_t profile_part;     // the profile's number; 0: there is none
   uint64_t memory_at_start;  // taken when the snippet began (memory_taken_by)
   char text[16 * 1024];      // of an exception
 };

@@ -73,10 +73,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> near_matches(std::string_view word, const std::vector<std::string>& known,
                                       std::size_t count) {
-  const std::string wanted = lower(word);
+  const std::string lower_word = lower(word);
   std::vector<std::pair<std::size_t, const std::string*>> found;
   for (const std::string& candidate : known) {
-    const std::size_t far = distance_with_parts(wanted, lower(candidate));
+    const std::size_t far = distance_with_parts(lower_word, lower(candidate));
     if (far != kFar) found.emplace_back(far, &candidate);
   }
   std::stable_sort(found.begin(), found.end(),

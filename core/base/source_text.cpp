@@ -62,12 +62,12 @@ Expected<void> SourceText::check_text() const {
       left.remove_prefix(length);
       continue;
     }
-    return tl::unexpected<Error>(
-        Error{place(text_.size() - left.size()),
-              left.front() == '\0' ? "a zero byte: this is a binary file"
-                                   : "a byte that is not valid UTF-8: this is a binary file, or text in "
-                                     "another encoding",
-              "it must be text in UTF-8"});
+    return tl::unexpected<Error>(Error{
+        place(text_.size() - left.size()),
+        left.front() == '\0' ? "a zero byte: this is a binary file"
+                             : "a byte that is not valid UTF-8: this is a binary file, or text in "
+                               "another encoding",
+        "it must be text in UTF-8"});
   }
   return {};
 }

@@ -40,7 +40,8 @@ void declare_jobs(CommandLine& line, ToolConfig& tools) {
 
 void declare_tools(CommandLine& line, ToolConfig& tools) {
   line.option("--libtorch", "DIR",
-              "the LibTorch to measure (default: TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's, the system's)",
+              "the LibTorch to measure (default: TORCH_DIR, CMAKE_PREFIX_PATH, the active "
+              "Python's, the system's)",
               take_path(tools.libtorch));
   line.option("--compiler", "PROGRAM", "the C++ compiler (default: clang++, else g++)",
               take_text(tools.compiler));
@@ -48,8 +49,7 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
 }
 
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build) {
-  line.option("--build", "FILE",
-              "a TOML file whose [build] replaces the definitions' own",
+  line.option("--build", "FILE", "a TOML file whose [build] replaces the definitions' own",
               take_path(build));
 }
 
@@ -60,8 +60,7 @@ void declare_timeout(CommandLine& line, MeasureConfig& config) {
 
 void declare_counting(CommandLine& line, MeasureConfig& config) {
   const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
-  line.option("--retries", "N", "retries after a lost worker (2)",
-              take_number(config.retries, 0));
+  line.option("--retries", "N", "retries after a lost worker (2)", take_number(config.retries, 0));
   line.option("--isolation", "HOW",
               "fork: from a warm process (the default); process: a Valgrind of its own for each, "
               "slow, to cross-check",

@@ -61,7 +61,8 @@ Expected<Shard> shard_from(const Given& given) {
 
 void declare_filters(CommandLine& line, Selection& selection) {
   line.option("--filter", "PATTERN",
-              "benchmarks whose key, or name as shown in tables, contains it: a regular expression, a glob or text; repeatable",
+              "benchmarks whose key, or name as shown in tables, contains it: a regular "
+              "expression, a glob or text; repeatable",
               add_text(selection.filters));
   line.option("--exclude", "PATTERN", "but not these; repeatable", add_text(selection.excludes));
   line.option("--tag", "LIST", "benchmarks with one of these tags", add_items(selection.tags));

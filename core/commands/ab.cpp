@@ -190,7 +190,8 @@ Action ab_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
       "Measures the same definitions with two LibTorch builds, two builds of your own library or "
-      "two compilers, counting both at the same time and timing them alternately, and compares the results.");
+      "two compilers, counting both at the same time and timing them alternately, and compares the "
+      "results.");
   declare_sides(line, *options);
   declare_plan(line, options->plan);
   line.group("How to measure");

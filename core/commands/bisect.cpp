@@ -101,14 +101,14 @@ int run(const Options& options, const std::vector<std::string>& command, std::st
 Action bisect_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "For git bisect run: finds the commit that made a benchmark slower. For each commit COMMAND builds the code to measure; then the benchmark is counted and compared with the baseline, "
+      "For git bisect run: finds the commit that made a benchmark slower. For each commit COMMAND "
+      "builds the code to measure; then the benchmark is counted and compared with the baseline, "
       "which "
       "was made at the good commit by instr_bench --filter=KEY --save=NAME.");
   line.rest("COMMAND...", options->build);
   line.group("What to measure");
   line.option("--key", "KEY", "the benchmark to measure", take_text(options->key));
-  line.option("--baseline", "NAME|FILE", "to compare it with",
-              take_text(options->gate.baseline));
+  line.option("--baseline", "NAME|FILE", "to compare it with", take_text(options->gate.baseline));
   declare_definitions(line, options->plan);
   line.group("How to measure");
   declare_tools(line, options->measure.tools);
@@ -129,7 +129,8 @@ Action bisect_command(CommandLine& line) {
     options->measure.wants_functions = true;
     set_needs(options->measure, {}, limited_metrics(options->gate));
     if (!options->measure.wants_times) return {};
-    return fail("bisect counts instructions and does not time anything", "omit the limits of times");
+    return fail("bisect counts instructions and does not time anything",
+                "omit the limits of times");
   });
   line.section("Exit status, as expected by git bisect run",
                "  0 good; 1 bad; 125 this commit cannot be built or measured; 130 interrupted\n");

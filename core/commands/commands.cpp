@@ -10,8 +10,7 @@ namespace {
 using enum OnInterrupt;
 
 constexpr std::array<Command, 15> kCommands{
-    {{"run", "", "measure and report (the default command)", kFinish, kBadSetup,
-      run_command},
+    {{"run", "", "measure and report (the default command)", kFinish, kBadSetup, run_command},
      {"list", "", "print the keys of the benchmarks, one per line", kEnd, kBadSetup, list_command},
      {"watch", "", "stay ready; measure again whatever a saved file changes", kFinish, kBadSetup,
       watch_command},
@@ -24,7 +23,8 @@ constexpr std::array<Command, 15> kCommands{
       kBadSetup, ab_command},
      {"baseline", "...", "list, show or remove the baselines that --save made", kEnd, kBadSetup,
       baseline_command},
-     {"merge", "FILE...", "merge the results of shards into one file", kEnd, kBadSetup, merge_command},
+     {"merge", "FILE...", "merge the results of shards into one file", kEnd, kBadSetup,
+      merge_command},
      // A status below 128 would be a verdict on the commit.
      {"bisect", "", "for git bisect run: the commit that made it slower", kFinish,
       kInterrupted + kBadSetup, bisect_command},

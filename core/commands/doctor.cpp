@@ -31,7 +31,8 @@ ExitStatus run(const Options& options, std::stop_token stop) {
 Action doctor_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Checks everything that measuring needs, reports what is missing and how to fix it, and counts a canary: code whose exact number of instructions is known.");
+      "Checks everything that measuring needs, reports what is missing and how to fix it, and "
+      "counts a canary: code whose exact number of instructions is known.");
   line.group("What to look at");
   declare_tools(line, options->tools);
   declare_showing(line, options->showing);

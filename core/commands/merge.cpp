@@ -61,7 +61,8 @@ ExitStatus run(const Options& options) {
 Action merge_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Merges the results of a run's shards (--shard=1/4 to --shard=4/4) into one file, the same as that of a run without shards. All shards must be there, complete, and measured alike.");
+      "Merges the results of a run's shards (--shard=1/4 to --shard=4/4) into one file, the same "
+      "as that of a run without shards. All shards must be there, complete, and measured alike.");
   line.operands({"FILE...", 1, kMany}, options->files);
   line.group("What to merge");
   line.option("-o,--output", "FILE", "write the merged results there", take_path(options->output));

@@ -63,7 +63,8 @@ void declare_measuring(CommandLine& line, RunOptions& options) {
       {"repetitions", "min-time", "time-cores"}, [&measure] { return measure.wants_times; },
       "a metric that is timed, such as --metrics=wall");
   line.flag("--verify",
-            "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results and the table",
+            "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results "
+            "and the table",
             measure.verify);
   line.flag("--reverse", "the last one first (counts must not change)", options.plan.is_reversed);
 }
@@ -136,7 +137,8 @@ Expected<void> finish(RunOptions& options) {
 void declare_run(CommandLine& line, RunOptions& options) {
   line.usage("instr_bench [COMMAND] [options]");
   line.describe(
-      "Exact instruction counts of small LibTorch snippets, in seconds. LIST is one or more values separated by commas; options may be repeated. Results go to standard output, progress and "
+      "Exact instruction counts of small LibTorch snippets, in seconds. LIST is one or more values "
+      "separated by commas; options may be repeated. Results go to standard output, progress and "
       "messages to standard error.");
   line.section("Commands", list_of_commands() + "COMMAND --help says more about each.\n");
   declare_plan(line, options.plan);

@@ -215,7 +215,8 @@ Action selftest_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
       "Proves the check on this machine: plants slow-downs of known size in a small library, and "
-      "shows that each is found and attributed to its function, and that no alarm is raised in N runs of unchanged code with other environments, folders, orders, numbers of jobs and "
+      "shows that each is found and attributed to its function, and that no alarm is raised in N "
+      "runs of unchanged code with other environments, folders, orders, numbers of jobs and "
       "heaps.");
   line.group("How to measure");
   line.option("--repeats", "N", "runs of unchanged code (20)", take_number(options->repeats, 0));

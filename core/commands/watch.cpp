@@ -52,7 +52,8 @@ ExitStatus run(const Options& options, std::stop_token interrupted) {
 Action watch_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Keeps LibTorch warm under Callgrind and counts again, within a second, whatever a saved file of definitions changes. Ctrl-C ends it.");
+      "Keeps LibTorch warm under Callgrind and counts again, within a second, whatever a saved "
+      "file of definitions changes. Ctrl-C ends it.");
   declare_plan(line, options->plan);
   line.group("How to measure");
   declare_tools(line, options->measure.tools);

@@ -55,11 +55,11 @@ class Budget {
   // pieces did not fit; one that is too large does not keep others out.
   std::size_t add_block(const std::string& head, const std::vector<std::string>& pieces,
                         const std::string& tail, std::size_t most) {
-    std::size_t room = std::min(left_, most);
+    std::size_t space = std::min(left_, most);
     std::string block = head;
     std::size_t left_out = 0;
     for (const std::string& piece : pieces) {
-      if (block.size() + piece.size() + tail.size() > room) {
+      if (block.size() + piece.size() + tail.size() > space) {
         ++left_out;
       } else {
         block += piece;
@@ -145,8 +145,8 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
     if (attention) (fails ? pieces.failures : pieces.attention).push_back(table_piece(row));
     bool changed = row.state == RowState::kSlower || row.state == RowState::kFaster;
     if (changed && !attention) pieces.changes.push_back(table_piece(row));
-    bool told = changed || row.state == RowState::kSame;
-    if (!told || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
+    bool is_explained = changed || row.state == RowState::kSame;
+    if (!is_explained || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
     if (!row.attribution) continue;
     if (pieces.attributions.size() < options.most_attributions) {
       pieces.attributions.push_back(attribution_piece(row));
@@ -176,8 +176,9 @@ std::string benchmarks(const std::vector<std::string>& pieces) {
 
 std::string note(const std::vector<std::string>& left_out, std::size_t most_bytes) {
   if (left_out.empty()) return "";
-  return fmt::format("\nLeft out, to stay within {} characters: {}. The results files are complete.\n",
-                     format_count(static_cast<double>(most_bytes)), fmt::join(left_out, ", "));
+  return fmt::format(
+      "\nLeft out, to stay within {} characters: {}. The results files are complete.\n",
+      format_count(static_cast<double>(most_bytes)), fmt::join(left_out, ", "));
 }
 
 }  // namespace
@@ -189,8 +190,8 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   budget.add(head_of(comparison));
   std::vector<std::string> left_out;
   auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
-                 std::size_t room, const char* what, std::size_t before = 0) {
-    std::size_t count = before + budget.add_block(head, all, tail, room);
+                 std::size_t space, const char* what, std::size_t before = 0) {
+    std::size_t count = before + budget.add_block(head, all, tail, space);
     if (count == 0) return true;
     left_out.push_back(fmt::format("{} ({})", what, format_count(static_cast<double>(count))));
     return false;

@@ -20,13 +20,13 @@ constexpr std::size_t kReasonLines = 3;
 // `text` as lines of at most `width` columns: longer words are cut.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
                      std::size_t most_lines) {
-  std::size_t room = width > indent ? width - indent : width;
-  std::vector<std::string> lines = wrap(text, room);
+  std::size_t space = width > indent ? width - indent : width;
+  std::vector<std::string> lines = wrap(text, space);
   std::string out;
   for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
     bool more = i + 1 == most_lines && lines.size() > most_lines;
     std::string line = lines[i] + (more ? " …" : "");
-    out += std::string(indent, ' ') + (room == 0 ? line : shorten_end(line, room)) + "\n";
+    out += std::string(indent, ' ') + (space == 0 ? line : shorten_end(line, space)) + "\n";
   }
   return out;
 }

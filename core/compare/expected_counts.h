@@ -40,7 +40,7 @@ struct ExpectedUpdate {
 };
 
 // Whether the run selects that key, if it exists.
-using IsWanted = std::function<bool(const std::string& key)>;
+using IsSelected = std::function<bool(const std::string& key)>;
 
 // The file's text with the measured numbers; everything else stays as it is, byte for byte.
 // - A new key is added at the end, with the metrics that the others have; with all that were
@@ -48,14 +48,15 @@ using IsWanted = std::function<bool(const std::string& key)>;
 // - A key that was selected but not measured is removed; in TOML, with the comments between its
 // lines.
 // - A number whose metric was not measured stays, and so do those of a measurement that failed, was
-//   skipped, or whose count is not exact (not steady, more than one thread). An empty text is a new file.
+//   skipped, or whose count is not exact (not steady, more than one thread). An empty text is a new
+//   file.
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted);
+    const IsSelected& is_selected);
 
 // Updates the file in one step, or creates it. One that needs no change is not written.
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
     const std::filesystem::path& file, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted);
+    const IsSelected& is_selected);
 
 }  // namespace instr

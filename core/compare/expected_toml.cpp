@@ -99,8 +99,9 @@ class TomlReader {
            number_span(read.place(metric))});
     }
     if (!has_any) {
-      errors_.push_back(
-          {entry.where, fmt::format("there is not a count of `{}`", printable(entry.name)), kExample});
+      errors_.push_back({entry.where,
+                         fmt::format("there is not a count of `{}`", printable(entry.name)),
+                         kExample});
     }
   }
 

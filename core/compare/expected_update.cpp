@@ -93,10 +93,10 @@ class Updater {
     }
   }
 
-  ExpectedUpdate update(const IsWanted& is_wanted) {
+  ExpectedUpdate update(const IsSelected& is_selected) {
     std::vector<TextSpan> gone;
     for (const auto& [key, lines] : document_.lines) {
-      if (measured_.contains(key) || !is_wanted(key)) continue;
+      if (measured_.contains(key) || !is_selected(key)) continue;
       gone.insert(gone.end(), lines.begin(), lines.end());
       ++update_.removed;
       gone_.insert(key);
@@ -109,18 +109,18 @@ class Updater {
   }
 
   // The content that the updated file should have.
-  const std::vector<ExpectedCount>& wanted() const { return wanted_; }
+  const std::vector<ExpectedCount>& updated() const { return updated_; }
 
  private:
   void change(const ExpectedCount& count, std::vector<TextEdit>& edits) {
     if (gone_.contains(count.key)) return;
-    ExpectedCount& wanted = wanted_.emplace_back(count);
+    ExpectedCount& entry = updated_.emplace_back(count);
     const auto measured = measured_.find(count.key);
     if (measured == measured_.end()) return;
     const auto counts = exact_counts(*measured->second);
     const auto now = counts.find(count.metric);
     if (now == counts.end() || now->second == count.value) return;
-    wanted.value = now->second;
+    entry.value = now->second;
     edits.push_back({count.number, count_text(now->second)});
     ++update_.changed;
   }
@@ -135,7 +135,7 @@ class Updater {
     }
     if (values.empty()) return;
     for (const auto& [metric, value] : values) {
-      wanted_.push_back({key, metric, value, std::nullopt, {}});
+      updated_.push_back({key, metric, value, std::nullopt, {}});
     }
     append(key, values);
     ++update_.added;
@@ -184,11 +184,11 @@ class Updater {
   std::map<std::string, const Measurement*> measured_;
   std::set<std::string> gone_;
   std::set<std::string> added_;
-  std::vector<ExpectedCount> wanted_;
+  std::vector<ExpectedCount> updated_;
   ExpectedUpdate update_;
 };
 
-bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
+bool says(const ExpectedDocument& document, std::vector<ExpectedCount> updated) {
   const auto sorted = [](std::vector<ExpectedCount> counts) {
     std::sort(counts.begin(), counts.end(), [](const ExpectedCount& a, const ExpectedCount& b) {
       return std::tie(a.key, a.metric) < std::tie(b.key, b.metric);
@@ -199,17 +199,17 @@ bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
     return a.key == b.key && a.metric == b.metric && a.value == b.value && a.margin == b.margin;
   };
   const auto read = sorted(document.counts);
-  wanted = sorted(std::move(wanted));
-  return std::equal(read.begin(), read.end(), wanted.begin(), wanted.end(), is_same);
+  updated = sorted(std::move(updated));
+  return std::equal(read.begin(), read.end(), updated.begin(), updated.end(), is_same);
 }
 
 // Checks that the file reads back as intended: a key that is not UTF-8 would not.
 Expected<void> check(const ExpectedUpdate& update, const std::string& name,
-                     const std::vector<ExpectedCount>& wanted) {
+                     const std::vector<ExpectedCount>& updated) {
   const auto source = SourceText::checked(name, update.text);
   const auto document =
       source ? parse_expected_document(*source) : tl::unexpected(Errors{source.error()});
-  if (document && says(*document, wanted)) return {};
+  if (document && says(*document, updated)) return {};
   const std::string why = document ? "" : ": " + document.error().front().what;
   return tl::unexpected(Error{{name},
                               "the new counts cannot be written into this file" + why,
@@ -224,12 +224,12 @@ std::string count_text(double value) {
 
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted) {
+    const IsSelected& is_selected) {
   const auto document = parse_expected_document(source);
   if (!document) return tl::unexpected(document.error());
   Updater updater(source, *document, measurements);
-  ExpectedUpdate update = updater.update(is_wanted);
-  if (auto checked = check(update, source.path(), updater.wanted()); !checked) {
+  ExpectedUpdate update = updater.update(is_selected);
+  if (auto checked = check(update, source.path(), updater.updated()); !checked) {
     return tl::unexpected(Errors{checked.error()});
   }
   update.text.insert(0, source.byte_order_mark());
@@ -237,13 +237,14 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
 }
 
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
-    const fs::path& file, const std::vector<Measurement>& measurements, const IsWanted& is_wanted) {
+    const fs::path& file, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
   const fs::path target = follow_links(file);
   std::error_code error;
   const bool is_there = fs::exists(target, error);
   const auto source = is_there ? SourceText::read(file) : SourceText(file.string(), "");
   if (!source) return tl::unexpected(Errors{source.error()});
-  auto update = update_expected_counts(*source, measurements, is_wanted);
+  auto update = update_expected_counts(*source, measurements, is_selected);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
     return update;
   if (auto written = replace_file(target, update->text); !written) {

@@ -271,17 +271,17 @@ Cache::~Cache() = default;
 
 Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
   auto state = std::make_unique<State>(std::move(waiting));
-  auto wanted = wanted_cache_folder();
-  if (enabled && wanted) {
-    auto safe = check_cache_folder(*wanted);
+  auto configured = configured_cache_folder();
+  if (enabled && configured) {
+    auto safe = check_cache_folder(*configured);
     if (!safe) return tl::unexpected(safe.error());
-    auto store = Store::open(*wanted, state->waiting);
+    auto store = Store::open(*configured, state->waiting);
     if (store) {
       state->store = std::move(*store);
       return Cache(std::move(state));
     }
-    state->note = "the cache '" + wanted->string() + "' cannot be written (" + store.error().what +
-                  "): compiled code is not kept";
+    state->note = "the cache '" + configured->string() + "' cannot be written (" +
+                  store.error().what + "): compiled code is not kept";
   } else if (enabled) {
     state->note = "no home folder for the cache: compiled code is not kept; set INSTR_BENCH_CACHE";
   } else {

@@ -16,8 +16,9 @@ namespace instr {
 
 // How a run waits for another one that uses the same cache.
 struct CacheWaiting {
-  std::stop_token stop = {};                             // ends the wait
-  std::function<void(const std::string& why)> say = {};  // called if the wait takes more than a second
+  std::stop_token stop = {};  // ends the wait
+  std::function<void(const std::string& why)> say =
+      {};  // called if the wait takes more than a second
 };
 
 class Cache {

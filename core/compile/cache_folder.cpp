@@ -55,7 +55,7 @@ bool make_folders(const fs::path& folder) {
 
 }  // namespace
 
-std::optional<fs::path> wanted_cache_folder() {
+std::optional<fs::path> configured_cache_folder() {
   if (const char* own = std::getenv("INSTR_BENCH_CACHE"); own != nullptr && *own != '\0') {
     return fs::absolute(own);
   }

@@ -10,7 +10,7 @@ namespace instr {
 
 // $INSTR_BENCH_CACHE, else $XDG_CACHE_HOME/instr_bench, else ~/.cache/instr_bench; nothing if
 // none of them is set.
-std::optional<std::filesystem::path> wanted_cache_folder();
+std::optional<std::filesystem::path> configured_cache_folder();
 
 // An error if others could change or replace the folder, and thereby choose the code that we run.
 Expected<void> check_cache_folder(const std::filesystem::path& folder);

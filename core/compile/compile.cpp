@@ -270,7 +270,7 @@ class Compilation {
     return run_jobs(jobs);
   }
 
-  void tell_phase(const std::vector<Job>& jobs) {
+  void report_phase(const std::vector<Job>& jobs) {
     std::size_t count = 0;
     for (const auto& job : jobs) count += job.snippets.size();
     if (count == 0 || !options_.on_phase) return;
@@ -279,7 +279,7 @@ class Compilation {
   }
 
   Expected<void> run_jobs(std::vector<Job>& jobs) {
-    tell_phase(jobs);
+    report_phase(jobs);
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
     Expected<void> outcome;

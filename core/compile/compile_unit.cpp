@@ -196,10 +196,10 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   if (cache_.find(name)) return {};
   bool is_clang = options_.toolchain.is_clang;
   std::string wish = "wish-" + content_hash(name);
-  bool is_dear = !is_clang || has_own_flags(context);
+  bool is_expensive = !is_clang || has_own_flags(context);
   // The code of a snippet alone in its unit must not depend on whether there was a precompiled
   // header.
-  bool is_optional = is_dear && !options_.each_alone;
+  bool is_optional = is_expensive && !options_.each_alone;
   if (is_optional && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
     // A second request suggests that there will be a third.
     cache_.write_hint(wish, "wish\n");

@@ -24,7 +24,7 @@ struct CompilerSays {
 // Prerequisites of compiling units with a set of build options.
 struct BuildContext {
   std::shared_ptr<const BuildOptions> build;  // may be null
-  std::string hash;                // of everything that determines a unit's code, except the variants
+  std::string hash;  // of everything that determines a unit's code, except the variants
   std::vector<std::string> flags;  // of the compiler
   std::vector<std::string> link_flags;
   std::optional<std::filesystem::path> user_object;  // made of [build].sources

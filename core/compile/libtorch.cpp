@@ -167,8 +167,9 @@ Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& foun
   std::string problem = !is_folder(named)       ? ": there is no such folder"
                         : library_folder(named) ? ": it has libraries but no headers"
                                                 : ": it lacks lib/libtorch_cpu.so or the headers";
-  return fail(found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
-              "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
+  return fail(
+      found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
+      "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
 }
 
 // site-packages and dist-packages of a Python installation, newest version first.

@@ -165,10 +165,11 @@ Errors check_sizes(const std::vector<Definition>& definitions,
     }
   }
   if (total > kMaxVariants) {
-    errors.push_back({{},
-                      fmt::format("the definitions make {} variants, more than the {} allowed in one run",
-                                  total, kMaxVariants),
-                      "load fewer definitions at a time"});
+    errors.push_back(
+        {{},
+         fmt::format("the definitions make {} variants, more than the {} allowed in one run", total,
+                     kMaxVariants),
+         "load fewer definitions at a time"});
   }
   return errors;
 }
@@ -183,12 +184,12 @@ Errors check_keys(const std::vector<Variant>& variants) {
   std::unordered_map<std::string_view, const Variant*> by_key;
   by_key.reserve(variants.size());
   // Two benchmarks with the same label clash in all their variants; one message is enough.
-  std::set<std::pair<std::string, std::string>> told;
+  std::set<std::pair<std::string, std::string>> reported;
   for (const Variant& variant : variants) {
     const auto [found, is_new] = by_key.emplace(variant.key, &variant);
     if (is_new) continue;
     const std::string other = place(found->second->where);
-    if (!told.emplace(other, place(variant.where)).second) continue;
+    if (!reported.emplace(other, place(variant.where)).second) continue;
     errors.push_back(
         {variant.where,
          fmt::format("two variants have the key `{}`; the other is at {}", variant.key, other),

@@ -51,8 +51,7 @@ class Loader {
  public:
   tl::expected<std::vector<Definition>, Errors> load(const std::vector<fs::path>& paths) {
     if (paths.empty()) {
-      errors_.push_back(
-          {{}, "no definitions are given", "name a TOML file, or a folder of them"});
+      errors_.push_back({{}, "no definitions are given", "name a TOML file, or a folder of them"});
       return result();
     }
     const std::vector<fs::path> files = find_definition_files(paths, errors_);

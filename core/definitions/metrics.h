@@ -52,11 +52,12 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
      {.group = MetricGroup::kDevice, .how = "without Valgrind"}});
 
 struct Metric {
-  const char* name;             // in results, limits and --metrics
-  const char* alias = nullptr;  // in comparisons and for other programs, if the name says too little
-  const char* heading;          // of its column in a table
-  const char* title;            // of its axis in a picture
-  const char* what;             // in a sentence: "limit of ..."
+  const char* name;  // in results, limits and --metrics
+  const char* alias =
+      nullptr;          // in comparisons and for other programs, if the name says too little
+  const char* heading;  // of its column in a table
+  const char* title;    // of its axis in a picture
+  const char* what;     // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
   Limit hard_limit = {};  // if nothing else sets one

@@ -31,10 +31,10 @@ Numbers leading_numbers(std::string_view text, std::string_view& rest) {
   }
 }
 
-std::strong_ordering compare(const Numbers& version, const Numbers& wanted) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+std::strong_ordering compare(const Numbers& version, const Numbers& required) {
+  for (std::size_t i = 0; i < required.size(); ++i) {
     const unsigned number = i < version.size() ? version[i] : 0;
-    if (const auto order = number <=> wanted[i]; order != 0) return order;
+    if (const auto order = number <=> required[i]; order != 0) return order;
   }
   return std::strong_ordering::equal;
 }
@@ -53,9 +53,9 @@ std::optional<bool> part_holds(const Numbers& version, std::string_view part) {
   for (const std::string_view relation : kRelations) {
     if (!part.starts_with(relation)) continue;
     std::string_view rest;
-    const Numbers wanted = leading_numbers(trim(part.substr(relation.size())), rest);
-    if (wanted.empty() || !rest.empty()) return std::nullopt;
-    return holds(relation, compare(version, wanted));
+    const Numbers required = leading_numbers(trim(part.substr(relation.size())), rest);
+    if (required.empty() || !rest.empty()) return std::nullopt;
+    return holds(relation, compare(version, required));
   }
   return std::nullopt;
 }

@@ -97,13 +97,13 @@ bool finds_any(const Pattern& pattern, const std::vector<Variant>& variants) {
 }
 
 template <class T>
-bool wanted(const std::vector<T>& list, const T& value) {
+bool is_listed(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
 bool has_wanted_tag(const std::vector<std::string>& list, const Variant& variant) {
   return list.empty() || std::any_of(variant.tags.begin(), variant.tags.end(),
-                                     [&](const auto& tag) { return wanted(list, tag); });
+                                     [&](const auto& tag) { return is_listed(list, tag); });
 }
 
 // The words in their order, each once.
@@ -235,11 +235,12 @@ Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* 
       return fail(fmt::format("{} `{}` matches no benchmark", option, pattern.text()),
                   advice_on(option, {&pattern}, variants));
     }
-    return fail(fmt::format("{} `{}` is not a valid regular expression: {}; and no benchmark has it in its "
-                            "name",
-                            option, pattern.text(), pattern.problem()),
-                "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
-                "character that stands for itself");
+    return fail(
+        fmt::format("{} `{}` is not a valid regular expression: {}; and no benchmark has it in its "
+                    "name",
+                    option, pattern.text(), pattern.problem()),
+        "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
+        "character that stands for itself");
   }
   return {};
 }
@@ -257,8 +258,8 @@ std::string values_of(const std::vector<Variant>& variants, Describe describe) {
 Error nothing_left(const std::vector<Variant>& matching, const Selection& selection) {
   using Values = std::vector<std::string>;
   std::string advice = "those that match the filters have";
-  const auto add = [&](bool asked, const char* name, auto describe) {
-    if (asked) advice += fmt::format(" {} {};", name, values_of(matching, describe));
+  const auto add = [&](bool is_limited, const char* name, auto describe) {
+    if (is_limited) advice += fmt::format(" {} {};", name, values_of(matching, describe));
   };
   add(!selection.runtimes.empty(), "runtime",
       [](const Variant& v) { return Values{to_string(v.runtime)}; });
@@ -289,8 +290,8 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
   return [selection, filters = patterns(selection.filters),
           excludes = patterns(selection.excludes)](const Variant& v) {
     return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
-           wanted(selection.runtimes, v.runtime) && wanted(selection.autograds, v.autograd) &&
-           wanted(selection.threads, v.threads) && wanted(selection.devices, v.device) &&
+           is_listed(selection.runtimes, v.runtime) && is_listed(selection.autograds, v.autograd) &&
+           is_listed(selection.threads, v.threads) && is_listed(selection.devices, v.device) &&
            has_wanted_tag(selection.tags, v) &&
            (!selection.shard || is_in(*selection.shard, v.key));
   };

@@ -209,9 +209,9 @@ void TableReader::check_entry(const Key& key, const toml::node& value, std::stri
 }
 
 void TableReader::wrong_shape(const Key& key, const toml::node& value, std::string_view name,
-                              std::string_view wanted) {
+                              std::string_view required) {
   add_error(place_of(value, source_),
-            fmt::format("`{}` must be {}, not {}", name, wanted, kind_of(value)),
+            fmt::format("`{}` must be {}, not {}", name, required, kind_of(value)),
             fmt::format("write for example `{}`", key.example));
   wrong_.push_back(key.name);
 }

@@ -66,7 +66,7 @@ class TableReader {
   void check_entry(const Key& key, const toml::node& value, std::string_view name,
                    bool (*fits)(const toml::node&), bool may_be_list);
   void wrong_shape(const Key& key, const toml::node& value, std::string_view name,
-                   std::string_view wanted);
+                   std::string_view required);
 
   const toml::table& table_;
   std::string_view title_;

@@ -154,7 +154,8 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
     }
   }
   return fail(
-      fmt::format("the two were measured differently (measure both alike or, if the difference is under test, add --vary={}):{}",
+      fmt::format("the two were measured differently (measure both alike or, if the difference is "
+                  "under test, add --vary={}):{}",
                   fmt::join(vary_for(*differences), ","), list));
 }
 

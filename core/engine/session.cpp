@@ -333,8 +333,8 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
     if (stop.stop_requested()) return false;
     if (!inspected || inspected->verb != "inspected") {
       ++not_dumped;
-      note(one.variant.key + ": cannot be inspected: " +
-           (inspected ? inspected->get("message") : inspected.error()));
+      note(one.variant.key +
+           ": cannot be inspected: " + (inspected ? inspected->get("message") : inspected.error()));
       continue;
     }
     auto written = write_dump(config.dump_folder / file_name_of(one.variant.key), config.dump,

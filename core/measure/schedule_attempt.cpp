@@ -25,7 +25,8 @@ std::string with_cure(std::string log) {
 Failure slow_load(std::chrono::milliseconds patience) {
   return {FailureKind::kTimedOut,
           fmt::format("loading the unit took longer than {:g} s: does a constructor of a global "
-                      "setup, or of a library, hang? a longer timeout (--timeout=SECONDS, or the benchmark's own) gives it more time",
+                      "setup, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
+                      "benchmark's own) gives it more time",
                       std::chrono::duration<double>(patience).count())};
 }
 

@@ -76,7 +76,7 @@ class GroupTimer {
   }
   void repeat(int repetitions, bool in_turns);
   void start();
-  void tell();
+  void report();
 
  private:
   // Positions in the group, of the variants timed in one process.
@@ -110,9 +110,9 @@ void GroupTimer::repeat(int repetitions, bool in_turns) {
 
 // If something ended all of them, each runs on its own from then on.
 void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
-  Group asked;
-  for (std::size_t place : part) asked.push_back(group_[place]);
-  auto reply = ask_worker("time", side_->worker, asked, options);
+  Group requested;
+  for (std::size_t place : part) requested.push_back(group_[place]);
+  auto reply = ask_worker("time", side_->worker, requested, options);
   bool is_whole = reply && reply->verb == "all";
   if (!is_whole && part.size() > 1) {
     for (std::size_t place : part) repeat_part({place}, options, drops_first);
@@ -182,7 +182,7 @@ void GroupTimer::start_one(std::size_t place, Counted& timed) {
   }
 }
 
-void GroupTimer::tell() {
+void GroupTimer::report() {
   for (std::size_t i = 0; i < group_.size(); ++i) {
     side_->events.on_done({group_[i].variant, std::move(outcomes_[i]),
                            seconds_ / static_cast<double>(group_.size())});
@@ -251,7 +251,7 @@ bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
     in_turns(timers, options.wants_start ? kStarts : 0, stop,
              [](GroupTimer& timer) { timer.start(); });
     if (stop.stop_requested()) return false;
-    for (GroupTimer& timer : timers) timer.tell();
+    for (GroupTimer& timer : timers) timer.report();
   }
   return !stop.stop_requested();
 }

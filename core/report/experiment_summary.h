@@ -16,9 +16,9 @@ namespace instr {
 struct ExperimentSummary {
   std::string accelerator;
   Runtime backend = Runtime::kEager;
-  std::size_t asked = 0;     // experiments that were not skipped
-  std::size_t measured = 0;  // of these
-  std::size_t passed = 0;    // of these measured and verified as PASS
+  std::size_t requested = 0;  // experiments that were not skipped
+  std::size_t measured = 0;   // of these
+  std::size_t passed = 0;     // of these measured and verified as PASS
   // Geometric means over those that passed: how much faster than eager per iteration, and how
   // many times less memory its tensors take.
   std::optional<double> speedup;

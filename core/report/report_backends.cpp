@@ -14,8 +14,8 @@ TableCell time_cell(const std::optional<double>& time) {
 }
 
 TableCell works_cell(const BackendSummary& summary) {
-  return {fmt::format("{} of {}", summary.works, summary.asked),
-          summary.works == summary.asked ? Tone::kPlain : Tone::kWarning};
+  return {fmt::format("{} of {}", summary.works, summary.requested),
+          summary.works == summary.requested ? Tone::kPlain : Tone::kWarning};
 }
 
 TableCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {

@@ -15,8 +15,9 @@ namespace instr {
 std::string format_metric(const std::string& metric, double value);
 
 struct GridColumn {
-  std::string heading;    // words; "eager fwd+bwd"
-  std::string span = {};  // a title shared with neighbours that have the same: "instructions", "eager"
+  std::string heading;  // words; "eager fwd+bwd"
+  std::string span =
+      {};  // a title shared with neighbours that have the same: "instructions", "eager"
 };
 
 // For a column on its own: "eager" of instructions, else "wall time eager", "eager allocs".

@@ -110,8 +110,8 @@ std::string stacked_table(const Grid& grid, const std::string& title, std::size_
 // `text` in lines of at most `width` columns, all indented.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
                      std::size_t most_lines) {
-  std::size_t room = width > indent ? width - indent : 0;
-  std::vector<std::string> lines = wrap(text, room);
+  std::size_t space = width > indent ? width - indent : 0;
+  std::vector<std::string> lines = wrap(text, space);
   std::size_t shown = lines.size() > most_lines ? most_lines - 1 : lines.size();
   std::string out;
   for (std::size_t i = 0; i < shown; ++i) {
@@ -177,8 +177,7 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   drop_last_column(tall);
   if (auto text = tall_table(tall, width, options.color)) return *text;
   return stacked_table(options.show_keys ? tall : grid,
-                       shown_values(options) + " per iteration, by variant:", width,
-                       options.color);
+                       shown_values(options) + " per iteration, by variant:", width, options.color);
 }
 
 // The summary of a run by runtime.

@@ -155,8 +155,8 @@ class Printer {
         line.put(row.cells[i], layout_.columns[i], table_.columns[i].align, color_);
         continue;
       }
-      std::size_t room = layout_.columns[0] - row.indent;
-      line.put({shorten_middle(row.cells[0].text, room), row.cells[0].tone}, room,
+      std::size_t space = layout_.columns[0] - row.indent;
+      line.put({shorten_middle(row.cells[0].text, space), row.cells[0].tone}, space,
                table_.columns[0].align, color_);
     }
   }

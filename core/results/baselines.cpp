@@ -38,9 +38,7 @@ std::optional<fs::path> nearest_with(const char* name) {
 }
 
 Error io_error(const fs::path& path, const char* what, const std::error_code& error) {
-  return {{path.string()},
-          std::string(what) + ": " + error.message(),
-          "make the folder writable"};
+  return {{path.string()}, std::string(what) + ": " + error.message(), "make the folder writable"};
 }
 
 Expected<void> move_one(const fs::path& from, const fs::path& to) {

@@ -277,8 +277,8 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   record.variant = variant_of_key(*key);
   record.variant.where.file = value_at<std::string>(json, "/model/suite_name").value_or("");
   record.setting.repeat = *repeat;
-  int asked = value_at<int>(json, "/asked_iterations").value_or(0);
-  if (asked != 0) record.setting.iterations_per_run = asked;
+  int requested = value_at<int>(json, "/asked_iterations").value_or(0);
+  if (requested != 0) record.setting.iterations_per_run = requested;
   record.setting.libtorch = value_at<std::string>(json, "/libtorch_version").value_or("");
   record.setting.accelerator_model =
       value_at<std::string>(json, "/experiment/accelerator_model").value_or("");

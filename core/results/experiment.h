@@ -17,8 +17,9 @@ namespace instr {
 
 // Values that replace the definitions' own. Empty: those stay.
 struct ExperimentAxes {
-  std::vector<std::string> data_types = {};  // of tensors that a snippet makes without naming a type
-  std::vector<int> batch_sizes = {};         // of definitions with a parameter `batch_size`
+  std::vector<std::string> data_types =
+      {};                             // of tensors that a snippet makes without naming a type
+  std::vector<int> batch_sizes = {};  // of definitions with a parameter `batch_size`
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
 };

@@ -130,8 +130,7 @@ class FunctionsFile {
     if (place.line == 1) return check_schema(line);
     if (place.line == 2) {
       if (line == header) return {};
-      return broken(2,
-                    "these functions do not belong to the results beside them");
+      return broken(2, "these functions do not belong to the results beside them");
     }
     if (line.empty()) return {};
     if (is_complete_) return broken(place.line, "a line after the end of the functions");
@@ -165,8 +164,8 @@ class FunctionsFile {
     const auto measurements = measurements_at_end(json);
     is_complete_ = measurements == places_.size();
     if (is_complete_) return {};
-    return broken(
-        line, fmt::format("this end line does not match the functions of {} measurements", places_.size()));
+    return broken(line, fmt::format("this end line does not match the functions of {} measurements",
+                                    places_.size()));
   }
 
   Expected<void> take_names(const Json& json, int line) {

@@ -92,7 +92,8 @@ class ResultsWriter {
 struct Results {
   ResultsHeader header;
   std::vector<Measurement> measurements;  // identity and outcome; `functions` are empty
-  bool is_complete = true;  // else the run that wrote them did not finish; a truncated line is left out
+  bool is_complete =
+      true;  // else the run that wrote them did not finish; a truncated line is left out
   std::string header_line = {};  // as it is in the file
 };
 

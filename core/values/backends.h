@@ -21,9 +21,9 @@ Benchmark benchmark_of(const Variant& variant);
 
 struct BackendSummary {
   Runtime runtime = Runtime::kEager;
-  std::size_t asked = 0;    // benchmarks
-  std::size_t works = 0;    // of these: timed and, if verified, correct
-  std::size_t fastest = 0;  // fastest_of() those that more than one runtime works for
+  std::size_t requested = 0;  // benchmarks
+  std::size_t works = 0;      // of these: timed and, if verified, correct
+  std::size_t fastest = 0;    // fastest_of() those that more than one runtime works for
   // Geometric mean of the speed-ups over eager; where both work.
   std::optional<double> speedup;
   // Geometric mean of eager's peak of live bytes over this one's; where both were measured and

@@ -59,8 +59,8 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
   if (measurements.empty()) return measurements;
   auto checked = check_selection(variants_of(measurements), selection);
   if (!checked) return tl::unexpected(checked.error());
-  std::erase_if(measurements, [wanted = selector(selection)](const Measurement& one) {
-    return !wanted(one.variant);
+  std::erase_if(measurements, [is_selected = selector(selection)](const Measurement& one) {
+    return !is_selected(one.variant);
   });
   return measurements;
 }

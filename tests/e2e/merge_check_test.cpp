@@ -1,4 +1,4 @@
-// What a team does before each merge: a baseline, a change that makes one function slower, a check
+// A team's workflow before a merge: a baseline, a change that makes one function slower, a check
 // that fails and names it, a fix, a check that passes. On real code with the real program.
 #include "tests/e2e/program.h"
 
@@ -80,7 +80,7 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   auto listed = check({"baseline", "list"});
   EXPECT_TRUE(has(listed.output, "main  2 benchmarks")) << listed.output;
 
-  // Whoever makes it slower cannot allow it in the same change.
+  // A change that makes it slower cannot also allow that.
   write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   write(file("quick.toml"), replaced(kDefinitions, "label = \"squares\"",
                                      "label = \"squares\"\nlimit = { ir = \"none\" }"));
@@ -102,7 +102,7 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
   EXPECT_TRUE(has(fixed.output, "2 same")) << fixed.output;
 
-  // What was stored says the same, and by itself.
+  // The stored results say the same, on their own.
   auto compared = check({"compare", "main", "slower.jsonl"});
   EXPECT_EQ(compared.exit_code, 3);
   EXPECT_EQ(compared.output, slower.output);
@@ -126,7 +126,7 @@ TEST_F(MergeCheck, NeverPassesByAccident) {
   EXPECT_TRUE(has(gone.output, "missing")) << gone.output;
   auto allowed = check({"--definitions=one.toml", "--baseline=main", "--allow-missing"});
   EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
-  // What a filter leaves out is not gone.
+  // Benchmarks excluded by a filter are not missing.
   EXPECT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--baseline=main"}).exit_code, 0);
 
   write(file("quick.cpp"), "this is not C++\n");
@@ -135,7 +135,7 @@ TEST_F(MergeCheck, NeverPassesByAccident) {
   EXPECT_TRUE(has(broken.output, "not one benchmark could be compared")) << broken.output;
 }
 
-// The build id of a shared object, as readelf tells it.
+// The build id of a shared object, according to readelf.
 std::string build_id_of(const std::string& file) {
   SpawnOptions options;
   options.argv = {"readelf", "--notes", file};
@@ -144,7 +144,7 @@ std::string build_id_of(const std::string& file) {
   return notes.substr(begin, notes.find('\n', begin) - begin);
 }
 
-TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
+TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
   ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code,
             0);
   std::ifstream stream(file("a.jsonl"));
@@ -187,7 +187,7 @@ TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
   EXPECT_EQ(run.output, "");
 }
 
-TEST_F(MergeCheck, WhatCannotBeComparedFails) {
+TEST_F(MergeCheck, ResultsThatCannotBeComparedFail) {
   write(file("quick.toml"), std::string(kDefinitions) + R"(
 [[benchmark]]
 label = "grows"
@@ -205,7 +205,7 @@ stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
   EXPECT_TRUE(has(allowed.output, "not comparable, warns")) << allowed.output;
   EXPECT_EQ(check({"compare", "a.jsonl", "a.jsonl", "--filter=scaled"}).exit_code, 0);
 
-  // Each edit of the one line, and what it gives.
+  // Each edit of the one line, and its effect.
   std::ifstream stream(file("a.jsonl"));
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -233,7 +233,7 @@ stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
   EXPECT_TRUE(has(sum.errors, "b.jsonl.functions.jsonl.gz, have ")) << sum.errors;
 }
 
-TEST_F(MergeCheck, TwoBuildsOfALibrarySideBySide) {
+TEST_F(MergeCheck, TwoBuildsOfALibrary) {
   write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   write(file("base.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"quick.cpp\"]\n");
   write(file("new.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"slow.cpp\"]\n");

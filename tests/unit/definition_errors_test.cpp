@@ -1,4 +1,4 @@
-// Every error that definitions can have, each held against its recorded message: each file or
+// Every error that definitions can have, each compared with its recorded message: each file or
 // folder in tests/fixtures/definitions/refused has its messages beside it, in NAME.errors.
 #include <algorithm>
 #include <sstream>
@@ -29,7 +29,7 @@ std::vector<std::string> names(const fs::path& folder) {
 
 class Refused : public testing::TestWithParam<std::string> {};
 
-TEST_P(Refused, SaysWhatAndWhereAndWhatToDo) {
+TEST_P(Refused, SaysWhereAndWhatAndWhatToDo) {
   const fs::path folder = fixtures() / "refused";
   const fs::path expected = folder / (fs::path(GetParam()).stem().string() + ".errors");
   EXPECT_EQ(load_errors({folder / GetParam()}, folder), read_file(expected));
@@ -63,7 +63,7 @@ TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
       "or a `module`\n");
 }
 
-TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
+TEST(DefinitionErrors, ReportUnusedSetupsOnlyIfEverythingWasRead) {
   const TempFolder folder;
   folder.write(
       "a.toml",
@@ -73,7 +73,7 @@ TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
             std::string::npos);
 }
 
-// Each part of a name is a table within a table, and the stack has an end.
+// Each part of a name is a nested table, and the stack is limited.
 TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
   std::string name = "a";
   for (int i = 1; i < 300'000; ++i) name += i % 2 == 0 ? " . a" : ".'\".'";
@@ -105,7 +105,7 @@ TEST(DefinitionErrors, DotsOutsideOfNamesAreFree) {
   }
 }
 
-// All shapes of hostile text: an answer, never a crash.
+// Hostile text of all shapes: an answer, never a crash.
 TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
   const std::string text = read_file(fixtures() / "accepted/every_key.toml");
   ASSERT_GT(text.size(), 500u);

@@ -1,4 +1,4 @@
-// tools/definition.schema.json, held against the loader: the same keys, and the same answer to the
+// tools/definition.schema.json, compared with the loader: the same keys, and the same answer to the
 // same files.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -149,7 +149,7 @@ TEST(DefinitionSchema, AcceptsTheAcceptedFixtures) {
 }
 
 TEST(DefinitionSchema, RefusesTheRefusedFixtures) {
-  // What only the loader can see: other files, other benchmarks, relations between texts.
+  // Errors that only the loader can see: other files, other benchmarks, relations between texts.
   const std::set<std::string> only_loader{
       "broken_toml",      "duplicate_toml_key", "duplicate_variants",
       "includes_itself",  "matrix_explodes",    "misspelt_setup",
@@ -161,7 +161,7 @@ TEST(DefinitionSchema, RefusesTheRefusedFixtures) {
   }
 }
 
-// Each key in turn takes each of these values, in a file that is right otherwise.
+// Each key in turn takes each of these values, in an otherwise valid file.
 const char* const kValues[] = {"1",
                                "0",
                                "-1",

@@ -1,4 +1,4 @@
-// What the tests of definitions share: files in a folder of their own, errors as text.
+// Shared by the tests of definitions: files in a folder of their own, errors as text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ inline std::string error_lines(const Errors& errors, const std::filesystem::path
   return lines;
 }
 
-// What loading and then expanding says; empty if all is well.
+// The errors of loading and expanding; empty if there are none.
 inline std::string load_errors(const std::vector<std::filesystem::path>& paths,
                                const std::filesystem::path& folder) {
   const auto definitions = load_definitions(paths);

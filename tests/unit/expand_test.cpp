@@ -59,7 +59,7 @@ TEST(Expand, GivesEveryCombinationInOrder) {
   EXPECT_EQ(got[63], "matmul/mm/n=64/a=x/torchscript/forward_backward/t2/cuda");
 }
 
-TEST(Expand, CapturesGraphsOnCudaAlone) {
+TEST(Expand, CapturesGraphsOnlyOnCuda) {
   Definition both = definition("add");
   both.torchscript = Text{"y = x", {}};
   both.autograd = true;

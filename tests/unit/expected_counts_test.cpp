@@ -58,7 +58,7 @@ TEST(ExpectedCounts, ReadsCsv) {
   EXPECT_EQ(counts.limits.at(kOdd).hard.at("ir"), (Limit{std::nullopt, 0}));
 }
 
-// As our own writer and spreadsheets mark text that would be a formula.
+// As our own writer and spreadsheets mark text that looks like a formula.
 TEST(ExpectedCounts, AnApostropheMarksText) {
   const ExpectedCounts counts =
       parsed("e.csv", "key,metric,expected,margin\n'=1+1,ir,5,'+10\n'plain,ir,6,+1\n");
@@ -89,7 +89,7 @@ peak_bytes = "none"
   EXPECT_TRUE(counts.limits.at("k").hard.at("peak_bytes").is_none());
 }
 
-TEST(ExpectedCounts, AreSteadyAndTellTheVariant) {
+TEST(ExpectedCounts, AreSteadyAndHaveTheVariant) {
   const ExpectedCounts counts = parsed(
       "e.csv",
       "key,metric,expected\na/n=1/torchscript/forward_backward/t12/cuda,ir,5\nodd/tx/cpu,ir,1\n");
@@ -107,8 +107,8 @@ TEST(ExpectedCounts, AreSteadyAndTellTheVariant) {
   EXPECT_EQ(counts.baseline.measurements.at(1).variant.label, "odd/tx/cpu");
 }
 
-// What is held against them: a margin is the whole limit, none means the usual ones, and what is
-// not expected is not looked at.
+// The limits: a margin is the only limit, none means the usual ones, and unexpected metrics are
+// ignored.
 TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
   const ExpectedCounts counts = parsed("e.csv",
                                        "key,metric,expected,margin\n"
@@ -131,7 +131,7 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
   EXPECT_EQ(verdict("exact", 999), Verdict::kGain);
 }
 
-TEST(ExpectedCounts, TellAllErrorsOfACsv) {
+TEST(ExpectedCounts, ReportAllErrorsOfACsv) {
   EXPECT_EQ(
       errors("e.csv",
              "key,metric,expected,margin\n"
@@ -173,7 +173,7 @@ TEST(ExpectedCounts, TellAllErrorsOfACsv) {
       "e.csv:16:8: this quote is never closed: close it; a quote in a field is written twice\n");
 }
 
-TEST(ExpectedCounts, TellWhatAHeaderLacks) {
+TEST(ExpectedCounts, ReportMissingColumns) {
   EXPECT_EQ(errors("e.csv", "key,metric\na,ir\n"),
             "e.csv:1:11: there is no column `expected`: the first line is "
             "`key,metric,expected,margin`\n");
@@ -188,7 +188,7 @@ TEST(ExpectedCounts, TellWhatAHeaderLacks) {
             "`key,metric,expected,margin`\n");
 }
 
-TEST(ExpectedCounts, TellAllErrorsOfAToml) {
+TEST(ExpectedCounts, ReportAllErrorsOfAToml) {
   EXPECT_EQ(
       errors("e.toml", R"(x = 5
 ["a"]

@@ -138,7 +138,7 @@ TEST(Wrap, BreaksAtSpaces) {
 TEST(Wrap, KeepsIndentationAndLongWords) {
   EXPECT_EQ(wrap("  one two", 5), (Lines{"  one", "  two"}));
   EXPECT_EQ(wrap("at /a/long/path.toml:3", 8), (Lines{"at", "/a/long/path.toml:3"}));
-  // An indentation of most of the width is given up.
+  // An indentation of most of the width is dropped.
   EXPECT_EQ(wrap("      one two", 8), (Lines{"one two"}));
 }
 

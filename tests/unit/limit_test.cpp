@@ -27,7 +27,7 @@ TEST(ParseLimit, NoneStandsAlone) {
   EXPECT_FALSE(parse_limit("None"));
 }
 
-TEST(ParseLimit, RefusesWhatIsNone) {
+TEST(ParseLimit, RefusesOtherText) {
   for (const char* text :
        {"",     "  ",    "5",        "-5%",      "+-5",  "++5",   "+",      "%",
         "five", "5%%",   "+5 units", "0x5%",     "+inf", "nan%",  "+1e999", "0.5%|",

@@ -74,7 +74,8 @@ hard = { ir = "none" }
     EXPECT_EQ(limits.soft.at("ir"), percent(0.5)) << key;
   }
   EXPECT_EQ(error_lines(resolved.unmatched, "nowhere"),
-            "l.toml:10:18: no benchmark's key matches `^a/c`: so this limit has no effect: correct it, or remove it\n");
+            "l.toml:10:18: no benchmark's key matches `^a/c`: so this limit has no effect: correct "
+            "it, or remove it\n");
 }
 
 TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
@@ -98,7 +99,7 @@ hard = { ir = "+7" }
   EXPECT_TRUE(resolved.unmatched.empty());
 }
 
-// Through the comparison that these limits are for.
+// Through the comparison that uses these limits.
 TEST(LimitsFile, DecidesWhatAComparisonFailsOn) {
   const LimitsFile file = parsed(R"(
 [[limit]]

@@ -16,8 +16,7 @@ struct Difference {
   std::string at;      // "[2, 1]"
   double value = 0;
   double eager_value = 0;
-  double cosine =
-      1;  // of the angle between both, as vectors; 1 of two zeros, NaN if NaN is in one
+  double cosine = 1;  // of the angle between both, as vectors; 1 of two zeros, NaN if NaN is in one
 };
 Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
                          double absolute);
