@@ -13,6 +13,7 @@
 #include "core/results/functions_file.h"
 #include "core/results/results.h"
 #include "core/values/attribution.h"
+#include "core/values/significance.h"
 
 namespace instr {
 
@@ -93,8 +94,7 @@ struct MetricChange {
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
-  // Of times: how likely they would be without any difference (core/values/significance.h).
-  std::optional<double> p = {};
+  std::optional<Speedup> speedup = {};  // of times whose repetitions are known on both sides
 
   // after - before; nothing if a side is absent, 0 for times explained by chance.
   std::optional<double> change() const;
