@@ -33,7 +33,7 @@ Action doctor_command(CommandLine& line) {
   line.describe(
       "Checks everything that measuring needs, reports what is missing and how to fix it, and "
       "counts a canary: code whose exact number of instructions is known.");
-  line.group("What to look at");
+  line.group("What to check");
   declare_tools(line, options->tools);
   declare_showing(line, options->showing);
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };

@@ -139,7 +139,7 @@ void append(std::vector<double>& to, const std::vector<double>& more, bool drops
   to.insert(to.end(), more.begin() + skipped, more.end());
 }
 
-// What others used while each was taken, by how many repetitions it has.
+// The cores that others used meanwhile, averaged by the number of repetitions.
 std::optional<double> mean_of(const Timing& before, const Timing& more) {
   if (!more.others || before.wall.empty()) return more.others;
   const auto first = static_cast<double>(before.wall.size());

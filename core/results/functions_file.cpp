@@ -85,9 +85,9 @@ class FunctionsFile {
       if (!taken) return taken;
       at = member->end;
     }
-    if (line < 2) return broken(line, "cut off before its first measurement");
+    if (line < 2) return broken(line, "truncated before its first measurement");
     if (is_complete_ || incomplete == Incomplete::kAllowed) return {};
-    return broken(line, "these functions were cut off");
+    return broken(line, "these functions are truncated");
   }
 
   Expected<std::vector<FunctionCost>> of(const std::string& key) {

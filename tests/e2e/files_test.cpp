@@ -125,7 +125,7 @@ TEST_F(Files, TruncatedFunctionsAreRefused) {
   fs::resize_file(functions, fs::file_size(functions) - 40);
   auto refused = shell("$P compare before.jsonl after.jsonl");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.errors.find("these functions were cut off"), std::string::npos)
+  EXPECT_NE(refused.errors.find("these functions are truncated"), std::string::npos)
       << refused.errors;
   EXPECT_NE(status("$P compare before.jsonl after.jsonl --allow-incomplete"), 2);
 }

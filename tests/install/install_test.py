@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs what is built, moves it, and uses it as those who install it do; makes the Debian package.
+"""Installs what is built, moves it, and uses it like a user; makes the Debian package.
 
 install_test.py BUILD_FOLDER [unittest's options]
 TORCH_DIR names the LibTorch, INSTR_TEST_CACHE a cache to use (default: BUILD_FOLDER/install-cache).

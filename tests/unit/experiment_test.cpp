@@ -276,7 +276,7 @@ TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
     auto log = open();
     ASSERT_TRUE(log->append(record(measured("b/eager/forward/t1/cpu", {1, 2, 3}, 0))));
   }
-  std::ofstream(file_, std::ios::app) << "torn";
+  std::ofstream(file_, std::ios::app) << "truncated";
   const std::string before = text();
   variants_.pop_back();
   auto other = open();

@@ -78,7 +78,7 @@ TEST(DisplayWidth, CountsColumns) {
 
 TEST(DisplayWidth, TakesBytesThatAreNotUtf8) {
   EXPECT_EQ(display_width("\xFF\xFE"), 2u);
-  EXPECT_EQ(display_width("a\xC3"), 2u);             // cut off
+  EXPECT_EQ(display_width("a\xC3"), 2u);             // truncated
   EXPECT_EQ(display_width("\xC0\x80"), 2u);          // overlong
   EXPECT_EQ(display_width("\xED\xA0\x80"), 3u);      // a surrogate
   EXPECT_EQ(display_width("\xF4\x90\x80\x80"), 4u);  // beyond Unicode

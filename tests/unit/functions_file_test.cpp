@@ -140,7 +140,7 @@ TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
     auto functions = parsed(whole.substr(0, size));
     if (size + kEnd < start.size()) {
       ASSERT_FALSE(functions) << size;
-      EXPECT_EQ(functions.error().what, "cut off before its first measurement");
+      EXPECT_EQ(functions.error().what, "truncated before its first measurement");
     }
     if (size < start.size()) continue;
     ASSERT_TRUE(functions) << size << to_string(functions.error());
@@ -163,7 +163,7 @@ TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
     auto functions = parse_functions(whole.substr(0, size), kHeader, "file");
     ASSERT_FALSE(functions) << size;
-    EXPECT_NE(functions.error().what.find("cut off"), std::string::npos) << functions.error().what;
+    EXPECT_NE(functions.error().what.find("truncated"), std::string::npos) << functions.error().what;
   }
 }
 
@@ -197,7 +197,7 @@ TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
             "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 3");
   EXPECT_EQ(error_of({"hello\n"}), "1: this is not a functions file of instr_bench");
   EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a functions file of instr_bench");
-  EXPECT_EQ(error_of({}), "0: cut off before its first measurement");
+  EXPECT_EQ(error_of({}), "0: truncated before its first measurement");
 }
 
 TEST(FunctionsFile, DamageNamesItsLine) {
