@@ -162,7 +162,7 @@ class ToolsInstall(Temporary):
         (prefix / "bin").mkdir(parents=True)
         other = prefix / "bin/instr_bench"
         other.write_text("of somebody else")
-        self.assertIn(f"{other} is not of tools/install", self.tool(f"--built={BUILD}", prefix, status=2))
+        self.assertIn(f"{other} was not installed by tools/install", self.tool(f"--built={BUILD}", prefix, status=2))
         self.assertEqual(files_below(prefix), {"bin/instr_bench"})
         other.unlink()
         self.tool(f"--built={BUILD}", prefix)
