@@ -44,7 +44,9 @@ until_there() {
 }
 zpty -w shell 'PS1=; autoload -U compinit; compinit -D; source '${(q)1}'; print READY$((1))'
 until_there READY1 >/dev/null
-widget='report() { print -r -- "{{$BUFFER}}"; BUFFER=; zle .accept-line; }; zle -N report; bindkey "^X^R" report; print READY$((2))'
+widget='report() { print -r -- "{{$BUFFER}}"; BUFFER=; zle .accept-line; }; zle -N report; bindkey "^X^R" report'
+# The keys must not arrive before the line editor does: the terminal would take ^R for itself.
+widget+='; zle-line-init() { print -r -- READY$((2)); }; zle -N zle-line-init'
 zpty -w shell $widget
 until_there READY2 >/dev/null
 zpty -w -n shell $2$'\t\x18\x12'
