@@ -26,21 +26,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What measuring left.
+// The results of measuring.
 struct Run {
   std::vector<Measurement> measurements;  // in the order of the variants
   std::optional<ResultsHeader> header;
-  std::vector<FieldDifference> differences;  // from what it is compared with
+  std::vector<FieldDifference> differences;  // from the reference
   double seconds = 0;
   bool is_interrupted = false;
   bool could_write = true;
-  bool has_dumped = true;  // all that --dump asks for
+  bool has_dumped = true;  // all that --dump requests
 
   bool is_whole() const { return !is_interrupted && could_write; }
 };
 
-// What is written while measuring, found to be writable before: the file asked for, or what becomes
-// the baseline.
+// The file written while measuring, checked to be writable before: the requested one, or the future
+// baseline.
 struct Output {
   std::filesystem::path file;
   std::optional<ResultsTarget> target;
@@ -60,7 +60,7 @@ Expected<Output> output_of(const RunOptions& options) {
   if (!target) return tl::unexpected(target.error());
   if (output.draft && !target->is_file()) {
     return fail("--save cannot keep what --output writes to a pipe or terminal",
-                "leave one of them out, or name a file");
+                "omit one of them, or name a file");
   }
   output.target = std::move(*target);
   return output;
@@ -107,7 +107,7 @@ bool has_count(const Measurement& one) { return std::holds_alternative<Counted>(
 bool has_failure(const Measurement& one) { return std::holds_alternative<Failure>(one.outcome); }
 bool is_wrong(const Measurement& one) { return one.verification && one.verification->is_wrong(); }
 
-// --save: makes what was measured the baseline of that name.
+// --save: makes the results the baseline of that name.
 Expected<void> save(const RunOptions& options, const Run& run, const Output& output) {
   if (!output.draft) return {};
   bool is_worth_it = std::any_of(run.measurements.begin(), run.measurements.end(), has_count);
@@ -116,18 +116,18 @@ Expected<void> save(const RunOptions& options, const Run& run, const Output& out
       print_message(fmt::format("saved as {}\n", file.string()));
     });
   }
-  std::string stays = fmt::format("the baseline `{}` stays as it was", *options.save);
+  std::string stays = fmt::format("the baseline `{}` is unchanged", *options.save);
   if (!run.header) {  // nothing was written
     print_message(stays + "\n");
     return {};
   }
   auto kept = options.output ? Expected<std::filesystem::path>(output.file) : output.draft->keep();
   return kept.map([&stays](const std::filesystem::path& file) {
-    print_message(fmt::format("{}; what was measured is in {}\n", stays, file.string()));
+    print_message(fmt::format("{}; the results are in {}\n", stays, file.string()));
   });
 }
 
-// --update-expected: writes what was counted into the file, and says what that changed.
+// --update-expected: writes the counts into the file, and reports the changes.
 tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
   auto updated =

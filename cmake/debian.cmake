@@ -1,5 +1,5 @@
-# Run by CPack on what it is about to pack: the layout that Debian's policy asks for, and nothing that only
-# other systems have.
+# Run by CPack on the files to package: the layout that Debian's policy requires, without files for other
+# systems.
 set(usr ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr)
 set(doc ${usr}/share/doc/instr-bench)
 file(REMOVE_RECURSE ${usr}/share/zsh/site-functions)

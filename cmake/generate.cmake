@@ -7,14 +7,14 @@ function(generate file)
     OUTPUT_FILE ${FOLDER}/${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-file(REMOVE_RECURSE ${FOLDER})  # what a command of an earlier version had
+file(REMOVE_RECURSE ${FOLDER})  # files from an earlier version
 generate(bash/instr_bench bash)
 generate(zsh/_instr_bench zsh)
 generate(fish/instr_bench.fish fish)
 generate(man1/instr_bench.1 man)
 generate(commands commands)
 file(STRINGS ${FOLDER}/commands commands)
-list(POP_FRONT commands)  # what no command means: its page is the program's
+list(POP_FRONT commands)  # the default command: its page is the program's
 foreach(command IN LISTS commands)
   generate(man1/instr_bench-${command}.1 man ${command})
 endforeach()

@@ -1,5 +1,5 @@
-# What `cmake --install` puts where. Everything finds everything else from its own place, so that the
-# prefix may be moved afterwards.
+# The layout of `cmake --install`. All files find each other by relative paths, so that the prefix may be
+# moved afterwards.
 
 # Completions and man pages are printed by the program itself.
 set(generated ${PROJECT_BINARY_DIR}/generated)

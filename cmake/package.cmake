@@ -1,5 +1,5 @@
-# The Debian package, which tools/package builds. What the program links is found by dpkg-shlibdeps; what
-# follows is what it runs, and what the worker is compiled with on the user's machine.
+# The Debian package, which tools/package builds. dpkg-shlibdeps finds the linked libraries; the rest
+# are the programs it runs, and those that compile the worker on the user's machine.
 set(INSTR_MAINTAINER "the instr_bench authors <instr_bench@example.invalid>" CACHE STRING
   "Who made the package, with a mail address")
 set(CPACK_GENERATOR DEB)

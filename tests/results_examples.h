@@ -1,4 +1,4 @@
-// Results with each field that there is, and one measurement of each outcome.
+// Results with every field, and one measurement of each outcome.
 #pragma once
 
 #include <vector>

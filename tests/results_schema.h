@@ -1,4 +1,4 @@
-// tools/results.schema.json, for the tests that hold results to it.
+// tools/results.schema.json, for the tests that check results against it.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ inline const nlohmann::json& results_schema() {
   return kSchema;
 }
 
-// Whether it is what the schema says of a line of a results file.
+// Whether it is valid as a line of a results file.
 inline bool is_line_of_results(const nlohmann::json& line) {
   static const JsonSchema kSchema(results_schema());
   return kSchema.accepts(line);

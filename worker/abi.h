@@ -10,42 +10,42 @@ extern "C" {
 
 #define INSTR_ABI_VERSION 2
 
-/* Before what is run is made of its text, after its first result, and once it no longer gets
+/* Before the code is prepared from its text, after its first result, and once it no longer gets
  * faster. */
 enum instr_mark { INSTR_PREPARING, INSTR_FIRST_RESULT, INSTR_READY };
 
-/* Handed to a snippet by the worker. A snippet runs its set-up, then
+/* Handed to a snippet by the worker. A snippet runs its setup, then
  *
  *   while (uint64_t n = context->next_block(context))
  *     for (; n != 0; --n) { statement }
  *
  * The worker decides how many blocks there are and how long each is; next_block stops collection
- * first thing and starts it last thing, so that only the loop is collected. */
+ * first and starts it last, so that only the loop is collected. */
 struct instr_context {
   uint32_t abi_version;
   int32_t threads;
   uint64_t (*next_block)(struct instr_context* context);
-  /* Says how far a snippet is that has something to prepare. */
+  /* Reports the progress of a snippet that has something to prepare. */
   void (*mark)(struct instr_context* context, enum instr_mark reached);
-  /* Shows the torch::jit::Module that it runs, as it was loaded; it may prepare it after this, and
-   * keeps it where it is. */
+  /* Passes the torch::jit::Module that it runs, as loaded; it may prepare it after this, but does
+   * not move it. */
   void (*take_module)(struct instr_context* context, const void* module);
 };
 
 /* Each variant of a unit: extern "C", named by the generator. */
 typedef void (*instr_snippet)(struct instr_context* context);
 
-/* Handed to what a unit for verification has instead of a snippet. It runs the set-up and the
- * statement once, and hands over the output and the gradients. Tensors are pointers to
+/* Handed to the verifier that a unit for verification has instead of a snippet. It runs the setup
+ * and the statement once, and hands over the output and the gradients. Tensors are pointers to
  * at::Tensor. */
 struct instr_verification {
   uint32_t abi_version;
-  /* 1: arguments and module are to be made double precision before the statement; where that cannot
-   * be, an exception says so. */
+  /* 1: arguments and module are to be made double precision before the statement; if that is
+   * impossible, an exception says so. */
   int32_t is_reference;
   /* To be called before each run of the statement, so that all draw the same random numbers. */
   void (*begin)(struct instr_verification* verification);
-  /* `tensor` is null where there is none, and `otherwise` says what is there instead. */
+  /* `tensor` is null if there is none, and `otherwise` describes what is there instead. */
   void (*take)(struct instr_verification* verification, const char* name, const void* tensor,
                const char* otherwise);
 };

@@ -25,9 +25,9 @@ constexpr unsigned kClasses = kSmallClasses + 4 * 32 + 2;
 constexpr std::size_t kLargestRequest = std::size_t{1} << 40;
 constexpr std::uint32_t kMagic = 0x1A7B10C5;
 
-// Lies right below the payload.
+// Directly below the payload.
 struct Header {
-  std::uint64_t size;  // as asked for
+  std::uint64_t size;  // as requested
   std::uint32_t slot;
   std::uint32_t size_class;
   std::uint64_t magic;
@@ -59,8 +59,8 @@ constexpr std::size_t bytes_of(unsigned index) {
   return steps << (power - 2);
 }
 
-// The blocks of one class: which are free, and where each lies. A word of bits for the first 64,
-// which is all that most snippets need; for the others a tree of bits, 64 branches at each node.
+// The blocks of one class: which are free, and the address of each. A word of bits for the first
+// 64, which is enough for most snippets; for the others a tree of bits, with 64 branches per node.
 struct Pool {
   std::uint64_t first_free;
   std::uint64_t free_0;
@@ -73,7 +73,7 @@ struct Pool {
 };
 constexpr std::uint64_t kMostBlocks = 1 << 24;
 
-// Where a pool's tables lie, in words after the tables' base.
+// The offsets of a pool's tables, in words from the tables' base.
 struct TableLayout {
   std::uint64_t free_2[kClasses];
   std::uint64_t free_3[kClasses];
@@ -98,7 +98,7 @@ constexpr TableLayout layout_for(std::uint64_t arena_size) {
 
 struct Region {
   std::uintptr_t base;
-  std::uint64_t size;  // of the blocks, which lie above the tables
+  std::uint64_t size;  // of the blocks, which are above the tables
   const TableLayout* layout;
 
   std::uintptr_t blocks() const { return base + layout->words * sizeof(std::uint64_t); }
@@ -112,8 +112,8 @@ constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
 static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
 static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < 0x5'C000'0000);
 
-// Uncontended it is the same few instructions always; contended it yields, since Valgrind runs one
-// thread at a time and spinning would keep the holder from going on.
+// Uncontended it always takes the same few instructions; contended it yields, since Valgrind runs
+// one thread at a time and spinning would keep the holder from proceeding.
 class Lock {
  public:
   void lock() {
@@ -129,8 +129,8 @@ struct Arena {
   Lock lock;
   bool ready = false;
   bool fresh = false;
-  std::uint32_t* exhausted = nullptr;  // where to tell that memory ran out
-  std::uintptr_t base = 0;             // blocks below or above are not ours: freed into nothing
+  std::uint32_t* exhausted = nullptr;  // where to report that memory ran out
+  std::uintptr_t base = 0;             // blocks outside are not ours: freeing them does nothing
   std::uintptr_t top = 0;
   std::uintptr_t end = 0;
   ArenaCounters counters;
@@ -145,8 +145,8 @@ struct Arena {
   }
 };
 
-// Global: malloc has no other place to keep its state. Needs no constructor to
-// run, since ld.so calls malloc before any has.
+// Global: malloc has no other place to keep its state. Needs no constructor, since ld.so calls
+// malloc before any has run.
 constinit Arena arena;
 
 bool map_region(const Region& region) {
@@ -279,7 +279,7 @@ inline bool is_ours(const void* payload) {
 
 inline Header* header_of(void* payload) { return static_cast<Header*>(payload) - 1; }
 
-// Blocks of the other arena, and null, go nowhere.
+// Freeing null, or a block of the other arena, does nothing.
 inline void release(void* payload) {
   if (!is_ours(payload)) return;
   Header* header = header_of(payload);
@@ -300,7 +300,7 @@ bool was_allocated(void* payload) {
 }  // namespace
 
 void rehearse_fresh_arena() {
-  static Arena kept;  // large, and not to be allocated from what it stands in for
+  static Arena kept;  // large, and must not be allocated from the allocator that it replaces
   kept.take_memory(arena);
   if (open_fresh_arena(0, nullptr)) munmap(reinterpret_cast<void*>(kFresh.base), kFresh.mapped());
   arena.take_memory(kept);
@@ -328,7 +328,7 @@ ArenaExtent arena_extent() { return {arena.base, arena.top}; }
 
 }  // namespace instr
 
-// What the C library calls them; also what operator new and posix_memalign of every library reach.
+// By the C library's names, so that operator new and posix_memalign of every library use them, too.
 extern "C" {
 
 void* malloc(std::size_t size) { return instr::allocate(size, instr::kAlignment); }
@@ -342,7 +342,8 @@ void* calloc(std::size_t count, std::size_t size) {
     return nullptr;
   }
   void* payload = instr::allocate(bytes, instr::kAlignment);
-  // Fresh memory is zero already, but then cost would depend on whether the block was used before.
+  // Fresh memory is zero already, but then the cost would depend on whether the block was used
+  // before.
   if (payload != nullptr) memset(payload, 0, bytes);
   return payload;
 }
@@ -373,7 +374,7 @@ void* reallocarray(void* old, std::size_t count, std::size_t size) {
 
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
   if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
-  int saved = errno;  // reports by its result alone
+  int saved = errno;  // reports only by its result
   void* payload =
       instr::allocate(size, alignment < instr::kAlignment ? instr::kAlignment : alignment);
   errno = saved;
@@ -383,7 +384,7 @@ int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
 }
 
 void* memalign(std::size_t alignment, std::size_t size) {
-  // No more than can be refused: the power above it may not be a number.
+  // At most a size that is refused: the next power of two above may not be representable.
   std::size_t power =
       alignment > instr::kLargestRequest ? 2 * instr::kLargestRequest : std::bit_ceil(alignment);
   return instr::allocate(size, power < instr::kAlignment ? instr::kAlignment : power);
@@ -394,7 +395,7 @@ void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(a
 void* valloc(std::size_t size) { return memalign(4096, size); }
 
 void* pvalloc(std::size_t size) {
-  // Whole pages, where there can be so many.
+  // Rounded up to whole pages, unless that overflows.
   if (size <= instr::kLargestRequest) size = (size + 4095) & ~std::size_t{4095};
   return memalign(4096, size);
 }

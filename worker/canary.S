@@ -1,5 +1,4 @@
-// Snippets whose cost is known by construction, so that what Callgrind reports can be checked to the
-// instruction. The loop is the one that the compiler makes of a generated snippet, with and without
+// Snippets whose cost is known by construction, so that Callgrind's counts can be checked to the instruction. The loop is the one that the compiler generates for a snippet, with and without
 // a call of instr_canary: the call and what it runs are exactly 1000 instructions.
         .text
 

@@ -67,7 +67,7 @@ int Channel::take_descriptor() {
 
 void Channel::move_out_of_reach() {
   constexpr int kLowest = 100;
-  constexpr unsigned kNumbers = 900;  // that a process has at least
+  constexpr unsigned kNumbers = 900;  // available to any process
   unsigned random = 0;
   if (getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return;
   int hidden = fcntl(fd_, F_DUPFD_CLOEXEC, kLowest + static_cast<int>(random % kNumbers));

@@ -12,21 +12,21 @@ class Channel {
  public:
   explicit Channel(int fd) : fd_(fd) {}
 
-  // The next message; waits for it. Nothing at the end of the stream and on a line that is not a
-  // message. A descriptor that came along is kept until take_descriptor().
+  // The next message; waits for it. Nothing at the end of the stream or for a malformed line. A
+  // descriptor sent along is kept until take_descriptor().
   std::optional<wire::Message> receive();
 
-  // Sends a reply to the last message. False where the other side is gone.
+  // Sends a reply to the last message. False if the other side is gone.
   bool send(wire::Message message);
 
-  // Goes on by a number that nothing else knows; writing to the one that it had leads nowhere.
-  // Before code is loaded that may write to any descriptor, closed or not its own.
+  // Moves to a descriptor number that nothing else knows; writes to the old one are lost. To be
+  // called before loading code that may write to any descriptor, closed or not its own.
   void move_out_of_reach();
 
-  // The descriptor that came with the last message, or -1. The caller owns it.
+  // The descriptor sent with the last message, or -1. The caller owns it.
   int take_descriptor();
 
-  // True where the other side has gone.
+  // True if the other side has gone.
   bool hung_up() const;
 
   int fd() const { return fd_; }

@@ -35,7 +35,7 @@ sigset_t child_signal() {
   return set;
 }
 
-// Parent of a process as /proc tells it; -1 where there is no such process any more.
+// Parent of a process according to /proc; -1 if the process no longer exists.
 pid_t parent_of(pid_t pid) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -64,7 +64,7 @@ void kill_own_children() {
   closedir(processes);
 }
 
-// Kills what is left of a group and all orphans that fell to this process, and their orphans.
+// Kills the rest of a group and all orphans that this process adopted, and their orphans.
 void clear_away(pid_t group) {
   for (;;) {
     pid_t reaped = waitpid(-1, nullptr, WNOHANG);
@@ -113,7 +113,7 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t timeou
   ended.pid = fork();
   if (ended.pid == 0) be_child(body, output, self);
   if (ended.pid < 0) return ended;
-  setpgid(ended.pid, ended.pid);  // whichever of both comes first
+  setpgid(ended.pid, ended.pid);  // in both processes: whichever comes first
   sigset_t set = child_signal();
   for (;;) {
     pid_t changed = waitpid(ended.pid, &ended.status, WNOHANG | WUNTRACED);

@@ -1,4 +1,4 @@
-// Runs something in a forked child and makes sure that nothing of it is left afterwards.
+// Runs something in a forked child and makes sure that nothing of it remains afterwards.
 #pragma once
 
 #include <stdint.h>
@@ -8,7 +8,7 @@
 
 namespace instr {
 
-// Ends this process at once: no destructors, no waiting for threads.
+// Ends this process immediately: no destructors, no waiting for threads.
 [[noreturn]] void end_process();
 
 struct Ended {
@@ -18,21 +18,21 @@ struct Ended {
   bool too_large = false;
 };
 
-// Makes this process the one that orphans among its descendants fall to, and lets waiting for
-// children be timed. Once, before the first run_in_child().
+// Makes this process adopt orphans among its descendants, and allows waiting for children with a
+// timeout. Once, before the first run_in_child().
 void adopt_orphans();
 
 // Forks; the child runs `body` in a process group of its own, with `output` as standard output and
-// error, and ends, or stops where `is_over` is true from then on. Waits until it has, at most
-// `timeout_ms` (0: for ever), then kills it and whatever it left running, daemons too; so it does
-// once `is_too_large` is true of it, which is also asked when it is over. Where `abandoned` becomes
+// error, and ends, or stops with `is_over` true from then on. Waits for that, at most `timeout_ms`
+// (0: indefinitely), then kills it and whatever it left running, including daemons; the same once
+// `is_too_large` is true for it, which is also checked when it is over. If `abandoned` becomes
 // true, kills all and ends this process.
 Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
                    const std::function<bool(pid_t)>& is_too_large = {});
 
 // Forks a process that runs `serve` on the descriptor `fd`, moved to kControlFd, and is killed when
-// this one ends; its number, or -1 where it could not be forked (errno says why). Takes `fd`.
+// this one ends; returns its number, or -1 if it could not be forked (errno says why). Takes `fd`.
 pid_t fork_server(int fd, const std::function<void()>& serve);
 
 }  // namespace instr

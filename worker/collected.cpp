@@ -9,7 +9,7 @@
 namespace instr {
 namespace {
 
-// What the log has grown by. In place, not from the heap, whose state the snippet sees.
+// The log's new text. In place, not on the heap, whose state affects the snippet.
 struct LogTail {
   off_t begin = 0;
   char text[256 * 1024];
@@ -38,13 +38,13 @@ void keep_names(const char* line) {
   names[size] = '\0';
 }
 
-// What follows `mark` at the line's begin; null: the line begins otherwise.
+// The text after `mark` at the begin of the line; null if the line begins otherwise.
 char* after(char* line, const char* mark) {
   size_t size = strlen(mark);
   return strncmp(line, mark, size) == 0 ? line + size : nullptr;
 }
 
-// "events-1: 6013 12 4" for each thread; "events-1-0: ..." is a call that is under way.
+// "events-1: 6013 12 4" for each thread; "events-1-0: ..." is a call in progress.
 Collected parsed(char* text) {
   Collected all;
   unsigned long asking = 0;
@@ -89,16 +89,16 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
                         bool is_alone) {
   static const char kTold[] =
       "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
-      "CALLGRIND_ZERO_STATS and the like): leave these requests out";
+      "CALLGRIND_ZERO_STATS and the like): remove these requests";
   static const char kOther[] =
-      "another thread ran while the statement was measured, one that the set-up left behind or "
+      "another thread ran while the statement was measured, one that the setup left behind or "
       "that "
-      "works for the statement: join it in the set-up, or declare threads = [2]: such counts are "
-      "shown, and no comparison fails on them";
+      "works for the statement: join it in the setup, or declare threads = [2]: such counts are "
+      "shown, but no comparison fails on them";
   if (!end.is_on || end.dumps != begin.dumps || is_backwards(begin.events, end.events))
     return kTold;
   if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
-  // The loop itself has instructions, where it is counted.
+  // The loop itself has instructions, if it is counted.
   uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
   bool is_counted = iterations != 0;
   return is_counted ? (own < iterations ? kTold : nullptr) : (own != 0 ? kTold : nullptr);

@@ -1,4 +1,4 @@
-// Replies for a measurement that came to no good: what a child's wait status says of its snippet.
+// Replies for a failed measurement: what a child's wait status says about its snippet.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ wire::Message failed(const char* kind, const std::string& message);
 wire::Message crashed(int signal, bool stack_overflow);
 wire::Message exited(int status);
 
-// The snippet ended its process, or something outside did. `status` as of waitpid; `output`: what
-// the snippet printed.
+// The snippet ended its process, or something outside did. `status` as from waitpid; `output`: the
+// snippet's own.
 wire::Message ended_early(int status, const std::string& output);
 
 }  // namespace instr

@@ -1,7 +1,7 @@
-// Takes the place of readlink for one name: some of what LibTorch is linked with looks for its data
-// beside the program (GDCM, by way of OpenCV, in Debian), and keeps the program's path on the heap
-// from before main() on. How long that path is moved all that was allocated after it, and with it
-// data misses of simulated caches by up to 1.5%.
+// Replaces readlink for one name: some libraries that LibTorch is linked with look for their data
+// beside the program (GDCM, via OpenCV, in Debian), and keep the program's path on the heap from
+// before main() on. The length of that path moved all later allocations, and with them data misses
+// of simulated caches by up to 1.5%.
 #include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>

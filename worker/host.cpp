@@ -48,7 +48,7 @@ void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
   }
 }
 
-// The name of the profile that was kept; empty: none.
+// The name of the kept profile; empty: none.
 std::string profile_of(pid_t pid, const RunResult& got) {
   if (got.profile_part == 0) return "";
   return profile_name(pid) + "." + std::to_string(got.profile_part);
@@ -96,7 +96,7 @@ wire::Message Host::fork_host() {
   return {"forked", {{"pid", std::to_string(pid)}}};
 }
 
-// Another history of the heap, on request: counts must not depend on it.
+// Changes the history of the heap, on request: counts must not depend on it.
 wire::Message Host::churn(uint64_t blocks) {
   std::minstd_rand random;
   std::vector<void*> freed;
@@ -110,7 +110,7 @@ wire::Message Host::churn(uint64_t blocks) {
 
 wire::Message Host::load(const std::string& path) {
   if (unit_ != nullptr) return failed("worker_lost", "this host has loaded a unit already");
-  // A unit's constructors are its author's, too.
+  // A unit's constructors are also its author's code.
   channel_.move_out_of_reach();
   if (auto problem = enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
@@ -142,7 +142,7 @@ RunResult* Host::result() {
 }
 
 wire::Message Host::measure(const wire::Message& request) {
-  if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts measures nothing");
+  if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts cannot measure");
   const std::string symbol = request.get("symbol");
   RunRequest run;
   instr_snippet empty = nullptr;
@@ -204,7 +204,8 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
   return ended;
 }
 
-// Beside its heap, which keeps to the limit itself, and its own stacks: what Valgrind needs for it.
+// On top of its heap, which enforces the limit itself, and its own stacks: Valgrind's memory for
+// it.
 bool Host::is_too_large(const RunRequest& run, pid_t child) {
   constexpr uint64_t kOfValgrind = uint64_t{512} << 20;
   constexpr uint64_t kStack = 8 << 20;
@@ -226,8 +227,8 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
   return known = empty_loop_of(*run.result);
 }
 
-// The same without the fork: what the fork server is checked against. Instrumentation is switched
-// off and on, so that nothing of Callgrind's own state is older than the measurement.
+// The same without the fork, to check the fork server. Instrumentation is switched off and on, so
+// that none of Callgrind's own state is older than the measurement.
 void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   CALLGRIND_STOP_INSTRUMENTATION;
   CALLGRIND_START_INSTRUMENTATION;

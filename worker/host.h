@@ -19,8 +19,8 @@ class Host {
 
   Channel& channel() { return channel_; }
 
-  // Measures the canary without counting, so that what is forked later finds the code translated.
-  // Before the first request.
+  // Measures the canary without counting, so that later forks have the code translated. Before the
+  // first request.
   void rehearse();
 
   // Serves until `quit` or the other side's end. Never returns: the process ends.

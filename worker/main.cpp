@@ -1,6 +1,6 @@
 // The worker: links LibTorch, runs under Callgrind, knows nothing of definitions. Started as a
-// zygote, it brings LibTorch up, switches instrumentation on, so that everything it forks inherits
-// the translations, runs its kind's fixed warm-up and serves requests (worker/wire.h).
+// zygote, it brings LibTorch up, switches instrumentation on, so that all forks inherit the
+// translations, runs its kind's fixed warm-up and serves requests (worker/wire.h).
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>

@@ -28,7 +28,7 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
            {"profile", profile}}};
 }
 
-// The child ended itself once it had told how the run went.
+// The child ended itself after reporting how the run went.
 wire::Message ended_by_itself(const RunResult& result, const std::string& profile) {
   switch (result.state) {
     case RunState::kFinished: return measured(result, profile);
@@ -37,7 +37,7 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
     case RunState::kExited: return exited(result.exit_status);
     case RunState::kNoBlocks:
       return failed("definition_error",
-                    "the set-up or the statement returned before its loop was measured");
+                    "the setup or the statement returned before its loop was measured");
     case RunState::kDisturbed: return failed("definition_error", result.text);
     case RunState::kNoMemory:
       return failed("worker_lost",
@@ -46,7 +46,7 @@ wire::Message ended_by_itself(const RunResult& result, const std::string& profil
     case RunState::kStarted: break;
   }
   return failed("no_profile",
-                "Callgrind did not tell what it counted; Valgrind 3.19 or newer is needed");
+                "Callgrind did not report its counts; Valgrind 3.19 or newer is needed");
 }
 
 }  // namespace
@@ -75,7 +75,7 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   } else {
     reply = ended_early(ended.status, output);
   }
-  // The first block is asked for once the set-up is done.
+  // The first block is requested once the setup is done.
   const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
                         result.state != RunState::kDisturbed;
   if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";

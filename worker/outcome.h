@@ -1,4 +1,4 @@
-// What is told about a measurement: the reply that a child's page and wait status amount to.
+// The reply about a measurement, derived from a child's page and wait status.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace instr {
 // "6013 12 4", in the order of the events' names.
 std::string counts_text(const Events& events);
 
-// `output`: what the snippet printed. `profile`: name of the last profile. Without the empty
-// loop's, which the caller adds.
+// `output`: the snippet's own. `profile`: name of the last profile. Without the fields of the empty
+// loop, which the caller adds.
 wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
                       const std::string& output, const std::string& profile);
 

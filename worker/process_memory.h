@@ -1,4 +1,4 @@
-// How much memory a process has taken for itself.
+// How much memory a process has taken.
 #pragma once
 
 #include <stdint.h>
@@ -7,7 +7,7 @@
 namespace instr {
 
 // Bytes of private writable mappings, touched or not (heap, stacks, mmap), and of shared ones as
-// far as they are touched; 0: it cannot be known. Takes nothing from the heap.
+// far as they are touched; 0: unknown. Does not use the heap.
 uint64_t memory_taken_by(pid_t pid);
 
 }  // namespace instr

@@ -24,7 +24,7 @@ extern "C" void instr_call_on_stack(void (*function)(void*), void* argument, voi
 namespace instr {
 namespace {
 
-// At a fixed address: where a stack lies, and with it what its variables are aligned to, shows in
+// At a fixed address: the position of a stack, and with it the alignment of its variables, shows in
 // counts. Below any stack that the process had before: Callgrind takes a step up for a return.
 constexpr uint64_t kSignalStackBase = 0x5'C000'0000;
 constexpr uint64_t kSignalStackSize = 64 << 10;
@@ -35,18 +35,18 @@ constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 
 constexpr uint64_t kMaxBlocks = 8;
 constexpr uint64_t kEmptyLoopIterations = 24;
-// No further block is begun once this many instructions were counted without becoming steady.
+// No further block is started once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
 
-// Where iterations are dear, blocks are first of 2. If these differ, what an iteration costs may
-// come round every third time: 6 hold whole rounds of either.
+// If iterations are expensive, the first blocks have 2. If these differ, the cost may repeat every
+// third iteration: 6 hold whole periods of either.
 constexpr uint64_t kShortBlock = 2;
 constexpr uint64_t kLongerBlock = 6;
 
 // Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
-// so that each run of the same code measures alike. Numbers with many divisors: where a snippet
-// keeps blocks from one iteration to the next (gradients), addresses come round every second or
-// third iteration, and with them what hash tables of pointers cost.
+// so that each run of the same code measures alike. Numbers with many divisors: if a snippet keeps
+// blocks from one iteration to the next (gradients), addresses repeat every second or third
+// iteration, and with them the cost of hash tables of pointers.
 uint64_t iterations_for(uint64_t ir) {
   if (ir <= 20'000) return 24;
   if (ir <= 250'000) return 12;
@@ -72,14 +72,14 @@ struct Run {
   char profile[PATH_MAX + 32] = "";  // without its number
   Phase phase = Phase::kNothingYet;
   bool collecting = false;
-  uint64_t iterations = 0;    // of the block that runs
+  uint64_t iterations = 0;    // of the current block
   uint64_t block_length = 0;  // iterations of each counted block
   bool threads_settle = true;
-  int threads_settled = 0;   // of how many it is known that they sleep when they have no work
+  int threads_settled = 0;   // how many are known to sleep when idle
   uint32_t parts = 0;        // profiles that Callgrind has written for this process
-  ArenaCounters at_start;    // of the block that runs
-  Collected at_begin{};      // of the block that runs
-  bool has_company = false;  // other threads were there when it began
+  ArenaCounters at_start;    // of the current block
+  Collected at_begin{};      // of the current block
+  bool has_company = false;  // other threads existed when it began
   uint64_t counted = 0;      // instructions in all blocks
 };
 
@@ -88,14 +88,14 @@ Run* run = nullptr;
 std::atomic<bool> threads_counted{false};
 std::atomic<int> threads_started{0};
 
-// Writes a profile of what was collected since the last one; its number.
+// Writes a profile of the events since the last one; returns its number.
 uint32_t dump() {
   if (run->request.is_rehearsal) return 0;
   CALLGRIND_DUMP_STATS;
   return ++run->parts;
 }
 
-// In place and not from the heap, whose state the snippet sees.
+// In place and not on the heap, whose state affects the snippet.
 void drop_profile(uint32_t part) {
   char path[PATH_MAX + 48];
   snprintf(path, sizeof path, "%s.%u", run->profile, part);
@@ -107,7 +107,7 @@ bool is_simulated() { return run->request.cache_sim || run->request.branch_sim; 
 uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   run->phase = phase;
   run->iterations = iterations;
-  // In a rehearsal not, or the first child's first block had it too.
+  // Not in a rehearsal, or the first child's first block would include it.
   run->collecting = collect && !run->request.is_rehearsal;
   int threads = threads_started.load();
   if (collect && threads != 0) {
@@ -117,7 +117,8 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
     }
   }
   run->has_company = threads != 0 && has_other_threads();
-  // Other threads are collected always: what they did since the last block is none of this one's.
+  // Other threads are always collected: what they did since the last block does not belong to this
+  // one.
   if (!run->request.is_rehearsal) run->at_begin = collected(run->log);
   reset_arena_peak();
   run->at_start = arena_counters();
@@ -136,13 +137,13 @@ uint64_t finish(RunState state) {
 uint64_t highest_live(const ArenaCounters& end) {
   int64_t peak = end.peak_bytes - run->at_start.live_bytes;
   int64_t growth = end.live_bytes - run->at_start.live_bytes;
-  // What each iteration leaves behind belongs to the next one's start.
+  // Memory that an iteration leaves behind is part of the next one's start.
   auto n = static_cast<int64_t>(run->iterations);
   if (growth > 0) peak -= growth / n * (n - 1);
   return peak > 0 ? static_cast<uint64_t>(peak) : 0;
 }
 
-// Keeps a finished block; true where no further one is needed.
+// Keeps a finished block; true if no further one is needed.
 bool keep_block(const Events& events, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
   result.last[0] = result.last[1];
@@ -158,12 +159,12 @@ bool keep_block(const Events& events, const ArenaCounters& end) {
 }
 
 uint64_t begin_counting() {
-  // The profile is to hold the last block alone.
+  // The profile must only hold the last block.
   if (run->request.want_profile && run->request.result->blocks != 0) drop_profile(dump());
   return begin_block(Phase::kBlock, run->block_length, true);
 }
 
-// After two short blocks that differed: longer ones, where two can be counted.
+// After two short blocks that differed: longer ones, if two still fit.
 void lengthen_blocks() {
   bool is_first_pair = run->block_length == kShortBlock && run->request.result->blocks == 2;
   if (run->request.iterations != 0 || !is_first_pair) return;
@@ -172,7 +173,7 @@ void lengthen_blocks() {
   run->block_length = kLongerBlock;
 }
 
-// Warm-up as far as it is still to do, then the blocks.
+// The rest of the warm-up, then the blocks.
 uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
   uint64_t asked = run->request.warmup;
@@ -183,8 +184,8 @@ uint64_t warm_up_or_count() {
   return begin_block(Phase::kWarmUp, rest, false);
 }
 
-// What became of the block before: kStarted where it counted the statement and nothing else. Not a
-// part of next_block(), whose first and last instructions are counted, and are to stay as many.
+// The result of the previous block: kStarted if it counted the statement and nothing else. Not part
+// of next_block(), whose first and last instructions are counted, and must not change in number.
 [[gnu::noinline]] RunState look_at_block(Events& events) {
   if (run->phase == Phase::kNothingYet || run->request.is_rehearsal) return RunState::kStarted;
   Collected now = collected(run->log);
@@ -198,7 +199,7 @@ uint64_t warm_up_or_count() {
   return RunState::kDisturbed;
 }
 
-// The block before has ended with these counters: what to run next.
+// The previous block has ended with these counters: decides what to run next.
 uint64_t next_iterations(const ArenaCounters& end) {
   const RunRequest& request = run->request;
   RunResult& result = *request.result;
@@ -231,7 +232,7 @@ uint64_t next_iterations(const ArenaCounters& end) {
       if (!result.steady || (run->block_length == 1 && !is_simulated())) {
         return finish(RunState::kFinished);
       }
-      // What is more in it are iterations alone: what it costs to enter a block is in both.
+      // Its additional events come from iterations alone: the cost of entering a block is in both.
       return begin_block(Phase::kDouble, 2 * run->block_length, true);
     case Phase::kDouble: result.doubled = events; return finish(RunState::kFinished);
     case Phase::kDone: break;
@@ -239,15 +240,15 @@ uint64_t next_iterations(const ArenaCounters& end) {
   return 0;
 }
 
-// Last thing but for collection's start, so that all blocks come from here by the same way. A
-// rehearsal does it for what is forked later, whether that simulates or not.
+// The last step before collection starts, so that all blocks begin from the same state. A rehearsal
+// does it for later forks, whether they simulate or not.
 void forget_simulated() {
   if (run->request.cache_sim || run->request.is_rehearsal) forget_caches();
   if (run->request.branch_sim || run->request.is_rehearsal) forget_branches();
 }
 
-// Collection stops first thing and starts last thing; what is left between is the same few
-// instructions in each block of each snippet, the empty one included.
+// Stops collection first and starts it last; the few instructions counted around that are the same
+// in each block of each snippet, including the empty one.
 uint64_t next_block(instr_context*) {
   if (run->collecting) CALLGRIND_TOGGLE_COLLECT;
   if (getpid() != run->pid) end_process();  // a process that the snippet forked came here
@@ -257,8 +258,8 @@ uint64_t next_block(instr_context*) {
   return iterations;
 }
 
-// What would end the process is noted and ends it here: going on to the default action would have
-// Valgrind write a report and another profile first.
+// A fatal signal is recorded and ends the process here: with the default action Valgrind would
+// first write a report and another profile.
 void on_fault(int signal, siginfo_t* info, void*) {
   if (getpid() != run->pid) end_process();
   RunResult& result = *run->request.result;
@@ -327,8 +328,8 @@ void on_own_stack(void*) {
   }
 }
 
-// By their full names, in place: the snippet may close descriptors and change folders, and how long
-// the names are must not show in the heap.
+// By their full names, in place: the snippet may close descriptors and change folders, and the
+// length of the names must not show in the heap.
 void name_files() {
   char folder[PATH_MAX];
   ssize_t size = readlink(work_folder().c_str(), folder, sizeof folder);
@@ -364,7 +365,7 @@ void end_run() {
 
 void run_snippet(const RunRequest& request) {
   begin_run(request);
-  // Before the fresh arena: in a forked process this has LibTorch make its thread pool anew.
+  // Before the fresh arena: in a forked process this makes LibTorch create a new thread pool.
   torch_side::prepare(request.threads);
   void* stack_top = map_stacks();
   uint32_t* exhausted = &request.result->arena_exhausted;

@@ -1,4 +1,4 @@
-// Code that is run for what it leaves behind in Callgrind's simulated caches and branch predictor.
+// Code that runs for its effect on Callgrind's simulated caches and branch predictor.
         .text
 
 // As many lines of code as the first-level cache holds.

@@ -31,7 +31,7 @@ constexpr uint64_t repeated(uint64_t history) {
 
 void forget_caches() {
   instr_run_cache_lines();
-  // Valgrind drops what is loaded in vain.
+  // Valgrind removes loads whose result is unused.
   unsigned sum = 0;
   for (size_t at = 0; at < kCacheSize; at += kLine) sum += lines[at];
   sink = sum;

@@ -17,7 +17,7 @@ std::string path_of(int folder, const std::string& name) {
   return "/proc/self/fd/" + std::to_string(folder) + "/" + name;
 }
 
-// One for each process, since a host measures one snippet at a time.
+// One per process, since a host measures one snippet at a time.
 std::string folder_path() {
   char name[32];
   snprintf(name, sizeof name, "snippet.%010d", getpid());
@@ -34,8 +34,8 @@ std::string enter_snippet_folder() {
   remove_snippet_folder();
   const std::string path = folder_path();
   if (mkdir(path.c_str(), 0700) != 0) return failed_to("cannot make a folder to run in");
-  if (chdir(path.c_str()) != 0) return failed_to("cannot run in a folder of its own");
-  // By its own name: descriptors are the snippet's to close. Where there is none, nothing needs it.
+  if (chdir(path.c_str()) != 0) return failed_to("cannot enter a folder of its own");
+  // By name: the snippet may close descriptors. If there is none, it is not needed.
   char libraries[PATH_MAX];
   const std::string link = path_of(wire::kProgramFolderFd, wire::kLibraryLink);
   const ssize_t size = readlink(link.c_str(), libraries, sizeof libraries - 1);

@@ -1,5 +1,6 @@
-// What every unit sees, precompiled: LibTorch, the snippet ABI, and the helpers that generated code
-// calls outside its measured loops. Valid C++17, since some compilers need that for old LibTorches.
+// Included in every unit, precompiled: LibTorch, the snippet ABI, and the helpers that generated
+// code calls outside its measured loops. Valid C++17, since some compilers need that for old
+// LibTorches.
 #pragma once
 
 #include <c10/core/StreamGuard.h>
@@ -40,13 +41,13 @@
 
 #define INSTR_SNIPPET extern "C" __attribute__((visibility("default"), noinline, used)) void
 
-// Never called, and compiled in no time.
+// Never called, and quick to compile.
 #define INSTR_SECOND_CALLER static __attribute__((used, noinline, optnone)) void
 
-// Compiled for its errors alone: nothing calls it.
+// Compiled only for its errors: nothing calls it.
 #define INSTR_NEVER_EMITTED [[maybe_unused]] static void
 
-// Of torch/csrc/jit/codegen/fuser/interface.h, which Debian does not install, and of
+// From torch/csrc/jit/codegen/fuser/interface.h, which Debian does not install, and from
 // torch/csrc/jit/tensorexpr/kernel.h, which takes long to parse.
 namespace torch::jit {
 TORCH_API void overrideCanFuseOnCPU(bool value);
@@ -55,7 +56,8 @@ TORCH_API bool& getTEMustUseLLVMOnCPU();
 }
 }  // namespace torch::jit
 
-// A definition that compiles but cannot be measured as it asks. The worker knows it by its prefix.
+// A definition that compiles but cannot be measured as requested. The worker recognises it by its
+// prefix.
 struct instr_definition_error : std::runtime_error {
   explicit instr_definition_error(const std::string& what)
       : std::runtime_error("instr_definition_error: " + what) {}
@@ -63,7 +65,7 @@ struct instr_definition_error : std::runtime_error {
 
 namespace instr_support {
 
-// The TorchScript type of a C++ value that is handed to forward().
+// The TorchScript type of a C++ argument of forward().
 template <class T>
 struct ScriptType {
   static std::string name() {
@@ -127,8 +129,8 @@ struct ScriptTorch : torch::jit::BuiltinModule {
   }
 };
 
-// What a text can name beside its arguments: `torch`, with torch.ops, which LibTorch's own resolver
-// knows only when it is asked from Python.
+// Names that a text can use besides its arguments: `torch`, with torch.ops, which LibTorch's own
+// resolver knows only when called from Python.
 struct ScriptResolver : torch::jit::NativeResolver {
   std::shared_ptr<torch::jit::SugaredValue> resolveValue(
       const std::string& name, torch::jit::GraphFunction& function,
@@ -172,15 +174,16 @@ inline torch::jit::Module optimized(torch::jit::Module module) {
 }
 
 // A module's work on the current device, captured once; `Graph` is at::cuda::CUDAGraph, whose
-// header a unit includes that needs it. On a stream of its own, as capturing must be, after the
-// first runs on copies of the inputs: those profile and optimise the module and load what it needs.
+// header is included by units that need it. On a stream of its own, as capturing requires, after
+// the first runs on copies of the inputs: those profile and optimise the module and load what it
+// needs.
 template <class Graph>
 class Captured {
  public:
   using Inputs = std::vector<c10::IValue>;
 
   Captured(torch::jit::Module module, const Inputs& inputs, const Inputs& copies) {
-    torch::cuda::synchronize();  // the set-up's work is on another stream
+    torch::cuda::synchronize();  // the setup's work is on another stream
     c10::impl::VirtualGuardImpl cuda(c10::kCUDA);
     c10::StreamGuard guard(cuda.getStreamFromGlobalPool(cuda.getDevice()));
     for (int run = 0; run != kFirstRuns; ++run) module.forward(copies);
@@ -204,7 +207,7 @@ class Captured {
  private:
   static constexpr int kFirstRuns = 3;
 
-  // A capture that failed must be ended, too, and fails again in that.
+  // A failed capture must also be ended, which fails again.
   void end_quietly() {
     try {
       graph_.capture_end();
@@ -240,8 +243,8 @@ class Package {
 };
 #endif
 
-// The tensor-expression fuser, on the CPU too and there also where it interprets what it fused
-// because it was built without a compiler. It is asked when a module has been profiled.
+// Switches the tensor-expression fuser, also on the CPU, even if it interprets fused code because
+// it was built without a compiler. The setting is read when a module has been profiled.
 inline void set_fuser(bool is_on) {
   torch::jit::setTensorExprFuserEnabled(is_on);
   torch::jit::overrideCanFuseOnCPU(is_on);
@@ -251,10 +254,10 @@ inline void set_fuser(bool is_on) {
 inline void check_script_output(const c10::IValue& value, const char* output) {
   if (value.isTensor()) return;
   throw instr_definition_error(std::string("the TorchScript output '") + output + "' is a " +
-                               value.tagKind() + ", not a tensor: let the body make one of it");
+                               value.tagKind() + ", not a tensor: let the body convert it to one");
 }
 
-// Before backward() is measured: can it be called on `output` at all?
+// Before backward() is measured: checks that it can be called on `output` at all.
 inline void check_differentiable(const torch::Tensor& output, const char* name) {
   if (!output.defined()) {
     throw instr_definition_error(std::string("the output '") + name + "' is an undefined tensor");
@@ -262,7 +265,7 @@ inline void check_differentiable(const torch::Tensor& output, const char* name) 
   if (output.requires_grad()) return;
   throw instr_definition_error(
       std::string("no differentiable input: the output '") + name +
-      "' does not require a gradient: make an input with torch::requires_grad() in the set-up");
+      "' does not require a gradient: make an input with torch::requires_grad() in the setup");
 }
 
 inline void check_scalar(const torch::Tensor& output, const char* name) {
@@ -274,14 +277,15 @@ inline void check_scalar(const torch::Tensor& output, const char* name) {
                                ": add reduce = \"sum\" or reduce = \"mean\" to the definition");
 }
 
-// Stands for the signature's output where neither set-up nor statement has one of that name.
+// Stands in for the signature's output if neither setup nor statement declares it.
 struct NoOutput {};
 
 inline void hand_over(instr_verification* to, const char* name, const torch::Tensor& value) {
   to->take(to, name, value.defined() ? &value : nullptr, "an undefined tensor");
 }
 inline void hand_over(instr_verification* to, const char* name, NoOutput) {
-  to->take(to, name, nullptr, "no value: the statement makes none of the output's name");
+  to->take(to, name, nullptr,
+           "no value: the statement does not declare one with the output's name");
 }
 inline void hand_over(instr_verification* to, const char* name, const c10::IValue& value) {
   if (value.isTensor()) return hand_over(to, name, value.toTensor());
@@ -296,7 +300,7 @@ void hand_over(instr_verification* to, const char* name, const T&) {
   to->take(to, name, nullptr, "not a tensor");
 }
 
-// `visit(name, tensor)` for each tensor of an argument of a snippet; nothing for what has none.
+// `visit(name, tensor)` for each tensor of an argument of a snippet; nothing for other types.
 template <class Visit>
 void each_tensor(const char* name, torch::Tensor& value, const Visit& visit) {
   if (value.defined()) visit(std::string(name), value);
@@ -315,7 +319,7 @@ void each_tensor(const char* name, const T& value, const Visit& visit) {
   }
 }
 
-// What a trial run may change instead of the argument.
+// A copy that a trial run may change instead of the argument.
 template <class T>
 T copy_of(const T& value) {
   T copy = value;

@@ -1,6 +1,6 @@
-// Takes the place of pthread_create. Callgrind collects thread by thread, and a new thread begins
-// with collection off: in a measurement's process each new thread switches its own on, once and for
-// all. What it does between blocks is discarded at the next block's begin (run.cpp).
+// Replaces pthread_create. Callgrind collects thread by thread, and a new thread begins with
+// collection off: in a measurement's process each new thread switches its own on, once and for all.
+// Its events between blocks are discarded when the next block begins (run.cpp).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -40,8 +40,8 @@ Start* take_start() {
   return nullptr;
 }
 
-// Callgrind has a toggle alone, and keeps its state with the thread's number, which the next thread
-// inherits: so it must be off again at the end, pthread_exit() and cancellation included.
+// Callgrind only has a toggle, and keeps its state by the thread's number, which the next thread
+// inherits: so it must be off again at the end, including pthread_exit() and cancellation.
 struct CollectionOfThread {
   CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
   ~CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
@@ -56,7 +56,7 @@ void* run_collected(void* argument) {
   return function(function_argument);
 }
 
-// True of a thread that runs or could.
+// Whether a thread is running or runnable.
 bool is_running(long id) {
   char path[64];
   char text[256];

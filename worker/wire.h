@@ -1,5 +1,5 @@
-// The wire format between coordinator and worker: one message a line, tab-separated fields, values
-// percent-escaped. Shared by both sides, depends on the standard library alone.
+// The wire format between coordinator and worker: one message per line, tab-separated fields,
+// values percent-escaped. Shared by both sides, depends only on the standard library.
 #pragma once
 
 #include <cstdio>
@@ -10,38 +10,38 @@
 
 namespace instr::wire {
 
-// Part of the fingerprint: to be raised with any change of the worker that may change a count (the
-// allocator, a zygote's warm-up, the blocks' plan, the environment below).
+// Part of the fingerprint: to be incremented with any change of the worker that may change a count
+// (the allocator, a zygote's warm-up, the plan of blocks, the environment below).
 inline constexpr const char* kWorkerVersion = "3";
 
-// What a worker is started with beside its standard descriptors, and where in the folder it finds
-// what Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
+// What a worker is started with besides its standard descriptors, and the names in its folder under
+// which Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
 // process at the prefix + process id + ".log". No path, whose length would show in the worker's
 // heap.
 inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
-inline constexpr int kProgramFolderFd = 5;  // the worker's own, where units lie beside it
+inline constexpr int kProgramFolderFd = 5;  // the worker's own, if units lie beside it
 inline constexpr const char* kProfilePrefix = "profile.";
 
-// Where the worker sees LibTorch's libraries, in the folder that it was started in.
+// The link to LibTorch's libraries, in the folder that the worker is started in.
 inline constexpr const char* kLibraryLink = "libtorch";
 
-// A field of each request that its reply has, too: what a snippet writes to a descriptor that
-// happens to be the worker's is no reply.
+// A field of each request that is repeated in its reply, so that text that a snippet writes to the
+// worker's descriptor is not taken for a reply.
 inline constexpr const char* kToken = "token";
 
-// Requests (coordinator to worker), each answered by one reply:
+// Requests (coordinator to worker), each with one reply:
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host
 //                             that serves this same protocol on that socket -> forked pid
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
 //                             do not matter. fork=0: measures in this process, which ends.
-//                             cache_sim, branch_sim: 1 where Callgrind was started with that.
+//                             cache_sim, branch_sim: 1 if Callgrind was started with that.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
-//                             timeout_ms; of the native worker: times them in turns, in a child
+//                             timeout_ms; of the native worker: times them alternately, in a child
 //                             -> all 0 1 ... (timed or failed, each) | failed kind message
 //   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
 //   experiment, inspect       as start, with all that an experiment asks of one in a fresh process;
@@ -57,19 +57,19 @@ inline constexpr const char* kToken = "token";
 //   quit                      -> bye
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
 // measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
-//           double_ir (of a block of twice the iterations; 0: none was counted): it tells what
-//           entering a block costs, which differs with the registers that a snippet keeps
-//           loop_ir loop_entry_ir (the empty loop's, for each iteration and for entering a block)
+//           double_ir (of a block of twice the iterations; 0: none was counted): gives the cost
+//           of entering a block, which depends on the registers that a snippet uses
+//           loop_ir loop_entry_ir (the empty loop's, per iteration and for entering a block)
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
-//           loop_events (the empty loop's, for each iteration)
+//           loop_events (the empty loop's, per iteration)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (name of the last block's, in the folder; empty: none) output (what the snippet
 //           printed, its start)
 // failed:   kind (as FailureKind's names) message; part (setup, statement: which of a snippet's
-//           texts ran; none where that does not matter)
+//           texts ran; none if that is irrelevant)
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
 //           eager_shape eager_device; type shape device, or otherwise (what is there instead);
-//           where these are alike exceeds difference allowed at value eager_value cosine; where a
+//           if these are alike exceeds difference allowed at value eager_value cosine; if a
 //           run in double precision could be made reference_error eager_reference_error atol
 struct Message {
   std::string verb;
@@ -126,7 +126,7 @@ inline std::string encode(const Message& message) {
   return line + "\n";
 }
 
-// A line without its newline; nothing where it is not a message.
+// A line without its newline; nothing if it is not a message.
 inline std::optional<Message> decode(std::string_view line) {
   Message message;
   std::size_t begin = 0;
@@ -151,8 +151,8 @@ inline std::optional<Message> decode(std::string_view line) {
   return message;
 }
 
-// A line as encode() gives it; nothing where its newline is missing: one that was cut short may
-// still read as a message.
+// A line as encode() gives it; nothing if its newline is missing: a truncated one may still read as
+// a message.
 inline std::optional<Message> decode_line(std::string_view line) {
   if (line.empty() || line.back() != '\n') return std::nullopt;
   line.remove_suffix(1);

@@ -26,7 +26,7 @@ Expected<void> AppendFile::append(const std::string& piece) {
   return {};
 }
 
-// Takes a piece written in part back out, so that what the file holds stays whole lines.
+// Removes a partially written piece again, so that the file holds whole lines only.
 Expected<void> AppendFile::withdraw(off_t start, std::size_t written, int number) {
   bool taken_back = start >= 0 && ftruncate(fd_.get(), start) == 0;
   if (!taken_back) kept_.erase(0, written);

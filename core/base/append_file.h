@@ -20,7 +20,8 @@ class AppendFile {
   // Pieces that could not be written yet.
   std::size_t kept() const { return kept_count_; }
 
-  // Writes what was kept and then `piece`; what is not written is kept for the next call.
+  // Writes the kept pieces and then `piece`; whatever could not be written is kept for the next
+  // call.
   Expected<void> append(const std::string& piece);
 
  private:

@@ -1,4 +1,4 @@
-// The cores of this machine that we may run on.
+// The cores of this machine that this process may run on.
 #pragma once
 
 #include <vector>

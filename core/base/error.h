@@ -1,4 +1,4 @@
-// Errors as values: where it is, what it is, and what to do about it.
+// Errors as values: the place, the problem, and what to do about it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the program ends with; scripts rely on it.
+// The program's exit status; scripts rely on it.
 #pragma once
 
 #include "core/base/error.h"
@@ -8,13 +8,13 @@ namespace instr {
 enum ExitStatus {
   kGood = 0,
   kNotMeasured = 1,  // something could not be measured
-  kBadSetup = 2,     // usage, definitions or set-up; results that cannot be compared
+  kBadSetup = 2,     // usage, definitions or setup; results that cannot be compared
   kRegression = 3,   // beyond its limit
   kInterrupted = 130,
   kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs
 };
 
-// Says on standard error what is wrong; kBadSetup.
+// Reports the errors on standard error; returns kBadSetup.
 ExitStatus refuse(const Errors& errors);
 ExitStatus refuse(const Error& error);
 

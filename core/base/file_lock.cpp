@@ -25,7 +25,7 @@ tl::unexpected<Error> cannot(const char* what, const fs::path& file) {
   return fail(std::string("cannot ") + what + " '" + file.string() + "': " + std::strerror(errno));
 }
 
-// Until it is had, the wait is ended, or it cannot be had at all.
+// Until the lock is acquired, the wait is ended, or acquiring it fails.
 template <class Attempt>
 Expected<FileLock> wait_for(const Attempt& attempt, const Waiting& waiting) {
   const auto begin = Clock::now();

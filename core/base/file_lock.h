@@ -1,4 +1,4 @@
-// Advisory locks between processes, and waiting for them: never silently, never without an end.
+// Advisory locks between processes, and waiting for them: never silently, always interruptible.
 #pragma once
 
 #include <filesystem>
@@ -14,24 +14,24 @@ namespace instr {
 
 enum class LockKind { kShared, kExclusive };
 
-// How to wait for what another process holds for as long as it likes.
+// How to wait for a lock that another process may hold indefinitely.
 struct Waiting {
   std::stop_token stop = {};       // ends the wait
-  std::function<void()> say = {};  // called once where it takes more than a second
+  std::function<void()> say = {};  // called once if the wait takes more than a second
 };
 
-// Holds flock(2) on a file, made if missing, or on a folder until destroyed. Locks of two objects
-// exclude each other within a process as between processes.
+// Holds flock(2) on a file, made if missing, or on a folder until destroyed. Two objects exclude
+// each other within a process just as between processes.
 class FileLock {
  public:
-  // Nothing where another holds it. An error where the file cannot be opened, or its file system
-  // has no locks.
+  // Nothing if it is held elsewhere. An error if the file cannot be opened, or its file system has
+  // no locks.
   static Expected<std::optional<FileLock>> attempt(const std::filesystem::path& file,
                                                    LockKind kind);
-  // An error also where the wait was ended.
+  // Also an error if the wait was ended.
   static Expected<FileLock> wait(const std::filesystem::path& file, LockKind kind,
                                  const Waiting& waiting);
-  // The folder itself, where no file may be made in it for this.
+  // Locks the folder itself, for when no file may be created in it.
   static Expected<FileLock> wait_for_folder(const std::filesystem::path& folder, LockKind kind,
                                             const Waiting& waiting);
 

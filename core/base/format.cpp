@@ -78,7 +78,7 @@ std::string format_time(double nanoseconds) {
   if (!std::isfinite(nanoseconds) || nanoseconds < 0) return "-";
   constexpr const char* kUnits[] = {"ns", "\xC2\xB5s", "ms", "s"};
   std::size_t unit = 0;
-  // What would be rounded to 1,000 is 1 of the next unit.
+  // A value that would round to 1,000 becomes 1 of the next unit.
   for (; unit + 1 < std::size(kUnits) && nanoseconds >= 999.5; ++unit) nanoseconds /= 1000;
   int decimals = nanoseconds < 9.995 ? 2 : nanoseconds < 99.95 ? 1 : 0;
   if (nanoseconds >= 999.5) return format_count(std::round(nanoseconds)) + " s";

@@ -1,5 +1,4 @@
-// Values and texts in the form that people read: numbers, durations, and text that fits its
-// columns.
+// Values and text as people read them: numbers, durations, and text that fits its columns.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace instr {
 
-// 1234567 -> "1,234,567"; exactly when integral, else with one decimal. "-" where not finite.
+// 1234567 -> "1,234,567"; exactly when integral, else with one decimal. "-" if not finite.
 std::string format_count(double value);
 
 // 1234567 -> "1.23 M"; below 1,000 as format_count.
@@ -32,7 +31,7 @@ std::string format_plural(std::size_t count, std::string_view noun);
 std::size_t display_width(std::string_view text);
 
 // Text that is safe to show: control characters (escape sequences too) and bytes that are not UTF-8
-// become U+FFFD; a tab becomes spaces; a newline stays where `lines` is true, else becomes a space.
+// become U+FFFD; a tab becomes spaces; a newline stays if `lines` is true, else becomes a space.
 std::string printable(std::string_view text, bool lines = false);
 
 // The same without what XML 1.0 forbids; not escaped.

@@ -63,7 +63,7 @@ bool is_in(char32_t code, const std::array<Range, N>& ranges) {
 }
 
 // Combining marks, joiners and variation selectors of the scripts that labels may use. A table,
-// since wcwidth() depends on the locale and gives nothing in the C locale.
+// since wcwidth() depends on the locale and does not work in the C locale.
 constexpr std::array<Range, 16> kZeroWidth{{{0x300, 0x36F},
                                             {0x483, 0x489},
                                             {0x591, 0x5BD},
@@ -101,7 +101,7 @@ std::size_t width_of(const Character& character) {
   return is_in(character.code, kWide) ? 2 : 1;
 }
 
-// Bytes of the longest start of `text` that fits into `width` columns.
+// Length in bytes of the longest prefix of `text` that fits into `width` columns.
 std::size_t fitting_start(std::string_view text, std::size_t width) {
   std::size_t at = 0;
   std::size_t used = 0;
@@ -114,7 +114,7 @@ std::size_t fitting_start(std::string_view text, std::size_t width) {
   return at;
 }
 
-// First byte of the longest end of `text` that fits into `width` columns.
+// First byte of the longest suffix of `text` that fits into `width` columns.
 std::size_t fitting_end(std::string_view text, std::size_t width) {
   std::size_t left = display_width(text);
   std::size_t at = 0;
@@ -145,7 +145,7 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
     return;
   }
   std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
-  // An indentation that leaves no room for words is not worth keeping.
+  // An indentation that leaves no space for words is not worth keeping.
   std::string start(indent * 2 <= width ? indent : 0, ' ');
   std::string current = start;
   bool empty = true;
@@ -224,7 +224,7 @@ std::string shorten_end(std::string_view text, std::size_t width) {
 std::string shorten_middle(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
-  // The end tells variants apart (n=64), so that it gets the odd column.
+  // The end distinguishes variants (n=64), so it gets the odd column.
   std::size_t tail = width / 2;
   std::size_t head = width - 1 - tail;
   return std::string(text.substr(0, fitting_start(text, head))) + kEllipsis +

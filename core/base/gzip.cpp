@@ -42,7 +42,7 @@ Expected<std::string> gzip_member(std::string_view text) {
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     return fail("zlib could not be started");
   }
-  // deflateBound() knows of the gzip header, so that one call is enough.
+  // deflateBound() accounts for the gzip header, so one call is enough.
   std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
   stream.next_in = bytes_of(text.data());
   stream.avail_in = piece(text.size());
@@ -51,7 +51,7 @@ Expected<std::string> gzip_member(std::string_view text) {
   int status = deflate(&stream, Z_FINISH);
   out.resize(stream.total_out);
   deflateEnd(&stream);
-  if (status != Z_STREAM_END) return fail("zlib could not compress a text");
+  if (status != Z_STREAM_END) return fail("zlib could not compress the text");
   return out;
 }
 
@@ -75,7 +75,7 @@ Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin, st
     std::size_t written = buffer.size() - stream.avail_out;
     member.end += used;
     member.text.append(buffer.data(), written);
-    if (member.text.size() > most) return fail("the gzip data holds more than is sensible");
+    if (member.text.size() > most) return fail("the gzip data is unreasonably large");
     member.is_whole = status == Z_STREAM_END;
     goes_on = !member.is_whole && used + written > 0;
   }

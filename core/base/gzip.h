@@ -1,5 +1,5 @@
-// Text in gzip members: members appended one after the other are one valid gzip file, so that each
-// stays readable when what comes after it is cut off.
+// Text in gzip members: members appended one after another form one valid gzip file, and each stays
+// readable if the rest is cut off.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace instr {
 Expected<std::string> gzip_member(std::string_view text);
 
 struct GzipMember {
-  std::string text;  // what there is of it, where it is cut off
+  std::string text;  // as much of it as there is, if it is cut off
   bool is_whole = true;
   std::size_t end = 0;  // where the next one begins
 };
 
-// The member that begins at byte `begin` of `bytes`. An error where that is not gzip, or damaged,
+// The member that begins at byte `begin` of `bytes`. An error if that is not gzip, or damaged,
 // or holds more than `most` bytes of text.
 Expected<GzipMember> gunzip_member(std::string_view bytes, std::size_t begin,
                                    std::size_t most = std::size_t{1} << 30);

@@ -24,7 +24,7 @@ sigset_t interruptions() {
   return signals;
 }
 
-// Readable from the first interruption on. Signals are the process's, and so is this.
+// Readable from the first interruption on. Signals belong to the process, and so does this.
 int interruption() {
   static const Fd event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return event.get();

@@ -1,5 +1,5 @@
 // Ctrl-C and SIGTERM as a stop token: the first asks everything to stop, the second ends the
-// program with kInterrupted; the first one does where there is nothing to be kept.
+// program with kInterrupted; if there is nothing to keep, the first one does.
 #pragma once
 
 #include <stop_token>
@@ -9,7 +9,7 @@ namespace instr {
 
 class Interrupt {
  public:
-  // Before any thread is started: those that come later inherit the blocked signals. One at a time.
+  // To be made before any thread is started: later ones inherit the blocked signals. One at a time.
   explicit Interrupt(bool at_once);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;
@@ -22,8 +22,8 @@ class Interrupt {
   std::jthread waiter_;
 };
 
-// Waits until `fd` can be read, or what it reads from has ended. False where the program was
-// interrupted first; without an Interrupt the signal itself ends the program.
+// Waits until `fd` is readable or at its end. False if the program was interrupted first; without
+// an Interrupt the signal itself ends the program.
 bool wait_for_input(int fd);
 
 }  // namespace instr

@@ -14,7 +14,7 @@ constexpr std::size_t kMostMembers = 256;  // far beyond what is ever written
 }  // namespace
 
 Expected<Json> parse_json(std::string_view text) {
-  std::vector<std::size_t> members;  // of the objects that are open
+  std::vector<std::size_t> members;  // of the open objects
   bool is_too_many = false;
   auto count = [&](int, Json::parse_event_t event, const Json&) {
     if (is_too_many) return false;

@@ -1,4 +1,4 @@
-// JSON from a file that may be anything, in time and memory that grow with its size alone.
+// JSON from an untrusted file, in time and memory that grow only with its size.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,9 +8,9 @@
 
 namespace instr {
 
-// One value, such as a line of a JSON Lines file. An error, with neither place nor advice, where it
-// is no JSON, or has an object of more than 256 members: ordered_json looks for each new one among
-// all that there are.
+// One value, such as a line of a JSON Lines file. An error, without place or advice, if it
+// is not JSON, or has an object of more than 256 members: ordered_json searches linearly for each
+// new one.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// JUnit XML, the form in which CI systems and code hosts read the results of tests.
+// JUnit XML, the form in which CI systems and code hosts read test results.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct JunitCase {
   double seconds = 0;
   JunitResult result = JunitResult::kPassed;
   std::string type;     // of a failure or an error
-  std::string message;  // in one line: why it was skipped, what is wrong
+  std::string message;  // in one line: why it was skipped, what went wrong
   std::string text;     // the same in full
-  std::string output;   // what there is to say beside the result
+  std::string output;   // additional text
 };
 
 struct JunitSuite {

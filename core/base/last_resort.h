@@ -1,16 +1,16 @@
-// What no part of the program has foreseen still ends it with a line on standard error and a status
-// that is documented.
+// An unforeseen exception still ends the program with a line on standard error and a documented
+// status.
 #pragma once
 
 namespace instr {
 
-// From here on an exception that escapes a thread ends the process with `failed`, at once.
+// From here on an exception that escapes a thread ends the process immediately, with `failed`.
 void end_with_last_resort(int failed);
 
-// Says what the exception is that is being handled.
+// Reports the exception that is being handled.
 void report_exception() noexcept;
 
-// What `program` gives; `failed` where an exception escapes it. A template, since whatever would
+// The result of `program`; `failed` if an exception escapes it. A template, since whatever would
 // hold the program may itself need memory.
 template <class Program>
 int with_last_resort(int failed, const Program& program) {

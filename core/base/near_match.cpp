@@ -9,9 +9,9 @@ namespace {
 
 // Longer words are not compared: nobody mistypes them, and the cost grows with the square.
 constexpr std::size_t kLongestWord = 200;
-// Words that begin alike are near even where much is missing ("global" for "global_setup").
+// Words that begin alike are near even if much is missing ("global" for "global_setup").
 constexpr std::size_t kShortestPrefix = 3;
-// More known words than this are not all told.
+// At most so many known words are listed.
 constexpr std::size_t kMostKnown = 40;
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
@@ -23,7 +23,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// How far `word` is from `known`; kFar where they are not near each other. Both in lower case.
+// How far `word` is from `known`; kFar if they are not near each other. Both in lower case.
 std::size_t distance(std::string_view word, std::string_view known) {
   if (word.empty() || known.empty()) return kFar;
   const std::size_t shorter = std::min(word.size(), known.size());
@@ -43,7 +43,7 @@ std::size_t distance_with_parts(std::string_view word, std::string_view known) {
   for (std::size_t begin = 0; known.find('/') != std::string_view::npos;) {
     const std::size_t end = std::min(known.find('/', begin), known.size());
     const std::size_t part = distance(word, known.substr(begin, end - begin));
-    // A part is a little further than a whole word that differs as much.
+    // A part counts as slightly farther than a whole word that differs as much.
     if (part != kFar) best = std::min(best, part + 1);
     if (end == known.size()) break;
     begin = end + 1;
@@ -73,10 +73,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> near_matches(std::string_view word, const std::vector<std::string>& known,
                                       std::size_t count) {
-  const std::string wanted = lower(word);
+  const std::string lower_word = lower(word);
   std::vector<std::pair<std::size_t, const std::string*>> found;
   for (const std::string& candidate : known) {
-    const std::size_t far = distance_with_parts(wanted, lower(candidate));
+    const std::size_t far = distance_with_parts(lower_word, lower(candidate));
     if (far != kFar) found.emplace_back(far, &candidate);
   }
   std::stable_sort(found.begin(), found.end(),

@@ -1,4 +1,4 @@
-// The known words nearest to one that is not known, for "did you mean ...?".
+// The known words nearest to an unknown one, for "did you mean ...?".
 #pragma once
 
 #include <cstddef>
@@ -16,21 +16,21 @@ namespace instr {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 // At most `count` of the known words, nearest first; letter case does not count. A known word with
-// slashes (a label, a key) is also near where one of its parts is. None where nothing is near.
+// slashes (a label, a key) is also near if one of its parts is. None if nothing is near.
 std::vector<std::string> near_matches(std::string_view word, const std::vector<std::string>& known,
                                       std::size_t count);
 
-// The nearest of the known words; nothing where none is near.
+// The nearest of the known words; nothing if none is near.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
 
-// Advice: "did you mean `label`?", or "known: `a`, `b`" where no word is near; of many words the
+// Advice: "did you mean `label`?", or "known: `a`, `b`" if no word is near; of many words the
 // first ones and how many more there are.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& known);
 
-// Advice: "did you mean `eval`? it takes eval, train", or its second half where none is near.
+// Advice: "did you mean `eval`? it takes eval, train", or its second half if none is near.
 std::string what_it_takes(std::string_view word, const std::vector<std::string>& known);
 
-// What a word stands for, or that advice.
+// The meaning of a word, or that advice.
 template <class T>
 tl::expected<T, std::string> meaning_of(const std::string& word,
                                         const std::vector<std::pair<std::string, T>>& known) {

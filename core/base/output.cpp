@@ -22,12 +22,12 @@ int output_error = 0;  // of the first write that failed
 
 void open_standard_streams() {
   for (int fd = 0; fd < 3; ++fd) {
-    // Opened the wrong way round, so that using it fails, as it does on a closed one. The lowest
+    // Opened the wrong way round, so that using it fails, as using a closed one does. The lowest
     // free number is this one.
     const bool is_closed = ::fcntl(fd, F_GETFD) < 0 && errno == EBADF;
     if (is_closed) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
-  // Errors of the write that they come with say more.
+  // The error of the write itself says more.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
 }

@@ -19,15 +19,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Bytes that show what a file holds: a results file's first line may be long.
+// Bytes read to see what a file holds: a results file's first line may be long.
 constexpr std::size_t kStart = std::size_t{4} << 20;
 
 tl::unexpected<Error> refuse(const fs::path& path, std::string what, std::string advice) {
   return tl::unexpected(Error{{path.string()}, std::move(what), std::move(advice)});
 }
 
-// The number of a descriptor of this process that the path names, such as that of /dev/stdout:
-// opened anew, a file would be written from its start, over what is there.
+// The number of a descriptor of this process that the path names, such as /dev/stdout: opened
+// again, a file would be overwritten from its start.
 std::optional<int> descriptor_of(const fs::path& path) {
   std::error_code error;
   fs::path own = "/proc/" + std::to_string(::getpid()) + "/fd";
@@ -66,11 +66,11 @@ Expected<void> check_content(const fs::path& path, const Fd& fd, const FileKind&
   }
   start.resize(filled);
   if (start.empty() || kind.begins_so(start)) return {};
-  return refuse(path, std::string("holds something else than ") + kind.name,
+  return refuse(path, std::string("does not hold ") + kind.name,
                 "name another file, or remove this one");
 }
 
-// The folder, or the file in a folder that may not be written to, can take what will be written.
+// The folder is writable, or the file is, in a folder that is not.
 Expected<void> check_writable(const fs::path& path, bool is_there) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const auto tried = PrivateFolder::make_in(folder);

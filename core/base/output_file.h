@@ -1,5 +1,5 @@
-// A file that a command is to write: looked at before the command works for what it writes, so that
-// what cannot be written, or is not to be overwritten, is said first.
+// A file that a command is to write, checked before the command does any work, so that an
+// unwritable file, or one that must not be overwritten, is reported first.
 #pragma once
 
 #include <filesystem>
@@ -11,22 +11,22 @@
 
 namespace instr {
 
-// What a file may hold that is to be overwritten; an empty one always may be.
+// What a file must hold to be overwritten; an empty one may always be.
 struct FileKind {
   const char* name;                           // "results of instr_bench"
-  bool (*begins_so)(std::string_view start);  // whether a file that begins so is one
+  bool (*begins_so)(std::string_view start);  // whether a file with this start is one
 };
 
 class OutputFile {
  public:
   // Errors: a folder or a disk; no such folder, or none that may be written to; a pipe that nobody
-  // reads; a file that holds something else than `kind`.
+  // reads; a file that does not hold `kind`.
   static Expected<OutputFile> open(const std::filesystem::path& path, const FileKind& kind);
 
   // Whether it is, or will be, a regular file, and so to be replaced; else it is open already.
   bool is_regular() const { return !stream_; }
 
-  const std::filesystem::path& path() const { return path_; }  // what symbolic links lead to
+  const std::filesystem::path& path() const { return path_; }  // with symbolic links followed
   Fd take_stream() { return std::move(stream_); }
 
  private:

@@ -1,4 +1,4 @@
-// A folder that a command is to write files to, made before the command works for what it writes.
+// A folder that a command is to write files to, made before the command does any work.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace instr {
 
-// Makes the folder where it is missing. An error, with `advice`, where that or a file in it cannot
-// be made.
+// Makes the folder if it is missing. An error, with `advice`, if it or a file in it cannot be
+// created.
 Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice);
 
 }  // namespace instr

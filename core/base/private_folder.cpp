@@ -21,18 +21,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Not that of earlier versions, whose lock was another one: they took a live folder for left
-// behind.
+// Not the prefix of earlier versions: their lock was another one, so they would take a live folder
+// for an abandoned one.
 constexpr const char* kPrefix = "instr_bench.tmp.";
-// Among a user's files: whoever looks for definitions there leaves it out.
+// Among a user's files: the search for definitions skips it.
 constexpr const char* kHiddenPrefix = ".instr_bench.tmp.";
 constexpr const char* kLock = ".lock";
-// Younger ones may just not have been locked yet.
+// Younger ones may not have been locked yet.
 constexpr std::time_t kOldEnough = 60;  // seconds
 // Locks of another machine that shares the folder may not be seen here.
 constexpr std::time_t kOldEnoughElsewhere = 24 * 60 * 60;
 
-// One for all containers of a machine, another for each machine and each time that it is booted.
+// The same in all containers of a machine, different on each machine and after each boot.
 const std::string& this_boot() {
   static const std::string boot = [] {
     return read_file("/proc/sys/kernel/random/boot_id", kMostText)
@@ -42,7 +42,7 @@ const std::string& this_boot() {
   return boot;
 }
 
-// Never destroyed: whatever ends the process may still ask for them.
+// Never destroyed: code that runs at exit may still need them.
 struct Live {
   std::timed_mutex mutex;
   std::set<fs::path> folders;
@@ -53,7 +53,7 @@ Live& live() {
   return *all;
 }
 
-// Descriptors may be short for a moment, and another thread may be making a file in it.
+// Descriptors may run out temporarily, and another thread may be creating a file in it.
 void remove_whole(const fs::path& folder) {
   constexpr int kAttempts = 5;
   std::error_code error;
@@ -92,7 +92,7 @@ Expected<PrivateFolder> PrivateFolder::make(const fs::path& parent) {
     return Error{
         {},
         "cannot make a temporary folder in " + where.string() + ": " + std::strerror(error),
-        "make room there, or set TMPDIR to a folder that can be written"};
+        "free some space there, or set TMPDIR to a writable folder"};
   });
 }
 
@@ -105,13 +105,13 @@ tl::expected<PrivateFolder, int> PrivateFolder::make_named(const fs::path& paren
   remove_left_behind(parent, prefix);
   std::string pattern = (parent / prefix).string() + this_boot() + ".XXXXXX";
   tl::expected<PrivateFolder, int> made = tl::unexpected(0);
-  // After `made`, whose removal takes the mutex where there is no memory for the rest; from before
-  // the folder is there, so that remove_all() sees each one.
+  // After `made`, whose removal takes the mutex if there is no memory for the rest; before the
+  // folder exists, so that remove_all() sees every one.
   std::lock_guard guard(live().mutex);
   if (::mkdtemp(pattern.data()) == nullptr) return tl::unexpected(errno);
   made = PrivateFolder(pattern, std::nullopt);
   live().folders.insert(pattern);
-  // Without a lock, where the file system has none, nobody can take it for left behind either.
+  // Without a lock, if the file system has none; nobody can take it for abandoned then either.
   auto lock = FileLock::attempt(fs::path(pattern) / kLock, LockKind::kExclusive);
   if (lock) made->lock_ = std::move(*lock);
   return made;
@@ -139,8 +139,8 @@ void PrivateFolder::remove() noexcept {
 }
 
 void PrivateFolder::remove_all() noexcept {
-  // Not given back: no other is made before the process has ended. The thread that ends it may
-  // itself be the one that has it.
+  // Never unlocked: no folder is made until the process has ended. The thread that ends it may
+  // itself hold the mutex.
   if (!live().mutex.try_lock_for(std::chrono::seconds(1))) return;
   for (const fs::path& folder : live().folders) remove_whole(folder);
 }

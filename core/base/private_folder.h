@@ -1,6 +1,6 @@
-// A temporary folder that only this user can look into, and that goes with its owner; where the
-// owner was killed, with the next one's. Nothing in its name says who made it: containers that
-// share a folder have the same process numbers.
+// A temporary folder that only this user can access, removed with its owner; if the owner was
+// killed, by the next one made there. Nothing in its name says who made it: containers that share a
+// folder have the same process numbers.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,12 @@ namespace instr {
 
 class PrivateFolder {
  public:
-  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) where that is empty. Removes
-  // what killed runs of this user have left there.
+  // Made (mode 0700) inside `parent`, or inside $TMPDIR (else /tmp) if that is empty. Removes what
+  // killed runs of this user left there.
   static Expected<PrivateFolder> make(const std::filesystem::path& parent = {});
 
-  // The same for files that are then moved into `parent`: whatever their names are, no other
-  // process uses them meanwhile, in whatever container. The error is errno's.
+  // The same for files that are then moved into `parent`: whatever their names, no other process in
+  // any container uses them meanwhile. The error is an errno.
   static tl::expected<PrivateFolder, int> make_in(const std::filesystem::path& parent);
 
   PrivateFolder(PrivateFolder&& other) noexcept;
@@ -27,7 +27,7 @@ class PrivateFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Those of this process, for an end that destroys nothing and that follows at once.
+  // Removes those of this process, just before an exit that runs no destructors.
   static void remove_all() noexcept;
 
  private:

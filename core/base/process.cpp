@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Where a system call cannot tell us that a child ended, how often we look.
+// How often to poll for the end of a child if no system call can report it.
 constexpr std::chrono::milliseconds kLookAgain{5};
 
 std::string errno_text(int error) { return std::strerror(error); }
@@ -39,7 +39,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-// All that a child needs, ready before the fork: after it only async-signal-safe calls are allowed.
+// All that a child needs, prepared before the fork: after it only async-signal-safe calls are
+// allowed.
 struct ChildPlan {
   std::vector<std::string> argv_texts;
   std::vector<std::string> environment_texts;
@@ -48,7 +49,7 @@ struct ChildPlan {
   std::string program;
   std::string working_directory;  // empty: the caller's
   std::vector<std::pair<int, int>> descriptors;
-  std::vector<int> moved;  // room for the copies made before any is put in its place
+  std::vector<int> moved;  // space for the copies made before any is put in its place
   int above = 3;           // first descriptor number that no mapping names
   bool pin_layout = false;
   bool own_group = true;
@@ -106,11 +107,11 @@ bool pin_layout() {
   cap_limit(RLIMIT_STACK, rlim_t{8} << 20);
   cap_limit(RLIMIT_NOFILE, 1024);
   cap_limit(RLIMIT_CORE, 0);
-  // Asking for the plain persona alone also undoes a legacy layout that the caller chose.
+  // Setting this flag alone also undoes a legacy layout that the caller chose.
   return ::personality(ADDR_NO_RANDOMIZE) != -1;
 }
 
-// Puts the descriptors in their places; every other one but the report channel goes at exec.
+// Puts the descriptors in their places; all others but the report channel are closed at exec.
 bool place_descriptors(ChildPlan& plan, int& channel) {
   channel = ::fcntl(channel, F_DUPFD_CLOEXEC, plan.above);
   if (channel < 0) return false;
@@ -151,7 +152,7 @@ void reset_signals() {
   if (!plan.working_directory.empty() && ::chdir(plan.working_directory.c_str()) != 0) {
     report_fault(channel, kDirectory);
   }
-  if (plan.cores) ::sched_setaffinity(0, sizeof *plan.cores, &*plan.cores);  // a wish
+  if (plan.cores) ::sched_setaffinity(0, sizeof *plan.cores, &*plan.cores);  // best effort
   if (plan.pin_layout && !pin_layout()) report_fault(channel, kLayout);
   ::execve(plan.program.c_str(), plan.argv.data(), plan.environment.data());
   report_fault(channel, kExec);
@@ -177,7 +178,7 @@ Error describe_fault(const ChildPlan& plan, const ChildFault& fault) {
           "check that the file is there and is executable"};
 }
 
-// Blocks all signals for a while, so that no handler of ours ever runs in a forked child.
+// Blocks all signals in its scope, so that none of our handlers ever runs in a forked child.
 class BlockSignals {
  public:
   BlockSignals() {
@@ -193,7 +194,7 @@ class BlockSignals {
   sigset_t before_{};
 };
 
-// Readable once the child has ended; invalid where the kernel has no such descriptors.
+// Readable once the child has ended; invalid if the kernel does not have pidfds.
 Fd open_pidfd(pid_t pid) { return Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U))); }
 
 // Whether the child has ended; leaves it unreaped, so that its group's number stays taken.
@@ -218,7 +219,7 @@ void signal_tree(pid_t pid, int signal) {
   std::vector<pid_t> tree{pid};
   for (std::size_t i = 0; i < tree.size(); ++i) {
     auto id = std::to_string(tree[i]);
-    ::kill(tree[i], SIGSTOP);  // so that it forks no more while we look
+    ::kill(tree[i], SIGSTOP);  // so that it does not fork while we look
     std::ifstream children("/proc/" + id + "/task/" + id + "/children");
     for (pid_t child = 0; children >> child;) tree.push_back(child);
   }
@@ -254,8 +255,8 @@ Expected<std::array<Fd, 2>> make_pipe() {
   return std::array<Fd, 2>{Fd(ends[0]), Fd(ends[1])};
 }
 
-// Appends what there is, at most what a pipe can hold (a writer may never pause); closes `end` at
-// the end of the stream.
+// Appends what is available, at most what a pipe can hold (a writer may never pause); closes `end`
+// at the end of the stream.
 void drain(Fd& end, std::string& text) {
   char buffer[65536];
   for (int reads = 0; end && reads < 16; ++reads) {
@@ -321,7 +322,7 @@ Expected<Process> Process::spawn(const SpawnOptions& options) {
   }
   if (pid < 0) return fail("cannot start '" + plan->program + "': " + errno_text(errno));
   Process process(pid, options.own_group);
-  if (options.own_group) ::setpgid(pid, pid);  // by both sides: it holds whichever runs first
+  if (options.own_group) ::setpgid(pid, pid);  // by both sides, since either may run first
   (*channel)[1].reset();
   ChildFault fault;
   ssize_t count = 0;
@@ -355,7 +356,7 @@ Process::~Process() {
   reap();
 }
 
-// Its wait status; with a group of its own, what is left of that goes first.
+// Its wait status; if it has a process group of its own, the rest of that is killed first.
 int Process::reap() {
   if (pid_ <= 0 || status_) return status_.value_or(0);
   if (own_group_) ::kill(-pid_, SIGKILL);
@@ -396,7 +397,8 @@ std::optional<int> Process::wait(std::stop_token stop) {
 
 void Process::kill() const {
   if (pid_ <= 0 || status_) return;
-  // Its number stays taken while it is not reaped; a pidfd would not do, it is the group that goes.
+  // Its number stays taken until it is reaped; a pidfd would not do, since the whole group is
+  // killed.
   if (own_group_) ::kill(-pid_, SIGKILL);
   if (!own_group_) kill_tree(pid_);
 }
@@ -435,7 +437,7 @@ Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop) 
   Fd& out = (*output)[0];
   Fd& err = (*errors)[0];
   CommandResult result;
-  // The child's end is the end: something it left behind may hold the pipes open.
+  // The end of the child is what counts: something it left behind may hold the pipes open.
   while (!has_ended(process->pid())) {
     if (stop.stop_requested()) {
       process->stop(std::chrono::milliseconds(500));

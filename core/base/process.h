@@ -1,5 +1,5 @@
 // The one place that spawns processes: an argv, never a shell; close-on-exec descriptors; a process
-// group of its own, so that nothing it starts outlives it, but for one that is to have the
+// group of its own, so that nothing it starts outlives it, except for a command that needs the
 // terminal.
 #pragma once
 
@@ -34,7 +34,7 @@ class Fd {
 };
 
 // The program that a shell would run for this name: looked up on PATH unless it has a slash.
-// Whether one with a slash is there shows when it is run.
+// Whether one with a slash exists shows when it is run.
 Expected<std::filesystem::path> find_program(const std::string& name);
 
 struct SpawnOptions {
@@ -43,18 +43,18 @@ struct SpawnOptions {
   std::optional<std::filesystem::path> working_directory;
   // Descriptor of this process -> number in the child. 0, 1 and 2 are /dev/null unless given.
   std::vector<std::pair<int, int>> descriptors;
-  // The same memory layout whatever the caller's settings: no address space randomisation, an 8 MiB
-  // stack, 1024 descriptors, no core files.
+  // The same memory layout, whatever the caller's settings are: no address space randomisation, an
+  // 8 MiB stack, 1024 descriptors, no core files.
   bool pin_layout = false;
-  std::vector<int> cores = {};  // that it may run on; empty: those of the caller
+  std::vector<int> cores = {};  // it may run on these; empty: the caller's
   // False: it stays in the caller's process group, so that it may read the terminal and gets Ctrl-C
-  // and Ctrl-Z from it as a command in a script does. What it leaves behind at its end stays.
+  // and Ctrl-Z from it, as a command in a script does. Its surviving children are then not killed.
   bool own_group = true;
 };
 
 // A running child, leader of its process group. The destructor kills the group and reaps. Once the
-// child itself has ended, what it left behind in its group is killed as well. One without a group
-// of its own is killed with its descendants, as far as they are found.
+// child itself has ended, the rest of its group is killed as well. One without a group of its own
+// is killed with its descendants, as far as they can be found.
 class Process {
  public:
   // A program that cannot be run (not found, not executable) is an Error here, not an exit code.
@@ -65,12 +65,12 @@ class Process {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  // Wait status as of waitpid; nothing where the time passed first. May be asked again.
+  // Wait status as from waitpid; nothing if the time passed first. May be called again.
   std::optional<int> wait_for(std::chrono::milliseconds time);
   int wait();
   // Until it ends or `stop` is requested; nothing in the latter case.
   std::optional<int> wait(std::stop_token stop);
-  // SIGKILL, from any thread; the one that waits for it still reaps it.
+  // SIGKILL, from any thread; the waiting thread still reaps it.
   void kill() const;
   // SIGTERM, SIGKILL after `grace`; reaps.
   void stop(std::chrono::milliseconds grace);
@@ -85,20 +85,20 @@ class Process {
 };
 
 // Kills a process that is not a child of ours, with all its descendants. Only for a `pid` that is
-// known to live still.
+// known to be alive.
 void kill_tree(pid_t pid);
 
 struct CommandResult {
-  int exit_code = 0;   // 128 + signal where a signal ended it
+  int exit_code = 0;   // 128 + signal if a signal ended it
   std::string output;  // standard output
   std::string errors;  // standard error
 };
 
-// Exit code of a wait status as a shell has it: 128 + signal where a signal ended the process.
+// Exit code of a wait status, as in a shell: 128 + signal if a signal ended the process.
 int exit_code_of(int wait_status);
 
-// Runs a command to its end and keeps what it printed; stops it when `stop` is requested (an
-// error). Its standard input is /dev/null unless `options.descriptors` says otherwise.
+// Runs a command to its end and captures its output; stops it when `stop` is requested (an error).
+// Its standard input is /dev/null unless `options.descriptors` says otherwise.
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop = {});
 
 }  // namespace instr

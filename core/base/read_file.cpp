@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes that are read at once
+constexpr std::size_t kPiece = std::size_t{1} << 16;  // bytes read at a time
 
 tl::unexpected<Error> unreadable(const fs::path& path, std::string what, std::string advice) {
   return tl::unexpected(Error{{path.string()}, std::move(what), std::move(advice)});

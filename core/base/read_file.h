@@ -1,5 +1,5 @@
-// The one place that reads files which others made: results, functions, definitions, limits. What
-// is too large, a folder or a device is refused before it fills the memory.
+// The one place that reads files from elsewhere: results, functions, definitions, limits. A file
+// that is too large, a folder or a device is refused before it fills the memory.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace instr {
 
-// Bytes, far beyond what is ever written.
-inline constexpr std::size_t kMostText = std::size_t{64} << 20;      // what people write
-inline constexpr std::size_t kMostResults = std::size_t{256} << 20;  // what programs write
+// Bytes, far beyond any real file.
+inline constexpr std::size_t kMostText = std::size_t{64} << 20;      // written by people
+inline constexpr std::size_t kMostResults = std::size_t{256} << 20;  // written by programs
 
 enum class ReadFrom { kFiles, kFilesAndPipes };
 
-// All bytes of a regular file or, where that is asked for, of a pipe, such as a shell's `<(...)`:
-// its end is waited for, and an interruption is an error. Errors have the file as their place.
+// All bytes of a regular file or, if requested, of a pipe such as a shell's `<(...)`: that is read
+// to its end, and an interruption is an error. Errors have the file as their place.
 Expected<std::string> read_file(const std::filesystem::path& path, std::size_t most,
                                 ReadFrom from = ReadFrom::kFiles);
 

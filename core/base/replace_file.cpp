@@ -24,7 +24,7 @@ Fd open_file(const fs::path& path, int flags) {
 void keep_permissions(const fs::path& from, const Fd& to) {
   struct stat status {};
   if (::stat(from.c_str(), &status) != 0) return;
-  // What may be forbidden here (a file of another owner) costs only the permissions.
+  // May fail (the file of another owner), at the cost of the permissions only.
   [[maybe_unused]] const int ignored = ::fchmod(to.get(), status.st_mode & 07777);
 }
 
@@ -49,7 +49,7 @@ Written write_all(int descriptor, std::string_view text) {
     const ssize_t count =
         ::write(descriptor, text.data() + written.bytes, text.size() - written.bytes);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {  // a pipe or terminal that another program has set so
+    if (count < 0 && errno == EAGAIN) {  // a pipe or terminal made non-blocking by another program
       pollfd watch{descriptor, POLLOUT, 0};
       ::poll(&watch, 1, -1);
       continue;
@@ -97,7 +97,7 @@ Expected<Fd> Replacement::put() {
   if (folder_) {
     fs::rename(written(), path_, error);
   } else {
-    // A file that one may write in a folder that one may not: emptied and written in place.
+    // A writable file in a folder that is not: truncated and written in place.
     int failed = ::ftruncate(fd_.get(), 0) == 0 ? write_all(fd_.get(), text_).error : errno;
     error = {failed, std::generic_category()};
   }

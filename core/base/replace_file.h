@@ -1,4 +1,4 @@
-// Replaces a file in one step: at each moment there is either the old one or the new one.
+// Replaces a file in one step: at any moment there is either the old one or the new one.
 #pragma once
 
 #include <filesystem>
@@ -12,14 +12,14 @@
 
 namespace instr {
 
-// The file that a symbolic link leads to, there already or not, so that the link stays one.
+// The file that a symbolic link leads to, existing or not, so that the link itself stays.
 std::filesystem::path follow_links(const std::filesystem::path& path);
 
-// What is to take a file's place: written beside it, under a name that nobody else has, and then
-// put there by put(). Until then, and where that fails, the file is what it was.
+// A file's replacement: written beside it, under a unique name, and then moved into place by put().
+// Until then, and if that fails, the file is unchanged.
 class Replacement {
  public:
-  // `path` is not a symbolic link. The permissions of what is there stay.
+  // `path` is not a symbolic link. The permissions of an existing file stay.
   static Expected<Replacement> write(const std::filesystem::path& path, std::string_view text);
 
   // The file is left open for appending.
@@ -31,21 +31,21 @@ class Replacement {
 
   std::filesystem::path path_;
   Fd fd_;
-  std::optional<PrivateFolder> folder_;  // nothing: it may not be written to, but the file may
-  std::string text_;                     // to be written in place then
+  std::optional<PrivateFolder> folder_;  // nothing: not writable, but the file is
+  std::string text_;                     // then to be written in place
 };
 
 // Both at once.
 Expected<Fd> replace_file(const std::filesystem::path& path, std::string_view text);
 
-// All of `text`; the number of bytes that were written and errno (0: all well).
+// Writes all of `text`; the number of bytes written, and errno (0 on success).
 struct Written {
   std::size_t bytes = 0;
   int error = 0;
 };
 Written write_all(int descriptor, std::string_view text);
 
-// That `path` could not be written, with the meaning of errno.
+// The error that `path` could not be written, with the meaning of `number`, an errno.
 Error write_error(const std::filesystem::path& path, int number);
 
 }  // namespace instr

@@ -8,7 +8,7 @@
 namespace instr {
 namespace {
 
-// Bytes of the UTF-8 character at the start of `text`; 0 where there is none that is valid.
+// Bytes of the UTF-8 character at the start of `text`; 0 if there is none that is valid.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -18,7 +18,7 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xC0) != 0x80) return 0;
   }
-  // Overlong forms, surrogates, and what is beyond Unicode.
+  // Overlong forms, surrogates, and code points beyond Unicode.
   if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
       (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
     return 0;
@@ -62,12 +62,12 @@ Expected<void> SourceText::check_text() const {
       left.remove_prefix(length);
       continue;
     }
-    return tl::unexpected<Error>(
-        Error{place(text_.size() - left.size()),
-              left.front() == '\0' ? "a zero byte: this is a binary file"
-                                   : "a byte that is no UTF-8: this is a binary file, or text in "
-                                     "another encoding",
-              "it must be text in UTF-8"});
+    return tl::unexpected<Error>(Error{
+        place(text_.size() - left.size()),
+        left.front() == '\0' ? "a zero byte: this is a binary file"
+                             : "a byte that is not valid UTF-8: this is a binary file, or text in "
+                               "another encoding",
+        "it must be text in UTF-8"});
   }
   return {};
 }

@@ -1,5 +1,4 @@
-// The text of a file that people write (definitions, limits, expected counts), and the places of
-// things in it.
+// The text of a file that people write (definitions, limits, expected counts), and places in it.
 #pragma once
 
 #include <filesystem>
@@ -14,31 +13,31 @@ namespace instr {
 class SourceText {
  public:
   // Reads a regular file of valid UTF-8 text. Errors: cannot be read, too large, binary (at the
-  // first byte that is no text). A byte order mark is dropped.
+  // first byte that is not text). A byte order mark is dropped.
   static Expected<SourceText> read(const std::filesystem::path& path);
 
-  // For texts that come from elsewhere than a file.
+  // For text that does not come from a file.
   SourceText(std::string path, std::string text);
-  // The same where it is valid UTF-8 without a zero byte, as read() asks.
+  // The same, checked to be valid UTF-8 without a zero byte, as by read().
   static Expected<SourceText> checked(std::string path, std::string text);
 
   const std::string& path() const { return path_; }  // as the caller gave it
   std::string_view text() const { return text_; }
   std::string_view byte_order_mark() const { return has_mark_ ? kByteOrderMark : ""; }
 
-  // The absolute path of a file that the text names, from the folder that it is in itself.
+  // The absolute path of a file named in the text, relative to the text's own folder.
   std::filesystem::path beside(const std::string& path) const;
 
   SourceLocation at(int line, int column) const { return {path_, line, column}; }
 
-  // The place of that byte of text(); columns are characters.
+  // The place of this byte of text(); columns are characters.
   SourceLocation place(std::size_t offset) const;
 
-  // The place of the first character of a TOML string's content, where its opening quote is at
-  // `line` and `column` (counted in characters).
+  // The place of the first character of a TOML string's content, given that of its opening quote
+  // (columns are characters).
   SourceLocation content_of_string(int line, int column) const;
 
-  // The bytes of text() before that place.
+  // The number of bytes of text() before that place.
   std::size_t offset(int line, int column) const;
 
  private:

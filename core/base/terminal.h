@@ -1,4 +1,5 @@
-// What the output goes to: how wide it is, whether it takes colours, whether a line can be redrawn.
+// The output's destination: how wide it is, whether it takes colours, whether a line can be
+// redrawn.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ struct Terminal {
   int width = 0;      // columns; 0: no limit (a pipe or a file)
 };
 
-// The value of an environment variable; nothing where it is not set.
+// The value of an environment variable; nothing if it is not set.
 using EnvironmentLookup = std::function<std::optional<std::string>(const std::string& name)>;
 
 // Looks in this process's environment.
@@ -30,14 +31,14 @@ bool use_color(ColorMode mode, bool is_terminal, const EnvironmentLookup& enviro
 // Columns of the terminal at `fd`: the kernel's figure, else COLUMNS, else 80.
 int terminal_width(int fd, const EnvironmentLookup& environment);
 
-// What `fd` is.
+// The properties of `fd`.
 Terminal inspect_terminal(int fd, ColorMode mode,
                           const EnvironmentLookup& environment = process_environment);
 
 // Colours by meaning, so that all output uses the same.
 enum class Style { kHeading, kDim, kGood, kBad, kWarning };
 
-// `text` between the escape sequences of `style`; as it is where `color` is false or it is empty.
+// `text` between the escape sequences of `style`; as it is if `color` is false or it is empty.
 std::string styled(std::string_view text, Style style, bool color);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// Text without the blanks around it. Which characters are blank is the caller's format's business.
+// Text without the blanks around it. Which characters are blank depends on the caller's format.
 #pragma once
 
 #include <string_view>

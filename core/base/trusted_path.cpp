@@ -14,19 +14,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as Linux has it
+constexpr int kMostLinks = 40;  // as in Linux
 
 bool is_trusted(uid_t owner) {
   struct stat root {};
-  // In a user namespace root may be nobody; who owns `/` owns everything all the same.
+  // In a user namespace root may be nobody; the owner of `/` owns everything there.
   bool is_administrator = owner == 0 || (::stat("/", &root) == 0 && owner == root.st_uid);
   return is_administrator || owner == ::geteuid();
 }
 
-// A group of the user's own name, with nobody else in it: many systems give each user one, and make
-// what the user makes writable for it.
+// A group with the user's own name and no other members: many systems give each user one, and make
+// new files writable for it.
 bool is_private_group(gid_t gid) {
-  static std::mutex mutex;  // the C library has one answer for all threads
+  static std::mutex mutex;  // the C library's result is shared by all threads
   std::lock_guard lock(mutex);
   const passwd* user = ::getpwuid(::geteuid());
   if (user == nullptr || user->pw_gid != gid) return false;

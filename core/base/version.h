@@ -1,4 +1,5 @@
-// The program's version, as --version prints it and results files record it. CMakeLists.txt has it.
+// The program's version, as printed by --version and recorded in results files. It comes from
+// CMakeLists.txt.
 #pragma once
 
 namespace instr {

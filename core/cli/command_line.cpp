@@ -88,7 +88,7 @@ void CommandLine::needs(std::vector<std::string> options, std::function<bool()> 
                               [this](const std::string& name) { return has(name); });
     if (given == options.end()) return {};
     return fail(fmt::format("--{} has no effect without {}", *given, without),
-                "add that, or leave this out");
+                "add it, or omit this option");
   });
 }
 

@@ -1,5 +1,5 @@
-// A command's options, each declared once with its value and its help, on a CLI11 application. What
-// is parsed, --help, the man page and the completions all come from these declarations.
+// A command's options, each declared once with its value and its help, on a CLI11 application.
+// Parsing, --help, the man page and the completions are all derived from these declarations.
 #pragma once
 
 #include <functional>
@@ -18,23 +18,23 @@ class Option;
 
 namespace instr {
 
-// A value of an option as it was written. `option`: its long name with the dashes, for messages.
+// A value of an option, as written. `option`: its long name with the dashes, for messages.
 struct Given {
   std::string option;
   std::string value;
 };
 
-// Understands a value. The error has no place; the command line says which option it is of.
+// Converts and stores a value. The error has no place; the command line adds the option's name.
 using Take = std::function<Expected<void>(const Given& given)>;
 
-// An option as it was declared.
+// A declared option.
 struct OptionInfo {
   std::string name;    // "output", without dashes
   char letter = '\0';  // 'o'; 0: none
   std::string value;   // "FILE"; empty: a switch
   std::string help;
-  std::string group;                 // the heading that it is listed under
-  std::vector<std::string> choices;  // the words that it takes; empty: any
+  std::string group;                 // the heading under which it is listed
+  std::vector<std::string> choices;  // the values it takes; empty: any
 };
 
 struct HelpSection {
@@ -56,17 +56,17 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  // How it is called, where that is not "instr_bench COMMAND OPERANDS [options]".
+  // The usage, if it is not "instr_bench COMMAND OPERANDS [options]".
   void usage(std::string text) { usage_ = std::move(text); }
-  // What the command does, for its help: paragraphs, filled when they are printed.
+  // What the command does, for its help: paragraphs, wrapped when printed.
   void describe(std::string text) { description_ = std::move(text); }
-  // Lines as they are; printed above the options where no group has begun yet, else below them.
+  // Preformatted lines; printed above the options if no group has begun yet, else below them.
   void section(std::string title, std::string text);
   // The heading of the options that follow.
   void group(std::string title) { group_ = std::move(title); }
 
-  // `names`: "--output" or "-o,--output". Of an option that is given more than once `take` is
-  // called for each value, in their order.
+  // `names`: "--output" or "-o,--output". If an option is given more than once, `take` is called
+  // for each value in order.
   void option(const std::string& names, const std::string& value, const std::string& help,
               Take take, std::vector<std::string> choices = {});
   void flag(const std::string& names, const std::string& help, bool& target);
@@ -76,14 +76,14 @@ class CommandLine {
   // Everything after `--`.
   void rest(const std::string& usage, std::vector<std::string>& target);
 
-  // Looks at all values once they are taken: what cannot go together, what follows from them.
+  // Called once all values are stored, to check that they fit together and to derive others.
   void check(std::function<Expected<void>()> check) { checks_.push_back(std::move(check)); }
-  // An option of these that is given is an error where `has_effect` is false: "--limit has no
-  // effect without --baseline or --expect". Checked once all values are taken.
+  // It is an error to give one of these options if `has_effect` is false: "--limit has no effect
+  // without --baseline or --expect". Checked once all values are stored.
   void needs(std::vector<std::string> options, std::function<bool()> has_effect,
              std::string without);
 
-  // The words after the program's name, without the command. The first error.
+  // Parses the words after the program's name, without the command. Returns the first error.
   Expected<void> parse(const std::vector<std::string>& words);
   bool has(std::string_view name) const;  // whether it was given; "output"
 
@@ -94,7 +94,7 @@ class CommandLine {
   const std::string& rest_usage() const { return rest_usage_; }
   std::span<const OptionInfo> options() const { return options_; }
   std::span<const HelpSection> sections() const { return sections_; }
-  // The option that a word such as "--jobs", "--jobs=3" or "-j" names; null where it names none.
+  // The option that a word such as "--jobs", "--jobs=3" or "-j" names; or null.
   const OptionInfo* find(std::string_view word) const;
 
  private:

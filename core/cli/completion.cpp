@@ -17,7 +17,7 @@ bool is_file(const OptionInfo& option) {
   return std::find(kFiles.begin(), kFiles.end(), option.value) != kFiles.end();
 }
 
-// Words with blanks between.
+// Words separated by blanks.
 template <class Items, class Text>
 std::string joined(const Items& items, const char* between, Text text) {
   std::string out;
@@ -40,7 +40,7 @@ std::string shell_word(std::string_view text) {
   return out + "'";
 }
 
-// As fish takes it, which has backslashes in single quotes.
+// For fish, which interprets backslashes in single quotes.
 std::string quoted_for_fish(std::string_view text) {
   std::string out = "'";
   for (char c : text) out += (c == '\'' || c == '\\' ? "\\" : "") + std::string(1, c);

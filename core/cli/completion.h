@@ -1,5 +1,5 @@
-// Completions for shells, from what the commands declared. Each is a script to be sourced or
-// installed; it runs nothing but `instr_bench list`, for the keys.
+// Completions for shells, derived from the commands' declarations. Each is a script to be sourced
+// or installed; it runs nothing but `instr_bench list`, for the keys.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct CommandSummary {
   std::string text;
 };
 
-// The first command is what no command means.
+// The first command is the default one.
 std::string bash_completion(std::span<const CommandSummary> commands);
 std::string zsh_completion(std::span<const CommandSummary> commands);
 std::string fish_completion(std::span<const CommandSummary> commands);

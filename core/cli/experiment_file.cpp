@@ -24,7 +24,7 @@ constexpr Key kKeys[] = {
     {"timeout", Shape::kNumber, "timeout = 60.0"},
 };
 
-// A list's values as `convert` reads them; errors stand at the value.
+// A list's values, read by `convert`; errors are at the value's place.
 template <class T, class Convert>
 void take(const TableReader& read, std::string_view key, std::vector<T>& into, Convert convert) {
   const bool is_given = !into.empty();

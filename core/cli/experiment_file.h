@@ -1,4 +1,5 @@
-// What `instr_bench experiment` measures, and the TOML file that says so in place of options.
+// The configuration of `instr_bench experiment`, and the TOML file that may set it instead of
+// options.
 #pragma once
 
 #include <optional>
@@ -10,12 +11,12 @@ namespace instr {
 
 struct ExperimentOptions {
   PlanConfig plan = {};
-  std::optional<int> repeat = {};  // runs that are timed
+  std::optional<int> repeat = {};  // timed runs
   std::optional<int> iterations_per_run = {};
   std::optional<double> timeout = {};  // seconds
 };
 
-// Takes from the file what the command line left open. Every error at its place.
+// Takes from the file the values that the command line does not set. Every error at its place.
 tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
                                                  ExperimentOptions& options);
 

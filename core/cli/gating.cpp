@@ -6,7 +6,7 @@ namespace instr {
 
 namespace {
 
-// "ir=0.5%|+100": of all uses of the option, a metric's last one counts.
+// "ir=0.5%|+100": the last limit given for a metric applies.
 Take take_limits(std::map<std::string, Limit>& limits) {
   return [&limits](const Given& given) -> Expected<void> {
     auto parsed = parse_limits(given.value);
@@ -18,31 +18,31 @@ Take take_limits(std::map<std::string, Limit>& limits) {
 
 void declare_limits(CommandLine& line, GateOptions& gate) {
   line.option("--limit", "LIMITS",
-              "how far a metric may grow before the check fails, such as ir=0.5%|+200 or "
+              "by how much a metric may grow before the check fails, such as ir=0.5%|+200 or "
               "allocs=+0; repeatable (default: ir=0.5%, allocs=+0, alloc_bytes=0.5%, "
               "peak_bytes=0.5%)",
               take_limits(gate.compare.limits.hard));
   line.option("--soft-limit", "LIMITS",
-              "how far before it warns (default: ir=0.1%, alloc_bytes=+0, peak_bytes=+0)",
+              "by how much before it warns (default: ir=0.1%, alloc_bytes=+0, peak_bytes=+0)",
               take_limits(gate.compare.limits.soft));
   line.option("--limits", "FILE", "limits by patterns of keys (TOML)", take_path(gate.limits_file));
   line.option("--base-limits", "FILE",
-              "that file as it is at the base: it holds for each key that the base has",
+              "that file as of the base: it applies to each key that the base has",
               take_path(gate.base_limits_file));
   line.needs(
       {"base-limits"}, [&gate] { return gate.limits_file.has_value(); }, "--limits");
 }
 
-// What of a comparison is let pass that otherwise fails, and the other way round.
+// Conditions that a comparison tolerates, though it fails on them by default.
 struct Permission {
   const char* name;
   const char* help;
   bool CompareOptions::*allows;
 };
 constexpr Permission kPermissions[] = {
-    {"allow-missing", "benchmarks may be gone", &CompareOptions::allow_missing},
+    {"allow-missing", "benchmarks may be missing", &CompareOptions::allow_missing},
     {"allow-failed", "benchmarks may fail", &CompareOptions::allow_failed},
-    {"allow-not-comparable", "a metric may be lost, a count need not be steady",
+    {"allow-not-comparable", "a metric may be missing, a count need not be steady",
      &CompareOptions::allow_not_comparable},
     {"allow-nothing", "there may be nothing to compare", &CompareOptions::allow_nothing}};
 
@@ -56,7 +56,7 @@ void declare_incomplete(CommandLine& line, Incomplete& incomplete, const std::st
 
 void declare_vary(CommandLine& line, std::vector<std::string>& vary) {
   line.option("--vary", "LIST",
-              "what may differ between the two: libtorch, compiler, valgrind, cpu, worker, "
+              "what may differ between the two sides: libtorch, compiler, valgrind, cpu, worker, "
               "libraries, or a field of the fingerprint",
               add_items(vary));
 }
@@ -64,12 +64,12 @@ void declare_vary(CommandLine& line, std::vector<std::string>& vary) {
 void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same) {
   declare_limits(line, gate);
   declare_vary(line, gate.vary);
-  line.flag("--show-same", "rows without a difference, too", show_same);
+  line.flag("--show-same", "also rows without a difference", show_same);
   for (const Permission& permission : kPermissions) {
     line.flag(std::string("--") + permission.name, permission.help,
               gate.compare.*permission.allows);
   }
-  declare_incomplete(line, gate.incomplete, "results may be of a run that did not finish");
+  declare_incomplete(line, gate.incomplete, "results may be from a run that did not finish");
   line.flag("--forbid-new", "benchmarks that have no baseline fail",
             [&gate](bool is_given) { gate.compare.allow_new = !is_given; });
 }

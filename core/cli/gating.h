@@ -1,4 +1,4 @@
-// Options of a comparison: by which limits, and what it lets pass.
+// Options of a comparison: its limits, and what it tolerates.
 #pragma once
 
 #include <string>

@@ -15,7 +15,7 @@ std::string filled(const std::string& text) {
   return out;
 }
 
-// The names, and their help beside them or, where they are too long for that, below.
+// The names, and their help beside them or, if they are too long for that, below.
 std::string entry(const std::string& names, const std::string& help) {
   std::string out = "  " + names;
   bool is_beside = out.size() + 2 <= kHelpColumn;

@@ -1,4 +1,4 @@
-// --help of a command, from what it declared.
+// A command's --help, derived from its declarations.
 #pragma once
 
 #include <string>

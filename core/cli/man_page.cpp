@@ -10,7 +10,7 @@ namespace instr {
 
 namespace {
 
-// Text of a line: backslashes and dashes as they are, nothing taken for a request.
+// A line of text, escaped so that backslashes and dashes stay and nothing is taken for a request.
 std::string roff(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

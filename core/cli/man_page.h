@@ -1,4 +1,4 @@
-// Manual pages, from what the commands declared.
+// Manual pages, derived from the commands' declarations.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace instr {
 
-// The page instr_bench-COMMAND(1), and instr_bench(1) of the command that no command means; roff
-// with the macros of man(7).
+// The page instr_bench-COMMAND(1), and instr_bench(1) for the default command; roff with the macros
+// of man(7).
 std::string man_page(const CommandSummary& command, bool is_usual);
 
 }  // namespace instr

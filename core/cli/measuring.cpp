@@ -35,13 +35,13 @@ std::string metrics_help() {
 void declare_jobs(CommandLine& line, ToolConfig& tools) {
   line.option("-j,--jobs", "N", "cores to use (default: all)",
               take_number(tools.jobs, 1, kMostJobs));
-  line.flag("--no-cache", "compile everything anew, keep nothing", tools.no_cache);
+  line.flag("--no-cache", "recompile everything, keep nothing", tools.no_cache);
 }
 
 void declare_tools(CommandLine& line, ToolConfig& tools) {
   line.option("--libtorch", "DIR",
-              "the LibTorch to measure (default: TORCH_DIR, CMAKE_PREFIX_PATH, that of the active "
-              "Python, the system's)",
+              "the LibTorch to measure (default: TORCH_DIR, CMAKE_PREFIX_PATH, the active "
+              "Python's, the system's)",
               take_path(tools.libtorch));
   line.option("--compiler", "PROGRAM", "the C++ compiler (default: clang++, else g++)",
               take_text(tools.compiler));
@@ -49,20 +49,18 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
 }
 
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build) {
-  line.option("--build", "FILE",
-              "a TOML file whose [build] takes the place of the definitions' own",
+  line.option("--build", "FILE", "a TOML file whose [build] replaces the definitions' own",
               take_path(build));
 }
 
 void declare_timeout(CommandLine& line, MeasureConfig& config) {
-  line.option("--timeout", "SECONDS", "the longest that one benchmark may take",
+  line.option("--timeout", "SECONDS", "the maximum for one benchmark",
               take_seconds(config.timeout));
 }
 
 void declare_counting(CommandLine& line, MeasureConfig& config) {
   const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
-  line.option("--retries", "N", "further attempts after a lost worker (2)",
-              take_number(config.retries, 0));
+  line.option("--retries", "N", "retries after a lost worker (2)", take_number(config.retries, 0));
   line.option("--isolation", "HOW",
               "fork: from a warm process (the default); process: a Valgrind of its own for each, "
               "slow, to cross-check",
@@ -74,7 +72,7 @@ void declare_counting(CommandLine& line, MeasureConfig& config) {
 void declare_timing(CommandLine& line, MeasureConfig& config) {
   line.option("--repetitions", "N", "how often a benchmark is timed (10)",
               take_number(config.repetitions, 2, kMostRepetitions));
-  line.option("--min-time", "SECONDS", "how long each repetition takes at least (0.05)",
+  line.option("--min-time", "SECONDS", "the minimum length of each repetition (0.05)",
               take_seconds(config.min_time));
 }
 

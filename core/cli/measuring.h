@@ -1,4 +1,4 @@
-// Options that say how to measure, and with what.
+// Options for how to measure, and with which tools.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ std::vector<std::string> runtime_words() {
   return words;
 }
 
-// The usual ones, then those that have to be named.
+// The default ones, then those that have to be named.
 std::string runtimes_help() {
   std::vector<std::string> usual;
   std::vector<std::string> others;
@@ -53,25 +53,25 @@ Expected<Shard> shard_from(const Given& given) {
     auto count = number_from({given.option, given.value.substr(slash + 1)}, 1);
     if (index && count && *index <= *count) return Shard{*index, *count};
   }
-  return fail("`" + given.value + "` is not a part of a whole",
-              "write the part and how many there are, the first being 1: --shard=1/4");
+  return fail("`" + given.value + "` is not a shard",
+              "write its number, from 1, and how many there are: --shard=1/4");
 }
 
 }  // namespace
 
 void declare_filters(CommandLine& line, Selection& selection) {
   line.option("--filter", "PATTERN",
-              "what has it in its key or in its name as tables show it: a regular expression, a "
-              "glob or text; repeatable",
+              "benchmarks whose key, or name as shown in tables, contains it: a regular "
+              "expression, a glob or text; repeatable",
               add_text(selection.filters));
   line.option("--exclude", "PATTERN", "but not these; repeatable", add_text(selection.excludes));
   line.option("--tag", "LIST", "benchmarks with one of these tags", add_items(selection.tags));
 }
 
 void declare_selection(CommandLine& line, Selection& selection) {
-  line.group("What to look at");
+  line.group("Selection");
   declare_filters(line, selection);
-  declare_axes(line, selection, "what was measured with these numbers of threads");
+  declare_axes(line, selection, "those measured with these numbers of threads");
 }
 
 void declare_definitions(CommandLine& line, PlanConfig& config) {

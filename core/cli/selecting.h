@@ -9,14 +9,14 @@ namespace instr {
 // --filter, --exclude, --tag.
 void declare_filters(CommandLine& line, Selection& selection);
 
-// Of results: filters and what their rows were measured with.
+// For results: filters, and how their rows were measured.
 void declare_selection(CommandLine& line, Selection& selection);
 
 // --definitions.
 void declare_definitions(CommandLine& line, PlanConfig& config);
 
-// Of what is to be measured: the selection and --definitions. --threads measures with these
-// numbers, whatever the definitions say.
+// For a run: the selection and --definitions. --threads measures with these numbers, whatever the
+// definitions say.
 void declare_plan(CommandLine& line, PlanConfig& config);
 
 // --shard.

@@ -40,12 +40,12 @@ void declare_showing(CommandLine& line, Showing& showing) {
   line.flag("-h,--help", "print this", [](bool) {});
   line.check([&line]() -> Expected<void> {
     if (!line.has("quiet") || !line.has("verbose")) return {};
-    return fail("--quiet and --verbose cannot go together", "leave one of them out");
+    return fail("--quiet and --verbose cannot go together", "omit one of them");
   });
 }
 
 void declare_show_keys(CommandLine& line, Showing& showing) {
-  line.flag("--show-keys", "rows are full keys, one measurement a line", showing.show_keys);
+  line.flag("--show-keys", "rows are full keys, one measurement per line", showing.show_keys);
 }
 
 void declare_format(CommandLine& line, ReportFormat& format,

@@ -1,4 +1,4 @@
-// Options of what is shown, and how: of every command, or of those that report.
+// Options for the output: of every command, or of those that report.
 #pragma once
 
 #include <string>
@@ -17,17 +17,17 @@ struct Showing {
   bool show_keys = false;  // in tables, instead of names
 };
 
-// --quiet, --verbose, --color, --help: of every command.
+// --quiet, --verbose, --color, --help: for every command.
 void declare_showing(CommandLine& line, Showing& showing);
 
 // --show-keys.
 void declare_show_keys(CommandLine& line, Showing& showing);
 
-// --format, of those that are named here; of all where none is.
+// --format, with these choices; with all if empty.
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible = {});
 
-// Those that a comparison, or a summary of experiments, can be shown in.
+// The formats in which a comparison, or a summary of experiments, can be shown.
 std::vector<ReportFormat> comparison_formats();
 std::vector<ReportFormat> experiment_formats();
 
@@ -36,7 +36,7 @@ ProgressOptions progress_options(const Showing& showing);
 // A table of these metrics (none: the usual ones) for standard output.
 ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics = {});
 
-// Whether a comparison can be shown in that format; and what it needs of it.
+// Checks that a comparison can be shown in that format, and sets what the format needs.
 Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare);
 
 }  // namespace instr

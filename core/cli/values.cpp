@@ -47,8 +47,8 @@ Expected<int> number_from(const Given& given, int least, int most) {
 Expected<double> seconds_from(const Given& given) {
   double number = 0;
   if (parse_whole(given.value, number) && is_time(number)) return number;
-  return fail(fmt::format("`{}` is not a time above 0 and up to 1e6", given.value),
-              fmt::format("write seconds, such as {0}=30 or {0}=0.5", given.option));
+  return fail(fmt::format("`{}` is not a number of seconds above 0, at most 1e6", given.value),
+              fmt::format("write for example {0}=30 or {0}=0.5", given.option));
 }
 
 Take take_text(std::optional<std::string>& target) {

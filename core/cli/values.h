@@ -1,4 +1,4 @@
-// What options take: words to checked values, each put where it belongs.
+// Options' values: words converted to checked values, and stored.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const Choices<T>& choices) {
 // "a, b, c": for help.
 std::string list_of(const std::vector<std::string>& words);
 
-// The meaning of a word among those known.
+// The meaning of a known word.
 template <class T>
 Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
   return meaning_of(given.value, choices).map_error([&](const std::string& advice) {
@@ -39,10 +39,10 @@ Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
 Expected<int> number_from(const Given& given, int least,
                           int most = std::numeric_limits<int>::max());
 
-// Seconds, above 0 and up to 1e6.
+// Seconds, above 0, at most 1e6.
 Expected<double> seconds_from(const Given& given);
 
-// Each puts what was given last into `target`.
+// Each stores the last value given in `target`.
 Take take_text(std::optional<std::string>& target);
 Take take_path(std::optional<std::filesystem::path>& target);
 Take take_path(std::filesystem::path& target);
@@ -58,7 +58,7 @@ Take take_choice(T& target, Choices<T> choices) {
   };
 }
 
-// Each adds what was given, as it is, or the items of its comma list.
+// Each appends the value, as it is, or the items of its comma-separated list.
 Take add_text(std::vector<std::string>& target);
 Take add_path(std::vector<std::filesystem::path>& target);
 Take each_item(Take take);

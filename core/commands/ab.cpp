@@ -23,7 +23,7 @@ namespace {
 struct Options {
   PlanConfig plan;
   MeasureConfig measure;
-  // What is under test: one of these has two values, the others one at most.
+  // The settings under test: one of these has two values, the others at most one.
   std::vector<std::string> libtorchs;
   std::vector<std::string> builds;
   std::vector<std::string> compilers;
@@ -32,7 +32,7 @@ struct Options {
   std::optional<std::filesystem::path> output;  // a folder
   ComparisonShowing how;
 
-  // The options with two values; nothing where there is not exactly one.
+  // The options with two values; nothing if there is not exactly one.
   const char* under_test() const {
     const char* name = nullptr;
     for (const auto& [option, values] :
@@ -45,7 +45,7 @@ struct Options {
   }
 };
 
-// One of the two: what it measures, and what became of it.
+// One of the two sides: its configuration, and its results.
 struct Side {
   std::string name = {};
   PlanConfig plan = {};
@@ -54,13 +54,13 @@ struct Side {
   std::optional<Recorder> recorder = {};
 };
 
-// Half of the cores each, so that the two can count side by side.
+// Half of the cores each, so that both can count at the same time.
 int jobs_of(const ToolConfig& tools) {
   int cores = static_cast<int>(std::ssize(usable_cores()));
   return std::max(1, (tools.jobs > 0 ? tools.jobs : cores) / 2);
 }
 
-// The first or the second value of what is under test; of the others the one that there is.
+// The first or the second value of the setting under test; the only one of the others.
 void set_side(const Options& options, std::size_t which, Side& side) {
   side.plan = options.plan;
   side.measure = options.measure;
@@ -86,7 +86,7 @@ Expected<std::optional<ResultsTarget>> output_of(const Options& options, const c
   });
 }
 
-// Counts side by side, each on its half of the cores; times in turns once both have counted.
+// Counts both at the same time, each on half of the cores; then times them alternately.
 Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& command,
                             Progress& progress, std::stop_token stop) {
   std::optional<Expected<Session>> counted[2];
@@ -120,7 +120,7 @@ Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Sid
                             sides[i].recorder->in_order_of(sides[i].variants));
   }
   std::vector<std::string> vary = options.gate.vary;
-  // A build of the user's own is not a field of the fingerprint.
+  // The user's own build is not a field of the fingerprint.
   if (options.builds.size() < 2) vary.emplace_back(options.under_test());
   Reference before{std::move(sets[0]), false, {}};
   auto found = check_comparable(before, sets[1].results.header, vary);
@@ -168,7 +168,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
 Expected<void> check(Options& options) {
   if (options.under_test() == nullptr) {
     return fail("ab compares two values of one setting",
-                "give --libtorch, --build or --compiler twice, and the others once at most");
+                "give --libtorch, --build or --compiler twice, and the others at most once");
   }
   set_needs(options.measure, options.metrics, limited_metrics(options.gate));
   options.measure.wants_functions = true;
@@ -190,7 +190,8 @@ Action ab_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
       "Measures the same definitions with two LibTorch builds, two builds of your own library or "
-      "two compilers, counts side by side and times in turns, and compares them.");
+      "two compilers, counting both at the same time and timing them alternately, and compares the "
+      "results.");
   declare_sides(line, *options);
   declare_plan(line, options->plan);
   line.group("How to measure");

@@ -91,15 +91,16 @@ Action baseline_command(CommandLine& line) {
   line.describe(
       "Baselines are results files that instr_bench --save=NAME wrote, in the folder "
       ".instr_bench/baselines of the project (the nearest folder, upwards from here, that has "
-      ".instr_bench or .git), or in INSTR_BENCH_BASELINES where that is set. Commit one, or keep "
-      "the folder in a CI cache. show prints any results file in any format.");
+      ".instr_bench or .git), or in INSTR_BENCH_BASELINES if that is set. Commit one, or keep the "
+      "folder in a CI cache. show prints any results file in any format.");
   line.operands({"list, show NAME|FILE or remove NAME...", 1, kMany}, options->operands);
   declare_selection(line, options->selection);
   line.group("What to show");
   declare_format(line, options->format);
   declare_metrics(line, options->metrics);
   declare_show_keys(line, options->showing);
-  declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
+  declare_incomplete(line, options->incomplete,
+                     "the results may be from a run that did not finish");
   std::vector<std::string> of_show;
   for (const OptionInfo& option : line.options()) of_show.push_back(option.name);
   line.needs(

@@ -16,7 +16,7 @@ namespace instr {
 
 namespace {
 
-// What git bisect run takes a status for.
+// The meaning of a status to git bisect run.
 enum BisectStatus { kGoodCommit = 0, kBadCommit = 1, kUntestable = 125 };
 
 struct Options {
@@ -31,8 +31,8 @@ struct Options {
 // How long an interrupted build may take to clean up.
 constexpr std::chrono::seconds kGrace{5};
 
-// As `git bisect run` itself would run it, so that it may ask something on the terminal; but its
-// output is not the benchmark's.
+// As `git bisect run` itself would run it, so that it may prompt on the terminal; but its output is
+// kept apart from the benchmark's.
 Expected<bool> build(const std::vector<std::string>& command, std::stop_token stop) {
   if (command.empty()) return true;
   SpawnOptions spawn;
@@ -75,7 +75,7 @@ int untestable(const Errors& errors) {
 }
 
 int run(const Options& options, const std::vector<std::string>& command, std::stop_token stop) {
-  // Before the build, which may take long; above 127 the bisection ends.
+  // Before the build, which may take long; a status above 127 ends the bisection.
   auto baseline = find_reference(options.gate, options.plan.selection, {});
   if (!baseline) return kInterrupted + refuse(baseline.error());
   auto gate = open_gate(options.gate);
@@ -102,14 +102,13 @@ Action bisect_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
       "For git bisect run: finds the commit that made a benchmark slower. For each commit COMMAND "
-      "builds what is measured; then the benchmark is counted and compared with the baseline, "
+      "builds the code to measure; then the benchmark is counted and compared with the baseline, "
       "which "
       "was made at the good commit by instr_bench --filter=KEY --save=NAME.");
   line.rest("COMMAND...", options->build);
   line.group("What to measure");
-  line.option("--key", "KEY", "the one benchmark to look at", take_text(options->key));
-  line.option("--baseline", "NAME|FILE", "what it is compared with",
-              take_text(options->gate.baseline));
+  line.option("--key", "KEY", "the benchmark to measure", take_text(options->key));
+  line.option("--baseline", "NAME|FILE", "to compare it with", take_text(options->gate.baseline));
   declare_definitions(line, options->plan);
   line.group("How to measure");
   declare_tools(line, options->measure.tools);
@@ -130,9 +129,10 @@ Action bisect_command(CommandLine& line) {
     options->measure.wants_functions = true;
     set_needs(options->measure, {}, limited_metrics(options->gate));
     if (!options->measure.wants_times) return {};
-    return fail("bisect counts instructions and times nothing", "leave out the limits of times");
+    return fail("bisect counts instructions and does not time anything",
+                "omit the limits of times");
   });
-  line.section("Exit status, as git bisect run takes it",
+  line.section("Exit status, as expected by git bisect run",
                "  0 good; 1 bad; 125 this commit cannot be built or measured; 130 interrupted\n");
   return [options](const Invocation& invocation) {
     return run(*options, invocation.words, invocation.stop);

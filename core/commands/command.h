@@ -1,4 +1,4 @@
-// What a sub-command is: one entry of the table in commands.cpp, and a file of its own.
+// A sub-command: one entry of the table in commands.cpp, and a file of its own.
 #pragma once
 
 #include <functional>
@@ -16,16 +16,16 @@ namespace instr {
 struct RunOptions;
 struct Invocation;
 
-// Measures and reports: what main.cpp shows.
+// Measures and reports: the function in main.cpp.
 using Pipeline = ExitStatus (*)(const RunOptions& options, const Invocation& invocation);
 
 struct Invocation {
-  std::vector<std::string> words;  // of the whole command line, the program's name first
+  std::vector<std::string> words;  // the whole command line, beginning with the program's name
   std::stop_token stop;
   Pipeline pipeline = nullptr;
 };
 
-// What a command does once its options are parsed. An exit status.
+// Runs a command whose options have been parsed; returns an exit status.
 using Action = std::function<int(const Invocation& invocation)>;
 
 // What the first Ctrl-C does to a command.
@@ -36,18 +36,18 @@ enum class OnInterrupt {
 
 struct Command {
   const char* name;
-  const char* operands;  // as the list of commands shows them
+  const char* operands;  // as shown in the list of commands
   const char* summary;   // a line of that list
   OnInterrupt on_interrupt;
-  int failed;  // the exit status where it cannot even begin
-  // Declares its options, and gives what is done with them. The action outlives the line.
+  int failed;  // the exit status if it cannot even start
+  // Declares its options, and returns the action that uses them. The action outlives the line.
   Action (*declare)(CommandLine& line);
 };
 
-// All of them, in the order that --help has; the first is what no command means.
+// All of them, in the order of --help; the first is the default command.
 std::span<const Command> commands();
 
-// Null where there is no such command.
+// Null if there is no such command.
 const Command* find_command(std::string_view name);
 
 }  // namespace instr

@@ -10,10 +10,9 @@ namespace {
 using enum OnInterrupt;
 
 constexpr auto kCommands = std::to_array<Command>(
-    {{"run", "", "measure and report (what happens with no command)", kFinish, kBadSetup,
-      run_command},
-     {"list", "", "print the keys of the benchmarks, one a line", kEnd, kBadSetup, list_command},
-     {"watch", "", "stay ready; measure again what a saved file changes", kFinish, kBadSetup,
+    {{"run", "", "measure and report (the default command)", kFinish, kBadSetup, run_command},
+     {"list", "", "print the keys of the benchmarks, one per line", kEnd, kBadSetup, list_command},
+     {"watch", "", "stay ready; measure again whatever a saved file changes", kFinish, kBadSetup,
       watch_command},
      {"explain", "KEY [RESULTS]", "where a single count goes, function by function", kFinish,
       kBadSetup, explain_command},
@@ -24,7 +23,8 @@ constexpr auto kCommands = std::to_array<Command>(
       kBadSetup, ab_command},
      {"baseline", "...", "list, show or remove the baselines that --save made", kEnd, kBadSetup,
       baseline_command},
-     {"merge", "FILE...", "make the results of shards one", kEnd, kBadSetup, merge_command},
+     {"merge", "FILE...", "merge the results of shards into one file", kEnd, kBadSetup,
+      merge_command},
      // A status below 128 would be a verdict on the commit.
      {"bisect", "", "for git bisect run: the commit that made it slower", kFinish,
       kInterrupted + kBadSetup, bisect_command},
@@ -33,7 +33,7 @@ constexpr auto kCommands = std::to_array<Command>(
      {"selftest", "", "plant slow-downs and show that the check finds them", kFinish, kBadSetup,
       selftest_command},
      {"plot", "NAME|FILE", "a picture of results", kFinish, kBadSetup, plot_command},
-     {"doctor", "", "say what is here, what is missing, how to fix it", kFinish, kBadSetup,
+     {"doctor", "", "report what is installed, what is missing, how to fix it", kFinish, kBadSetup,
       doctor_command},
      {"generate", "WHAT", "completions for a shell, or a man page", kEnd, kBadSetup,
       generate_command},

@@ -1,4 +1,4 @@
-// The functions that the table of commands names, a file each, and what these share.
+// The functions in the table of commands, a file each, and their shared parts.
 #pragma once
 
 #include <string>
@@ -33,7 +33,7 @@ struct ComparisonShowing {
   bool show_same = false;
 };
 
-// Prints a comparison and, on standard error, the differences of what the two were measured with.
+// Prints a comparison and, on standard error, the differences between the two fingerprints.
 ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                            const std::vector<FieldDifference>& differences);
 

@@ -43,7 +43,7 @@ struct Options {
   ComparisonShowing how;
 };
 
-// What is on neither side is nothing to compare.
+// An error if the selection matches nothing on either side.
 Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
                                const Selection& selection) {
   std::vector<Variant> all = variants_of(before.results.measurements);
@@ -78,8 +78,8 @@ Action compare_command(CommandLine& line) {
   line.describe(
       "Compares two results: each a file that --output wrote, or the name of a baseline that "
       "--save "
-      "made. Every difference is shown, what matters most first, with the functions that it is in; "
-      "the limits decide what fails.");
+      "made. Every difference is shown, the most important ones first, with the functions in which "
+      "it is; the limits decide what fails.");
   line.operands({"BASE NEW", 2, 2}, options->files);
   declare_selection(line, options->selection);
   line.group("What fails");
@@ -91,8 +91,7 @@ Action compare_command(CommandLine& line) {
   line.check([options = options.get()] {
     return prepare_comparison(options->how.format, options->gate.compare);
   });
-  line.section("Exit status",
-               "  0 within the limits; 2 they cannot be compared; 3 beyond a limit\n");
+  line.section("Exit status", "  0 within the limits; 2 not comparable; 3 beyond a limit\n");
   return [options](const Invocation&) { return run(*options); };
 }
 

@@ -31,9 +31,9 @@ ExitStatus run(const Options& options, std::stop_token stop) {
 Action doctor_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Looks for everything that measuring needs, says what is missing and how to fix it, and "
+      "Checks everything that measuring needs, reports what is missing and how to fix it, and "
       "counts a canary: code whose exact number of instructions is known.");
-  line.group("What to look at");
+  line.group("What to check");
   declare_tools(line, options->tools);
   declare_showing(line, options->showing);
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };

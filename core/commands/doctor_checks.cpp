@@ -27,7 +27,7 @@ Finding judge_canary(const Measurement& measurement) {
     double ir = counted->metrics.at("ir");
     finding.good = ir == kCanaryInstructions && counted->steady;
     finding.detail = format_count(ir) + " instructions counted, " +
-                     format_count(kCanaryInstructions) + " are there";
+                     format_count(kCanaryInstructions) + " expected";
     if (!finding.good) finding.detail += ": counts of this Valgrind and worker cannot be trusted";
   } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
     finding.detail = std::string(to_string(failure->kind)) + ": " + failure->message;

@@ -1,5 +1,5 @@
-// `instr_bench doctor`: what was found, what is missing and how to fix it; and a canary whose exact
-// count is known, to show that counting works here.
+// `instr_bench doctor`: reports what was found, what is missing and how to fix it, and measures a
+// canary whose exact count is known, to show that counting works here.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@ namespace instr {
 struct Finding {
   std::string name;  // "Valgrind"
   bool good = false;
-  std::string detail;  // what was found, or what is wrong and what to do
+  std::string detail;  // what was found, or the problem and its solution
 };
 
-// Instructions of the canary in worker/canary.S, by counting its lines by hand.
+// Instructions of the canary in worker/canary.S, counted by hand.
 inline constexpr double kCanaryInstructions = 1000;
 
-// Checks one thing after the other, each handed to `on_finding` as soon as it is known; what cannot
-// be checked because an earlier one failed is left out. True where all is well.
+// Checks one thing after the other, each passed to `on_finding` as soon as it is known; checks that
+// depend on a failed one are skipped. True if all succeeded.
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
              std::stop_token stop);
 

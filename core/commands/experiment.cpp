@@ -35,7 +35,7 @@ struct Options : ExperimentOptions {
   Showing showing;
 };
 
-// The options with what the file says.
+// The options completed from the file.
 tl::expected<Options, Errors> with_file(Options options) {
   if (!options.files.empty()) {
     auto source = SourceText::read(options.files.front());
@@ -74,15 +74,15 @@ Expected<ExperimentSetting> setting_of(const Options& options, Session& session,
   });
 }
 
-// What is in the file, and what this run added.
+// The records in the file, old and new.
 struct Ran {
   std::vector<ExperimentRecord> records;
   std::size_t were_there = 0;  // the first ones
-  double seconds = 0;          // that the others took, with compiling
-  std::size_t unwritten = 0;   // that are not in the file
+  double seconds = 0;          // taken by the others, with compiling
+  std::size_t unwritten = 0;   // not in the file
 };
 
-// "; 541 s, of which 216 s were timed": nothing where nothing was left to run.
+// "; 541 s, of which 216 s were timed": nothing if nothing was left to run.
 std::string cost_of(const Ran& ran) {
   auto added = std::span(ran.records).subspan(ran.were_there);
   if (added.empty()) return "";
@@ -104,7 +104,7 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
     return kBadSetup;
   }
   if (is_interrupted) {
-    print_message("interrupted; the same command goes on\n");
+    print_message("interrupted; the same command resumes\n");
     return kInterrupted;
   }
   bool has_failed = std::any_of(records.begin(), records.end(), [](const auto& one) {
@@ -113,7 +113,7 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
   return has_failed ? kNotMeasured : kGood;
 }
 
-// Runs what the file lacks.
+// Runs the experiments that the file lacks.
 Expected<Ran> measure(const Options& options, const std::vector<Variant>& variants,
                       std::stop_token stop) {
   auto begin = std::chrono::steady_clock::now();
@@ -148,7 +148,7 @@ Expected<Ran> measure(const Options& options, const std::vector<Variant>& varian
   auto rest = log->missing(variants);
   if (rest.size() != variants.size()) {
     progress.note(
-        fmt::format("{} of {} are there already", variants.size() - rest.size(), variants.size()));
+        fmt::format("{} of {} are already there", variants.size() - rest.size(), variants.size()));
   }
   progress.expect(rest.size());
   auto finished = session->experiment(rest, stop);
@@ -169,7 +169,7 @@ ExitStatus run(const Options& given, std::stop_token stop) {
   return show(*options, *ran, stop.stop_requested());
 }
 
-// A list of an axis, each item as experiments and their file have it.
+// An axis given as a list, each item as in the file.
 template <class T, class Convert>
 Take axis(std::vector<T>& values, Convert convert) {
   return each_item([&values, convert](const Given& given) {
@@ -180,25 +180,25 @@ Take axis(std::vector<T>& values, Convert convert) {
 void declare_axes(CommandLine& line, Options& options) {
   Selection& selection = options.plan.selection;
   ExperimentAxes& axes = options.plan.axes;
-  line.option("--accelerator", "LIST", "cpu, cuda (default: what the definitions say)",
+  line.option("--accelerator", "LIST", "cpu, cuda (default: as in the definitions)",
               axis(selection.devices, accelerator_from), known_devices());
   std::vector<std::string> backends;
   for (const RuntimeFacts& known : kRuntimes) backends.emplace_back(known.name);
   line.option("--backend", "LIST",
               "eager, torchscript, frozen, optimized, fused, unfused, aoti, cuda_graph (default: "
-              "all); eager is always among them",
+              "all); eager is always included",
               axis(selection.runtimes, backend_from), backends);
-  line.option("--test", "LIST", "eval (forward), train (and backward); default: both",
+  line.option("--test", "LIST", "eval (forward), train (with backward); default: both",
               axis(selection.autograds, test_from), {"eval", "train"});
   line.option("--dtype", "LIST",
-              "float32, float64, float16, bfloat16: of what a snippet makes without naming one "
+              "float32, float64, float16, bfloat16: for tensors without an explicit type "
               "(float32)",
               axis(axes.data_types, data_type_from),
               {std::begin(kDataTypes), std::end(kDataTypes)});
   line.option("--threads", "LIST",
               "measure with these numbers of threads, whatever the definitions say",
               add_numbers(axes.threads, 1, kMaxThreads));
-  line.option("--batch-size", "LIST", "the same, of definitions with a parameter batch_size",
+  line.option("--batch-size", "LIST", "the same for definitions with a parameter batch_size",
               add_numbers(axes.batch_sizes, 1, kMostBatch));
 }
 
@@ -210,21 +210,21 @@ Action experiment_command(CommandLine& line) {
       "Measures the product of the axes below over the definitions: each experiment is verified "
       "and "
       "timed in a fresh process, and is a line of the results file, from which the same command "
-      "goes on when it was stopped. Ends with a summary of each backend. FILE, in TOML, has the "
-      "same names (batch_size, iterations_per_run); options go before it.");
+      "resumes after an interruption. Ends with a summary by backend. FILE, in TOML, uses the same "
+      "names (batch_size, iterations_per_run); options override it.");
   line.operands({"[FILE.toml]", 0, 1}, options->files);
   line.group("What to measure");
   declare_filters(line, options->plan.selection);
   declare_definitions(line, options->plan);
   declare_axes(line, *options);
   line.group("How to measure");
-  line.option("--repeat", "N", "runs that are timed (10)",
+  line.option("--repeat", "N", "timed runs (10)",
               take_number(options->repeat, 2, kMostRepetitions));
-  line.option("--iterations-per-run", "N", "default: as many as --min-time takes",
+  line.option("--iterations-per-run", "N", "default: as many as fill --min-time",
               take_number(options->iterations_per_run, 1, kMaxIterations));
-  line.option("--min-time", "SECONDS", "how long each run takes at least (0.05)",
+  line.option("--min-time", "SECONDS", "the minimum length of each run (0.05)",
               take_seconds(options->measure.min_time));
-  line.option("--timeout", "SECONDS", "the longest that one experiment may take",
+  line.option("--timeout", "SECONDS", "the maximum for one experiment",
               take_seconds(options->timeout));
   declare_tools(line, options->measure.tools);
   declare_build(line, options->plan.build);
@@ -232,10 +232,10 @@ Action experiment_command(CommandLine& line) {
   line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
               take_path(options->output));
   declare_format(line, options->format, experiment_formats());
-  line.flag("--dry-run", "list the experiments, and run none", options->is_dry_run);
+  line.flag("--dry-run", "list the experiments without running them", options->is_dry_run);
   declare_showing(line, options->showing);
   line.section("Exit status",
-               "  0 all well; 1 something failed or computes something else; 2 wrong usage or\n"
+               "  0 success; 1 something failed or computes a different result; 2 wrong usage or\n"
                "  setup; 130 interrupted, with the results so far kept\n");
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }

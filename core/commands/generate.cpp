@@ -11,7 +11,7 @@ namespace instr {
 
 namespace {
 
-// All commands as they declare themselves.
+// All commands with their declarations.
 class Declared {
  public:
   Declared() {
@@ -36,7 +36,7 @@ std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& 
   return std::nullopt;
 }
 
-// One a line, for what installs a man page of each.
+// One per line, for scripts that install a man page for each.
 std::string names_of(const std::vector<CommandSummary>& all) {
   std::string names;
   for (const CommandSummary& one : all) names += one.line->command() + "\n";

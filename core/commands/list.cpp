@@ -40,7 +40,7 @@ Action list_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   const Choices<ListFormat> formats{
       {"keys", ListFormat::kKeys}, {"json", ListFormat::kJson}, {"csv", ListFormat::kCsv}};
-  line.describe("Prints the key of each benchmark that a run would measure, one a line.");
+  line.describe("Prints the key of each benchmark that a run would measure, one per line.");
   declare_plan(line, options->plan);
   declare_shard(line, options->plan.selection.shard);
   line.group("What to show");

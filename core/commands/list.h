@@ -1,4 +1,4 @@
-// What `list`, --list and --dry-run print.
+// The output of `list`, --list and --dry-run.
 #pragma once
 
 #include "core/base/exit_status.h"

@@ -61,12 +61,12 @@ ExitStatus run(const Options& options) {
 Action merge_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Makes the results of a run's shards (--shard=1/4 to --shard=4/4) one file, the same as that "
-      "of a run without shards. All shards must be there, complete, and measured alike.");
+      "Merges the results of a run's shards (--shard=1/4 to --shard=4/4) into one file, the same "
+      "as that of a run without shards. All shards must be there, complete, and measured alike.");
   line.operands({"FILE...", 1, kMany}, options->files);
   line.group("What to merge");
   line.option("-o,--output", "FILE", "write the merged results there", take_path(options->output));
-  line.flag("--allow-missing", "not all shards need be there", options->gate.allow_missing_shards);
+  line.flag("--allow-missing", "some shards may be missing", options->gate.allow_missing_shards);
   declare_incomplete(line, options->gate.incomplete,
                      "nor all of what one was to measure; with either of these the merged file is "
                      "incomplete, too");

@@ -12,7 +12,7 @@ namespace instr {
 
 namespace {
 
-// Each shard once: a part that is left out would make its benchmarks look removed. Whether all are
+// Each shard once: the benchmarks of a missing part would look removed. Returns whether all are
 // there.
 Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_missing) {
   std::map<int, std::string> seen;
@@ -41,7 +41,7 @@ Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_miss
   return fail("missing: shard " + missing, "name all files of the run, or add --allow-missing");
 }
 
-// Where each part comes from; a shard without a benchmark was measured with nothing.
+// Checks that all parts were measured alike; a shard without benchmarks has no fingerprint.
 Expected<void> check_alike(const std::vector<ResultSet>& parts,
                            const std::vector<std::string>& vary) {
   const ResultSet* first = nullptr;  // with a measurement

@@ -1,4 +1,4 @@
-// The results of the parts of one run, made one.
+// Merges the results of the shards of one run.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace instr {
 
 // The measurements of all parts, in the order given. Errors: parts that were not measured alike,
-// two measurements of one key, a shard that is missing (unless `gate` allows that) or there twice.
-// It is complete where all shards are there, and are complete themselves.
+// two measurements of one key, a shard that is missing (unless `gate` allows that) or given twice.
+// The result is complete if all shards are there and complete themselves.
 Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate);
 
 }  // namespace instr

@@ -65,7 +65,7 @@ bool asks_for(const Words& words, std::string_view option, std::string_view lett
   });
 }
 
-// An option that the command does nothing with would mislead.
+// An option without effect on the command would mislead.
 Expected<void> check_belonging(const Words& words, const CommandLine& line) {
   const auto end = std::find(words.begin(), words.end(), "--");
   for (auto word = words.begin(); word != end; ++word) {
@@ -78,8 +78,8 @@ Expected<void> check_belonging(const Words& words, const CommandLine& line) {
     }
     if (auto foreign = option_of_any(*word)) {
       return fail(
-          fmt::format("--{} does not go with the command `{}`", foreign->name, line.command()),
-          fmt::format("leave it out, or see instr_bench {} --help", line.command()));
+          fmt::format("--{} does not apply to the command `{}`", foreign->name, line.command()),
+          fmt::format("omit it, or see instr_bench {} --help", line.command()));
     }
   }
   return {};
@@ -102,7 +102,7 @@ Expected<ParsedCommand> parse_command(const Words& all) {
   if (asks_for(words, "--version")) {
     return printing(usual, fmt::format("instr_bench {}\n", kProgramVersion));
   }
-  // The rest may be as wrong as it likes.
+  // The rest need not be valid.
   if (asks_for(words, "--help", "-h")) {
     return printing(usual, help_of(command == nullptr ? usual : *command));
   }
@@ -123,8 +123,8 @@ std::string help_of(const Command& command) {
 
 namespace {
 
-// What a script takes for a failure of the command that is named. Needs no memory: that there is
-// none is one of the failures.
+// The status of a failure of the named command. Allocates nothing, since lack of memory is one of
+// the failures.
 int failed_status(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const Command* command = find_command(argv[i]);
@@ -142,7 +142,7 @@ int run_words(const Words& words, int failed, Pipeline pipeline) {
   }
   Interrupt interrupt(parsed->command->on_interrupt == OnInterrupt::kEnd);
   const int status = parsed->action({words, interrupt.token(), pipeline});
-  // Whatever reading or writing was given up for it.
+  // An interrupted read or write may have failed with another status.
   return status == kBadSetup && interrupt.token().stop_requested() ? kInterrupted : status;
 }
 

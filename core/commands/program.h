@@ -1,4 +1,4 @@
-// The program: which command the words of a command line mean, parsed and run.
+// The program: finds, parses and runs the command of a command line.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ struct ParsedCommand {
   Action action;
 };
 
-// `words`: those after the program's name. Options stand before or after the command. Errors have
-// no place, and advice that names the nearest word.
+// `words`: those after the program's name. Options may be before or after the command. Errors have
+// no place; their advice names the nearest word.
 Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
 
 // The help of a command.

@@ -24,7 +24,7 @@ constexpr const char* kExamples = R"(  instr_bench --filter=matmul
 )";
 
 constexpr const char* kStatuses =
-    R"(  0 all well; 1 something could not be measured; 2 wrong usage, definition or
+    R"(  0 success; 1 something could not be measured; 2 wrong usage, definition or
   setup, or results that cannot be compared; 3 a regression beyond its limit, or
   a benchmark gone; 130 interrupted, with the results so far kept; 141 nobody
   reads the output any more (| head)
@@ -56,14 +56,14 @@ void declare_measuring(CommandLine& line, RunOptions& options) {
       "a metric that is counted");
   declare_timing(line, measure);
   line.option("--time-cores", "N",
-              "N cores do nothing but time while the others count (default: times come after the "
+              "reserve N cores for timing while the others count (default: time after the "
               "counts)",
               take_number(measure.time_cores, 1));
   line.needs(
       {"repetitions", "min-time", "time-cores"}, [&measure] { return measure.wants_times; },
       "a metric that is timed, such as --metrics=wall");
   line.flag("--verify",
-            "check what other runtimes compute against eager: PASS, FAIL, ... stand in the results "
+            "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results "
             "and the table",
             measure.verify);
   line.flag("--reverse", "the last one first (counts must not change)", options.plan.is_reversed);
@@ -93,11 +93,11 @@ void declare_output(CommandLine& line, RunOptions& options) {
               "trace (for Perfetto)",
               each_item([&measure](const Given& given) { return take_dump(given, measure.dump); }),
               {"graph", "profile", "trace"});
-  line.option("--dump-folder", "DIR", "where, a folder for each benchmark (instr_bench_dump)",
+  line.option("--dump-folder", "DIR", "where to, a folder per benchmark (instr_bench_dump)",
               take_path(measure.dump_folder));
   line.needs(
       {"dump-folder"}, [&measure] { return measure.dump.any(); }, "--dump");
-  line.flag("--dry-run", "say what would be measured, and measure nothing", options.is_dry_run);
+  line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
   line.flag("--list", "the same as the command list", options.is_list);
   declare_showing(line, options.showing);
   line.flag("--version", "print the version", [](bool) {});
@@ -105,16 +105,17 @@ void declare_output(CommandLine& line, RunOptions& options) {
 
 void declare_reference(CommandLine& line, RunOptions& options) {
   GateOptions& gate = options.gate;
-  line.group("What to compare with (compare and ab take the limits, too)");
+  line.group("What to compare with (compare and ab also take the limits)");
   line.option("--baseline", "NAME|FILE", "compare with this baseline or results file",
               take_text(gate.baseline));
   line.option("--expect", "FILE", "compare with expected counts (CSV or TOML)",
               take_path(gate.expect));
-  line.flag("--update-expected", "write what was counted into that file", gate.update_expected);
+  line.flag("--update-expected", "write the counts into that file", gate.update_expected);
   line.needs(
       {"update-expected"}, [&gate] { return gate.expect.has_value(); }, "--expect=FILE");
   declare_gate(line, gate, options.show_same);
-  // A run that is kept is the base of a later comparison, and measures what its limits need.
+  // Results that are kept may be the base of a later comparison, so the metrics that the limits
+  // need are measured.
   line.needs(
       gate_options(),
       [&options] { return options.gate.has_reference() || options.save || options.output; },
@@ -137,12 +138,12 @@ void declare_run(CommandLine& line, RunOptions& options) {
   line.usage("instr_bench [COMMAND] [options]");
   line.describe(
       "Exact instruction counts of small LibTorch snippets, in seconds. LIST is one or more values "
-      "with commas between; options may be repeated. Results go to standard output, progress and "
+      "separated by commas; options may be repeated. Results go to standard output, progress and "
       "messages to standard error.");
-  line.section("Commands", list_of_commands() + "COMMAND --help says more of each.\n");
+  line.section("Commands", list_of_commands() + "COMMAND --help says more about each.\n");
   declare_plan(line, options.plan);
   declare_shard(line, options.plan.selection.shard);
-  // Before what is checked for having an effect.
+  // Before the checks of options without effect.
   line.check([&options]() -> Expected<void> {
     set_needs(options.measure, options.metrics, limited_metrics(options.gate));
     return {};

@@ -1,4 +1,4 @@
-// The options of `run`: what to measure, how, and what to do with the results.
+// The options of `run`: what to measure, how, and the use of the results.
 #pragma once
 
 #include <filesystem>

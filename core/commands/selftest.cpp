@@ -47,8 +47,8 @@ class Runs {
 
   fs::path file(const std::string& name) const { return folder_ / (name + ".jsonl"); }
 
-  // The results of a run; `held` by the exact limits against the results `base` where that is not
-  // empty, and then whether the run failed for it.
+  // The results of a run; compared by the exact limits with the results `base`, unless that is
+  // empty; then also whether the run failed.
   Expected<ResultSet> run(const std::string& name, const std::string& base,
                           std::vector<std::string> more, SpawnOptions spawn, bool& failed) {
     std::error_code ignored;
@@ -103,7 +103,7 @@ struct Tally {
 
 Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& tally) {
   bool failed = false;
-  progress.phase("counting the library with nothing planted");
+  progress.phase("counting the library without plants");
   auto base = runs.run("base", "", {}, {}, failed);
   if (!base) return tl::unexpected(base.error());
   std::string heading =
@@ -127,7 +127,7 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
   return {};
 }
 
-// Everything about the process that has nothing to do with the code.
+// Varies everything about the process that is unrelated to the code.
 SpawnOptions perturbed(int number, const fs::path& folder) {
   SpawnOptions spawn;
   std::vector<std::string> environment;
@@ -215,7 +215,7 @@ Action selftest_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
       "Proves the check on this machine: plants slow-downs of known size in a small library, and "
-      "shows that each is found and attributed to its function, and that nothing is raised in N "
+      "shows that each is found and attributed to its function, and that no alarm is raised in N "
       "runs of unchanged code with other environments, folders, orders, numbers of jobs and "
       "heaps.");
   line.group("How to measure");
@@ -223,7 +223,7 @@ Action selftest_command(CommandLine& line) {
   declare_tools(line, options->tools);
   line.group("What to show");
   declare_showing(line, options->showing);
-  line.section("Exit status", "  0 all found and no false alarm; 1 not so; 2 setup\n");
+  line.section("Exit status", "  0 all found and no false alarm; 1 otherwise; 2 setup\n");
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
 }
 

@@ -16,7 +16,7 @@ constexpr std::array<Plant, 5> kPlants{
      {"allocation", "an allocation of 64 bytes", "planted::buffer", std::nullopt, 1, 64},
      {"branch", "the more expensive branch in 1 of 64", "planted::piece<17>", std::nullopt}}};
 
-// The backward pass of the planted operator does its work once more.
+// The backward pass of the planted operator repeats its work.
 double calls_in(const std::string& key) {
   return key.find("/forward_backward/") == std::string::npos ? 1 : 2;
 }
@@ -54,7 +54,8 @@ std::vector<PlantFinding> judge_plant(const Plant& plant, const Comparison& comp
     const MetricChange* ir = row.metric("ir");
     finding.change = ir == nullptr ? 0 : ir->change().value_or(0);
     finding.function_change = change_in(row, plant.function);
-    // An allocation costs most in the allocator; all other plants are in the function alone.
+    // An allocation costs most in the allocator; the cost of all other plants is in the function
+    // itself.
     finding.is_attributed = plant.allocs > 0
                                 ? finding.function_change > 0
                                 : finding.change > 0 && finding.function_change == finding.change;

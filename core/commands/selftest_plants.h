@@ -1,5 +1,5 @@
-// The proof of the check: slow-downs of known size, and whether a comparison finds each and says
-// where it is. Pure; core/commands/selftest.cpp runs it.
+// The proof of the check: slow-downs of known size, and whether a comparison finds and locates
+// each. Pure; core/commands/selftest.cpp runs it.
 #pragma once
 
 #include <optional>
@@ -15,8 +15,8 @@ namespace instr {
 struct Plant {
   const char* build;  // tools/selftest/BUILD.toml
   const char* what;
-  const char* function;  // that it is in
-  // For each call; nothing where that depends on the compiler or the allocator.
+  const char* function;  // that contains it
+  // Per call; nothing if it depends on the compiler or the allocator.
   std::optional<double> ir;
   double allocs = 0;
   double alloc_bytes = 0;
@@ -24,7 +24,7 @@ struct Plant {
 
 std::span<const Plant> plants();
 
-// What became of a plant in one benchmark.
+// The finding about a plant in one benchmark.
 struct PlantFinding {
   std::string key;
   bool is_found = false;       // the check fails, by as much as was planted
@@ -33,7 +33,7 @@ struct PlantFinding {
   double function_change = 0;  // of those, in the function
 };
 
-// One for each row of a comparison of the planted build with the one that has nothing planted.
+// One per row of a comparison of the planted build with the unchanged one.
 std::vector<PlantFinding> judge_plant(const Plant& plant, const Comparison& comparison);
 
 // Rows of a comparison of two unchanged runs that are not the same.

@@ -20,7 +20,7 @@ struct Options {
 };
 
 ExitStatus run(const Options& options, std::stop_token interrupted) {
-  // There is nothing to watch for once nobody reads what it says.
+  // There is no point in watching once nobody reads the output.
   std::stop_source ending;
   std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
   std::stop_token stop = ending.get_token();
@@ -52,8 +52,8 @@ ExitStatus run(const Options& options, std::stop_token interrupted) {
 Action watch_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Keeps LibTorch warm under Callgrind and counts again, within a second, what a saved file of "
-      "definitions changes. Ctrl-C ends it.");
+      "Keeps LibTorch warm under Callgrind and counts again, within a second, whatever a saved "
+      "file of definitions changes. Ctrl-C ends it.");
   declare_plan(line, options->plan);
   line.group("How to measure");
   declare_tools(line, options->measure.tools);

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Often enough that nobody waits for it; looking at some dozens of files costs microseconds.
+// Often enough that nobody notices; checking some dozens of files costs microseconds.
 constexpr auto kLookEvery = 50ms;
 
 std::string stamp(const fs::path& file) {
@@ -35,7 +35,7 @@ void stamp_folder(const fs::path& folder, FileStamps& stamps) {
   }
 }
 
-// Waits for a change of the files; false where `stop` came first.
+// Waits for a change of the files; false if `stop` came first.
 bool wait_for_save(const std::function<FileStamps()>& look, const FileStamps& known,
                    std::stop_token stop) {
   while (!stop.stop_requested()) {
@@ -125,7 +125,7 @@ std::string WatchLines::next(const Measurement& now, bool color) {
 Expected<void> watch(const std::vector<fs::path>& paths, const LoadVariants& load, Session& session,
                      const std::function<void(const std::string&)>& diagnose,
                      std::stop_token stop) {
-  std::map<std::string, std::string> measured;  // key -> what of it was measured last
+  std::map<std::string, std::string> measured;  // key -> the code of it that was measured last
   std::vector<Variant> variants;
   while (!stop.stop_requested()) {
     FileStamps before = stamp_files(paths, variants);

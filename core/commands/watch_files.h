@@ -1,5 +1,5 @@
-// `instr_bench watch`: keeps the zygotes warm and counts again what changed in the definitions,
-// each time a file is saved.
+// `instr_bench watch`: keeps the zygotes warm and counts changed definitions again each time a file
+// is saved.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@
 
 namespace instr {
 
-// What the definition files looked like: a change of any of these is a save.
+// The state of the definition files: a change of any of these is a save.
 using FileStamps = std::map<std::filesystem::path, std::string>;
 
 // All *.toml in these paths and beside the files among them, and the users' sources they name.
@@ -25,10 +25,10 @@ FileStamps stamp_files(const std::vector<std::filesystem::path>& paths,
 // "matmul/mm/...   1,234   was 1,200   +34 (+2.83%)": one line, with a newline.
 std::string watch_line(const Measurement& now, const std::optional<double>& last_ir, bool color);
 
-// What there is to say of each measurement of a watch.
+// The line for each measurement of a watch.
 class WatchLines {
  public:
-  // Beside its last figure; empty where a failure or a skip is the same as it was.
+  // With its previous figure; empty if a failure or a skip is unchanged.
   std::string next(const Measurement& now, bool color);
 
  private:
@@ -36,11 +36,11 @@ class WatchLines {
   std::map<std::string, std::string> last_failure_;
 };
 
-// Loads and expands again; the variants that are now selected.
+// Loads and expands again; returns the selected variants.
 using LoadVariants = std::function<tl::expected<std::vector<Variant>, Errors>()>;
 
-// Until `stop`. Errors in the files go to `diagnose`, and the next save is waited for; measurements
-// go to the session's on_done.
+// Runs until `stop`. Errors in the files go to `diagnose`, and it waits for the next save;
+// measurements go to the session's on_done.
 Expected<void> watch(const std::vector<std::filesystem::path>& paths, const LoadVariants& load,
                      Session& session, const std::function<void(const std::string&)>& diagnose,
                      std::stop_token stop);

@@ -35,7 +35,7 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
   return {};
 }
 
-// What there is to attribute: instructions that changed, and what fails, warns or gains.
+// Whether to attribute it: instructions that changed, and metrics that fail, warn or gain.
 bool is_of_interest(const MetricChange& metric) {
   return metric.change().value_or(0) != 0 &&
          (metric.metric == kInstructions || metric.verdict != Verdict::kPasses);
@@ -48,7 +48,7 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
   auto functions_after = after.functions(row.key);
   if (!functions_after) return tl::unexpected(functions_after.error());
   if (functions_before->empty() || functions_after->empty()) return {};
-  // The metric that matters most; of equal ones the first.
+  // The most important metric; the first of equal ones.
   const MetricChange* most = nullptr;
   for (const MetricChange& metric : row.metrics) {
     if (!is_of_interest(metric)) continue;
@@ -79,7 +79,7 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
   return {};
 }
 
-// Of rows with one verdict, which to show first.
+// The order of rows with the same verdict.
 int rank(RowState state) {
   switch (state) {
     case RowState::kSlower: return 0;
@@ -96,7 +96,7 @@ int rank(RowState state) {
   return 9;
 }
 
-// The greatest relative move of a row: of its instructions, else of its other metrics.
+// The greatest relative change of a row: of its instructions, else of its other metrics.
 double impact(const ComparedRow& row) {
   double greatest = 0;
   for (const MetricChange& metric : row.metrics) {
@@ -140,7 +140,7 @@ ComparisonSummary summarize(const std::vector<ComparedRow>& rows) {
   return summary;
 }
 
-// The metrics that any of the set's counts has, whether its value can be read or not.
+// The metrics that any of the set's counts has, whether its value is readable or not.
 std::set<std::string> metrics_of(const ResultSet& set) {
   std::set<std::string> names;
   for (const Measurement& one : set.results.measurements) {
@@ -163,7 +163,7 @@ std::string some_of(const std::vector<std::string>& keys) {
   return text + fmt::format(" and {} more", keys.size() - kMost);
 }
 
-// One for each changed limit, however many benchmarks have it.
+// One per changed limit, however many benchmarks have it.
 void add_limit_problems(Comparison& comparison) {
   std::map<LimitChange, std::vector<std::string>> keys;
   for (const ComparedRow& row : comparison.rows) {
@@ -196,7 +196,7 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 }  // namespace
 
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
-  // Shared, so that a copy of the result set copies no functions.
+  // Shared, so that copying the result set does not copy the functions.
   auto shared = std::make_shared<const decltype(functions)>(std::move(functions));
   return [shared](const std::string& key) {
     auto found = shared->find(key);

@@ -1,6 +1,5 @@
-// Two result sets against each other: what changed, by how much, in which functions, and whether
-// that is within the limits. A pure function; values are for each iteration, in the metrics' own
-// units.
+// Compares two result sets: what changed, by how much, in which functions, and whether that is
+// within the limits. A pure function; values are per iteration, in the metrics' own units.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +17,7 @@
 
 namespace instr {
 
-// Of a result set that is in memory.
+// For a result set in memory.
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
 
 struct ResultSet {
@@ -27,25 +26,25 @@ struct ResultSet {
   FunctionsOf functions;  // may be empty: then nothing is attributed
 };
 
-// By metric's name. A growth beyond `hard` fails, one beyond `soft` warns; a fall beyond `hard` is
-// a gain to announce. A metric without a limit is only shown.
+// By metric's name. An increase beyond `hard` fails, one beyond `soft` warns; a decrease beyond
+// `hard` is a gain to announce. A metric without a limit is only shown.
 struct Limits {
   std::map<std::string, Limit> hard;
   std::map<std::string, Limit> soft;
 };
 
-// Those of the table of metrics.
+// The limits of the table of metrics.
 Limits default_limits();
 
 struct CompareOptions {
   Limits limits = default_limits();
-  // For each metric a limit is looked for here first, by the row's key, then among the limits that
-  // the results carry from their definition (hard ones), then in `limits`.
+  // The limit of a metric is searched for here first, by the row's key, then among the (hard)
+  // limits that the results carry from their definitions, then in `limits`.
   std::map<std::string, Limits> by_key;
-  // The same as it was at the base; nothing: as `by_key`.
+  // The same at the base; nothing: as `by_key`.
   std::optional<std::map<std::string, Limits>> by_key_before;
-  // The limits of the earlier results hold for each key that they have, so that no change loosens
-  // what it is held to. False for expected counts, which carry none.
+  // The limits of the earlier results apply to each of their keys, so that a change cannot loosen
+  // its own limits. False for expected counts, which carry none.
   bool base_has_limits = true;
   bool allow_new = true;              // else a row that has no baseline fails
   bool allow_missing = false;         // else a row that is no longer counted fails
@@ -53,10 +52,10 @@ struct CompareOptions {
   bool allow_not_comparable = false;  // else a lost metric or a count that is not steady fails
   bool allow_nothing = false;         // else a comparison without one comparable row fails
   AttributionOptions attribution;
-  std::size_t most_attributions = 50;  // rows whose change is attributed, what matters most first
+  std::size_t most_attributions = 50;  // rows whose change is attributed, most important first
 };
 
-// A limit that differs between the two sides; that of `before` holds. Nothing: there is none.
+// A limit that differs between the two sides; that of `before` applies. Nothing: no limit.
 struct LimitChange {
   std::string metric;
   bool is_soft = false;
@@ -66,7 +65,7 @@ struct LimitChange {
   auto operator<=>(const LimitChange&) const = default;
 };
 
-// What became of a key. Slower and faster go by instructions or, where these are equal, by the
+// The state of a key. Slower and faster are judged by instructions or, if these are equal, by the
 // first other metric that differs, in the order of limit_metrics() and then of their names.
 enum class RowState {
   kSame,  // every metric is exactly equal
@@ -83,24 +82,24 @@ enum class RowState {
 
 const char* to_string(RowState state);  // "same", ..., "failed after", "not comparable"
 
-// In the order of their weight.
+// In the order of severity.
 enum class Verdict { kPasses, kGain, kWarns, kFails };
 
 const char* to_string(Verdict verdict);  // "passes", "gain", "warns", "fails"
 
 struct MetricChange {
   std::string metric;
-  std::optional<double> before;  // nothing where that side has no such metric
+  std::optional<double> before;  // nothing if that side lacks the metric
   std::optional<double> after;
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
   std::optional<Speedup> speedup = {};  // of times whose repetitions are known on both sides
 
-  // after - before; nothing where a side is absent, 0 of times that chance explains.
+  // after - before; nothing if a side is absent, 0 for times explained by chance.
   std::optional<double> change() const;
-  // The change as a share of what was before: 0.01 is 1%. Infinite where that was 0, and 0 where
-  // both are; nothing where a side is absent.
+  // The change relative to the value before: 0.01 is 1%. Infinite if that was 0, and 0 if both are;
+  // nothing if a side is absent.
   std::optional<double> relative() const;
 };
 
@@ -109,27 +108,26 @@ struct ComparedRow {
   RowState state = RowState::kSame;
   Verdict verdict = Verdict::kPasses;
   std::string reason;  // why it failed, was skipped or is not comparable; may have several lines
-  // In the order of limit_metrics(), then of their names; of one side alone for new and missing
-  // ones.
+  // In the order of limit_metrics(), then of their names; new and missing rows have only one side.
   std::vector<MetricChange> metrics;
   std::vector<LimitChange> limit_changes;
-  // Of the metric that fails, warns or gains, else of the instructions, where it changed and the
-  // functions of both sides tell of it, for the rows that matter most.
+  // Of the metric that fails, warns or gains, else of the instructions, if it changed and the
+  // functions of both sides have it, for the most important rows.
   std::optional<Attribution> attribution;
 
-  // The metric of that name; null where there is none.
+  // The metric of that name, or null.
   const MetricChange* metric(const std::string& name) const;
 
-  // Of the instructions: after - before; 0 where a side has none.
+  // Of the instructions: after - before; 0 if a side has none.
   double ir_change() const;
 };
 
 struct ComparisonSummary {
-  std::map<RowState, std::size_t> rows;  // of each state that occurs
+  std::map<RowState, std::size_t> rows;  // per state that occurs
   std::map<Verdict, std::size_t> verdicts;
   std::size_t comparable = 0;  // same, slower and faster ones
-  // Of after/before of the instructions, over the `ratio_rows` comparable rows where it is above 0
-  // on both sides; nothing where there are none.
+  // The geometric mean of after/before of the instructions, over the `ratio_rows` comparable rows
+  // in which both are above 0; nothing if there are none.
   std::optional<double> ratio;
   std::size_t ratio_rows = 0;
 
@@ -140,18 +138,16 @@ struct ComparisonSummary {
 struct Comparison {
   std::string before_name;
   std::string after_name;
-  std::vector<ComparedRow> rows;  // what matters most first
+  std::vector<ComparedRow> rows;  // most important first
   ComparisonSummary summary;
   Verdict verdict = Verdict::kPasses;  // the worst of the rows and the problems
   std::size_t not_attributed = 0;      // changed rows beyond CompareOptions::most_attributions
-  // What is to be said of the comparison as a whole: nothing to compare, a file that was cut off,
-  // limits that are changed.
+  // Problems of the comparison as a whole: nothing to compare, a truncated file, changed limits.
   std::vector<std::string> problems;
 };
 
-// An error where a file has two measurements of one key, a limit that a result carries cannot be
-// parsed, or functions that are wanted cannot be read. Functions are asked for where they are
-// wanted alone.
+// An error if a file has two measurements of one key, a limit that a result carries cannot be
+// parsed, or functions that are needed cannot be read. Functions are read only if needed.
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
                              const CompareOptions& options = {});
 

@@ -150,7 +150,7 @@ std::vector<std::string> limit_fields(const std::optional<Limit>& limit) {
   return {csv_number(given.percent), csv_number(given.absolute)};
 }
 
-// The reason and the limits that are changed.
+// The reason and the changed limits.
 std::string remarks_of(const ComparedRow& row) {
   std::string text = row.reason;
   for (const LimitChange& change : row.limit_changes) {
@@ -181,7 +181,8 @@ std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& 
 std::string compare_json(const Comparison& comparison) {
   Json head = head_json(comparison);
   head["summary"] = summary_json(comparison.summary);
-  // Row by row, a line each: all rows as one value would take several times the memory of the text.
+  // Row by row, a line each: all rows as one JSON value would take several times the memory of the
+  // text.
   std::string out = to_line(head);
   out.pop_back();
   out += ",\"rows\":[";

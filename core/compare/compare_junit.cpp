@@ -13,8 +13,8 @@ namespace {
 // Runtime, autograd, threads and device.
 constexpr int kPartsBehindParameters = 4;
 
-// What stands before the parameters ("n=64") and the last four parts of a key; all of a key that
-// has no such parts.
+// The part of a key before the parameters ("n=64") and the last four parts; all of a key without
+// such parts.
 std::string label_of(const std::string& key) {
   std::size_t end = key.size();
   for (int i = 0; i < kPartsBehindParameters && end != std::string::npos && end > 0; ++i) {
@@ -60,7 +60,7 @@ std::string attribution_text(const ComparedRow& row) {
   return text;
 }
 
-// Which metrics have this verdict, and what they were compared with.
+// The metrics that have this verdict, and what they were compared with.
 std::vector<std::string> verdict_texts(const ComparedRow& row, Verdict verdict) {
   std::vector<std::string> texts;
   for (const MetricChange& metric : row.metrics) {

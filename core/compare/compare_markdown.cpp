@@ -1,4 +1,4 @@
-// The comparison as Markdown (GitHub's, which GitLab reads too), made for the comment on a merge.
+// The comparison as Markdown (GitHub's, which GitLab reads too), for a comment on a merge request.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ constexpr std::size_t kKeyWidth = 160;  // columns; longer keys lose their middl
 constexpr std::size_t kFunctionWidth = 100;
 constexpr std::size_t kReasonWidth = 300;
 
-// Printable text that reads as it is, whatever it holds: what Markdown, HTML or a table would take
-// for its own becomes a character reference.
+// Printable text that renders literally, whatever it holds: characters special to Markdown, HTML or
+// a table become character references.
 std::string literal(std::string_view text) {
   static constexpr std::string_view kSpecial = "&<>|`*_~[]\\#@!$:";
   std::string out;
@@ -34,7 +34,7 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-// Printable text in the letters of code, where nobody is mentioned by an "@name".
+// Printable text as code, in which an "@name" does not mention anybody.
 std::string code(std::string_view text, std::size_t width) {
   return "<code>" + literal(shorten_middle(text, width)) + "</code>";
 }
@@ -52,14 +52,14 @@ class Budget {
   }
 
   // A block of pieces between `head` and `tail`, in at most `most` bytes. Returns how many of the
-  // pieces did not fit; one that is too great keeps none of the others out.
+  // pieces did not fit; one that is too large does not keep others out.
   std::size_t add_block(const std::string& head, const std::vector<std::string>& pieces,
                         const std::string& tail, std::size_t most) {
-    std::size_t room = std::min(left_, most);
+    std::size_t space = std::min(left_, most);
     std::string block = head;
     std::size_t left_out = 0;
     for (const std::string& piece : pieces) {
-      if (block.size() + piece.size() + tail.size() > room) {
+      if (block.size() + piece.size() + tail.size() > space) {
         ++left_out;
       } else {
         block += piece;
@@ -69,7 +69,7 @@ class Budget {
     return left_out;
   }
 
-  // Nothing is added any more.
+  // Nothing more is added.
   void close() { left_ = 0; }
 
   std::size_t left() const { return left_; }
@@ -126,7 +126,7 @@ std::string attribution_piece(const ComparedRow& row) {
   return out;
 }
 
-// What goes into each part of the comment.
+// The content of each part of the comment.
 struct Pieces {
   std::vector<std::string> failures;
   std::vector<std::string> attention;  // warns or gained
@@ -145,8 +145,8 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
     if (attention) (fails ? pieces.failures : pieces.attention).push_back(table_piece(row));
     bool changed = row.state == RowState::kSlower || row.state == RowState::kFaster;
     if (changed && !attention) pieces.changes.push_back(table_piece(row));
-    bool told = changed || row.state == RowState::kSame;
-    if (!told || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
+    bool is_explained = changed || row.state == RowState::kSame;
+    if (!is_explained || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
     if (!row.attribution) continue;
     if (pieces.attributions.size() < options.most_attributions) {
       pieces.attributions.push_back(attribution_piece(row));
@@ -176,8 +176,9 @@ std::string benchmarks(const std::vector<std::string>& pieces) {
 
 std::string note(const std::vector<std::string>& left_out, std::size_t most_bytes) {
   if (left_out.empty()) return "";
-  return fmt::format("\nLeft out, to stay within {} characters: {}. The results files have all.\n",
-                     format_count(static_cast<double>(most_bytes)), fmt::join(left_out, ", "));
+  return fmt::format(
+      "\nLeft out, to stay within {} characters: {}. The results files are complete.\n",
+      format_count(static_cast<double>(most_bytes)), fmt::join(left_out, ", "));
 }
 
 }  // namespace
@@ -189,14 +190,14 @@ std::string compare_markdown(const Comparison& comparison, const CompareMarkdown
   budget.add(head_of(comparison));
   std::vector<std::string> left_out;
   auto add = [&](const std::string& head, const std::vector<std::string>& all, const char* tail,
-                 std::size_t room, const char* what, std::size_t before = 0) {
-    std::size_t count = before + budget.add_block(head, all, tail, room);
+                 std::size_t space, const char* what, std::size_t before = 0) {
+    std::size_t count = before + budget.add_block(head, all, tail, space);
     if (count == 0) return true;
     left_out.push_back(fmt::format("{} ({})", what, format_count(static_cast<double>(count))));
     return false;
   };
   add("", problem_pieces(comparison), "", budget.left() / 4, "problems");
-  // What fails goes first and may take all; each part after it leaves something for the next.
+  // Failures come first and may take all the space; each later part leaves some for the next.
   std::string table_head = std::string("\n") + kTableHead;
   if (!pieces.failures.empty()) {
     bool has_all = add(table_head, pieces.failures, "", budget.left(), "rows that fail");

@@ -26,7 +26,7 @@ std::string markdown(const Comparison& comparison, const CompareReportOptions& o
   return compare_markdown(comparison, options.markdown);
 }
 
-// Null: the format has no place for a comparison.
+// Null: the format cannot express a comparison.
 struct ComparisonIn {
   ReportFormat format;
   AsText text;
@@ -49,12 +49,12 @@ static_assert(std::equal(kComparisons.begin(), kComparisons.end(), kReportFormat
 
 Error no_comparison(ReportFormat format) {
   const char* name = facts_of(format).name;
-  return {{},
-          fmt::format("the format {} has no place for a comparison, only for the counts of one run",
-                      name),
-          fmt::format("print the new results in it instead: "
-                      "`instr_bench baseline show FILE --format={}`",
-                      name)};
+  return {
+      {},
+      fmt::format("the format {} cannot express a comparison, only the counts of one run", name),
+      fmt::format("print the new results in it instead: "
+                  "`instr_bench baseline show FILE --format={}`",
+                  name)};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One key of a comparison: its measurements before and after, made a row with a verdict.
+// One key of a comparison: its measurements before and after, as a row with a verdict.
 #pragma once
 
 #include <set>
@@ -9,13 +9,13 @@
 namespace instr {
 
 struct MeasurementPair {
-  const Measurement* before = nullptr;  // null where that side has no such key
+  const Measurement* before = nullptr;  // null if that side lacks the key
   const Measurement* after = nullptr;
 };
 
-// At least one of `pair` is there. `known_before`: the metrics that any of the earlier results has;
-// what none has is newly asked for, and not lost. An error where a limit that a measurement carries
-// cannot be parsed.
+// At least one of `pair` is set. `known_before`: the metrics that any of the earlier results has;
+// any other is newly requested, and not lost. An error if a limit that a measurement carries cannot
+// be parsed.
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
                                   const std::set<std::string>& known_before,
                                   const CompareOptions& options);

@@ -13,20 +13,20 @@ namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kIndent = 2;
-// Names shortened to less than this tell too little: each value gets its own line instead.
+// Names shortened to less than this say too little: each value gets its own line instead.
 constexpr std::size_t kLeastName = 24;
 constexpr std::size_t kReasonLines = 3;
 
-// `text` as lines of at most `width` columns: what does not fit between spaces is cut.
+// `text` as lines of at most `width` columns: longer words are cut.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
                      std::size_t most_lines) {
-  std::size_t room = width > indent ? width - indent : width;
-  std::vector<std::string> lines = wrap(text, room);
+  std::size_t space = width > indent ? width - indent : width;
+  std::vector<std::string> lines = wrap(text, space);
   std::string out;
   for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
     bool more = i + 1 == most_lines && lines.size() > most_lines;
     std::string line = lines[i] + (more ? " …" : "");
-    out += std::string(indent, ' ') + (room == 0 ? line : shorten_end(line, room)) + "\n";
+    out += std::string(indent, ' ') + (space == 0 ? line : shorten_end(line, space)) + "\n";
   }
   return out;
 }
@@ -74,7 +74,7 @@ Table columns_of(const std::vector<Shown>& rows, std::size_t width, bool show_ke
   return table;
 }
 
-// For narrow terminals: the key on a line, then its metrics, each on as many lines as it takes.
+// For narrow terminals: the key on a line, then its metrics, each on as many lines as needed.
 std::string narrow_table(const std::vector<Shown>& rows, std::size_t width, bool color) {
   std::string out;
   for (const Shown& row : rows) {
@@ -99,7 +99,7 @@ struct PartColumns {
   std::size_t change = 0;
   std::size_t function = 0;  // at most
   std::size_t object = 0;
-  std::size_t calls = 0;  // 0: they are not shown
+  std::size_t calls = 0;  // 0: not shown
 };
 
 std::string calls_cell(const AttributionLine& line) {
@@ -107,7 +107,7 @@ std::string calls_cell(const AttributionLine& line) {
 }
 
 PartColumns part_columns(const Attribution& attribution, std::size_t width) {
-  constexpr std::size_t kFree = 1000;  // of an unlimited width: names are still readable
+  constexpr std::size_t kFree = 1000;  // for an unlimited width: names are still readable
   PartColumns columns;
   for (const AttributionLine& line : attribution_lines(attribution, kFree)) {
     columns.change = std::max(columns.change, display_width(line.change));

@@ -1,4 +1,4 @@
-// A comparison as text: a table for a terminal, and Markdown made for the comment on a merge. Pure
+// A comparison as text: a table for a terminal, and Markdown for a comment on a merge request. Pure
 // functions; both end with a newline, and hold no control characters but newlines and colours.
 #pragma once
 
@@ -12,27 +12,27 @@ namespace instr {
 struct CompareTableOptions {
   int width = 0;  // columns of the terminal; 0: no limit
   bool color = false;
-  bool show_same = false;              // rows without a difference too
+  bool show_same = false;              // also rows without a difference
   bool show_keys = false;              // keys are never shortened
-  std::size_t most_attributions = 20;  // rows whose functions are shown, what matters most first
+  std::size_t most_attributions = 20;  // rows whose functions are shown, most important first
 };
 
-// Every row that is not the same, with each metric that changed; where the functions of the first
-// ones changed; a summary. Lines take at most `width` columns, but for keys where that is less than
-// a table needs: there a key has its own line and stays whole.
+// Every row that is not the same, with each metric that changed; the functions in which the first
+// ones changed; a summary. Lines take at most `width` columns, except for keys if that is less than
+// a table needs: then a key has its own line and stays whole.
 std::string compare_table(const Comparison& comparison, const CompareTableOptions& options = {});
 
 struct CompareMarkdownOptions {
-  // GitHub takes 65,536 characters of a comment and GitLab more; the rest is for what a caller puts
-  // around it. At least 2,000.
+  // GitHub allows 65,536 characters in a comment and GitLab more; the rest is for the caller's own
+  // text. At least 2,000.
   std::size_t most_bytes = 60000;
   std::size_t most_attributions = 50;
 };
 
-// The verdict, a table of what fails, warns or gains, and the rest folded: where the change is,
-// what changed within the limits, and what has no counts. Never longer than `most_bytes` (so not
-// more characters than that either); what was left out is said at the end. Nothing else takes the
-// place of a row that fails.
+// The verdict, a table of the rows that fail, warn or gained, and the rest folded: the functions
+// that changed, changes within the limits, and rows without counts. Never longer than `most_bytes`
+// (and so not in characters either); omissions are listed at the end. A failing row is never
+// omitted in favour of anything else.
 std::string compare_markdown(const Comparison& comparison,
                              const CompareMarkdownOptions& options = {});
 

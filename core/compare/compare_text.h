@@ -14,10 +14,10 @@ namespace instr {
 // The metric's public name, printable: "instructions" for "ir".
 std::string heading_of(const std::string& metric);
 
-// "+1,234", "-12.5", "+0.017", "0"; "-" where not finite.
+// "+1,234", "-12.5", "+0.017", "0"; "-" if not finite.
 std::string format_change(double change);
 
-// 0.0031 -> "+0.31%"; "from 0" where it is infinite; "" where it is absent or 0.
+// 0.0031 -> "+0.31%"; "from 0" if it is infinite; "" if it is absent or 0.
 std::string format_relative(std::optional<double> relative);
 
 // "the limit of ir is changed from 0.5% to none (0.5% holds)"
@@ -25,12 +25,12 @@ std::string limit_change_text(const LimitChange& change);
 
 // One metric of a row; the first line of a row has its key.
 struct CompareLine {
-  // Printable: the key (with the metric's name where that is not instructions), or the metric's
+  // Printable: the key (with the metric's name if that is not instructions), or the metric's
   // name.
   std::string name;
   bool is_key = true;
   std::string metric;  // "instructions", "allocs", ...
-  std::string before;  // "" where absent
+  std::string before;  // "" if absent
   std::string after;
   std::string change;
   std::string relative;
@@ -46,8 +46,8 @@ std::vector<CompareLine> compare_lines(const ComparedRow& row);
 struct AttributionLine {
   std::string change;
   std::string function;  // short and printable, with "(new)" or "(gone)"; or a name for the rest
-  std::string object;    // printable; "" where there is none
-  std::string calls;     // "12 -> 13"; "" where they did not move
+  std::string object;    // printable; "" if there is none
+  std::string calls;     // "12 -> 13"; "" if they did not move
 };
 
 // Functions take at most `width` columns (0: no limit).

@@ -1,5 +1,5 @@
 // The file of --expect: committed counts with margins, in CSV or TOML
-// (core/compare/expected_document.h shows both), and how it is brought up to date.
+// (core/compare/expected_document.h shows both), and its update.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace instr {
 
-// A baseline for compare(), and what belongs into CompareOptions::by_key with it.
+// A baseline for compare(), and the CompareOptions::by_key that belongs to it.
 struct ExpectedCounts {
-  // Steady counts with the expected metrics alone; the header has no fingerprint. A variant has
-  // what its key tells of it.
+  // Steady counts with only the expected metrics; the header has no fingerprint. A variant is
+  // derived from its key.
   Results baseline;
-  // Of each key: an expected metric with a margin has that as its one limit, one without has those
-  // that it would have anyway, and what is not expected has none.
+  // By key: an expected metric with a margin has that as its only limit, one without a margin has
+  // its usual limits, and a metric that is not expected has none.
   std::map<std::string, Limits> limits;
 };
 
-// All errors of the file, in its order. A file without a count is one, and a name that ends in
-// neither .csv nor .toml.
+// All errors of the file, in its order. A file without a count is an error, and so is a name that
+// ends in neither .csv nor .toml.
 tl::expected<ExpectedCounts, Errors> read_expected_counts(const std::filesystem::path& file);
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source);
@@ -39,26 +39,24 @@ struct ExpectedUpdate {
   std::size_t removed = 0;  // keys
 };
 
-// Whether the run was to measure that key, were it there.
-using IsWanted = std::function<bool(const std::string& key)>;
+// Whether the run selects that key, if it exists.
+using IsSelected = std::function<bool(const std::string& key)>;
 
-// The file's text with the numbers that were measured; everything else stays as it is, byte for
-// byte.
-// - A key that is not there yet is added at the end, with the metrics that the others have; with
-//   all that were measured where there are no others.
-// - A key that was wanted and is not among the measurements goes; in TOML the comments between its
-//   lines go with it.
+// The file's text with the measured numbers; everything else stays as it is, byte for byte.
+// - A new key is added at the end, with the metrics that the others have; with all that were
+// measured if there are no others.
+// - A key that was selected but not measured is removed; in TOML, with the comments between its
+// lines.
 // - A number whose metric was not measured stays, and so do those of a measurement that failed, was
-//   skipped, or whose count is not exact (not steady, more than one thread).
-// An empty text is a file that is to be made.
+//   skipped, or whose count is not exact (not steady, more than one thread). An empty text is a new
+//   file.
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted);
+    const IsSelected& is_selected);
 
-// Updates the file in one step; where it is not there yet, makes it. One that needs no change is
-// not written.
+// Updates the file in one step, or creates it. One that needs no change is not written.
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
     const std::filesystem::path& file, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted);
+    const IsSelected& is_selected);
 
 }  // namespace instr

@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 constexpr std::string_view kColumns[kExpectedCsvColumns] = {"key", "metric", "expected", "margin"};
-constexpr std::size_t kLeastColumns = 3;  // the margin may be left out
+constexpr std::size_t kLeastColumns = 3;  // the margin may be omitted
 
 struct Field {
   std::string text;
@@ -26,13 +26,13 @@ struct Record {
   TextSpan lines;
 };
 
-// Takes a text apart into records.
+// Splits a text into records.
 class CsvScanner {
  public:
   CsvScanner(const SourceText& source, Errors& errors)
       : source_(source), text_(source.text()), errors_(errors) {}
 
-  // The next record that is whole; nothing at the end.
+  // The next complete record; nothing at the end.
   std::optional<Record> next() {
     while (at_ < text_.size()) {
       const std::size_t begin = at_;
@@ -50,7 +50,7 @@ class CsvScanner {
   }
 
  private:
-  // Where the line's text ends: before "\n", "\r\n" or the end of all.
+  // The end of the line's text: before "\n", "\r\n" or the end of the file.
   std::size_t line_end() const {
     const std::size_t end = std::min(text_.find('\n', at_), text_.size());
     return end > at_ && text_[end - 1] == '\r' ? end - 1 : end;
@@ -78,7 +78,7 @@ class CsvScanner {
     field.span = {at_, std::min(text_.find(',', at_), end)};
     field.text = text_.substr(at_, field.span.end - at_);
     if (const auto quote = field.text.find('"'); quote != std::string::npos) {
-      return refuse(at_ + quote, "a quote in a field that has none around it",
+      return refuse(at_ + quote, "a quote in an unquoted field",
                     "put the whole field in quotes, and write each quote in it twice");
     }
     at_ = field.span.end;
@@ -102,7 +102,7 @@ class CsvScanner {
     }
     field.span.end = at_ - 1;
     if (at_ == line_end() || text_[at_] == ',') return true;
-    return refuse(at_, "text behind the closing quote", "a quote in a field is written twice");
+    return refuse(at_, "text after the closing quote", "a quote in a field is written twice");
   }
 
   const SourceText& source_;
@@ -193,7 +193,7 @@ class CsvReader {
     return refuse(field.span.begin,
                   text.empty() ? "there is no expected count"
                                : fmt::format("`{}` is {}", printable(text),
-                                             is_negative ? "negative" : "no count"),
+                                             is_negative ? "negative" : "not a count"),
                   "write a number of 0 or more, such as `12345` or `12.5`");
   }
 
@@ -215,7 +215,7 @@ class CsvReader {
     return refuse(field.span.begin,
                   fmt::format("`{}` has two counts of `{}`; the first is on line {}",
                               printable(count.key), count.metric, known->second),
-                  "take one of them out");
+                  "remove one of them");
   }
 
   const SourceText& source_;
@@ -225,7 +225,7 @@ class CsvReader {
   std::map<std::pair<std::string, std::string>, int> seen_;
 };
 
-// In quotes where it could be taken for something else without them.
+// Quoted if it could be misread otherwise.
 std::string quoted(const std::string& text) {
   const bool is_plain = text.find_first_of(",\"\r\n") == std::string::npos && text == trim(text) &&
                         !text.starts_with('#');

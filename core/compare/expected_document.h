@@ -1,5 +1,5 @@
-// A file of expected counts as it was written: each count with the place of its number, so that the
-// file can be updated without touching anything else. One part for each of its two formats.
+// A file of expected counts as written: each count with the place of its number, so that the file
+// can be updated without touching anything else. Each of its two formats has a part of its own.
 #pragma once
 
 #include <cstddef>
@@ -31,20 +31,20 @@ struct ExpectedCount {
 
 struct ExpectedDocument {
   std::vector<ExpectedCount> counts;  // in the order written
-  // Of each key the whole lines, with their ends, that go where the key goes.
+  // By key: the whole lines, with their ends, that are removed with the key.
   std::map<std::string, std::vector<TextSpan>> lines;
-  std::size_t columns = 0;  // of a CSV; 0 where it has no header yet
+  std::size_t columns = 0;  // of a CSV; 0 if it has no header yet
 };
 
 using MetricValues = std::vector<std::pair<std::string, double>>;
 
 // key,metric,expected,margin
 // "matmul/mm/n=64/eager/forward/t1/cpu",ir,12345,0.5%|+10
-// Quoted as RFC 4180 says. The margin may be empty or left out; a line that begins with `#` is a
+// Quoted as in RFC 4180. The margin may be empty or omitted; a line that begins with `#` is a
 // comment.
 tl::expected<ExpectedDocument, Errors> parse_expected_csv(const SourceText& source);
 
-// The lines of a key that is not there yet, each closed by `end`, for a file of that many columns.
+// The lines of a new key, each ended by `end`, for a file with that many columns.
 std::string expected_csv_lines(std::size_t columns, const std::string& key,
                                const MetricValues& metrics, std::string_view end);
 
@@ -59,12 +59,12 @@ tl::expected<ExpectedDocument, Errors> parse_expected_toml(const SourceText& sou
 std::string expected_toml_lines(const std::string& key, const MetricValues& metrics,
                                 std::string_view end);
 
-// Of a file in either format, by the extension of its name: .csv or .toml.
+// For a file in either format, by the extension of its name: .csv or .toml.
 tl::expected<ExpectedDocument, Errors> parse_expected_document(const SourceText& source);
 
 bool is_csv(const SourceText& source);
 
-// A count as it is written: the shortest text that reads as the same number.
+// A count as written: the shortest text that reads as the same number.
 std::string count_text(double value);
 
 }  // namespace instr

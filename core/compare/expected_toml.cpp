@@ -69,8 +69,8 @@ class TomlReader {
     for (const auto& [metric, margin] : margins) {
       if (read.has(metric)) continue;
       read.add_error(read.place("margin"),
-                     fmt::format("{} has a margin of `{}` and no count of it", title, metric),
-                     fmt::format("add `{} = ...`, or take the margin out", metric));
+                     fmt::format("{} has a margin of `{}` but no count of it", title, metric),
+                     fmt::format("add `{} = ...`, or remove the margin", metric));
     }
     const std::string& key = document_.lines.try_emplace(entry.name).first->first;
     take_lines(key, entry.where.line, *table);
@@ -83,12 +83,12 @@ class TomlReader {
       has_any = has_any || read.has(metric);
       const toml::node* node = read.get(metric);
       if (!node) continue;
-      // toml++ converts no integer that a double cannot hold exactly.
+      // toml++ does not convert integers that a double cannot hold exactly.
       const double value = node->is_integer() ? static_cast<double>(node->as_integer()->get())
                                               : node->as_floating_point()->get();
       if (!std::isfinite(value) || value < 0) {
         read.add_error(read.place(metric),
-                       fmt::format("`{}` is {}", metric, value < 0 ? "negative" : "no count"),
+                       fmt::format("`{}` is {}", metric, value < 0 ? "negative" : "not a count"),
                        "write a number of 0 or more, such as `12345` or `12.5`");
         continue;
       }
@@ -99,8 +99,9 @@ class TomlReader {
            number_span(read.place(metric))});
     }
     if (!has_any) {
-      errors_.push_back(
-          {entry.where, fmt::format("there is no count of `{}`", printable(entry.name)), kExample});
+      errors_.push_back({entry.where,
+                         fmt::format("there is not a count of `{}`", printable(entry.name)),
+                         kExample});
     }
   }
 
@@ -116,7 +117,7 @@ class TomlReader {
     return {begin, end};
   }
 
-  // The lines of a table's header and of its values, wherever they stand.
+  // The lines of a table's header and of its values, wherever they are.
   void take_lines(const std::string& key, int header, const toml::table& table) {
     lines_.push_back({header, header, &key});
     const auto begin = table.source().begin;
@@ -131,7 +132,7 @@ class TomlReader {
     }
   }
 
-  // What stands between two lines of one key is that key's, too: comments.
+  // Lines between two lines of a key, such as comments, also belong to the key.
   void add_lines() {
     std::sort(lines_.begin(), lines_.end(),
               [](const Lines& a, const Lines& b) { return a.first < b.first; });

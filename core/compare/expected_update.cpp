@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct TextEdit {
   TextSpan span;
-  std::string text;  // takes the span's place
+  std::string text;  // replaces the span
 };
 
 std::string apply(std::string_view text, std::vector<TextEdit> edits) {
@@ -35,8 +35,8 @@ std::string apply(std::string_view text, std::vector<TextEdit> edits) {
   return result += text.substr(at);
 }
 
-// Where the blank lines that end at `end` begin, and where those that begin at `begin` end; both
-// are begins of lines.
+// The begin of the blank lines that end at `end`, and the end of those that begin at `begin`; both
+// arguments are begins of lines.
 std::size_t blank_begin(std::string_view text, std::size_t end) {
   const auto last = text.substr(0, end).find_last_not_of(" \t\r\n");
   if (last == std::string_view::npos) return 0;
@@ -50,7 +50,7 @@ std::size_t blank_end(std::string_view text, std::size_t begin) {
   return newline == std::string_view::npos ? begin : std::max(begin, newline + 1);
 }
 
-// The lines with one of the two stretches of blank lines around them, where there are both.
+// The lines, with one of the two runs of blank lines around them if there are two.
 TextSpan with_blanks(std::string_view text, TextSpan lines) {
   const std::size_t begin = blank_begin(text, lines.begin);
   const std::size_t end = blank_end(text, lines.end);
@@ -73,8 +73,7 @@ std::vector<TextEdit> removals(std::string_view text, std::vector<TextSpan> line
   return edits;
 }
 
-// What a measurement gives for a file of expected counts: by metric, the numbers that can be
-// expected again.
+// A measurement's entries in a file of expected counts: by metric, the reproducible numbers.
 std::map<std::string, double> exact_counts(const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr || !counted->gated || !counted->steady) return {};
@@ -94,10 +93,10 @@ class Updater {
     }
   }
 
-  ExpectedUpdate update(const IsWanted& is_wanted) {
+  ExpectedUpdate update(const IsSelected& is_selected) {
     std::vector<TextSpan> gone;
     for (const auto& [key, lines] : document_.lines) {
-      if (measured_.contains(key) || !is_wanted(key)) continue;
+      if (measured_.contains(key) || !is_selected(key)) continue;
       gone.insert(gone.end(), lines.begin(), lines.end());
       ++update_.removed;
       gone_.insert(key);
@@ -109,19 +108,19 @@ class Updater {
     return std::move(update_);
   }
 
-  // What the updated file should say.
-  const std::vector<ExpectedCount>& wanted() const { return wanted_; }
+  // The content that the updated file should have.
+  const std::vector<ExpectedCount>& updated() const { return updated_; }
 
  private:
   void change(const ExpectedCount& count, std::vector<TextEdit>& edits) {
     if (gone_.contains(count.key)) return;
-    ExpectedCount& wanted = wanted_.emplace_back(count);
+    ExpectedCount& entry = updated_.emplace_back(count);
     const auto measured = measured_.find(count.key);
     if (measured == measured_.end()) return;
     const auto counts = exact_counts(*measured->second);
     const auto now = counts.find(count.metric);
     if (now == counts.end() || now->second == count.value) return;
-    wanted.value = now->second;
+    entry.value = now->second;
     edits.push_back({count.number, count_text(now->second)});
     ++update_.changed;
   }
@@ -136,7 +135,7 @@ class Updater {
     }
     if (values.empty()) return;
     for (const auto& [metric, value] : values) {
-      wanted_.push_back({key, metric, value, std::nullopt, {}});
+      updated_.push_back({key, metric, value, std::nullopt, {}});
     }
     append(key, values);
     ++update_.added;
@@ -144,7 +143,7 @@ class Updater {
 
   void append(const std::string& key, const MetricValues& values) {
     std::string& text = update_.text;
-    // A last line that was cut off in the middle of its end has half of it already.
+    // A last line that ends within its line end already has half of it.
     if (text.ends_with('\r')) text += '\n';
     if (!text.empty() && !text.ends_with('\n')) text += end_;
     if (is_csv(source_)) {
@@ -159,7 +158,7 @@ class Updater {
     text += expected_toml_lines(key, values, end_);
   }
 
-  // Those that the file has, in their order; all where it has none.
+  // The file's metrics, in their order; all if it has none.
   std::vector<std::string> metrics_of_file() const {
     std::set<std::string> used;
     for (const ExpectedCount& count : document_.counts) used.insert(count.metric);
@@ -185,11 +184,11 @@ class Updater {
   std::map<std::string, const Measurement*> measured_;
   std::set<std::string> gone_;
   std::set<std::string> added_;
-  std::vector<ExpectedCount> wanted_;
+  std::vector<ExpectedCount> updated_;
   ExpectedUpdate update_;
 };
 
-bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
+bool says(const ExpectedDocument& document, std::vector<ExpectedCount> updated) {
   const auto sorted = [](std::vector<ExpectedCount> counts) {
     std::sort(counts.begin(), counts.end(), [](const ExpectedCount& a, const ExpectedCount& b) {
       return std::tie(a.key, a.metric) < std::tie(b.key, b.metric);
@@ -200,17 +199,17 @@ bool says(const ExpectedDocument& document, std::vector<ExpectedCount> wanted) {
     return a.key == b.key && a.metric == b.metric && a.value == b.value && a.margin == b.margin;
   };
   const auto read = sorted(document.counts);
-  wanted = sorted(std::move(wanted));
-  return std::equal(read.begin(), read.end(), wanted.begin(), wanted.end(), is_same);
+  updated = sorted(std::move(updated));
+  return std::equal(read.begin(), read.end(), updated.begin(), updated.end(), is_same);
 }
 
-// A file that does not read as what was to be written would hide it: a key that is no UTF-8.
+// Checks that the file reads back as intended: a key that is not UTF-8 would not.
 Expected<void> check(const ExpectedUpdate& update, const std::string& name,
-                     const std::vector<ExpectedCount>& wanted) {
+                     const std::vector<ExpectedCount>& updated) {
   const auto source = SourceText::checked(name, update.text);
   const auto document =
       source ? parse_expected_document(*source) : tl::unexpected(Errors{source.error()});
-  if (document && says(*document, wanted)) return {};
+  if (document && says(*document, updated)) return {};
   const std::string why = document ? "" : ": " + document.error().front().what;
   return tl::unexpected(Error{{name},
                               "the new counts cannot be written into this file" + why,
@@ -225,12 +224,12 @@ std::string count_text(double value) {
 
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
-    const IsWanted& is_wanted) {
+    const IsSelected& is_selected) {
   const auto document = parse_expected_document(source);
   if (!document) return tl::unexpected(document.error());
   Updater updater(source, *document, measurements);
-  ExpectedUpdate update = updater.update(is_wanted);
-  if (auto checked = check(update, source.path(), updater.wanted()); !checked) {
+  ExpectedUpdate update = updater.update(is_selected);
+  if (auto checked = check(update, source.path(), updater.updated()); !checked) {
     return tl::unexpected(Errors{checked.error()});
   }
   update.text.insert(0, source.byte_order_mark());
@@ -238,13 +237,14 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
 }
 
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
-    const fs::path& file, const std::vector<Measurement>& measurements, const IsWanted& is_wanted) {
+    const fs::path& file, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
   const fs::path target = follow_links(file);
   std::error_code error;
   const bool is_there = fs::exists(target, error);
   const auto source = is_there ? SourceText::read(file) : SourceText(file.string(), "");
   if (!source) return tl::unexpected(Errors{source.error()});
-  auto update = update_expected_counts(*source, measurements, is_wanted);
+  auto update = update_expected_counts(*source, measurements, is_selected);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
     return update;
   if (auto written = replace_file(target, update->text); !written) {

@@ -32,14 +32,15 @@ std::vector<Text> read_patterns(const TableReader& read) {
   for (const Text& text : patterns) {
     const re2::RE2 pattern(text.code, quiet());
     if (pattern.ok()) continue;
-    read.add_error(text.where,
-                   fmt::format("`{}` is no regular expression: {}", text.code, pattern.error()),
-                   "patterns are RE2's (https://github.com/google/re2/wiki/Syntax)");
+    read.add_error(
+        text.where,
+        fmt::format("`{}` is not a valid regular expression: {}", text.code, pattern.error()),
+        "patterns are RE2's (https://github.com/google/re2/wiki/Syntax)");
   }
-  const bool is_told = read.has("keys") && !read.get("keys");
-  if (patterns.empty() && !is_told) {
+  const bool is_reported = read.has("keys") && !read.get("keys");
+  if (patterns.empty() && !is_reported) {
     read.add_error(read.place("keys"), "this limit names no keys",
-                   "add `keys = \"^matmul/\"`; `keys = \"\"` stands for all");
+                   "add `keys = \"^matmul/\"`; `keys = \"\"` matches all");
   }
   return patterns;
 }
@@ -105,9 +106,9 @@ ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::str
         for (const auto& [metric, limit] : entry.limits.soft) limits.soft[metric] = limit;
       }
       if (is_matched) continue;
-      resolved.unmatched.push_back(
-          {text.where, fmt::format("no benchmark's key matches `{}`", text.code),
-           "what it was to limit is not limited: correct it, or take it out"});
+      resolved.unmatched.push_back({text.where,
+                                    fmt::format("no benchmark's key matches `{}`", text.code),
+                                    "so this limit has no effect: correct it, or remove it"});
     }
   }
   return resolved;

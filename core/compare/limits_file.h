@@ -25,16 +25,16 @@ struct LimitsEntry {
 
 using LimitsFile = std::vector<LimitsEntry>;  // in the order written
 
-// All errors of the file, in its order: a file without a [[limit]] is one.
+// All errors of the file, in its order. A file without a [[limit]] is an error.
 tl::expected<LimitsFile, Errors> read_limits_file(const std::filesystem::path& file);
 tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source);
 
 struct ResolvedLimits {
-  // As CompareOptions::by_key. Of the entries that match a key the last that has a limit for a
-  // metric counts; keys that none matches are not there.
+  // As CompareOptions::by_key. Of the entries that match a key the last one with a limit for a
+  // metric applies; keys without a match are absent.
   std::map<std::string, Limits> by_key;
-  // To warn of: each pattern that matches none of the keys, at its place. One that is misspelt
-  // would else switch a limit off in silence.
+  // Warnings: each pattern that matches none of the keys, at its place. A misspelt one would
+  // otherwise silently disable a limit.
   Errors unmatched;
 };
 

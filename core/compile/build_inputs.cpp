@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Folders with more than this are known by their files' sizes and times, not by their contents.
+// Folders with more files than this are identified by the files' sizes and times, not by contents.
 constexpr std::size_t kMostFiles = 4000;
 constexpr std::uintmax_t kMostBytes = 64ull << 20;
 
@@ -58,7 +58,7 @@ std::string folder_identity(const fs::path& folder) {
   return identity;
 }
 
-// A LibTorch that is being worked on has headers that change while its libraries do not. Other
+// The headers of a LibTorch under development may change while its libraries do not. Other
 // headers in the same folder (all of /usr/include) are left out.
 std::string headers_identity(const LibTorch& torch) {
   std::string identity;
@@ -78,7 +78,7 @@ std::string headers_identity(const LibTorch& torch) {
   return content_hash(identity);
 }
 
-// A source may include what lies beside it.
+// A source may include files beside it.
 std::string headers_beside(const fs::path& source) {
   std::vector<std::string> lines;
   std::error_code error;
@@ -109,7 +109,8 @@ std::vector<std::string> compiler_environment(const fs::path& scratch) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view text = *entry;
-    // What would change the code unseen by the cache, or the words that we parse.
+    // Variables that would change the code without the cache noticing, or the messages that we
+    // parse.
     bool is_dropped = false;
     for (std::string_view name : {"LC_ALL=", "LANG=", "LANGUAGE=", "CPATH=", "C_INCLUDE_PATH=",
                                   "CPLUS_INCLUDE_PATH=", "LIBRARY_PATH=", "GCC_COLORS=",

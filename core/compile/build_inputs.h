@@ -1,5 +1,5 @@
-// What goes into a compiler run besides the source: flags, the user's [build] table, and the
-// identity of all of it, for the cache.
+// The inputs of a compiler run besides the source: flags, the user's [build] table, and the
+// identity of all of them, for the cache.
 #pragma once
 
 #include <filesystem>
@@ -14,15 +14,15 @@ namespace instr {
 // at the size and time of each of LibTorch's headers: some tens of milliseconds.
 std::string toolchain_identity(const CompileOptions& options);
 
-// The compiler's environment: the caller's, but messages in English and no colours, and what it
-// leaves behind where it is killed in `scratch`.
+// The compiler's environment: the caller's, but with messages in English, no colours, and `scratch`
+// for temporary files, which a killed compiler leaves behind.
 std::vector<std::string> compiler_environment(const std::filesystem::path& scratch);
 
 std::vector<std::string> user_compile_flags(const BuildOptions& build);
 std::vector<std::string> user_link_flags(const BuildOptions& build);
 
 // Names and contents of the user's sources, of the files below the include folders, and of the
-// libraries. An error where a source cannot be read.
+// libraries. An error if a source cannot be read.
 Expected<std::string> user_inputs_identity(const BuildOptions& build);
 
 }  // namespace instr

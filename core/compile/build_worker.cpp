@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sources that both workers are made of.
+// Sources that both workers share.
 constexpr const char* kOfBoth[] = {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp"};
 
 struct WorkerSources {
@@ -57,8 +57,8 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
   return sources;
 }
 
-// The worker is C++20. Where LibTorch's headers and the compiler only get along in C++17, so does
-// the one source that includes them.
+// The worker is C++20. If LibTorch's headers and the compiler only get along in C++17, the one
+// source that includes them is C++17.
 bool includes_libtorch(const fs::path& source) {
   std::string text = read_text(source).value_or("");
   for (const char* folder : {"#include <torch/", "#include <ATen/", "#include <c10/"}) {

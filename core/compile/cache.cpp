@@ -45,19 +45,19 @@ bool is_disk_full(const fs::path& folder) {
   return free_bytes < kFullDiskBytes || has_no_files_left || (status.f_flag & ST_RDONLY) != 0;
 }
 
-// What a run uses, a name a line, in its own folder.
+// The artefacts that a run uses, one name per line, in its own folder.
 constexpr const char* kUsed = "used";
 
-// One folder with its layout, and in it one of this run's own.
+// A cache folder with its layout, and this run's own folder in it.
 class Store {
  public:
-  // `temporary`: the folder that goes with this object.
+  // `temporary`: a folder that is removed with this object.
   static Expected<std::unique_ptr<Store>> open(const fs::path& root, const CacheWaiting& waiting,
                                                std::optional<PrivateFolder> temporary = {}) {
     if (auto ready = prepare_cache_folder(root); !ready) return tl::unexpected(ready.error());
     auto own = PrivateFolder::make(root / "runs");
     if (!own) return tl::unexpected(own.error());
-    // A disk may be full although a folder could be made.
+    // The disk may be full although a folder could be created.
     if (auto written = write_text(own->path() / "probe", std::string(4096, '.')); !written) {
       return tl::unexpected(written.error());
     }
@@ -69,7 +69,7 @@ class Store {
   const fs::path& root() const { return root_; }
   const fs::path& scratch() const { return own_.path(); }
 
-  // Shared by all who use artefacts; trim() takes it alone.
+  // Shared by all users of artefacts; exclusive for trim().
   Expected<FileLock> use_lock() const {
     return FileLock::wait(root_ / "lock", LockKind::kShared, waiting("removing old artefacts"));
   }
@@ -116,7 +116,7 @@ class Store {
 
   void trim(std::uint64_t max_bytes) {
     auto alone = FileLock::attempt(root_ / "lock", LockKind::kExclusive);
-    // Where somebody is making or looking for something, another run will trim.
+    // If another run is using the cache, a later one will trim.
     if (!alone || !*alone) return;
     std::error_code error;
     std::set<std::string> in_use = used_by_all();
@@ -167,7 +167,7 @@ class Store {
     fs::path place = root_ / "artefacts" / name.folder;
     fs::rename(made, place, error);
     if (error && !is_whole(place)) {
-      // Something broken is in the way.
+      // A damaged artefact is in the way.
       fs::rename(place, scratch / "broken", error);
       fs::rename(made, place, error);
       if (error) return fail("cannot put '" + place.string() + "' in place: " + error.message());
@@ -180,11 +180,11 @@ class Store {
     std::lock_guard guard(mutex_);
     if (!used_.insert(name).second) return;
     std::string line = name + "\n";
-    // A lost mark only lets another run's trim() remove what we loaded already.
+    // If this mark is lost, another run's trim() may remove what we have already loaded.
     [[maybe_unused]] ssize_t put = ::write(used_file_.get(), line.data(), line.size());
   }
 
-  // Artefacts used by this run and by all others. The folders of those that were killed go when
+  // Artefacts used by this run and by all others. The folders of killed runs are removed when
   // another run makes its own.
   std::set<std::string> used_by_all() const {
     std::set<std::string> names;
@@ -196,7 +196,7 @@ class Store {
     return names;
   }
 
-  // Hints about a unit begin with its name; those about lost ones go.
+  // Hints about a unit begin with its name; those about lost units are removed.
   void trim_hints() {
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(root_ / "hints", error)) {
@@ -252,7 +252,7 @@ struct Cache::State {
     return fallback ? *fallback : *store;
   }
 
-  // What this run needs from now on goes to a temporary folder.
+  // From now on this run's artefacts go to a temporary folder.
   Expected<void> fall_back(const std::string& reason) {
     std::lock_guard guard(mutex);
     if (fallback) return {};
@@ -271,21 +271,21 @@ Cache::~Cache() = default;
 
 Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
   auto state = std::make_unique<State>(std::move(waiting));
-  auto wanted = wanted_cache_folder();
-  if (enabled && wanted) {
-    auto safe = check_cache_folder(*wanted);
+  auto configured = configured_cache_folder();
+  if (enabled && configured) {
+    auto safe = check_cache_folder(*configured);
     if (!safe) return tl::unexpected(safe.error());
-    auto store = Store::open(*wanted, state->waiting);
+    auto store = Store::open(*configured, state->waiting);
     if (store) {
       state->store = std::move(*store);
       return Cache(std::move(state));
     }
-    state->note = "the cache '" + wanted->string() + "' cannot be written (" + store.error().what +
-                  "): compiled code is not kept";
+    state->note = "the cache '" + configured->string() + "' cannot be written (" +
+                  store.error().what + "): compiled code is not kept";
   } else if (enabled) {
     state->note = "no home folder for the cache: compiled code is not kept; set INSTR_BENCH_CACHE";
   } else {
-    state->note = "no cache, as asked: compiled code is not kept";
+    state->note = "no cache, as requested: compiled code is not kept";
   }
   auto temporary = temporary_store(state->waiting);
   if (!temporary) return tl::unexpected(temporary.error());
@@ -317,7 +317,7 @@ Expected<fs::path> Cache::get(const std::string& name,
   auto made = attempt(store);
   if (made || &store != state_->store.get() || !is_disk_full(store.root())) return made;
   std::string reason =
-      "the cache '" + store.root().string() + "' has no room left: compiled code is not kept";
+      "the cache '" + store.root().string() + "' has no space left: compiled code is not kept";
   if (auto moved = state_->fall_back(reason); !moved) return made;
   return attempt(state_->current());
 }

@@ -35,7 +35,7 @@ std::string hexadecimal(XXH128_hash_t hash) {
   return text;
 }
 
-// "size hash" of each file under the folder by its relative path, the seal itself left out.
+// "size hash" of each file under the folder by its relative path, except for the seal itself.
 std::optional<std::map<std::string, std::string>> file_sums(const fs::path& folder) {
   std::map<std::string, std::string> sums;
   std::error_code error;
@@ -57,7 +57,7 @@ std::string sum_text(const std::map<std::string, std::string>& sums) {
   return text;
 }
 
-// Sizes are compared first, so that a truncated file costs no reading.
+// Sizes are compared first, so that a truncated file need not be read.
 bool sizes_match(const fs::path& folder, const std::string& seal) {
   std::istringstream lines(seal);
   std::string line;

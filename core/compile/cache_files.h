@@ -1,5 +1,5 @@
-// What the cache does with files: checksums, small texts. All of it is on folders that belong to
-// this user alone.
+// The cache's file operations: checksums, small texts. All are on folders that belong to this user
+// alone.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace instr {
 
-// Hash of a file's content, as content_hash; nothing where it cannot be read.
+// Hash of a file's content, as content_hash; nothing if it cannot be read.
 std::optional<std::string> file_hash(const std::filesystem::path& file);
 
-// The whole of a small file; nothing where it cannot be read.
+// The content of a small file; nothing if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& file);
 
 Expected<void> write_text(const std::filesystem::path& file, std::string_view text);
@@ -23,7 +23,7 @@ Expected<void> write_text(const std::filesystem::path& file, std::string_view te
 // Writes `.sum` into the folder: size and hash of each file in it.
 Expected<void> seal_folder(const std::filesystem::path& folder);
 
-// Whether the folder's files are those that were sealed.
+// Whether the folder's files are unchanged since they were sealed.
 bool is_whole(const std::filesystem::path& folder);
 
 // Notes in `.sum`'s modification time that the folder was used now.

@@ -19,7 +19,7 @@ namespace {
 
 const char* const kCure = "set INSTR_BENCH_CACHE to a folder of your own, or use --no-cache";
 
-// A folder that others may change would let them choose the code that we run.
+// Write access to the folder would let others choose the code that we run.
 Expected<void> check_owner(const fs::path& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return {};
@@ -36,7 +36,7 @@ Expected<void> check_owner(const fs::path& folder) {
   return {};
 }
 
-// So would one that they may move away.
+// So would write access to a folder above it.
 Expected<void> check_way_to(const fs::path& folder) {
   return check_trusted(folder).map_error([&](const Error& error) {
     std::string advice = error.advice.empty() ? kCure : error.advice + "; or " + kCure;
@@ -55,7 +55,7 @@ bool make_folders(const fs::path& folder) {
 
 }  // namespace
 
-std::optional<fs::path> wanted_cache_folder() {
+std::optional<fs::path> configured_cache_folder() {
   if (const char* own = std::getenv("INSTR_BENCH_CACHE"); own != nullptr && *own != '\0') {
     return fs::absolute(own);
   }

@@ -27,7 +27,7 @@ Measurement failed(const Variant& variant, std::string message) {
   return measurement;
 }
 
-// Hands out what became of units, one call at a time.
+// Reports the results of units, one call at a time.
 class Reporter {
  public:
   explicit Reporter(const std::function<void(UnitResult)>& on_unit) : on_unit_(on_unit) {}
@@ -49,7 +49,7 @@ void add_compiled(UnitResult& result, const Snippet& snippet, const fs::path& un
   }
 }
 
-// What the compiler said where nothing of it could be understood.
+// The compiler's output, if none of it could be parsed.
 std::string raw_message(const Variant& variant, const std::string& errors) {
   const std::string text = errors.substr(0, kLongestRawMessage);
   return to_string(Error{variant.where, "does not compile [in " + variant.key + "]",
@@ -92,7 +92,7 @@ class UnitJob {
   }
 
  private:
-  // Takes those with these symbols out.
+  // Removes those with these symbols.
   static std::vector<Snippet> taken_out(std::vector<Snippet>& snippets,
                                         const std::set<std::string>& symbols) {
     auto first = std::stable_partition(snippets.begin(), snippets.end(), [&](const Snippet& each) {
@@ -110,8 +110,8 @@ class UnitJob {
     return {};
   }
 
-  // Takes out, and reports, those that the compiler's words are about; those about which it also
-  // spoke of another snippet, which may be at fault, are to be compiled `apart`.
+  // Removes and reports those that the compiler's errors are about; those whose errors also mention
+  // another snippet, which may be at fault, are to be compiled `apart`.
   void drop_blamed(std::vector<Snippet>& snippets, const std::string& errors,
                    std::set<std::string>& apart) {
     std::map<std::string, std::vector<Diagnostic>> by_symbol;
@@ -139,7 +139,7 @@ class UnitJob {
     snippets = std::move(left);
   }
 
-  // Nobody could be blamed: each half for itself, down to one.
+  // No snippet could be blamed: compiles each half separately, down to one snippet.
   Expected<void> run_halves(std::vector<Snippet> snippets) {
     auto middle = snippets.begin() + static_cast<std::ptrdiff_t>(snippets.size() / 2);
     if (auto first = run({snippets.begin(), middle}); !first) return first;
@@ -164,7 +164,7 @@ std::map<const BuildOptions*, std::vector<Variant>> by_build(const std::vector<V
   return groups;
 }
 
-// All variants with one set of build options, and the units that are to be made for them.
+// All variants with the same build options, and the units to be made for them.
 struct BuildWork {
   BuildContext context;
   std::vector<SnippetGroup> missing;  // what the cache lacks
@@ -212,7 +212,7 @@ class Compilation {
              to_string(Error{where, "the user's own code or flags do not compile", words}));
   }
 
-  // Reports what is in the cache, a result for each unit, and returns the rest.
+  // Reports those in the cache, a result per unit, and returns the rest.
   std::vector<SnippetGroup> report_cached(const BuildContext& context,
                                           std::vector<SnippetGroup> groups) {
     std::map<fs::path, UnitResult> found;
@@ -270,7 +270,7 @@ class Compilation {
     return run_jobs(jobs);
   }
 
-  void tell_phase(const std::vector<Job>& jobs) {
+  void report_phase(const std::vector<Job>& jobs) {
     std::size_t count = 0;
     for (const auto& job : jobs) count += job.snippets.size();
     if (count == 0 || !options_.on_phase) return;
@@ -279,7 +279,7 @@ class Compilation {
   }
 
   Expected<void> run_jobs(std::vector<Job>& jobs) {
-    tell_phase(jobs);
+    report_phase(jobs);
     std::atomic<std::size_t> next{0};
     std::mutex mutex;
     Expected<void> outcome;
@@ -331,7 +331,7 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
   for (const auto& [build, its_variants] : by_build(variants)) {
     if (build != nullptr && !build->sources.empty()) continue;
     auto context = compiler->prepare(its_variants.front().build);
-    if (!context) continue;  // a run will say why
+    if (!context) continue;  // a run will report why
     for (const auto& group : group_snippets(its_variants, options.purpose)) {
       for (const auto& snippet : group.snippets) {
         if (!find_unit(cache, *context, snippet.symbol)) continue;

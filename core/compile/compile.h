@@ -23,46 +23,46 @@ struct CompiledVariant {
   std::string symbol;          // extern "C": an instr_snippet or, to be verified, an instr_verifier
 };
 
-// What became of one unit: compiled variants, and those whose own text does not compile.
+// The result of one unit: compiled variants, and those whose own text does not compile.
 struct UnitResult {
   std::vector<CompiledVariant> compiled;
   std::vector<Measurement>
-      failed;  // outcome Failure{kCompileError}: the compiler's words, at TOML lines
+      failed;  // outcome Failure{kCompileError}: the compiler's messages, at TOML lines
 };
 
 struct CompileOptions {
   Toolchain toolchain;
   LibTorch libtorch;
   int jobs = 1;
-  // The folder that holds worker/, for worker/snippet_support.h; empty: where it is installed.
+  // The folder that holds worker/, for worker/snippet_support.h; empty: the installed one.
   std::filesystem::path sources;
   std::function<void(const std::string& what)> on_phase = {};  // "compiling 95 snippets"
-  // A unit for each snippet, so that its code lies at the same addresses whatever else is compiled:
-  // instructions do not depend on them, but simulated caches and branches do.
+  // One unit per snippet, so that its code lies at the same addresses whatever else is compiled:
+  // instruction counts do not depend on them, but simulated caches and branches do.
   bool each_alone = false;
   Purpose purpose = Purpose::kMeasure;
 };
 
 // Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one
 // call at a time) as each unit is ready; cached variants come first. Returns when all are done or
-// `stop` was requested. An Error only where nothing can be compiled at all.
+// `stop` was requested. An Error only if nothing can be compiled at all.
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop);
 
-// What compiling gave, by key.
+// The results of compiling, by key.
 struct CompiledVariants {
   std::map<std::string, CompiledVariant> units;
-  std::map<std::string, Failure> failures;  // with the compiler's words
+  std::map<std::string, Failure> failures;  // with the compiler's messages
 };
 
-// The same for those who can do nothing before all are there.
+// The same for callers that need all of them at once.
 Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
                                        const CompileOptions& options, Cache& cache,
                                        std::stop_token stop);
 
-// Keys of the variants whose unit the cache has; compiles nothing, so that nothing is said of those
-// with [build].sources.
+// Keys of the variants whose unit the cache has; compiles nothing, so those with [build].sources
+// are not among them.
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache);
 

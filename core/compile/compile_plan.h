@@ -16,10 +16,10 @@ struct Snippet {
   std::vector<Variant> variants;  // at least one
 };
 
-// Snippets that may share a unit: they have the same build options and the same global set-up.
+// Snippets that may share a unit: they have the same build options and the same global setup.
 struct SnippetGroup {
   std::vector<Snippet> snippets;
-  // Must be in one unit: its global set-up registers operators, which can be done but once.
+  // Must be in one unit: its global setup registers operators, which can be done only once.
   bool is_whole = false;
   // Must not share its unit: its text may change the meaning of what follows.
   bool is_alone = false;
@@ -29,8 +29,8 @@ struct SnippetGroup {
 std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants,
                                          Purpose purpose = Purpose::kMeasure);
 
-// Cuts groups into units of at most `kLargestUnit` snippets, about `jobs` for all of them; dearest
-// first. Groups keep apart.
+// Cuts groups into units of at most `kLargestUnit` snippets, about `jobs` units in total; the most
+// expensive first. Groups are not mixed.
 inline constexpr std::size_t kLargestUnit = 60;
 std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& groups, int jobs);
 

@@ -20,7 +20,7 @@ namespace {
 // g++ takes about as long to write its precompiled header as to read the plain one twice.
 constexpr std::size_t kUnitsWorthHeader = 4;
 
-// The shared header as one text: the ABI it includes is put in.
+// The shared header as one text, with the ABI header that it includes inlined.
 Expected<std::string> read_support_header(const fs::path& sources) {
   auto text = read_text(sources / "worker/snippet_support.h");
   auto abi = read_text(sources / "worker/abi.h");
@@ -34,8 +34,8 @@ Expected<std::string> read_support_header(const fs::path& sources) {
   return text->replace(at, kInclude.size(), *abi);
 }
 
-// What changes no code: how the compiler speaks, and as what it writes debug information where it
-// is asked for any. DWARF 5 as these compilers write it, Valgrind before 3.20 does not always read.
+// Flags that do not change code: the form of messages, and of debug information if there is any.
+// Valgrind before 3.20 cannot always read DWARF 5 as these compilers write it.
 std::vector<std::string> common_flags(bool is_clang) {
   std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
   if (is_clang) {
@@ -52,8 +52,8 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& from) 
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// Those that a precompiled header depends on. A compiler refuses a header that other flags or
-// defines made, but the user's folders to search may differ: no header of LibTorch's is there.
+// The flags that a precompiled header depends on. A compiler refuses a header made with other flags
+// or defines, but the user's include folders may differ: none of LibTorch's headers is there.
 std::vector<std::string> header_flags(const BuildContext& context) {
   std::vector<std::string> flags;
   for (const auto& flag : context.flags) {
@@ -62,7 +62,7 @@ std::vector<std::string> header_flags(const BuildContext& context) {
   return flags;
 }
 
-// A system header may have changed since the precompiled one was made of it.
+// A system header may have changed since the precompiled one was made.
 bool refuses_header(const std::string& errors) {
   for (const char* words : {"precompiled header", "PCH file", "AST file", "module file"}) {
     if (errors.find(words) != std::string::npos) return true;
@@ -136,7 +136,7 @@ Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
     arguments.push_back(object->string());
   }
   append(arguments, context.link_flags);
-  // Units name it by its path.
+  // Units refer to it by its path.
   std::string name = "libuser-" + content_hash(identity_ + joined(arguments));
   return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
     append(arguments, {"-o", to.string()});
@@ -181,7 +181,7 @@ std::string UnitCompiler::hint_name(const BuildContext& context, const std::stri
 std::string UnitCompiler::header_name(const BuildContext& context) const {
   std::string identity = identity_;
   for (const auto& flag : header_flags(context)) identity += "\n" + flag;
-  // clang's header names the plain one by its path.
+  // clang's precompiled header refers to the plain one by its path.
   if (options_.toolchain.is_clang) identity += "\n" + cache_.folder().string();
   return "pch-" + content_hash(identity) + "/support.h";
 }
@@ -196,11 +196,12 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   if (cache_.find(name)) return {};
   bool is_clang = options_.toolchain.is_clang;
   std::string wish = "wish-" + content_hash(name);
-  bool is_dear = !is_clang || has_own_flags(context);
-  // Code that a unit alone is held to must not depend on whether there was a header.
-  bool is_optional = is_dear && !options_.each_alone;
+  bool is_expensive = !is_clang || has_own_flags(context);
+  // The code of a snippet alone in its unit must not depend on whether there was a precompiled
+  // header.
+  bool is_optional = is_expensive && !options_.each_alone;
   if (is_optional && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
-    // Whoever comes a second time will come a third.
+    // A second request suggests that there will be a third.
     cache_.write_hint(wish, "wish\n");
     return {};
   }
@@ -254,7 +255,7 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildConte
   return run_compiler(arguments, says);
 }
 
-// A text that cannot be preprocessed is left for the compiler to speak of.
+// A text that cannot be preprocessed is left for the compiler to report.
 Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
                                                        const BuildContext& context,
                                                        std::span<const Variant> variants) {

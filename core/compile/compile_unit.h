@@ -16,19 +16,19 @@
 
 namespace instr {
 
-// A compiler run that ended with errors: not ours, but of the code that it was given.
+// A compiler run that ended with errors: not ours, but those of the code it compiled.
 struct CompilerSays {
   std::string errors;
 };
 
-// What a set of build options needs before its units can be compiled.
+// Prerequisites of compiling units with a set of build options.
 struct BuildContext {
   std::shared_ptr<const BuildOptions> build;  // may be null
-  std::string hash;                // of everything but the variants that determines a unit's code
+  std::string hash;  // of everything that determines a unit's code, except the variants
   std::vector<std::string> flags;  // of the compiler
   std::vector<std::string> link_flags;
   std::optional<std::filesystem::path> user_object;  // made of [build].sources
-  std::optional<CompilerSays> failure;               // why it was not: all its variants fail
+  std::optional<CompilerSays> failure;               // why there is none: all its variants fail
 };
 
 class UnitCompiler {
@@ -43,19 +43,19 @@ class UnitCompiler {
   // Name of the cache's hint for a variant's code, by the symbol of its snippet.
   static std::string hint_name(const BuildContext& context, const std::string& symbol);
 
-  // Makes the precompiled header where that is worth its time for `units` new units; otherwise
-  // units are compiled without one. The compiler's errors go to the context's `failure`.
+  // Makes the precompiled header if that pays off for `units` new units; otherwise units are
+  // compiled without one. The compiler's errors go to the context's `failure`.
   Expected<void> prepare_header(BuildContext& context, std::size_t units);
 
   struct Unit {
     std::optional<std::filesystem::path> object;
-    CompilerSays says;  // where there is no object
+    CompilerSays says;  // if there is no object
     // Instead of both: symbols of variants that cannot share a unit with the others.
     std::set<std::string> apart = {};
   };
 
   // Compiles these variants to one shared object, and leaves a hint for each. Safe to call from
-  // several threads. An error where no compiler could be run, or `stop` was requested.
+  // several threads. An error if no compiler could be run, or `stop` was requested.
   Expected<Unit> compile(const BuildContext& context, std::span<const Variant> variants);
 
  private:
@@ -64,7 +64,7 @@ class UnitCompiler {
 
   Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
                             std::span<const Variant> variants, std::optional<CompilerSays>& says);
-  // Which of several variants the preprocessor shows to be no company for others.
+  // Those of several variants that, as the preprocessor shows, cannot share a unit with others.
   Expected<std::set<std::string>> reaching(const std::filesystem::path& folder,
                                            const BuildContext& context,
                                            std::span<const Variant> variants);

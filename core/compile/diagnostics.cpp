@@ -72,8 +72,8 @@ class Parser {
     group.diagnostic.column = column;
     group.diagnostic.message = message;
     group.lines.push_back(line);
-    // Before the error: how the compiler came to be there. The linker says a function once for
-    // several references, so its lines stay.
+    // Before the error: how the compiler got there. The linker names a function once for several
+    // references, so its lines stay.
     group.lines.insert(group.lines.end(), pending_.begin(), pending_.end());
     if (!file.empty()) pending_.clear();
     groups_.push_back(std::move(group));
@@ -153,7 +153,7 @@ class Parser {
 };
 
 std::string shortened(std::string text) {
-  // Types of the user's own are named by where we put them.
+  // The user's own types have names with the namespaces that we put them in.
   static const RE2 kOurScopes(
       R"(instr_unit_[0-9a-f]{32}::|instr_snippet_[0-9a-f]{32}\((struct )?(instr_unit_[0-9a-f]{32}::)?instr_context ?\*\)::)");
   RE2::GlobalReplace(&text, kOurScopes, "");
@@ -184,7 +184,7 @@ std::string line_at(const Text& text, int line) {
   return found;
 }
 
-// The line of the user's code that an error is about; empty where it is about code that we made.
+// The line of the user's code that an error is about; empty if it is about code that we made.
 std::string code_at(const Variant& variant, const Diagnostic& diagnostic) {
   auto column = static_cast<std::size_t>(std::max(diagnostic.column, 1));
   for (const Text* text : all_texts_of(variant)) {
@@ -209,7 +209,7 @@ std::string place_of(const Variant& variant, const Diagnostic& diagnostic) {
   SourceLocation where = variant.where;
   if (diagnostic.is_in_user_text && !diagnostic.file.empty()) {
     where = {diagnostic.file, diagnostic.line, diagnostic.column};
-    // Code made of a signature has columns that the signature has not.
+    // Code generated from a signature has columns that the signature does not have.
     const auto& signature = variant.signature;
     if (signature && where.file == signature->where.file && where.line == signature->where.line &&
         code_at(variant, diagnostic).empty()) {
@@ -219,7 +219,7 @@ std::string place_of(const Variant& variant, const Diagnostic& diagnostic) {
   return where.file + ":" + std::to_string(where.line) + ":" + std::to_string(where.column);
 }
 
-// Our own words within static_assert say more than what the compiler stumbles on besides.
+// Our own static_assert messages say more than the compiler's other errors.
 bool is_assertion(const Diagnostic& diagnostic) {
   return RE2::PartialMatch(diagnostic.message, "^static.assert(ion)? failed.*instr_bench: ");
 }
@@ -229,7 +229,7 @@ std::string in_own_words(std::string message) {
   static const RE2 kLeaves(R"('?(break|continue)'? statement not (?:in|within) .*)");
   std::string word;
   if (!RE2::FullMatch(message, kLeaves, &word)) return message;
-  return word + " outside a loop of the statement's own: it would leave out what is measured";
+  return word + " outside a loop of the statement's own: it would skip the code that is measured";
 }
 
 std::string message_of(const Diagnostic& diagnostic) {
@@ -239,7 +239,7 @@ std::string message_of(const Diagnostic& diagnostic) {
   return shortened(in_own_words(std::move(message)));
 }
 
-// A text whose brackets do not match makes the compiler speak of other places.
+// A text with unbalanced brackets makes the compiler report errors elsewhere.
 std::string incomplete_text(const Variant& variant) {
   for (const Text* text : all_texts_of(variant)) {
     if (text->code.find('#') != std::string::npos || is_complete(text->code)) continue;
@@ -268,7 +268,7 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   std::size_t left_out = 0;
   for (const auto& diagnostic : sorted) {
     std::string head = place_of(variant, diagnostic) + ": error: " + message_of(diagnostic);
-    // Some code stands twice in a unit: in the trial run and in the loop.
+    // Some code is in a unit twice: in the trial run and in the loop.
     if (!seen.insert(head).second) continue;
     if (seen.size() > kErrorsShown) {
       ++left_out;

@@ -1,4 +1,5 @@
-// The little that we read of shared objects: their identity, and names in their string tables.
+// Reads from shared objects the little that we need: their identity, and names in their string
+// tables.
 #pragma once
 
 #include <filesystem>
@@ -8,11 +9,11 @@
 
 namespace instr {
 
-// The GNU build id of a 64-bit ELF file, hexadecimal; nothing where it has none or is no such file.
-// Reads its headers and notes alone.
+// The GNU build id of a 64-bit ELF file, hexadecimal; nothing if it has none or is not such a file.
+// Reads only its headers and notes.
 std::optional<std::string> elf_build_id(const std::filesystem::path& file);
 
-// Whether the file's bytes hold `text`. Reads all of it: meant for small libraries.
+// Whether the file contains `text`. Reads all of it: meant for small libraries.
 bool file_contains(const std::filesystem::path& file, std::string_view text);
 
 }  // namespace instr

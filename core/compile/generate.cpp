@@ -14,7 +14,7 @@ namespace instr {
 
 namespace {
 
-// Part of every symbol: raise it when generated code changes.
+// Part of every symbol: increment it when generated code changes.
 constexpr std::string_view kGeneratorVersion = "4";
 
 void write_arguments(Writer& out, const Signature& signature) {
@@ -41,7 +41,7 @@ std::string for_each_argument(const Signature& signature, std::string_view call)
   return text;
 }
 
-// What is handed over where the arguments themselves must stay as they are.
+// The arguments to pass where the original ones must not change.
 std::string copies_of_arguments(const Signature& signature) {
   const std::string copies = for_each_argument(signature, "instr_support::copy_of(@),");
   return copies.substr(0, copies.rfind(','));
@@ -101,13 +101,13 @@ void write_capture(Writer& out, const Variant& variant) {
           joined(signature.arguments), copies_of_arguments(signature)));
 }
 
-// Makes of what write_script() loaded what is run.
+// Turns the module that write_script() loaded into what runs.
 void write_preparation(Writer& out, const Variant& variant) {
   if (const char* code = facts_of(variant.runtime).preparation) out.glue(code);
   if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
 }
 
-// What is measured, without backward: the user's statement, or a call that we make for them.
+// The measured code, without backward: the user's statement, or a call that we generate.
 void write_statement(Writer& out, const Variant& variant) {
   if (is_script(variant.runtime)) {
     out.glue_at(variant.signature->where,
@@ -136,7 +136,7 @@ void write_backward(Writer& out, const Variant& variant) {
   out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
 }
 
-// Runs the statement before it is measured and says clearly where it cannot be.
+// Runs the statement before it is measured, and reports clearly if it cannot be measured.
 void write_trial(Writer& out, const Variant& variant) {
   bool runs_script = is_script(variant.runtime);
   bool is_backward = variant.autograd == Autograd::kForwardBackward;
@@ -200,7 +200,7 @@ void write_body(Writer& out, const Variant& variant) {
 // The first runs of a script, which profile and then optimise it, on arguments of their own: what
 // is verified is the optimised code, on arguments that nothing has changed.
 void write_trials(Writer& out, const Variant& variant) {
-  if (body_of(variant) == Body::kCapturedScript) return;  // had them before it was captured
+  if (body_of(variant) == Body::kCapturedScript) return;  // it had them before it was captured
   const Signature& signature = *variant.signature;
   out.glue(
       "for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
@@ -232,7 +232,7 @@ void write_verified_statement(Writer& out, const Variant& variant) {
   write_backward(out, variant);
 }
 
-// One run of the statement after a set-up of its own, and what is compared of it.
+// One run of the statement after a setup of its own, and the values to compare.
 void write_verification(Writer& out, const Variant& variant) {
   for (const auto& setup : variant.setups) {
     out.user(setup);
@@ -259,7 +259,7 @@ void write_verification(Writer& out, const Variant& variant) {
     out.glue_at(signature.where, for_each_argument(signature, "instr_support::watch_gradient(@);"));
     if (module != nullptr) out.glue(fmt::format("instr_support::watch_gradients({});", module));
   }
-  // A loop, in which the statement is at home.
+  // A loop, as the statement may expect one.
   out.glue(
       "instr_verification_->begin(instr_verification_);\n"
       "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
@@ -314,8 +314,8 @@ std::string function(const Variant& variant, const std::string& symbol, const st
   return out.take();
 }
 
-// The statement as it stands in the loop, but in none: a break or a continue, which would leave out
-// what is to be measured, does not compile. Nothing is emitted for it.
+// The statement of the loop, outside any loop: a break or a continue, which would skip the code to
+// be measured, then does not compile. Nothing is emitted for it.
 std::string loopless_function(const Variant& variant, const std::string& symbol) {
   if (!variant.stmt || is_script(variant.runtime)) return "";
   Writer out(symbol, /*with_places=*/true);
@@ -340,15 +340,15 @@ std::string loopless_function(const Variant& variant, const std::string& symbol)
   return out.take();
 }
 
-// clang inlines a static function of a header where it is called but once in the unit. So that this
-// does not depend on what else is in it, all is called twice.
+// clang inlines a static function of a header if it is called but once in the unit. So that this
+// does not depend on the rest of the unit, everything is called twice.
 std::string snippet_function(const Variant& variant, const std::string& symbol) {
   return function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +
          function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n" +
          loopless_function(variant, symbol);
 }
 
-// The output's name, declared further out, is found where the statement declares no nearer one.
+// The output's name, declared in an outer scope, is used if the statement declares none of its own.
 std::string verification_function(const Variant& variant, const std::string& symbol) {
   Writer out(symbol, /*with_places=*/true);
   out.glue(
@@ -361,7 +361,7 @@ std::string verification_function(const Variant& variant, const std::string& sym
   return out.take();
 }
 
-// What the runtimes need beyond what is in front of each unit.
+// Headers that the runtimes need beyond the shared one.
 std::set<std::string> headers_of(std::span<const Variant> variants) {
   std::set<std::string> headers;
   for (const Variant& variant : variants) {

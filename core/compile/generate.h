@@ -1,5 +1,5 @@
 // Variants to the C++ source of a unit: one function for each, with #line directives back to the
-// TOML, so that a compiler's words are about the user's own text.
+// TOML, so that a compiler's messages are about the user's own text.
 #pragma once
 
 #include <span>
@@ -11,29 +11,29 @@
 
 namespace instr {
 
-// What a function is generated for: to be counted and timed, or to hand over what it computes.
+// The purpose of a generated function: to be counted and timed, or to hand over its results.
 enum class Purpose { kMeasure, kVerify };
 
 // "instr_snippet_<hash>", "instr_verify_<hash>": the hash is of everything that determines the
 // variant's code, and of nothing else: neither the key nor the place in the TOML. Variants that
-// differ in those alone, or in their threads, share one function.
+// differ only in those, or in their threads, share one function.
 std::string snippet_symbol(const Variant& variant, Purpose purpose = Purpose::kMeasure);
 
-// The source of a unit that holds these variants, and to be measured the empty loop. It includes
-// nothing for itself: it is compiled with worker/snippet_support.h in front (-include). The file
-// names in its #line directives are marked (see line_marker) so that each diagnostic names its
-// variant.
+// The source of a unit that holds these variants, and, if they are to be measured, the empty loop.
+// It does not include anything itself: it is compiled with worker/snippet_support.h in front
+// (-include). The file names in its #line directives are marked (see line_marker) so that each
+// diagnostic names its variant.
 std::string unit_source(std::span<const Variant> variants, Purpose purpose = Purpose::kMeasure);
 
-// The C++ that its author wrote for its function: set-ups, statement, module. Not the global
-// set-up.
+// The C++ that its author wrote for its function: setups, statement, module. Not the global
+// setup.
 std::vector<const Text*> texts_of(const Variant& variant);
 
-// The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global set-up,
+// The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global setup,
 // which several variants have in common. Empty `file`: code that the user did not write.
 std::string line_marker(std::string_view symbol, std::string_view file);
 
-// The #include lines of a global set-up, and the rest with those lines left blank.
+// The #include lines of a global setup, and the rest with those lines left blank.
 struct SplitGlobal {
   std::string includes;  // as many lines as the whole; the others are blank
   std::string rest;

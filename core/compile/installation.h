@@ -1,4 +1,4 @@
-// Where the product's own files are: the worker's sources and the standard set.
+// The locations of the product's own files: the worker's sources and the standard set.
 #pragma once
 
 #include <filesystem>
@@ -11,8 +11,8 @@ struct Installation {
   std::filesystem::path selftest;     // the small library that selftest plants slow-downs in
 };
 
-// Found from the program's own place alone, so that an installation can be moved: in the share/ of
-// its prefix or, in a build tree, behind links to the source tree.
+// Derived only from the program's own location, so that an installation can be moved: in the share/
+// of its prefix or, in a build tree, behind links to the source tree.
 Installation find_installation();
 
 }  // namespace instr

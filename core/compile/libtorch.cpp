@@ -50,7 +50,7 @@ std::string quoted_after(std::string_view text, std::string_view name) {
   return std::string(text.substr(begin + 1, end - begin - 1));
 }
 
-// "1.13.0", from the header that has it (it moved), else from Python's version.py.
+// "1.13.0", from the header that has it (it has moved), else from Python's version.py.
 std::string read_version(const LibTorch& torch) {
   for (const auto& folder : torch.include_dirs) {
     for (const char* header : {"torch/headeronly/version.h", "torch/version.h"}) {
@@ -69,8 +69,8 @@ std::string read_version(const LibTorch& torch) {
   return version.substr(0, version.find('+'));
 }
 
-// Which of the two std::string layouts it was built with, told by the name of a function that takes
-// one: libc10's Error(SourceLocation, std::string).
+// Which of the two std::string layouts it was built with, according to the name of a function that
+// takes one: libc10's Error(SourceLocation, std::string).
 std::string string_layout(const fs::path& library_dir) {
   bool is_old = file_contains(library_dir / "libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationESs");
   return std::string("_GLIBCXX_USE_CXX11_ABI=") + (is_old ? "0" : "1");
@@ -84,14 +84,14 @@ std::optional<fs::path> library_folder(const fs::path& root) {
   return std::nullopt;
 }
 
-// Also by another name: a link to /usr, say.
+// Also under another name, such as a link to /usr.
 bool is_systems_own(const fs::path& folder) {
   std::error_code unknown;
   return fs::equivalent(folder, "/usr/include", unknown) ||
          fs::equivalent(folder, "/usr/local/include", unknown);
 }
 
-// The headers' folders below `root`; the system's own are searched by every compiler.
+// The headers' folders below `root`; the system's own are searched by every compiler anyway.
 std::vector<fs::path> include_folders(const fs::path& root) {
   std::vector<fs::path> folders;
   fs::path base = root / "include";
@@ -142,8 +142,8 @@ std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& fou
   return torch;
 }
 
-// A person may name the folder itself, what holds it (a virtual environment, site-packages, an
-// unpacked archive), or the folder of its CMake files.
+// A person may name the folder itself, a folder that holds it (a virtual environment,
+// site-packages, an unpacked archive), or the folder of its CMake files.
 std::vector<fs::path> python_packages(const fs::path& prefix);
 
 std::optional<LibTorch> libtorch_below(const fs::path& named, const std::string& found_by) {
@@ -167,8 +167,9 @@ Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& foun
   std::string problem = !is_folder(named)       ? ": there is no such folder"
                         : library_folder(named) ? ": it has libraries but no headers"
                                                 : ": it lacks lib/libtorch_cpu.so or the headers";
-  return fail(found_by + " names '" + named.string() + "', which holds no LibTorch" + problem,
-              "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
+  return fail(
+      found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
+      "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
 }
 
 // site-packages and dist-packages of a Python installation, newest version first.
@@ -211,7 +212,8 @@ std::optional<fs::path> python_prefix() {
   for (const auto& folder : split_paths(std::getenv("PATH"), ":")) {
     fs::path program = fs::path(folder) / "python3";
     if (!is_file(program) || ::access(program.c_str(), X_OK) != 0) continue;
-    // A virtual environment's python3 is a link: its own folder says more than the link's target.
+    // A virtual environment's python3 is a link: its own folder is more specific than the link's
+    // target.
     if (is_file(fs::path(folder).parent_path() / "pyvenv.cfg")) {
       return fs::path(folder).parent_path();
     }
@@ -246,7 +248,8 @@ Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
   if (const char* folder = std::getenv("TORCH_DIR"); folder != nullptr && *folder != '\0') {
     return named_libtorch(folder, "TORCH_DIR");
   }
-  // Unlike the two above this one is a list for all kinds of packages: LibTorch may be in none.
+  // Unlike the two above, this is a list for all kinds of packages: LibTorch may be in none of
+  // them.
   for (const auto& folder : split_paths(std::getenv("CMAKE_PREFIX_PATH"), ":;")) {
     if (auto torch = libtorch_below(folder, "CMAKE_PREFIX_PATH")) return *torch;
   }

@@ -11,25 +11,25 @@
 namespace instr {
 
 struct LibTorch {
-  std::filesystem::path root;  // what --libtorch would name
+  std::filesystem::path root;  // as --libtorch would name it
   std::string found_by;        // "--libtorch", "TORCH_DIR", "CMAKE_PREFIX_PATH", "python", "system"
   std::string version;         // "2.13.0"
-  std::string build_id;        // of libtorch_cpu.so, hexadecimal; a content hash where it has none
+  std::string build_id;        // of libtorch_cpu.so, hexadecimal; a content hash if it has none
   std::vector<std::filesystem::path> include_dirs;
   std::filesystem::path library_dir;
   std::vector<std::string> libraries;  // "torch", "torch_cpu", "c10", ...
   std::vector<std::string> defines;    // "_GLIBCXX_USE_CXX11_ABI=1"
   bool has_cuda = false;
-  // Folder of CUDA's own headers, which LibTorch's headers about CUDA include; of the toolkit at
-  // CUDA_HOME or CUDA_PATH, of the packages beside a Python's LibTorch, of a toolkit at its usual
-  // place.
+  // Folder of CUDA's own headers, which LibTorch's headers about CUDA include; from the toolkit at
+  // CUDA_HOME or CUDA_PATH, from the packages beside a Python's LibTorch, or from a toolkit at its
+  // usual place.
   std::optional<std::filesystem::path> cuda_headers;
 };
 
 // In this order: `requested` (--libtorch), TORCH_DIR, CMAKE_PREFIX_PATH, the active Python's torch
 // (VIRTUAL_ENV, then python3 on PATH; found by looking at its site-packages, importing nothing),
-// the system's package. A place that --libtorch or TORCH_DIR names but that holds no LibTorch is an
-// error, never skipped; CMAKE_PREFIX_PATH lists places for all kinds of packages.
+// the system's package. A place that --libtorch or TORCH_DIR names but that does not hold a
+// LibTorch is an error, never skipped; CMAKE_PREFIX_PATH lists places for all kinds of packages.
 Expected<LibTorch> find_libtorch(const std::optional<std::filesystem::path>& requested);
 
 }  // namespace instr

@@ -19,8 +19,7 @@ namespace {
 constexpr int kTimes = 2;
 constexpr std::string_view kBetween = "#line 1 \"@\"\n";
 
-// By its file name in #line: which text this is of which variant. The same each time, since
-// __FILE__ is.
+// Identifies a text of a variant by its file name in #line. Reproducible, since __FILE__ must be.
 std::string marker(const std::string& symbol, std::size_t text) {
   return fmt::format("#line 1 \"@{}:{}\"\n", symbol, text);
 }
@@ -56,7 +55,7 @@ std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpo
 }
 
 std::set<std::string> reaching_symbols(std::string_view preprocessed) {
-  std::map<std::string, std::vector<std::string>> texts;  // by the name of their place
+  std::map<std::string, std::vector<std::string>> texts;  // by their marker
   std::string place;
   preprocessed.remove_prefix(std::min(preprocessed.find("# 1 \"@"), preprocessed.size()));
   for (const auto& line : lines_of(preprocessed)) {
@@ -65,7 +64,7 @@ std::set<std::string> reaching_symbols(std::string_view preprocessed) {
       place = *std::move(file);
       if (is_new) texts[place].emplace_back();
     } else if (auto& all = texts[place]; !all.empty() && !is_blank(line)) {
-      // How many blank lines a preprocessor puts out depends on what came before.
+      // How many blank lines a preprocessor emits depends on the text before.
       all.back() += line + "\n";
     }
   }

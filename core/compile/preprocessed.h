@@ -1,6 +1,6 @@
-// What the preprocessor makes of the texts of a unit: a macro that some header defines may hold
-// what no text may, an open bracket or a _Pragma. Pure: the source to run it on, and what is read
-// from its output.
+// The texts of a unit after preprocessing: a macro that some header defines may contain what no
+// text may, an open bracket or a _Pragma. Pure: the source to preprocess, and the analysis of the
+// output.
 #pragma once
 
 #include <set>
@@ -14,11 +14,11 @@
 namespace instr {
 
 // Each text of the variants twice, after the headers that the unit includes: for the compiler with
-// -E. They have one global set-up, or none, and are self-contained as they are written.
+// -E. They have one global setup, or none, and are self-contained as they are written.
 std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpose);
 
-// Symbols (snippet_symbol) of variants that cannot share a unit: what became of a text is not
-// self-contained, or is something else the second time.
+// Symbols (snippet_symbol) of variants that cannot share a unit: the preprocessed text is not
+// self-contained, or differs the second time.
 std::set<std::string> reaching_symbols(std::string_view preprocessed);
 
 }  // namespace instr

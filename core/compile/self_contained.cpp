@@ -20,8 +20,8 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Characters that compilers disagree about, or flags decide about: continued lines, trigraphs, ends
-// of lines that are none to all.
+// Characters whose meaning depends on the compiler or its flags: continued lines, trigraphs, line
+// ends that only some compilers recognise.
 bool is_ambiguous(std::string_view code) {
   for (std::size_t i = 0; i < code.size(); ++i) {
     const char c = code[i];
@@ -46,13 +46,13 @@ struct Token {
   bool is_word(std::string_view word) const { return kind == Kind::kWord && text == word; }
 };
 
-// Reads C++ just well enough to tell words, numbers, strings and comments apart. `code` is not
+// Reads C++ just well enough to distinguish words, numbers, strings and comments. `code` is not
 // ambiguous.
 class Lexer {
  public:
   explicit Lexer(std::string_view code) : code_(code) {}
 
-  // Nothing where a string or a comment is not closed, or where one begins or ends is in doubt.
+  // Nothing if a string or a comment is not closed, or where one begins or ends is in doubt.
   std::optional<std::vector<Token>> tokens() {
     while (at_ < code_.size()) {
       if (!step()) return std::nullopt;
@@ -100,8 +100,8 @@ class Lexer {
     return true;
   }
 
-  // As the preprocessor has numbers: 1'000, 0x1p-3, 1.5_km. Compilers differ in where some end,
-  // which matters where a string begins there.
+  // Preprocessing numbers: 1'000, 0x1p-3, 1.5_km. Compilers differ in where some end, which matters
+  // if a string begins there.
   bool number() {
     const std::size_t begin = at_;
     for (++at_; at_ < code_.size(); ++at_) {
@@ -141,8 +141,8 @@ class Lexer {
     return suffix(/*is_string=*/true);
   }
 
-  // "x"s and 'x'_y. Compilers differ in whether other words behind a string are suffixes, and in
-  // whether "x"R"(y)" has one or a raw string.
+  // "x"s and 'x'_y. Compilers differ in whether other words after a string are suffixes, and in
+  // whether "x"R"(y)" has a suffix or a raw string.
   bool suffix(bool is_string) {
     const std::size_t begin = at_;
     while (is_word(peek(0))) ++at_;
@@ -158,8 +158,8 @@ class Lexer {
   std::vector<Token> tokens_;
 };
 
-// The preprocessor's own: a directive's sign, and words that act on it or ask what it has done.
-// What is not ASCII may belong to a word or end it.
+// The preprocessor's own: a directive's sign, and words that act on the preprocessor or query its
+// state. A character that is not ASCII may belong to a word or end it.
 bool is_preprocessors(const Token& token) {
   const bool is_ascii = (token.text.empty() ? 0 : token.text.front() & 0x80) == 0;
   return token.is('#') || token.is('\\') || (token.kind == Kind::kPunctuation && !is_ascii) ||
@@ -193,8 +193,8 @@ bool are_brackets_closed(const std::vector<Token>& tokens) {
   return open.empty();
 }
 
-// Directives of the assembler (macros, sections, another syntax) and comments would hold for what
-// follows. Of escapes, ends of lines and tabs alone.
+// Directives of the assembler (macros, sections, another syntax) and comments would affect the code
+// that follows. Of the escapes only line ends and tabs are allowed.
 bool is_plain_assembly(std::string_view text) {
   int repeated = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -219,7 +219,7 @@ bool is_assembly_plain(const std::vector<Token>& tokens) {
   });
 }
 
-// Of a label, what stands before its name.
+// Tokens that may precede a label's name.
 bool may_precede_label(const Token& token) {
   return token.is(';') || token.is('{') || token.is('}') || token.is(':') || token.is(')') ||
          token.is_word("else") || token.is_word("do");

@@ -1,5 +1,5 @@
-// What a text of C++ can do to others in the same unit, and to the loop around it, as far as that
-// can be seen from its tokens. Pure: no compiler is asked.
+// The effects that a C++ text can have on others in the same unit, and on the loop around it, as
+// far as its tokens show. Pure: no compiler is run.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@ namespace instr {
 
 // Whether nothing in the code reaches beyond it: its brackets, strings and comments are complete in
 // themselves; it has no directive of the preprocessor, however spelled, no _Pragma, no __COUNTER__,
-// and no assembler directive but .rept. Where two compilers may read a text differently, or one by
-// its flags (trigraphs, digraphs, continued lines), it is not self-contained either: all that such
-// a text costs is a unit of its own. Also for what the preprocessor made of a text.
+// and no assembler directive but .rept. If two compilers may read a text differently, or one by
+// its flags (trigraphs, digraphs, continued lines), it is not self-contained either: such a text
+// merely gets a unit of its own. Also for preprocessed text.
 bool is_self_contained(std::string_view code);
 
-// Whether its brackets, strings and comments are complete in themselves.
+// Whether the code's brackets, strings and comments are balanced.
 bool is_complete(std::string_view code);
 
 // Whether a goto in the code goes to a label that is not in it.

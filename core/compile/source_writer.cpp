@@ -16,7 +16,7 @@ constexpr std::size_t kScriptIndent = 4;  // of the body in its function
 // The lines of a TorchScript text that are in its body.
 struct ScriptLines {
   std::vector<std::size_t> numbers;             // from 0
-  std::size_t indentation = std::string::npos;  // that all of them have
+  std::size_t indentation = std::string::npos;  // common to all of them
 };
 
 ScriptLines script_lines(const std::vector<std::string>& lines) {
@@ -29,7 +29,7 @@ ScriptLines script_lines(const std::vector<std::string>& lines) {
   return script;
 }
 
-// Of the byte `at` of a line; a text begins anywhere in its own first line.
+// The place of byte `at` of a line; a text may begin anywhere in its own first line.
 SourceLocation place_in(const Text& text, std::size_t line, std::size_t at) {
   SourceLocation place = text.where;
   if (place.line == 0) return place;

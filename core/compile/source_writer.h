@@ -20,10 +20,10 @@ class Writer {
   Writer(std::string symbol, bool with_places)
       : symbol_(std::move(symbol)), with_places_(with_places) {}
 
-  // Generated code, at a place of its own so that errors in it are known for what they are.
+  // Generated code, at a place of its own, so that errors in it are recognised as such.
   void glue(std::string_view code);
 
-  // Generated code that fails only where the user's text at `where` is wrong.
+  // Generated code that fails only if the user's text at `where` is wrong.
   void glue_at(const SourceLocation& where, std::string_view code) { put(where, code); }
 
   // The user's own code. An empty line follows, in case it ends with a backslash.
@@ -42,18 +42,18 @@ class Writer {
 std::string joined(const std::vector<std::string>& names);  // "x, w"
 std::vector<std::string> lines_of(std::string_view text);
 
-// The body of forward(): the text's own indentation taken off, four spaces put before it. The first
-// line of a text that does not begin on a line of its own has none to take off.
+// The body of forward(): the text's own indentation replaced by four spaces. The first line of a
+// text that does not begin on a line of its own has no indentation to remove.
 std::string script_body(std::string_view text);
 
-// The place in the definition of what stands there in that body, lines and columns from 1; of the
-// line's first character where the column is 0. Nothing where the body has no such line.
+// The place in the definition of that place in the body, lines and columns from 1; of the line's
+// first character if the column is 0. Nothing if the body has no such line.
 std::optional<SourceLocation> place_in_script(const Text& script, int line, int column);
 
-// Behind the last character of the text that is no blank.
+// The place after the text's last character that is not a blank.
 SourceLocation end_of_script(const Text& script);
 
-// Of the text's first character that is no blank.
+// The place of the text's first character that is not a blank.
 SourceLocation first_place(const Text& text);
 
 }  // namespace instr

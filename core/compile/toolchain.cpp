@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kOldestClang = 14;
-constexpr int kNewestClang = 30;  // of those looked for by name
+constexpr int kNewestClang = 30;  // of those searched for by name
 constexpr int kOldestGcc = 10;
 
 std::optional<fs::path> on_path(const std::string& name) {
@@ -23,7 +23,7 @@ std::optional<fs::path> on_path(const std::string& name) {
   return fs::absolute(*program);
 }
 
-// The first number after `word`, or the first of all where `word` is empty.
+// The first number after `word`, or the first of all if `word` is empty.
 int number_after(std::string_view text, std::string_view word) {
   std::size_t at = text.find(word);
   if (at == std::string_view::npos) return 0;
@@ -31,7 +31,7 @@ int number_after(std::string_view text, std::string_view word) {
   return at == std::string_view::npos ? 0 : std::atoi(std::string(text.substr(at, 6)).c_str());
 }
 
-// "g++ (Debian 12.2.0-14+deb12u1) 12.2.0" -> 12: the number after the vendor's words.
+// "g++ (Debian 12.2.0-14+deb12u1) 12.2.0" -> 12: the number after the vendor's parenthesis.
 int gcc_major(const std::string& version) {
   std::size_t paren = version.find(')');
   return number_after(std::string_view(version).substr(paren == std::string::npos ? 0 : paren), "");
@@ -97,7 +97,7 @@ Expected<Compiler> best_compiler() {
 }
 
 // clang before 16 rejects std::vector of an incomplete type in C++20, which the headers of older
-// LibTorches have; those headers are C++17, and C++17 they get.
+// LibTorches have; those headers are C++17, so they are compiled as C++17.
 std::string language_standard(const Compiler& compiler, const LibTorch& torch) {
   int major = std::atoi(torch.version.c_str());
   int minor = number_after(torch.version, ".");
@@ -105,10 +105,10 @@ std::string language_standard(const Compiler& compiler, const LibTorch& torch) {
   return compiler.is_clang && compiler.major < 16 && !is_recent ? "-std=c++17" : "-std=c++20";
 }
 
-// What keeps a snippet's code the same whatever else its unit holds. g++ decides by the whole unit
-// (how often a function is called and with which arguments, what its offline copy costs) what to
-// inline and specialise; so its early inliner, which looks at one function and those below it, does
-// the inlining alone, and is let do more of it than it would.
+// Flags that keep a snippet's code the same whatever else its unit holds. g++ decides what to
+// inline and specialise by the whole unit (how often a function is called and with which arguments,
+// the cost of its out-of-line copy); so all inlining is left to its early inliner, which looks only
+// at one function and its callees, with higher limits than usual.
 std::vector<std::string> snippet_flags(bool is_clang) {
   if (is_clang) return {"-fvisibility=hidden"};
   return {"-fvisibility=hidden",
@@ -134,7 +134,7 @@ std::vector<std::string> snippet_flags(bool is_clang) {
           "--param=large-unit-insns=1000000000"};
 }
 
-// `special`: those between what every source has and what LibTorch's headers need.
+// `special`: those between the flags of every source and those that LibTorch's headers need.
 std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch& torch,
                                        const std::vector<std::string>& special) {
   std::vector<std::string> flags{language_standard(compiler, torch), "-O2", "-fPIC"};
@@ -146,7 +146,7 @@ std::vector<std::string> compile_flags(const Compiler& compiler, const LibTorch&
   }
   if (torch.cuda_headers)
     flags.push_back("-I" + torch.cuda_headers->string());  // may be the system's
-  // As __FILE__ in messages of LibTorch's own: how long it is would show in where data lie.
+  // For __FILE__ in LibTorch's own messages: its length would affect the addresses of data.
   flags.push_back("-fmacro-prefix-map=" + torch.root.string() + "=" + kLibraryLink);
   return flags;
 }

@@ -16,17 +16,17 @@ struct Toolchain {
   std::filesystem::path compiler;
   bool is_clang = false;
   std::string version;             // first line of --version
-  std::vector<std::string> flags;  // all that units are compiled with, LibTorch's own included
-  // What the user's own sources are compiled with: as their build would, and so that they load.
+  std::vector<std::string> flags;  // all flags for units, LibTorch's own included
+  // The flags for the user's own sources: as in their build, and so that they can be loaded.
   std::vector<std::string> user_flags;
   std::vector<std::string> link_flags;
 };
 
 // The name by which a worker finds LibTorch's libraries: a link of this name is in each folder that
-// it runs in, so that where they lie shows nowhere in its memory.
+// it runs in, so that their location shows nowhere in its memory.
 inline constexpr const char* kLibraryLink = wire::kLibraryLink;
 
-// `requested` (--compiler), then clang++ (14 or newer) where present, then g++.
+// `requested` (--compiler), then clang++ (14 or newer) if present, then g++.
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch);
 

@@ -1,4 +1,4 @@
-// What a person writes in TOML, after reading: one Definition for each statement.
+// What a person writes in TOML, once read: one Definition per statement.
 #pragma once
 
 #include <filesystem>
@@ -39,8 +39,8 @@ struct BuildOptions {
   SourceLocation where;
 };
 
-// How far what another runtime computes may lie from what eager does. Absent: as is usual for the
-// data type.
+// How far the results of another runtime may differ from eager's. Absent: the usual tolerance for
+// the data type.
 struct Tolerance {
   std::optional<double> relative;
   std::optional<double> absolute;
@@ -54,8 +54,8 @@ struct Definition {
   std::string description;
   SourceLocation where;              // of the [[benchmark]] table
   std::optional<Text> global_setup;  // namespace scope
-  std::vector<Text> setups;          // named set-ups of `use` in their order, then `setup`
-  std::optional<Text> stmt;          // absent where `module` makes the statement
+  std::vector<Text> setups;          // named setups of `use` in their order, then `setup`
+  std::optional<Text> stmt;          // absent if `module` makes the statement
   std::optional<Text> torchscript;   // body of forward
   std::optional<Text> module;        // C++ expression that makes a torch::nn module
   std::optional<Text> package;       // absolute path of an AOTInductor package of it
@@ -76,7 +76,7 @@ struct Definition {
   std::optional<int> warmup;                  // iterations
   std::optional<int> iterations;              // of a block
   std::optional<double> timeout;              // seconds
-  std::shared_ptr<const BuildOptions> build;  // null where the file has none
+  std::shared_ptr<const BuildOptions> build;  // null if the file has none
 };
 
 }  // namespace instr

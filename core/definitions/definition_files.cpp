@@ -29,7 +29,7 @@ void add_folder(const fs::path& folder, std::vector<fs::path>& files, Errors& er
   } else if (files.size() == before) {
     errors.push_back({{folder.string(), 0, 0},
                       "no definition file (*.toml) in this folder",
-                      "name a folder that has some, or a file"});
+                      "name a folder that has one, or a file"});
   }
   std::sort(files.begin() + static_cast<std::ptrdiff_t>(before), files.end());
 }
@@ -39,7 +39,8 @@ void add_folder(const fs::path& folder, std::vector<fs::path>& files, Errors& er
 std::vector<fs::path> find_definition_files(const std::vector<fs::path>& paths, Errors& errors) {
   std::vector<fs::path> files;
   for (const fs::path& path : paths) {
-    std::error_code ignored;  // what is no folder is read as a file, which gives the better message
+    std::error_code
+        ignored;  // anything but a folder is read as a file, which gives the better message
     if (fs::is_directory(path, ignored)) {
       add_folder(path, files, errors);
     } else {

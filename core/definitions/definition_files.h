@@ -1,4 +1,4 @@
-// Finds the definition files that a person's list of files and folders stands for.
+// Finds the definition files in a list of files and folders.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 namespace instr {
 
 // A file stands for itself; a folder for all *.toml below it, sorted by path; names that begin with
-// a dot are passed over. Paths begin as the caller's do (relative stays relative). What cannot be
-// read, and folders without a definition file, are added to `errors`.
+// a dot are skipped. Paths begin as the caller's do (relative stays relative). Unreadable paths,
+// and folders without a definition file, are added to `errors`.
 std::vector<std::filesystem::path> find_definition_files(
     const std::vector<std::filesystem::path>& paths, Errors& errors);
 

@@ -1,5 +1,5 @@
 // Every key that a definition file may have, and the shape of its value: the one table that the
-// loader checks against, and that a test holds tools/definition.schema.json against.
+// loader checks against, and with which a test compares tools/definition.schema.json.
 #pragma once
 
 #include <span>
@@ -50,9 +50,9 @@ const std::vector<std::string>& known_reductions();  // names of tensor member f
 inline constexpr int kDefinitionSchema = 1;
 inline constexpr int kMaxThreads = 1024;
 inline constexpr int kMaxIterations = 1'000'000'000;
-inline constexpr double kMostSeconds = 1e6;  // of any time that is given: eleven days
+inline constexpr double kMostSeconds = 1e6;  // of any duration given: eleven days
 
-// Whether a number can be a time; NaN cannot.
+// Whether a number can be a duration; NaN cannot.
 inline constexpr bool is_time(double seconds) { return seconds > 0 && seconds <= kMostSeconds; }
 
 }  // namespace instr

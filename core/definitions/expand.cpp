@@ -50,7 +50,7 @@ void put_in(std::optional<Text>& text, const Params& params) {
   if (text) text->code = substitute(text->code, params);
 }
 
-// What braces in texts can name. A parameter called device is the one that is meant.
+// The names that braces in texts may use. A parameter called device takes precedence.
 Params with_device(const Definition& definition, Params params, const std::string& device) {
   const bool is_taken = std::any_of(params.begin(), params.end(),
                                     [](const auto& param) { return param.first == "device"; });
@@ -58,7 +58,7 @@ Params with_device(const Definition& definition, Params params, const std::strin
   return params;
 }
 
-// What all variants of a definition at one point of its matrix and on one device share.
+// The part common to all variants of a definition at one point of its matrix and on one device.
 Variant at_point(const Definition& definition, const Params& params, const std::string& device) {
   Variant variant;
   variant.label = definition.label;
@@ -147,7 +147,7 @@ void add_definition(const Definition& definition, const std::vector<Runtime>& ru
   } while (next_point(definition, at));
 }
 
-// Nothing is expanded before these hold, so that the largest matrix costs nothing.
+// Checked before anything is expanded, so that even the largest matrix costs nothing.
 Errors check_sizes(const std::vector<Definition>& definitions,
                    const std::vector<Runtime>& runtimes) {
   Errors errors;
@@ -157,7 +157,7 @@ Errors check_sizes(const std::vector<Definition>& definitions,
     if (count > kMaxVariantsPerBenchmark) {
       errors.push_back(
           {definition.where,
-           fmt::format("`{}` makes {} variants, more than the {} that one benchmark may",
+           fmt::format("`{}` makes {} variants, more than the {} allowed for one benchmark",
                        definition.label, count, kMaxVariantsPerBenchmark),
            "give its matrix fewer values, or split it into benchmarks of their own"});
     } else {
@@ -165,10 +165,11 @@ Errors check_sizes(const std::vector<Definition>& definitions,
     }
   }
   if (total > kMaxVariants) {
-    errors.push_back({{},
-                      fmt::format("the definitions make {} variants, more than the {} of one run",
-                                  total, kMaxVariants),
-                      "load fewer definitions at a time"});
+    errors.push_back(
+        {{},
+         fmt::format("the definitions make {} variants, more than the {} allowed in one run", total,
+                     kMaxVariants),
+         "load fewer definitions at a time"});
   }
   return errors;
 }
@@ -182,13 +183,13 @@ Errors check_keys(const std::vector<Variant>& variants) {
   Errors errors;
   std::unordered_map<std::string_view, const Variant*> by_key;
   by_key.reserve(variants.size());
-  // Two benchmarks with one label clash in all their variants; one message is enough.
-  std::set<std::pair<std::string, std::string>> told;
+  // Two benchmarks with the same label clash in all their variants; one message is enough.
+  std::set<std::pair<std::string, std::string>> reported;
   for (const Variant& variant : variants) {
     const auto [found, is_new] = by_key.emplace(variant.key, &variant);
     if (is_new) continue;
     const std::string other = place(found->second->where);
-    if (!told.emplace(other, place(variant.where)).second) continue;
+    if (!reported.emplace(other, place(variant.where)).second) continue;
     errors.push_back(
         {variant.where,
          fmt::format("two variants have the key `{}`; the other is at {}", variant.key, other),

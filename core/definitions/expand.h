@@ -12,7 +12,7 @@
 
 namespace instr {
 
-// Beyond these nobody reads the results, and memory goes.
+// Beyond these nobody reads the results, and memory runs out.
 inline constexpr std::uint64_t kMaxVariantsPerBenchmark = 10'000;
 inline constexpr std::uint64_t kMaxVariants = 100'000;
 
@@ -30,7 +30,7 @@ std::string substitute(std::string_view code,
 
 // All variants for these runtimes, in the order of the definitions; within one, the last parameter
 // moves fastest, then runtime, autograd, threads, device. Errors: more variants than the limits
-// above, two variants with one key.
+// above, two variants with the same key.
 tl::expected<std::vector<Variant>, Errors> expand(
     const std::vector<Definition>& definitions,
     const std::vector<Runtime>& runtimes = kUsualRuntimes);

@@ -47,7 +47,7 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   const auto value = number(percent ? trim(digits) : digits);
   if (!value || (!plus && !percent)) {
     return fail(
-        part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is no limit", part),
+        part.empty() ? std::string("a limit is empty") : fmt::format("`{}` is not a limit", part),
         kAdvice);
   }
   auto& field = percent ? limit.percent : limit.absolute;
@@ -88,7 +88,7 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
       part = trim(part.substr(equals + 1));
       const auto& known = limit_metrics();
       if (std::find(known.begin(), known.end(), metric) == known.end()) {
-        return fail(fmt::format("`{}` is no metric that a limit can be set for", metric),
+        return fail(fmt::format("`{}` is not a metric that a limit can be set for", metric),
                     did_you_mean(metric, known));
       }
     }

@@ -11,21 +11,21 @@
 
 namespace instr {
 
-// Where neither of the two is there, the metric may move as far as it likes.
+// If neither is set, the metric may move by any amount.
 struct Limit {
   std::optional<double> percent = {};   // of the baseline's value
-  std::optional<double> absolute = {};  // in the metric's own unit, for each iteration
+  std::optional<double> absolute = {};  // in the metric's own unit, per iteration
 
   constexpr bool is_none() const { return !percent && !absolute; }
   auto operator<=>(const Limit&) const = default;
 };
 
-// Metrics that a limit can be set for: all that there are.
+// Metrics that a limit can be set for: all of them.
 const std::vector<std::string>& limit_metrics();
 
-// One percentage ("0.5%"), one number of units ("+100"), or both joined by `|` in any order: a move
-// is within the limit where it is within either. "none" is no limit. The error has no place; its
-// advice has an example.
+// One percentage ("0.5%"), one number of units ("+100"), or both joined by `|` in any order: a
+// change is within the limit if it is within either. "none" is no limit. The error has no place;
+// its advice has an example.
 Expected<Limit> parse_limit(std::string_view text);
 
 // For the command line: "ir=0.5%|+100", "ir=0.5%|ir=+100", "ir=none|allocs=+0"; a part without a
@@ -35,7 +35,7 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text);
 // As parse_limit() takes it: "0.5%|+100", "none".
 std::string to_string(const Limit& limit);
 
-// The greatest move, in the metric's unit, that is within the limit; infinite where it is none.
+// The greatest change, in the metric's unit, that is within the limit; infinite for "none".
 double allowance(const Limit& limit, double baseline);
 
 }  // namespace instr

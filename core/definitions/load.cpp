@@ -39,10 +39,10 @@ struct File {
   std::optional<Text> global_setup;
   bool is_root = false;  // named by the caller, not only included
 
-  // With what the includes give.
+  // Including those of the includes.
   std::map<std::string, Setup*> visible_setups;
   std::vector<const File*> global_setup_files;  // those whose text this file's benchmarks get
-  // Something of it, or of what it includes, could not be read: unknown set-ups may be known.
+  // It, or a file that it includes, could not be read entirely: unknown setups may exist.
   bool is_incomplete = false;
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;
 };
@@ -51,8 +51,7 @@ class Loader {
  public:
   tl::expected<std::vector<Definition>, Errors> load(const std::vector<fs::path>& paths) {
     if (paths.empty()) {
-      errors_.push_back(
-          {{}, "no definitions are given", "name a TOML file, or a folder that has some"});
+      errors_.push_back({{}, "no definitions are given", "name a TOML file, or a folder of them"});
       return result();
     }
     const std::vector<fs::path> files = find_definition_files(paths, errors_);
@@ -97,8 +96,7 @@ class Loader {
     roots.push_back(file);
   }
 
-  // The file, read once however it is reached; null, with what is wrong in `error`, where it cannot
-  // be read.
+  // The file, read only once; null, with the reason in `error`, if it cannot be read.
   File* obtain(const fs::path& path, Error& error) {
     struct stat info {};
     const bool is_there = ::stat(path.c_str(), &info) == 0;
@@ -131,7 +129,7 @@ class Loader {
     return file.get();
   }
 
-  // False where the file is of a newer schema, of which nothing more can be said.
+  // False if the file is of a newer schema, which cannot be checked further.
   bool check_schema(const File& file) {
     const toml::node* schema = file.table.get("schema");
     if (!schema) {
@@ -140,7 +138,7 @@ class Loader {
       return true;
     }
     const auto value = schema->is_integer() ? schema->value<std::int64_t>() : std::nullopt;
-    if (!value || *value == kDefinitionSchema) return true;  // a wrong type is told elsewhere
+    if (!value || *value == kDefinitionSchema) return true;  // a wrong type is reported elsewhere
     const bool is_newer = *value > kDefinitionSchema;
     errors_.push_back(
         {place_of(*schema, file.source),
@@ -178,7 +176,7 @@ class Loader {
     setup.where = entry.where;
     if (auto cpp = read.text("cpp")) setup.cpp = std::move(*cpp);
     if (is_blank(setup.cpp.code) && (read.get("cpp") || !read.has("cpp"))) {
-      errors_.push_back({entry.where, fmt::format("set-up `{}` is empty", entry.name),
+      errors_.push_back({entry.where, fmt::format("setup `{}` is empty", entry.name),
                          "add for example `cpp = \"auto x = torch::rand({4, 4});\"`"});
     }
   }
@@ -203,7 +201,7 @@ class Loader {
     file.visit = File::Visit::kDone;
   }
 
-  // Null, after adding the error, where it cannot be read or would close a cycle.
+  // Null, after adding the error, if it cannot be read or would close a cycle.
   File* open_include(const Include& include) {
     Error error;
     File* file = obtain(include.path, error);
@@ -225,7 +223,7 @@ class Loader {
     }
     errors_.push_back(
         {include.where, "include cycle: " + names + file->source.path(),
-         "take one of these includes out; put what they share into a file of its own"});
+         "remove one of these includes; move the shared part into a file of its own"});
     return nullptr;
   }
 
@@ -242,12 +240,12 @@ class Loader {
   void add_visible(File& file, const std::string& name, Setup& setup, const SourceLocation& where) {
     const auto [found, is_new] = file.visible_setups.emplace(name, &setup);
     if (is_new || found->second == &setup) return;
-    setup.is_used = true;  // which of the two is used cannot be said
+    setup.is_used = true;  // it is unclear which of the two is used
     const auto place = [](const Setup& s) {
       return fmt::format("{}:{}:{}", s.where.file, s.where.line, s.where.column);
     };
     errors_.push_back({where,
-                       fmt::format("two set-ups have the name `{}`: at {} and at {}", name,
+                       fmt::format("two setups have the name `{}`: at {} and at {}", name,
                                    place(*found->second), place(setup)),
                        "rename one of them"});
   }
@@ -258,12 +256,12 @@ class Loader {
       found->second->is_used = true;
       return &found->second->cpp;
     }
-    if (file.is_incomplete) return nullptr;  // it may be in what could not be read
+    if (file.is_incomplete) return nullptr;  // it may be in the part that could not be read
     std::vector<std::string> known;
     for (const auto& [known_name, setup] : file.visible_setups) known.push_back(known_name);
-    // A misspelt name is one error: what was meant is not unused as well.
+    // A misspelt name is one error: the setup that was meant is not reported as unused, too.
     if (const auto near = nearest(name, known)) file.visible_setups.at(*near)->is_used = true;
-    errors_.push_back({where, fmt::format("no set-up has the name `{}`", name),
+    errors_.push_back({where, fmt::format("no setup has the name `{}`", name),
                        known.empty()
                            ? fmt::format("add [setups.{}], or include the file that has it", name)
                            : did_you_mean(name, known)});
@@ -288,7 +286,7 @@ class Loader {
     if (!benchmarks) return;
     for (const toml::node& benchmark : *benchmarks) {
       if (!benchmark.is_table()) continue;
-      // What a wrong `use` was meant to name is not unused.
+      // Setups that a malformed `use` was meant to name are not reported as unused.
       const toml::node* use = benchmark.as_table()->get("use");
       const toml::array* list = use ? use->as_array() : nullptr;
       const bool is_right =
@@ -299,15 +297,15 @@ class Loader {
     }
   }
 
-  // Of a file that is only included, a set-up may be there for others than those loaded now.
+  // A setup in a file that is only included may be there for files not loaded now.
   void check_unused(const std::vector<File*>& roots) {
     if (is_any_broken_) return;
     for (const File* file : roots) {
       for (const auto& [name, setup] : file->setups) {
         if (setup.is_used) continue;
         errors_.push_back(
-            {setup.where, fmt::format("no benchmark uses the set-up `{}`", name),
-             fmt::format("add `use = [\"{}\"]` to a benchmark, or take the set-up out", name)});
+            {setup.where, fmt::format("no benchmark uses the setup `{}`", name),
+             fmt::format("add `use = [\"{}\"]` to a benchmark, or remove the setup", name)});
       }
     }
   }

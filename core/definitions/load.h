@@ -10,8 +10,8 @@ namespace instr {
 
 // Files, or folders for all *.toml below them. Definitions come in the order of the paths (a
 // folder's files sorted), then in the order written; a file that is named twice counts once. A file
-// that is only included gives its set-ups and its `global_setup`, not its benchmarks. Errors are
-// sorted by file and place; nothing is returned beside them.
+// that is only included contributes its setups and its `global_setup`, not its benchmarks. Errors
+// are sorted by file and place; nothing else is returned then.
 tl::expected<std::vector<Definition>, Errors> load_definitions(
     const std::vector<std::filesystem::path>& paths);
 

@@ -1,6 +1,6 @@
-// The metrics: one entry for each thing that is measured. Results, limits, --metrics, reports,
-// pictures, the JSON Schema and the tables of docs/ are made of this table or checked against it.
-// Every value is for one iteration, and of each metric less is better: a growth is a loss.
+// The metrics: one entry each. Results, limits, --metrics, reports, pictures, the JSON Schema and
+// the tables of docs/ are derived from this table or checked against it. Every value is per
+// iteration, and for every metric less is better.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ enum class Unit {
 
 const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
 
-// What has to run for a metric. Those up to kBranch are counted under Valgrind, the others are
-// measured without it.
+// What has to run to obtain a metric. Those up to kBranch are counted under Valgrind, the others
+// are measured without it.
 enum class MetricGroup {
   kCounted,  // every count has these
   kCache,    // simulated caches
@@ -39,8 +39,8 @@ enum class MetricGroup {
 
 struct MetricGroupFacts {
   MetricGroup group;
-  const char* how;             // how its metrics are had, for --help
-  const char* word = nullptr;  // by which --metrics takes them all; null: there is none
+  const char* how;             // how its metrics are obtained, for --help
+  const char* word = nullptr;  // that stands for them all in --metrics; null: none
 };
 
 inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
@@ -52,21 +52,22 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
      {.group = MetricGroup::kDevice, .how = "without Valgrind"}});
 
 struct Metric {
-  const char* name;             // in results, limits and --metrics
-  const char* alias = nullptr;  // in comparisons and for other programs, where that says too little
-  const char* heading;          // of its column in a table
-  const char* title;            // of its axis in a picture
-  const char* what;             // in a sentence: "limit of ..."
+  const char* name;  // in results, limits and --metrics
+  const char* alias =
+      nullptr;          // in comparisons and for other programs, if the name says too little
+  const char* heading;  // of its column in a table
+  const char* title;    // of its axis in a picture
+  const char* what;     // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
-  Limit hard_limit = {};  // where nothing else sets one
+  Limit hard_limit = {};  // if nothing else sets one
   Limit soft_limit = {};
   const char* example_limit;     // in a definition, for messages
-  bool is_default = false;       // shown where --metrics names nothing
+  bool is_default = false;       // shown without --metrics
   bool is_side_by_side = false;  // has a column for each variant of a benchmark
 };
 
-// Those that mean something to the code beyond their entry.
+// Those that the code refers to by name.
 inline constexpr const char* kInstructions = "ir";  // the count itself
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
@@ -74,12 +75,12 @@ inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
 
-// In the order that reports show them, each group together.
+// In the order of reports, each group together.
 //
-// Counts are exact, so no limit needs a margin for noise: 0.5% of the instructions is what a change
-// may cost that is worth it, far below what any other way of measuring can see; an allocation more
-// is always somebody's doing. The soft limits show the creep of many merges that each stay below
-// the hard one.
+// Counts are exact, so no limit needs a margin for noise: 0.5% of the instructions is a price that
+// a worthwhile change may have, far below what any other method can detect; an additional
+// allocation never happens by chance. The soft limits show the creep of many merges that each stay
+// below the hard one.
 inline constexpr auto kMetrics = std::to_array<Metric>(
     {{.name = kInstructions,
       .alias = "instructions",
@@ -138,15 +139,15 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .example_limit = "1%"},
      {.name = "i1_misses",
       .heading = "i1 misses",
-      .title = "L1 misses of instructions per iteration",
-      .what = "the number of fetches of instructions that the first level of caches missed",
+      .title = "L1 instruction misses per iteration",
+      .what = "the number of instruction fetches that missed the first-level cache",
       .unit = Unit::kAccesses,
       .group = MetricGroup::kCache,
       .example_limit = "1%"},
      {.name = "d1_misses",
       .heading = "d1 misses",
-      .title = "L1 misses of data per iteration",
-      .what = "the number of data accesses that the first level of caches missed",
+      .title = "L1 data misses per iteration",
+      .what = "the number of data accesses that missed the first-level cache",
       .unit = Unit::kAccesses,
       .group = MetricGroup::kCache,
       .example_limit = "1%"},
@@ -154,21 +155,21 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
      {.name = "l1_hits",
       .heading = "l1 hits",
       .title = "L1 hits per iteration",
-      .what = "the number of accesses that the first level of caches answered",
+      .what = "the number of accesses that hit the first-level caches",
       .unit = Unit::kAccesses,
       .group = MetricGroup::kCache,
       .example_limit = "1%"},
      {.name = "ll_hits",
       .heading = "ll hits",
       .title = "Last-level hits per iteration",
-      .what = "the number of accesses that the last level of caches answered",
+      .what = "the number of accesses that hit the last-level cache",
       .unit = Unit::kAccesses,
       .group = MetricGroup::kCache,
       .example_limit = "1%"},
      {.name = "ram_hits",
       .heading = "ram hits",
       .title = "Accesses to memory per iteration",
-      .what = "the number of accesses that no cache answered",
+      .what = "the number of accesses that missed all caches",
       .unit = Unit::kAccesses,
       .group = MetricGroup::kCache,
       .example_limit = "1%"},
@@ -196,8 +197,8 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .unit = Unit::kBranches,
       .group = MetricGroup::kBranch,
       .example_limit = "1%"},
-     // Medians of repetitions: until the statement, and what it left to the device, are done; and
-     // of the thread that runs it.
+     // Medians of repetitions: until the statement and the work it left to the device are done; and
+     // the CPU time of the thread that runs it.
      {.name = kWall,
       .heading = "wall time",
       .title = "Wall time per iteration (median)",
@@ -230,7 +231,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .group = MetricGroup::kStart,
       .example_limit = "20%",
       .is_side_by_side = true},
-     // The most that LibTorch had in use there.
+     // The most memory that LibTorch had in use there.
      {.name = kDevicePeakBytes,
       .heading = "device peak bytes",
       .title = "Peak of bytes on the device",
@@ -256,7 +257,7 @@ inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
 inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kDevice);
 
-// Null where there is none of that name among these.
+// Null if none of these has that name.
 constexpr const Metric* find_metric(std::string_view name,
                                     std::span<const Metric> among = kMetrics) {
   for (const Metric& metric : among) {
@@ -278,11 +279,11 @@ std::string public_name(const std::string& metric);
 
 std::vector<std::string> names_of(std::span<const Metric> metrics);
 
-// Those that are shown where --metrics names nothing.
+// Those that are shown without --metrics.
 std::vector<std::string> default_metrics();
 
-// What --metrics takes: each metric, and the word of each group that has one, with what they stand
-// for.
+// The words that --metrics takes, with their meanings: each metric, and the word of each group that
+// has one.
 std::vector<std::pair<std::string, std::span<const Metric>>> metric_words();
 
 }  // namespace instr

@@ -33,10 +33,10 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-// A statement and what its label has after the benchmark's.
+// A statement, and the suffix that it adds to the benchmark's label.
 struct Statement {
   std::string suffix;
-  std::optional<Text> text;  // absent where the module makes the statement
+  std::optional<Text> text;  // absent if the module makes the statement
 };
 
 class BenchmarkReader {
@@ -282,7 +282,7 @@ class BenchmarkReader {
     statements.push_back({std::move(suffix), std::move(text)});
   }
 
-  // How many variants the table makes for each combination of its parameters.
+  // How many variants the table makes per combination of its parameters.
   std::uint64_t variants_of_point(const std::vector<Statement>& statements) const {
     Definition point = definition_;
     point.matrix.clear();
@@ -382,7 +382,7 @@ std::vector<Definition> read_benchmark(const toml::table& table, const Benchmark
 std::optional<Text> join_texts(const std::vector<Text>& texts) {
   if (texts.empty()) return std::nullopt;
   Text joined = texts.front();
-  SourceLocation end = joined.where;  // where the joined text has come to
+  SourceLocation end = joined.where;  // the place that the joined text has reached
   const auto add = [&](std::string_view code) {
     joined.code += code;
     end.line += static_cast<int>(std::count(code.begin(), code.end(), '\n'));
@@ -392,7 +392,7 @@ std::optional<Text> join_texts(const std::vector<Text>& texts) {
     const SourceLocation& next = texts[i].where;
     if (!joined.code.ends_with('\n')) add("\n");
     if (next.file == end.file && next.line >= end.line) {
-      // A unit may hold many variants only where their texts are free of directives.
+      // A unit may hold many variants only if their texts are free of directives.
       add(std::string(static_cast<std::size_t>(next.line - end.line), '\n'));
     } else {
       add(fmt::format("#line {} \"@shared:{}\"\n", next.line, escaped(next.file)));

@@ -11,22 +11,22 @@
 
 namespace instr {
 
-// What a benchmark takes from around it.
+// A benchmark's surroundings.
 struct BenchmarkContext {
   const SourceText& source;
-  // The code of the named set-up, or null after adding an error at `where`.
+  // The code of the named setup, or null after adding an error at `where`.
   std::function<const Text*(const std::string& name, const SourceLocation& where)> find_setup;
   std::vector<Text> global_setups;            // of the file and its includes
   std::shared_ptr<const BuildOptions> build;  // may be null
 };
 
-// Adds what is wrong to `errors`; then the definitions are not to be used.
+// Adds to `errors` what is wrong; the definitions must not be used then.
 std::vector<Definition> read_benchmark(const toml::table& table, const BenchmarkContext& context,
                                        Errors& errors);
 
-// One text of several, in which each line keeps its place: by blank lines where a text comes
+// One text of several, in which each line keeps its place: by blank lines if a text comes
 // further down in the same file, else by a #line directive (marked as line_marker() of
-// core/compile/generate.h does for code that variants share). Nothing where `texts` is empty.
+// core/compile/generate.h does for code that variants share). Nothing if `texts` is empty.
 std::optional<Text> join_texts(const std::vector<Text>& texts);
 
 }  // namespace instr

@@ -42,8 +42,8 @@ std::vector<std::pair<std::string, std::string>> defines(const TableReader& read
   if (!table) return result;
   for (const TomlEntry& entry : written_order(*table, source)) {
     if (!is_identifier(entry.name)) {
-      read.add_error(entry.where, fmt::format("`{}` is no name for a macro", entry.name),
-                     "use letters, digits and _, not a digit first");
+      read.add_error(entry.where, fmt::format("`{}` is not a valid macro name", entry.name),
+                     "use letters, digits and _, and do not begin with a digit");
     }
     const auto* integer = entry.value->as_integer();
     result.emplace_back(entry.name,

@@ -1,4 +1,4 @@
-// A TOML table of limits, as a file of limits and one of expected counts have them.
+// A TOML table of limits, as in a file of limits or of expected counts.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace instr {
 
-// { ir = "0.5%", allocs = "+0" }. `title` names the table in messages. What is no limit, or no
-// limit's metric, is left out and added to `errors`.
+// { ir = "0.5%", allocs = "+0" }. `title` names the table in messages. Invalid limits and unknown
+// metrics are left out and added to `errors`.
 std::map<std::string, Limit> read_limits(const toml::table& table, std::string_view title,
                                          const SourceText& source, Errors& errors);
 

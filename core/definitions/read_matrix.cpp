@@ -58,8 +58,8 @@ class MatrixReader {
 
   void check_name(const TomlEntry& entry) const {
     if (is_identifier(entry.name)) return;
-    refuse(entry.where, fmt::format("`{}` is no name for a parameter", entry.name),
-           "use letters, digits and _, not a digit first");
+    refuse(entry.where, fmt::format("`{}` is not a valid parameter name", entry.name),
+           "use letters, digits and _, and do not begin with a digit");
   }
 
   void refuse(SourceLocation where, std::string what, std::string advice) const {
@@ -70,7 +70,7 @@ class MatrixReader {
   bool check(const toml::node& value, const std::string& text) const {
     const auto* number = value.as_floating_point();
     if (number && !std::isfinite(number->get())) {
-      refuse(place_of(value, source_), fmt::format("{} is no number that C++ can spell", text),
+      refuse(place_of(value, source_), fmt::format("{} is not a number that C++ can spell", text),
              "write it as code, in quotes");
       return false;
     }
@@ -114,7 +114,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
   if (count > kMaxVariantsPerBenchmark) {
     reader.refuse(
         benchmark.place("matrix"),
-        fmt::format("the matrix makes {} variants, more than the {} that one benchmark may",
+        fmt::format("the matrix makes {} variants, more than the {} allowed for one benchmark",
                     count_words(count), kMaxVariantsPerBenchmark),
         "give it fewer values, or split it into benchmarks of their own");
     return {};

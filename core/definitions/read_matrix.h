@@ -12,8 +12,8 @@ namespace instr {
 
 // In the order written; values as C++ spells them (a float always has a point or an exponent).
 // `variants_of_point`: how many variants each combination makes. Errors go to the reader: bad
-// names, empty lists, values that repeat or that are no text for a key, and more variants than
-// kMaxVariantsPerBenchmark, which is found before any value is looked at.
+// names, empty lists, values that repeat or that cannot be part of a key, and more variants than
+// kMaxVariantsPerBenchmark, which is checked before any value is read.
 std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
     const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point);
 

@@ -31,10 +31,10 @@ Numbers leading_numbers(std::string_view text, std::string_view& rest) {
   }
 }
 
-std::strong_ordering compare(const Numbers& version, const Numbers& wanted) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+std::strong_ordering compare(const Numbers& version, const Numbers& required) {
+  for (std::size_t i = 0; i < required.size(); ++i) {
     const unsigned number = i < version.size() ? version[i] : 0;
-    if (const auto order = number <=> wanted[i]; order != 0) return order;
+    if (const auto order = number <=> required[i]; order != 0) return order;
   }
   return std::strong_ordering::equal;
 }
@@ -47,15 +47,15 @@ bool holds(std::string_view relation, std::strong_ordering order) {
   return relation == ">" ? order > 0 : order < 0;
 }
 
-// Whether one part, ">=2.0", holds; nothing where it cannot be read.
+// Whether one part, ">=2.0", holds; nothing if it cannot be read.
 std::optional<bool> part_holds(const Numbers& version, std::string_view part) {
   constexpr std::array<std::string_view, 6> kRelations{">=", "<=", "==", "!=", ">", "<"};
   for (const std::string_view relation : kRelations) {
     if (!part.starts_with(relation)) continue;
     std::string_view rest;
-    const Numbers wanted = leading_numbers(trim(part.substr(relation.size())), rest);
-    if (wanted.empty() || !rest.empty()) return std::nullopt;
-    return holds(relation, compare(version, wanted));
+    const Numbers required = leading_numbers(trim(part.substr(relation.size())), rest);
+    if (required.empty() || !rest.empty()) return std::nullopt;
+    return holds(relation, compare(version, required));
   }
   return std::nullopt;
 }
@@ -66,7 +66,7 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
   std::string_view rest;
   const Numbers numbers = leading_numbers(trim(version), rest);
   if (numbers.empty()) {
-    return fail(fmt::format("`{}` is no LibTorch version", version),
+    return fail(fmt::format("`{}` is not a LibTorch version", version),
                 "expected one such as `2.13.0`");
   }
   bool all = true;
@@ -76,7 +76,7 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
     const auto holds_now = part_holds(numbers, part);
     if (!holds_now) {
       return fail(
-          fmt::format("`{}` is no version requirement", part),
+          fmt::format("`{}` is not a version requirement", part),
           "write one of >= > <= < == != and a version, for example `>=2.0` or `>=1.13, <3`");
     }
     all = all && *holds_now;

@@ -1,6 +1,6 @@
 // The runtimes: one entry for each way in which a definition is run. Keys, options, expansion,
-// generated code, the choice of a zygote and the tables of docs/ are made of this table or checked
-// against it.
+// generated code, the choice of a zygote and the tables of docs/ are derived from this table or
+// checked against it.
 #pragma once
 
 #include <array>
@@ -22,15 +22,15 @@ enum class Runtime {
   kCudaGraph,  // captured once, replayed
 };
 
-// What generated code runs, and a definition has to have.
+// What generated code runs, which the definition must have.
 enum class Body {
   kStatement,       // its C++
-  kScript,          // its TorchScript body, made a module
+  kScript,          // its TorchScript body, as a module
   kPackage,         // its AOTInductor package
   kCapturedScript,  // that module's work, captured on a device
 };
 
-// The zygotes, by what each has warmed up.
+// The zygotes, by their warm-up.
 enum class WarmUp { kEager, kTorchScript };
 
 // As the worker takes them; in the order of WarmUp.
@@ -39,17 +39,17 @@ inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torch
 struct RuntimeFacts {
   Runtime runtime;
   const char* name;   // in keys and options
-  const char* title;  // as people call it
+  const char* title;  // as shown to people
   Body body = Body::kScript;
-  // Generated code that makes of the loaded module what is run; null: it is run as it is.
+  // Generated code that prepares the loaded module; null: it runs as it is.
   const char* preparation = nullptr;
   WarmUp zygote = WarmUp::kTorchScript;  // that its counts are made in
-  bool is_usual = false;                 // measured where --runtime names nothing
+  bool is_usual = false;                 // measured without --runtime
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
-  // by; and a captured graph replays what it computed forward.
+  // by; and a captured graph replays only its forward pass.
   bool keeps_gradients = true;
   const char* device = nullptr;    // the one that it runs on; null: any
-  const char* libtorch = nullptr;  // the versions that it needs; null: any
+  const char* libtorch = nullptr;  // the versions it needs; null: any
   // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
   const char* cuda_header = nullptr;
 };
@@ -102,7 +102,7 @@ constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];
 }
 
-// What a definition is measured as where nothing else is asked for.
+// The runtimes measured unless others are requested.
 inline const std::vector<Runtime> kUsualRuntimes = [] {
   std::vector<Runtime> usual;
   for (const RuntimeFacts& one : kRuntimes) {
@@ -114,7 +114,7 @@ inline const std::vector<Runtime> kUsualRuntimes = [] {
 constexpr const char* to_string(Runtime runtime) { return facts_of(runtime).name; }
 std::optional<Runtime> runtime_from(const std::string& name);
 
-// What runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
+// Whether it runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
 constexpr bool is_script(Runtime runtime) { return facts_of(runtime).body != Body::kStatement; }
 
 bool runs_on(Runtime runtime, const std::string& device);

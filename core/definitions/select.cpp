@@ -30,7 +30,7 @@ std::unique_ptr<re2::RE2> compiled(const std::string& pattern, bool any_case) {
 
 bool has_capital(const std::string& text) { return re2::RE2::PartialMatch(text, R"(\p{Lu})"); }
 
-// Has wildcards, and nothing that only a regular expression has.
+// Whether it has wildcards, and nothing specific to regular expressions.
 bool is_glob(const std::string& text) {
   return text.find_first_of("*?") != std::string::npos &&
          text.find_first_of("^$+()[]{}|\\") == std::string::npos &&
@@ -45,7 +45,7 @@ std::string regex_of_glob(const std::string& glob) {
   return regex;
 }
 
-// What a person wrote to find variants by, in each way that it can be read.
+// A pattern as typed, in each of its readings.
 class Pattern {
  public:
   explicit Pattern(const std::string& text) : text_(text) {
@@ -97,13 +97,13 @@ bool finds_any(const Pattern& pattern, const std::vector<Variant>& variants) {
 }
 
 template <class T>
-bool wanted(const std::vector<T>& list, const T& value) {
+bool is_listed(const std::vector<T>& list, const T& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
 }
 
 bool has_wanted_tag(const std::vector<std::string>& list, const Variant& variant) {
   return list.empty() || std::any_of(variant.tags.begin(), variant.tags.end(),
-                                     [&](const auto& tag) { return wanted(list, tag); });
+                                     [&](const auto& tag) { return is_listed(list, tag); });
 }
 
 // The words in their order, each once.
@@ -125,7 +125,7 @@ std::vector<std::string> labels_of(const std::vector<Variant>& variants) {
   return labels.all();
 }
 
-// All that a filter may have been meant to be; what finds more comes first.
+// All filters that may have been meant; those that match more come first.
 std::vector<std::string> possible_filters(const std::vector<Variant>& variants) {
   std::vector<VariantName> names;
   for (const Variant& variant : variants) names.push_back(name_of(variant));
@@ -226,7 +226,7 @@ Error no_filter_matches(const std::vector<Pattern>& filters, const std::vector<V
           advice_on("--filter", all, variants)};
 }
 
-// What is not a regular expression and finds nothing as plain text either was meant to be one.
+// A pattern that is not a regular expression and matches nothing as plain text was meant to be one.
 Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* option,
                               const std::vector<Variant>& variants) {
   for (const Pattern& pattern : patterns) {
@@ -235,11 +235,12 @@ Expected<void> check_readable(const std::vector<Pattern>& patterns, const char* 
       return fail(fmt::format("{} `{}` matches no benchmark", option, pattern.text()),
                   advice_on(option, {&pattern}, variants));
     }
-    return fail(fmt::format("{} `{}` is no regular expression: {}; and no benchmark has it in its "
-                            "name",
-                            option, pattern.text(), pattern.problem()),
-                "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
-                "character that stands for itself");
+    return fail(
+        fmt::format("{} `{}` is not a valid regular expression: {}; and no benchmark has it in its "
+                    "name",
+                    option, pattern.text(), pattern.problem()),
+        "patterns are RE2's (https://github.com/google/re2/wiki/Syntax); put \\ before a "
+        "character that stands for itself");
   }
   return {};
 }
@@ -253,12 +254,12 @@ std::string values_of(const std::vector<Variant>& variants, Describe describe) {
   return values.empty() ? "none" : quoted_list({values.begin(), values.end()});
 }
 
-// The filters match these variants, but the other lists leave none of them.
+// The filters match these variants, but the other lists exclude all of them.
 Error nothing_left(const std::vector<Variant>& matching, const Selection& selection) {
   using Values = std::vector<std::string>;
   std::string advice = "those that match the filters have";
-  const auto add = [&](bool asked, const char* name, auto describe) {
-    if (asked) advice += fmt::format(" {} {};", name, values_of(matching, describe));
+  const auto add = [&](bool is_limited, const char* name, auto describe) {
+    if (is_limited) advice += fmt::format(" {} {};", name, values_of(matching, describe));
   };
   add(!selection.runtimes.empty(), "runtime",
       [](const Variant& v) { return Values{to_string(v.runtime)}; });
@@ -289,8 +290,8 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
   return [selection, filters = patterns(selection.filters),
           excludes = patterns(selection.excludes)](const Variant& v) {
     return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
-           wanted(selection.runtimes, v.runtime) && wanted(selection.autograds, v.autograd) &&
-           wanted(selection.threads, v.threads) && wanted(selection.devices, v.device) &&
+           is_listed(selection.runtimes, v.runtime) && is_listed(selection.autograds, v.autograd) &&
+           is_listed(selection.threads, v.threads) && is_listed(selection.devices, v.device) &&
            has_wanted_tag(selection.tags, v) &&
            (!selection.shard || is_in(*selection.shard, v.key));
   };

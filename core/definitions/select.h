@@ -1,4 +1,4 @@
-// Which variants of all that the definitions make are wanted now.
+// Which of the variants that the definitions make are selected.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,16 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-// Whether a variant with that key is in that part.
+// Whether the variant with this key is in this part.
 bool is_in(const Shard& shard, const std::string& key);
 
-// An empty list asks for nothing in particular. A variant is kept where it meets every list.
+// An empty list selects everything. A variant is selected if every list selects it.
 //
-// A pattern is looked for anywhere in the variant's key, and in what tables show of it, with the
+// A pattern is looked for anywhere in the variant's key, and in its name in tables, with the
 // group and without (core/definitions/variant_names.h): "matmul/mm n=4 eager fwd+bwd" and
-// "mm n=4 eager fwd+bwd". It is found where it is as a regular expression (RE2), as plain text, or,
-// where it has wildcards and nothing else that only regular expressions have, as a glob. Letters of
-// any case match, unless it has a capital one.
+// "mm n=4 eager fwd+bwd". It matches as a regular expression (RE2), as plain text or, if it has
+// wildcards and nothing specific to regular expressions, as a glob. Letters of any case match,
+// unless it has a capital one.
 struct Selection {
   std::vector<std::string> filters = {};   // patterns; one is enough
   std::vector<std::string> excludes = {};  // patterns; none may be found
@@ -40,15 +40,15 @@ struct Selection {
   std::optional<Shard> shard = {};
 };
 
-// Whether a variant is wanted.
+// Whether a variant is selected.
 std::function<bool(const Variant&)> selector(const Selection& selection);
 
-// An error (without a place) where nothing of `variants`, of which there are some, is wanted, or a
-// pattern is not a regular expression and finds nothing otherwise either; the advice names filters
-// that do find something, as they are typed. A shard may be empty.
+// An error (without a place) if none of `variants`, which are not empty, is selected, or if a
+// pattern is neither a regular expression nor matches otherwise; the advice names filters that do
+// match, as they are typed. A shard may be empty.
 Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection);
 
-// The wanted variants, in their order, once that is checked.
+// The selected variants, in their order, after that check.
 Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection);
 
 }  // namespace instr

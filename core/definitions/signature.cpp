@@ -25,7 +25,7 @@ class Scanner {
     return true;
   }
 
-  // Empty where none stands here.
+  // Empty if none stands here.
   std::string identifier() {
     std::size_t end = at_;
     if (end < text_.size() && begins_identifier(text_[end])) {

@@ -9,10 +9,10 @@
 namespace instr {
 namespace {
 
-// The parser's words for a string without its closing quote do not lead there.
+// The parser's message for a string without its closing quote does not suggest the cause.
 const char* toml_advice(std::string_view description) {
   return description.find("unescaped control characters") != std::string_view::npos
-             ? "end the string on its line; text of more lines stands between \"\"\" and \"\"\""
+             ? "end the string on its line; text of several lines goes between \"\"\" and \"\"\""
              : "correct the TOML here (https://toml.io/en/v1.0.0)";
 }
 
@@ -46,10 +46,10 @@ std::string_view element_words(Shape shape) {
 }
 
 // toml++ makes a table within a table of each part of a name, and frees them one within the other:
-// the stack would not do for a name of very many.
+// a name of very many would overflow the stack.
 constexpr int kMostParts = 32;
 
-// Passes over what is quoted at `at`; an end that is missing is for the parser to tell.
+// Skips the string at `at`; a missing end is left for the parser to report.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   const std::string_view quotes = text.substr(at).starts_with(std::string(3, text[at]))
                                       ? text.substr(at, 3)
@@ -62,7 +62,7 @@ std::size_t end_of_string(std::string_view text, std::size_t at) {
     } else if (text.substr(std::min(at, text.size())).starts_with(quotes)) {
       at += quotes.size();
       if (quotes.size() == 1) return at;
-      // Up to two quotes more are the string's own last characters.
+      // Up to two more quotes are the string's own last characters.
       return std::min({text.find_first_not_of(quotes.front(), at), at + 2, text.size()});
     }
   }
@@ -83,7 +83,7 @@ Expected<void> check_names(const SourceText& source) {
     if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
     if (c == '.' && ++parts > kMostParts) {
       return tl::unexpected(Error{source.place(at), "a name of more than 32 parts",
-                                  "take the dots out, or put the name in quotes"});
+                                  "remove the dots, or put the name in quotes"});
     }
     if (std::string_view(",=[]{}\n").find(text[at]) != std::string_view::npos) parts = 1;
     ++at;
@@ -190,7 +190,7 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
 }
 
 // `name` is the key's own or that of an entry of its table; `fits` is asked of the value, or of
-// each element where it is a list and may be one.
+// each element if it is a list and may be one.
 void TableReader::check_entry(const Key& key, const toml::node& value, std::string_view name,
                               bool (*fits)(const toml::node&), bool may_be_list) {
   const toml::array* list = may_be_list ? value.as_array() : nullptr;
@@ -209,9 +209,9 @@ void TableReader::check_entry(const Key& key, const toml::node& value, std::stri
 }
 
 void TableReader::wrong_shape(const Key& key, const toml::node& value, std::string_view name,
-                              std::string_view wanted) {
+                              std::string_view required) {
   add_error(place_of(value, source_),
-            fmt::format("`{}` must be {}, not {}", name, wanted, kind_of(value)),
+            fmt::format("`{}` must be {}, not {}", name, required, kind_of(value)),
             fmt::format("write for example `{}`", key.example));
   wrong_.push_back(key.name);
 }

@@ -1,5 +1,5 @@
 // Typed reading of TOML tables: keys and shapes are checked once against the table of known keys,
-// with all errors collected; what is wrong reads as absent afterwards.
+// with all errors collected; invalid values then read as absent.
 #pragma once
 
 #include <toml++/toml.h>
@@ -15,7 +15,7 @@
 
 namespace instr {
 
-// The whole file. The error is at the place where the text is no TOML.
+// The whole file. The error is at the place where the text is not valid TOML.
 Expected<toml::table> parse_toml(const SourceText& source);
 
 struct TomlEntry {
@@ -42,18 +42,18 @@ class TableReader {
   TableReader(const toml::table& table, std::string_view title, Keys known,
               const SourceText& source, Errors& errors);
 
-  // Whether the key is there at all, with a right or a wrong value.
+  // Whether the key exists at all, with a valid value or not.
   bool has(std::string_view key) const { return table_.contains(key); }
-  // The value where it is there and has its shape, else null.
+  // The value if it exists and has its shape, else null.
   const toml::node* get(std::string_view key) const;
-  // Place of the value; of the table where the key is not there.
+  // Place of the value; of the table if the key is absent.
   SourceLocation place(std::string_view key) const;
 
   std::optional<Text> text(std::string_view key) const;
-  std::string string(std::string_view key) const;       // empty where absent
-  bool boolean(std::string_view key) const;             // false where absent
+  std::string string(std::string_view key) const;       // empty if absent
+  bool boolean(std::string_view key) const;             // false if absent
   std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
-  // Values outside of [least, most] are errors, and left out.
+  // Values outside [least, most] are errors, and left out.
   std::vector<int> integers(std::string_view key, int least, int most) const;
   std::optional<int> integer(std::string_view key, int least, int most) const;
   std::optional<double> number(std::string_view key) const;
@@ -66,7 +66,7 @@ class TableReader {
   void check_entry(const Key& key, const toml::node& value, std::string_view name,
                    bool (*fits)(const toml::node&), bool may_be_list);
   void wrong_shape(const Key& key, const toml::node& value, std::string_view name,
-                   std::string_view wanted);
+                   std::string_view required);
 
   const toml::table& table_;
   std::string_view title_;

@@ -6,7 +6,7 @@ namespace instr {
 
 namespace {
 
-// Takes "/word" from the end of `key`; empty where there is none.
+// Takes "/word" from the end of `key`; empty if there is none.
 std::string last_part(std::string& key) {
   const auto slash = key.rfind('/');
   if (slash == std::string::npos) return "";

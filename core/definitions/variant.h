@@ -49,8 +49,8 @@ struct Variant {
   std::shared_ptr<const BuildOptions> build;
 };
 
-// What a key alone tells: LABEL/PARAMETER=VALUE/.../RUNTIME/AUTOGRAD/tTHREADS/DEVICE, as far as no
-// value has a slash. One that is not of that form has a key and a label.
+// What the key alone says: LABEL/PARAMETER=VALUE/.../RUNTIME/AUTOGRAD/tTHREADS/DEVICE, provided
+// that no value has a slash. A variant of a key of another form has a key and a label only.
 Variant variant_of_key(const std::string& key);
 
 }  // namespace instr

@@ -1,4 +1,4 @@
-// What tables call a variant, and so what a person types to select it.
+// A variant's name in tables, which people also type to select it.
 #pragma once
 
 #include <string>

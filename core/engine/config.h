@@ -1,5 +1,5 @@
-// What an engine is asked to do: which variants, measured how, with which tools. Values that know
-// nothing of a command line.
+// The engine's configuration: which variants, measured how, with which tools. Values that know
+// nothing about the command line.
 #pragma once
 
 #include <filesystem>
@@ -25,16 +25,16 @@ struct PlanConfig {
   std::vector<std::filesystem::path> definitions = {};  // empty: the standard set
   Selection selection = {};
   ExperimentAxes axes = {};
-  // A file whose [build] takes the place of the definitions' own.
+  // A file whose [build] replaces the definitions' own.
   std::optional<std::filesystem::path> build = {};
   bool is_reversed = false;  // the last variant first: counts must not depend on the order
 };
 
-// What is found, and built, before anything is measured.
+// The tools found, and built, before anything is measured.
 struct ToolConfig {
   std::optional<std::filesystem::path> libtorch = {};
   std::optional<std::string> compiler = {};
-  bool no_cache = false;  // compile everything anew, keep nothing
+  bool no_cache = false;  // recompile everything, keep nothing
   int jobs = 0;           // 0: one for each core
 };
 
@@ -43,27 +43,27 @@ struct MeasureConfig {
   bool wants_counts = true;
   bool wants_times = false;
   bool wants_start = false;  // how long a fresh process takes to its first result
-  // Self costs of functions are for results that are kept or compared: for a table of counts alone,
-  // measuring them would be lost time.
+  // Self costs of functions are for results that are kept or compared: for a mere table of counts,
+  // measuring them would be a waste of time.
   bool wants_functions = false;
-  bool verify = false;  // what is not eager, against eager
+  bool verify = false;  // the other runtimes against eager
   Simulation simulation = {};
   std::optional<double> timeout =
       {};           // seconds per variant; absent: the definition's, or the usual
   int retries = 2;  // of variants whose worker was lost
   Isolation isolation = Isolation::kFork;
   int churn = 0;  // blocks that each zygote allocates first: counts must not depend on its heap
-  int repetitions = 10;                // of a variant that is timed
-  std::optional<int> iterations = {};  // of each of them; absent: as many as `min_time` takes
+  int repetitions = 10;                // of a timed variant
+  std::optional<int> iterations = {};  // of each of them; absent: as many as fill `min_time`
   double min_time = 0.05;              // seconds
-  int time_cores = 0;  // that do nothing but time while the others count; 0: times come after
+  int time_cores = 0;  // reserved for timing while the others count; 0: timing comes after counting
   DumpParts dump = {};
   std::filesystem::path dump_folder = "instr_bench_dump";
   std::optional<std::filesystem::path> keep_profiles = {};
 };
 
-// What these metrics, and those of the limits, need to be counted, simulated and timed. No metrics:
-// the usual ones.
+// Sets the counting, simulation and timing that these metrics, and those of the limits, need. No
+// metrics: the usual ones.
 void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
                const std::vector<std::string>& limited = {});
 

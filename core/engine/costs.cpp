@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMostBytes = 32'000'000;
-constexpr std::size_t kMostKeys = 100'000;  // more than that are others' by now
+constexpr std::size_t kMostKeys = 100'000;  // beyond that most are obsolete
 constexpr double kMostSeconds = 1e6;
 
 std::string name_of(const std::string& key, Work work) {
@@ -34,7 +34,7 @@ Work work_of(const Measurement& measurement) {
   return measurement.verification ? Work::kVerify : Work::kCount;
 }
 
-// A line for each: "0.041 count matmul/mm/n=4/eager/forward/t1/cpu".
+// One per line: "0.041 count matmul/mm/n=4/eager/forward/t1/cpu".
 Costs Costs::read(const std::filesystem::path& file) {
   Costs costs;
   auto text = read_file(file, kMostBytes);

@@ -1,5 +1,5 @@
-// How long measuring each variant took in earlier runs, kept in the cache: what a run has left is
-// estimated by it. Nothing else depends on it, so that what cannot be read or written is ignored.
+// How long measuring each variant took in earlier runs, kept in the cache to estimate the remaining
+// time of a run. Nothing else depends on it, so errors are ignored.
 #pragma once
 
 #include <filesystem>
@@ -14,22 +14,22 @@ namespace instr {
 // A count, times and a verification of one variant are measured one after the other.
 enum class Work { kCount, kTime, kVerify };
 
-// What a measurement that has just ended was.
+// The kind of a measurement that has just ended.
 Work work_of(const Measurement& measurement);
 
 class Costs {
  public:
   Costs() = default;
-  // Empty where the file is not there, or is another's.
+  // Empty if the file is missing, or is something else.
   static Costs read(const std::filesystem::path& file);
 
   void note(const Measurement& measurement);
 
-  // Seconds; what is not known takes as long as what is known does on average, and where nothing
-  // is, each as long as any other.
+  // Seconds; unknown ones take as long as the known ones on average and, if nothing is known, all
+  // the same.
   double of(const std::string& key, Work work) const;
 
-  // Replaces the file with what was known and what was noted.
+  // Replaces the file with the known and the newly noted times.
   void write(const std::filesystem::path& file) const;
 
  private:

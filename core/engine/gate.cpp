@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Counts that are not the sum of what their functions cost were edited, or the functions were.
+// If a count is not the sum of its functions' costs, one of the two was edited.
 Expected<void> check_sums(const fs::path& file, const Results& results,
                           const FunctionsOf& functions) {
   for (const Measurement& one : results.measurements) {
@@ -110,7 +110,7 @@ Expected<void> check_shard(const Reference& before, const std::optional<Shard>& 
                            Incomplete incomplete) {
   const auto& shard = before.set.results.header.shard;
   if (!shard || shard == after || incomplete == Incomplete::kAllowed) return {};
-  return fail(fmt::format("{} is shard {}/{} alone", before.set.name, shard->index, shard->count),
+  return fail(fmt::format("{} is only shard {}/{}", before.set.name, shard->index, shard->count),
               "merge the shards of its run, or add --allow-incomplete");
 }
 
@@ -154,14 +154,14 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
     }
   }
   return fail(
-      fmt::format("the two were not measured alike (measure both with the same or, where "
-                  "that is under test, add --vary={}):{}",
+      fmt::format("the two were measured differently (measure both alike or, if the difference is "
+                  "under test, add --vary={}):{}",
                   fmt::join(vary_for(*differences), ","), list));
 }
 
 namespace {
 
-// What nobody expects is not part of the comparison.
+// Unexpected benchmarks are not part of the comparison.
 void leave_expected(ResultSet& after, const ResultSet& expected) {
   std::map<std::string, const Counted*> counts;
   for (const Measurement& one : expected.results.measurements) {
@@ -193,8 +193,8 @@ bool has_metric(const ResultSet& set, const std::string& metric) {
   });
 }
 
-// A hard limit on a metric that was not measured would pass by accident: all but the usual metrics
-// are measured only on request.
+// A hard limit on a metric that was not measured would pass by accident: unusual metrics are
+// measured only on request.
 Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& after,
                                   const Gate& gate) {
   std::map<std::string, Limit> limits = gate.compare.limits.hard;
@@ -205,7 +205,7 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
   for (const Metric& usual : kUsualMetrics) limits.erase(usual.name);
   for (const auto& [metric, limit] : limits) {
     if (has_metric(before, metric) || has_metric(after, metric)) continue;
-    return fail(fmt::format("there is a limit for {}, and no result has it", metric),
+    return fail(fmt::format("there is a limit for {}, but no result has it", metric),
                 fmt::format("measure both with --metrics=ir,{}", metric));
   }
   return {};

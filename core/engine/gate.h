@@ -1,5 +1,5 @@
-// What a run or a results file is compared with: a baseline or expected counts, found and read
-// first, and compared once there is something to compare.
+// The reference of a comparison: a baseline or expected counts, found and read first, and compared
+// once there are results.
 #pragma once
 
 #include <filesystem>
@@ -17,19 +17,19 @@
 
 namespace instr {
 
-// What a comparison is made with, and by which limits.
+// The reference and the limits of a comparison.
 struct GateOptions {
   std::optional<std::string> baseline = {};          // a name or a file
   std::optional<std::filesystem::path> expect = {};  // a file of expected counts
   bool update_expected = false;
   std::optional<std::filesystem::path> limits_file = {};
-  std::optional<std::filesystem::path> base_limits_file = {};  // that file as it is at the base
-  std::vector<std::string> vary = {};  // fields of the fingerprint that are under test
+  std::optional<std::filesystem::path> base_limits_file = {};  // that file as of the base
+  std::vector<std::string> vary = {};  // fingerprint fields that are under test
   bool allow_missing_shards = false;
   Incomplete incomplete = Incomplete::kRefused;
   CompareOptions compare = {};
 
-  // Whether what is measured is compared with something.
+  // Whether the results are compared with something.
   bool has_reference() const { return baseline || (expect && !update_expected); }
 };
 
@@ -41,13 +41,13 @@ Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::stri
 ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements);
 
-// Without the measurements that are not selected.
+// Only the selected measurements.
 ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected);
 
-// What results are compared with.
+// The earlier side of a comparison.
 struct Reference {
   ResultSet set;
-  // Expected counts: they come from no run, so there is no fingerprint to compare.
+  // Expected counts: they do not come from a run, so there is no fingerprint to compare.
   bool is_expected = false;
   std::map<std::string, Limits> margins;  // of expected counts, by key
 };
@@ -56,18 +56,18 @@ struct Reference {
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete);
 
-// What --baseline or --expect names, without what a run of these variants does not measure; nothing
-// where there is neither, or where the expected counts are to be written.
+// The reference named by --baseline or --expect, restricted to what a run of these variants
+// measures; nothing if there is neither, or if the expected counts are to be written.
 tl::expected<std::optional<Reference>, Errors> find_reference(const GateOptions& gate,
                                                               const Selection& selection,
                                                               const std::vector<Variant>& variants);
 
-// An error where the results are of one shard and `after` is not, unless that is allowed: all that
-// the other shards have would pass as new.
+// An error if the results are of one shard and `after` is not, unless that is allowed: all
+// benchmarks of the other shards would pass as new.
 Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
                            Incomplete incomplete);
 
-// The limits, those of --limits among them.
+// The limits, including those of --limits.
 struct Gate {
   CompareOptions compare;
   LimitsFile limits_file;
@@ -76,17 +76,17 @@ struct Gate {
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options);
 
-// Whether --update-expected can write its file, and understands what is in it.
+// Checks that --update-expected can write its file, and can parse it.
 tl::expected<void, Errors> check_update(const GateOptions& options);
 
-// The fields in which the two differ. An error that names them all where one must match: counts
-// would differ for this reason alone.
+// The fields in which the two differ. An error that names them all if one of them must match:
+// counts would differ for this reason alone.
 Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
                                                         const ResultsHeader& after,
                                                         const std::vector<std::string>& vary);
 
-// Compares within the limits; that the two can be compared is checked already. A pattern of the
-// limits file that matches no key is a problem that warns; an error where neither side has a metric
+// Compares within the limits; both sides have been checked to be comparable. A pattern of the
+// limits file that matches no key is a problem that warns; an error if neither side has a metric
 // for which there is a hard limit.
 Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate);
 

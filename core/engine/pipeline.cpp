@@ -25,7 +25,7 @@ SessionEvents events_of(Progress& progress, Recorder& recorder) {
   return events;
 }
 
-// The usual ones, and those beyond them that are asked for.
+// The usual ones, and further ones that are requested.
 std::vector<Runtime> runtimes_for(const Selection& selection) {
   std::vector<Runtime> runtimes = kUsualRuntimes;
   for (Runtime runtime : selection.runtimes) {
@@ -35,7 +35,7 @@ std::vector<Runtime> runtimes_for(const Selection& selection) {
   return runtimes;
 }
 
-// What is written beside the results, at the end of a measurement or of all.
+// The folders for files that are written besides the results.
 Expected<void> make_folders(const MeasureConfig& config) {
   Expected<void> made;
   if (config.keep_profiles) {
@@ -47,7 +47,7 @@ Expected<void> make_folders(const MeasureConfig& config) {
   return made;
 }
 
-// Of all that is to be done to these variants.
+// The cost of all measurements of these variants.
 double total_cost(const Costs& costs, const MeasureConfig& config,
                   const std::vector<Variant>& variants) {
   double total = 0;
@@ -103,7 +103,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   progress.weigh(session->costs(), total_cost(session->costs(), config.measure, variants));
   progress.phase("starting LibTorch under Valgrind");
   session->prepare(variants);
-  // Units compile while the zygotes start; the results file needs what a zygote says of itself.
+  // Units compile while the zygotes start; the results file needs a zygote's description of itself.
   Expected<void> introduced;
   std::jthread introduction([&] {
     introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& found) {
@@ -126,8 +126,7 @@ Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Vari
                                  Progress& progress, Recorder& recorder, std::stop_token stop,
                                  const HeaderCheck& check) {
   if (variants.empty()) {
-    // A shard may be: nothing is started for it, so nothing is known of what it would be measured
-    // with.
+    // A shard may be empty: nothing is started for it, so the tools are not known.
     ResultsHeader header = make_results_header({}, config.command);
     header.shard = config.shard;
     recorder.open(header);

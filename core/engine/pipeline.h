@@ -24,27 +24,26 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config);
 // Events that only show the progress.
 SessionEvents progress_events(Progress& progress);
 
-// What a run is asked to do: how to measure, which part of a whole, and the words that it was
-// started with.
+// The configuration of a run: how to measure, which shard, and the command line for the record.
 struct RunConfig {
   MeasureConfig measure = {};
   std::optional<Shard> shard = {};
   std::vector<std::string> command = {};
 };
 
-// What there is to say of a header before anything is measured for it; an error ends the run.
+// Checks the header before anything is measured; an error ends the run.
 using HeaderCheck = std::function<Expected<void>(const ResultsHeader& header)>;
 
-// Opens a session that has compiled and counted all that it can; the rest (Session::time, inspect)
-// is the caller's. The error is one of the setup, or of `check`. Where `stop` came first it is not
-// done.
+// Opens a session, and compiles and counts all that it can; the rest (Session::time, inspect) is up
+// to the caller. The error is one of the setup, or of `check`. If `stop` came first, it is
+// incomplete.
 Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
                             Progress& progress, Recorder& recorder, std::stop_token stop,
                             const HeaderCheck& check = {});
 
 struct MeasureEnd {
   bool is_finished = false;    // else `stop` came first
-  std::size_t not_dumped = 0;  // variants that --dump could not look into; each was reported
+  std::size_t not_dumped = 0;  // variants that --dump could not inspect; each was reported
 };
 
 // Compiles, counts, times and verifies; measurements go to the recorder as they end.

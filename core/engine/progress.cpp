@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenDraws{100};
-// Less of a key than this says nothing.
+// A shorter piece of a key says nothing.
 constexpr std::size_t kLeastText = 8;
 constexpr std::size_t kLineWidth = 100;  // of a pipe
 constexpr const char* kErase = "\r\x1b[K";
@@ -30,7 +30,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A run sent to the background must not draw over what the shell shows.
+// A run sent to the background must not draw over the shell's output.
 bool in_foreground(int fd) {
   pid_t group = tcgetpgrp(fd);
   return group < 0 || group == getpgrp();
@@ -101,15 +101,15 @@ struct Progress::State {
 
   ProgressOptions options;
   std::mutex mutex;
-  ProgressView view;  // but for its times
+  ProgressView view;  // except for its times
   Clock::time_point begun = Clock::now();
   std::optional<Clock::time_point> measuring_since;
   Costs costs;
-  double cost_of_all = 0;  // 0: not known
+  double cost_of_all = 0;  // 0: unknown
   double cost_of_done = 0;
-  // What the time goes on.
+  // What the time is spent on.
   std::string work = "counting";  // once something is measured
-  std::string stage;              // now; empty: nothing in particular
+  std::string stage;              // the current one; empty: nothing in particular
   Clock::time_point stage_since = begun;
   TimeSpent spent;
   std::string said;  // the phase that was reported in a pipe
@@ -117,7 +117,7 @@ struct Progress::State {
   bool drawn = false;
   bool over = false;
   std::condition_variable_any wake;
-  std::jthread ticker;  // last: stops before what it uses goes
+  std::jthread ticker;  // last: stops before the members it uses are destroyed
 
   bool is_live() const { return options.terminal.live && options.verbosity != Verbosity::kQuiet; }
 
@@ -131,12 +131,12 @@ struct Progress::State {
   void draw() {
     if (over || !in_foreground(options.fd)) return;
     if (!is_live()) return say();
-    // Between two passes of `watch` there is nothing to say.
+    // Between two passes of `watch` there is nothing to show.
     if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
     view.elapsed = seconds_since(begun);
     view.left.reset();
     estimate();
-    // Asked each time: the window may have been resized. The last column stays free, since some
+    // Queried each time: the window may have been resized. The last column stays free, since some
     // terminals wrap there.
     int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, process_environment)
                                           : options.terminal.width;
@@ -145,7 +145,7 @@ struct Progress::State {
     drawn = true;
   }
 
-  // What is left takes as much longer or shorter than in earlier runs as what is done did.
+  // Assumes that the rest deviates from earlier runs by the same factor as the part already done.
   void estimate() {
     view.left.reset();
     if (view.done == 0 || view.done >= view.total || !measuring_since) return;
@@ -158,7 +158,7 @@ struct Progress::State {
     }
   }
 
-  // In a pipe: a phase that takes a while, and how far it is every now and then.
+  // In a pipe: phases that take a while, and the progress every now and then.
   void say() {
     const auto now = Clock::now();
     const bool is_phase = !view.phase.empty() && view.phase != said;
@@ -243,7 +243,7 @@ void Progress::expect(std::size_t total) {
 void Progress::started(const std::string& key) {
   std::lock_guard lock(state_->mutex);
   if (!state_->measuring_since) state_->measuring_since = Clock::now();
-  // What came before measuring is over.
+  // The phases before measuring are over.
   state_->enter(state_->work);
   state_->view.phase.clear();
   state_->view.running.push_back(key);

@@ -1,5 +1,5 @@
-// The live line on a terminal's standard error: how far the run is, when it will end, what runs
-// now. The one place that writes to standard error while measuring.
+// The live line on a terminal's standard error: the progress of the run, when it will end, what
+// runs now. The one place that writes to standard error while measuring.
 #pragma once
 
 #include <chrono>
@@ -20,17 +20,17 @@ enum class Verbosity { kQuiet, kNormal, kVerbose };
 
 struct ProgressOptions {
   int fd = 2;
-  Terminal terminal;  // of that descriptor; no live line where it is not `live`
+  Terminal terminal;  // of that descriptor; no live line if it is not `live`
   Verbosity verbosity = Verbosity::kNormal;
-  // In a pipe. What is over sooner is not worth a line.
+  // In a pipe: shorter phases are not worth a line.
   std::chrono::milliseconds phase_after{1000};
   std::chrono::milliseconds line_every{15'000};
   std::chrono::milliseconds sum_after{5000};
 };
 
-// On a terminal: one line, redrawn at most ten times a second. In a pipe: what it waits for, how
-// far it is every 15 s and, at the end, where the time went; with --verbose a line for each
-// finished measurement. With --quiet: nothing. All may be called from any thread.
+// On a terminal: one line, redrawn at most ten times a second. In a pipe: the current phase, the
+// progress every 15 s and, at the end, where the time went; with --verbose a line for each finished
+// measurement. With --quiet: nothing. All may be called from any thread.
 class Progress {
  public:
   explicit Progress(ProgressOptions options);
@@ -39,17 +39,17 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What happens while nothing is measured ("building the worker"), until the next call or the next
+  // The phase while nothing is measured ("building the worker"), until the next call or the next
   // started(); empty: nothing in particular.
   void phase(std::string what);
 
-  // What is measured from here on ("counting", which it is in the beginning; "timing").
+  // The kind of measurement from here on ("counting", the initial one; "timing").
   void measuring(std::string what);
 
-  // How many measurements there will be; starts counting from none.
+  // How many measurements there will be; starts counting from 0.
   void expect(std::size_t total);
 
-  // What each of them, and all together, took in earlier runs: for what is left.
+  // The cost of each of them, and the total, in earlier runs, for the estimate.
   void weigh(Costs costs, double total);
 
   void started(const std::string& key);
@@ -58,8 +58,8 @@ class Progress {
   // A line of its own on standard error, above the live line; not with --quiet.
   void note(std::string_view text);
 
-  // Writes `text` as it is to `fd`, however quiet this is, with the live line out of its way. False
-  // where it could not be written.
+  // Writes `text` unchanged to `fd`, even with --quiet, around the live line. False if it could not
+  // be written.
   bool print(int fd, std::string_view text);
 
   // Erases the live line; nothing is drawn from here on.
@@ -70,9 +70,9 @@ class Progress {
   std::unique_ptr<State> state_;
 };
 
-// What a live line shows.
+// The content of a live line.
 struct ProgressView {
-  std::size_t total = 0;  // 0: not known yet, only the phase is shown
+  std::size_t total = 0;  // 0: not yet known, only the phase is shown
   std::size_t done = 0;
   std::size_t failed = 0;
   double elapsed = 0;          // seconds since the beginning
@@ -81,17 +81,17 @@ struct ProgressView {
   std::vector<std::string> running;  // keys, the longest running first
 };
 
-// Stretches of time by what they were spent on, in the order that they began.
+// Time by what it was spent on, in chronological order.
 using TimeSpent = std::vector<std::pair<std::string, double>>;
 
-// "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting": without what took less
-// than a hundredth of it.
+// "took 47.7 s: 12.1 s starting LibTorch under Valgrind; 30.6 s counting": without parts of less
+// than a hundredth.
 std::string time_spent_line(double seconds, const TimeSpent& spent);
 
 // "[37/95] 12.3 s, eta 20 s  matmul/mm/... +1", at most `width` columns.
 std::string progress_line(const ProgressView& view, std::size_t width, bool color);
 
-// "matmul/mm/...  112,313 instructions, 0.04 s": what --verbose says of a finished one.
+// "matmul/mm/...  112,313 instructions, 0.04 s": what --verbose reports about a finished one.
 std::string finished_line(const Measurement& measurement);
 
 }  // namespace instr

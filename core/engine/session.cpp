@@ -23,15 +23,16 @@ namespace instr {
 
 namespace {
 
-// Old artefacts go beyond this; the precompiled headers of two compilers and two LibTorch builds
-// fit.
+// Beyond this, old artefacts are removed; the precompiled headers of two compilers and two LibTorch
+// builds fit.
 constexpr std::uint64_t kCacheLimit = 4'000'000'000;
 
 constexpr const char* kCosts = "costs";  // a file of the cache
 
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
-// What counts when `time_cores` of them are left to times; an Error where none is left.
+// The cores for counting when `time_cores` of them are reserved for timing; an Error if none is
+// left.
 Expected<std::vector<int>> counting_cores(int time_cores) {
   std::vector<int> cores = usable_cores();
   if (time_cores < std::ssize(cores)) {
@@ -40,7 +41,7 @@ Expected<std::vector<int>> counting_cores(int time_cores) {
   }
   return fail(fmt::format("`--time-cores={}` leaves no core to count on: there {} {}", time_cores,
                           cores.size() == 1 ? "is" : "are", cores.size()),
-              "without it times are taken after the counts");
+              "without it, timing comes after counting");
 }
 
 }  // namespace
@@ -57,14 +58,14 @@ struct Session::State {
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
-  // What is left to do of what was compiled.
+  // Compiled variants that remain to be timed.
   std::vector<CompiledVariant> to_time;
   std::vector<CompiledVariant> to_dump;
   std::vector<Variant> to_verify;
   std::size_t not_dumped = 0;
-  // Last: they go first, while what they use is there.
-  std::unique_ptr<Scheduler> scheduler;  // where something is to be counted
-  std::unique_ptr<NativeWorker> native;  // where something is to be timed or verified
+  // Last: destroyed first, before the members they use.
+  std::unique_ptr<Scheduler> scheduler;  // if something is to be counted
+  std::unique_ptr<NativeWorker> native;  // if something is to be timed or verified
 
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
@@ -81,7 +82,7 @@ struct Session::State {
             [this](const Measurement& measurement) { done(measurement); }};
   }
 
-  // Once all is measured.
+  // After everything is measured.
   void tidy() {
     costs.write(cache->folder() / kCosts);
     cache->trim(kCacheLimit);
@@ -275,7 +276,7 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
-// What is to be timed of these: what has not failed. Nothing where that is none.
+// Those of the variants to time that have not failed, by side; nothing if there are none.
 std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> variants) {
   {
     std::lock_guard lock(turn);
@@ -288,8 +289,8 @@ std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> varian
   return sides;
 }
 
-// What is timed while the others count: that for which the cores that are kept for times are
-// enough.
+// The variants to time while the others are counted: those for which the cores reserved for timing
+// suffice.
 std::vector<CompiledVariant> Session::State::take_beside() {
   if (!scheduler) return {};
   auto beside = std::stable_partition(to_time.begin(), to_time.end(), [this](const auto& one) {
@@ -318,12 +319,12 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
 }
 
-// Looks into each, once more in a process of its own. One that cannot be looked into has said why
-// when it was measured.
+// Inspects each, once more in a process of its own. One that cannot be inspected was reported when
+// it was measured.
 Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants,
                                     std::stop_token stop) {
   if (variants.empty()) return true;
-  measuring("looking inside");
+  measuring("inspecting");
   std::stop_callback end(stop, [this] { native->kill(); });
   for (const CompiledVariant& one : variants) {
     if (stop.stop_requested()) return false;
@@ -332,19 +333,19 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
     if (stop.stop_requested()) return false;
     if (!inspected || inspected->verb != "inspected") {
       ++not_dumped;
-      note(one.variant.key + ": cannot be looked into: " +
-           (inspected ? inspected->get("message") : inspected.error()));
+      note(one.variant.key +
+           ": cannot be inspected: " + (inspected ? inspected->get("message") : inspected.error()));
       continue;
     }
     auto written = write_dump(config.dump_folder / file_name_of(one.variant.key), config.dump,
                               one.variant, *inspected);
     if (!written) return tl::unexpected(written.error());
   }
-  note("what was looked into is in " + config.dump_folder.string());
+  note("the dumps are in " + config.dump_folder.string());
   return true;
 }
 
-// Ends those that cannot be measured here, and gives the others.
+// Reports those that cannot be measured here as skipped, and returns the others.
 std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>& variants) {
   std::vector<Variant> runnable;
   for (const auto& variant : variants) {
@@ -413,7 +414,7 @@ bool Session::time(const std::vector<Session*>& sessions, std::stop_token stop) 
 
 Expected<bool> Session::inspect(std::stop_token stop) {
   State& state = *state_;
-  // A device that is not there has been reported by then.
+  // A missing device has been reported by then.
   std::erase_if(state.to_verify, [&](const auto& one) { return state.skipped.contains(one.key); });
   std::erase_if(state.to_dump,
                 [&](const auto& one) { return state.skipped.contains(one.variant.key); });

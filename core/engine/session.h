@@ -1,5 +1,5 @@
-// What measuring needs and what outlives one pass over the definitions: a LibTorch, a compiler, the
-// cache, the worker, and warm zygotes.
+// The resources of measuring, which outlive one pass over the definitions: a LibTorch, a compiler,
+// the cache, the worker, and warm zygotes.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace instr {
 
-// What a session reports while it works; calls come from any thread, one at a time.
+// A session's reports while it works; calls come from any thread, one at a time.
 struct SessionEvents {
   std::function<void(const std::string& what)> on_phase;      // "building the worker"
   std::function<void(const std::string& what)> on_measuring;  // "counting", "timing"
@@ -28,10 +28,10 @@ struct SessionEvents {
   std::function<void(const Measurement& measurement)> on_done;
 };
 
-// The program, with its version: "valgrind-3.19.0".
+// Valgrind's version: "valgrind-3.19.0".
 Expected<std::string> find_valgrind();
 
-// The reason why a variant can be neither counted nor timed on this LibTorch; nothing where it can.
+// The reason why a variant can be neither counted nor timed on this LibTorch; nothing if it can be.
 std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
                                               bool wants_times);
 
@@ -41,7 +41,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
 
 class Session {
  public:
-  // Finds everything and builds the worker where the cache lacks it. Errors are those of a setup
+  // Finds everything and builds the worker if the cache lacks it. Errors are those of a setup
   // that cannot measure anything.
   static Expected<Session> open(const MeasureConfig& config, SessionEvents events,
                                 std::stop_token stop);
@@ -51,35 +51,35 @@ class Session {
   // Starts the zygotes these variants need; returns at once.
   void prepare(const std::vector<Variant>& variants);
 
-  // What may legitimately change a count. Waits for a zygote, so `prepare` comes first.
+  // Everything that may legitimately change a count. Waits for a zygote, so call `prepare` first.
   Expected<Fingerprint> fingerprint(std::stop_token stop);
 
-  // Compiles and measures; each variant ends in one call of on_done, but for those that `selected`
-  // refuses once compiled. False where `stop` came first. It is the next three, one after the
-  // other.
+  // Compiles and measures; each variant ends in one call of on_done, except for those that
+  // `selected` rejects once compiled. False if `stop` came first. Equivalent to the next three
+  // functions in sequence.
   using Selected = std::function<bool(const CompiledVariant&)>;
   Expected<bool> measure(const std::vector<Variant>& variants, std::stop_token stop,
                          const Selected& selected = {});
 
-  // Compiles and counts, and keeps what is to be timed and verified after that.
+  // Compiles and counts; variants to time and verify are kept for later.
   Expected<bool> count(const std::vector<Variant>& variants, std::stop_token stop,
                        const Selected& selected = {});
-  // Times what each has counted: of two sessions in turns, never at the same time.
+  // Times the variants that each has kept: two sessions alternate, and never time simultaneously.
   static bool time(const std::vector<Session*>& sessions, std::stop_token stop);
-  // Verifies, and looks inside.
+  // Verifies, and dumps.
   Expected<bool> inspect(std::stop_token stop);
-  // Variants that could not be looked into; each was reported.
+  // Variants that could not be inspected; each was reported.
   std::size_t not_dumped() const;
 
   // The same with experiments instead: each is verified and measured in fresh processes.
   Expected<bool> experiment(const std::vector<Variant>& variants, std::stop_token stop);
 
-  // Measures what the worker itself holds (the canary), and gives the fingerprint.
+  // Measures the worker's own snippet (the canary), and returns the fingerprint.
   Expected<Fingerprint> measure_builtin(std::vector<CompiledVariant> variants,
                                         std::stop_token stop);
 
   const LibTorch& libtorch() const;
-  // What measuring takes, as far as earlier runs know.
+  // The cost of measuring, as known from earlier runs.
   const Costs& costs() const;
   const Toolchain& toolchain() const;
 

@@ -16,12 +16,12 @@ namespace {
 constexpr std::string_view kFrame = "File \"<string>\", line ";
 constexpr std::string_view kHere = "<--- HERE";
 
-// A line of the function that generate.cpp makes of a TorchScript text, as LibTorch names it.
+// A line of the function that generate.cpp makes from a TorchScript text, as LibTorch reports it.
 struct Frame {
   std::size_t begin = 0;  // of "File ..." in the message
   std::size_t end = 0;
   int line = 0;    // 1: the signature
-  int column = 0;  // that the caret is at; 0: there is none
+  int column = 0;  // of the caret; 0: none
 };
 
 int number_at(std::string_view text) {
@@ -30,7 +30,7 @@ int number_at(std::string_view text) {
   return number;
 }
 
-// Where the caret is that belongs to what is shown in `text`.
+// The column of the caret under the code shown in `text`.
 int caret_column(std::string_view text) {
   const std::size_t here = text.find(kHere);
   if (here == std::string_view::npos) return 0;
@@ -52,8 +52,8 @@ std::vector<Frame> frames_in(std::string_view message) {
   return frames;
 }
 
-// The line behind the text's last one returns the output, which the signature names. What is not
-// closed in the text is noticed there.
+// The line after the text's last one returns the output, which the signature names. An unclosed
+// bracket in the text is noticed there.
 std::optional<SourceLocation> place_of(const Frame& frame, std::string_view message,
                                        const Variant& variant) {
   if (!variant.torchscript || !variant.signature || frame.line < 1) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<SourceLocation> place_of(const Frame& frame, std::string_view mess
   return is_open ? end_of_script(*variant.torchscript) : variant.signature->where;
 }
 
-// LibTorch shows an error twice: in the code that it made of the text, which nobody wrote, too.
+// LibTorch shows an error twice, also in the code that it generated from the text.
 std::string without_serialized_code(std::string message) {
   const std::size_t made = message.find("Traceback of TorchScript, serialized code");
   const std::size_t written = message.find("Traceback of TorchScript, original code");
@@ -89,7 +89,7 @@ struct Suspect {
   SourceLocation where;
 };
 
-// What may have failed, the likeliest first.
+// The parts that may have failed, the likeliest first.
 std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant) {
   std::vector<Suspect> suspects;
   const auto add = [&suspects](const char* what, const auto& text) {
@@ -108,12 +108,12 @@ std::vector<Suspect> suspects_of(const std::string& part, const Variant& variant
   add("the module", variant.module);
   if (part == "statement") return suspects;
   for (auto setup = variant.setups.rbegin(); setup != variant.setups.rend(); ++setup) {
-    suspects.push_back({"the set-up", first_place(*setup)});
+    suspects.push_back({"the setup", first_place(*setup)});
   }
   return suspects;
 }
 
-// "bench.toml:9:8: in the statement or the set-up (or at bench.toml:4:7): "
+// "bench.toml:9:8: in the statement or the setup (or at bench.toml:4:7): "
 std::string prefix_of(const std::vector<Suspect>& suspects) {
   if (suspects.empty() || suspects.front().where.file.empty()) return "";
   std::string words;

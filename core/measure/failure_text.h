@@ -1,5 +1,5 @@
-// What a person reads about a snippet that failed: the worker's words, at the place of the text of
-// the definition that they are about.
+// The message about a snippet that failed: the worker's, with the place of the definition's text
+// that it is about.
 #pragma once
 
 #include <optional>
@@ -9,23 +9,23 @@
 
 namespace instr {
 
-// `message` behind the place of what failed; as it is where that is not known. `part`: which of the
-// variant's texts ran ("setup", "statement"), as the worker says; "" where it does not. A place in
-// the TorchScript text that `message` names is the one in the TOML file.
+// `message` after the place of the failure; unchanged if that is not known. `part`: which of the
+// variant's texts ran ("setup", "statement"), as reported by the worker, or "". A place in the
+// TorchScript text that `message` names is the one in the TOML file.
 std::string failure_text(const std::string& message, const std::string& part,
                          const Variant& variant);
 
-// The place in the TOML file that an error of TorchScript names; nothing where it names none.
+// The place in the TOML file that a TorchScript error refers to, if any.
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant);
 
-// "bench.toml:4:1" or, of a definition without a place, "".
+// "bench.toml:4:1" or, for a definition without a place, "".
 std::string place_text(const SourceLocation& where);
 
-// What a worker says of a snippet that it ended for its timeout.
+// The worker's message about a snippet that it ended for its timeout.
 inline constexpr const char* kRanTooLong = "the snippet ran longer than its timeout";
 
-// `outcome`, where it says that, with the seconds and what raises them. `usual`: of a variant that
-// names none.
+// `outcome`, if it is that message, with the number of seconds and the way to raise it. `usual`:
+// the timeout of a variant without one.
 Outcome with_timeout(Outcome outcome, const Variant& variant, double usual);
 std::string with_timeout(std::string message, const Variant& variant, double usual);
 

@@ -70,7 +70,7 @@ std::string library_name(const fs::path& path) {
 
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries) {
   fs::path core = folder_of(libraries, is_core);
-  // A LibTorch of the system's lies among all other libraries.
+  // The system's LibTorch is in the folder of all other libraries.
   bool has_folder = !core.empty() && core != folder_of(libraries, is_libc);
   std::map<std::string, std::string> fields;
   for (const MappedFile& library : libraries) {

@@ -1,6 +1,6 @@
-// The libraries that a worker has loaded, which counts depend on beside LibTorch itself: BLAS,
-// OpenMP, the C and C++ libraries. Found from outside, from what the kernel has mapped for the
-// process, so that asking moves nothing in it.
+// The libraries that a worker has loaded, which counts depend on besides LibTorch itself: BLAS,
+// OpenMP, the C and C++ libraries. Found from outside, from the process's mappings, so that the
+// query does not change the process.
 #pragma once
 
 #include <sys/types.h>
@@ -18,19 +18,19 @@ struct MappedFile {
   std::string inode;  // "08:01 1234": device and number
 };
 
-// The shared objects of which code is mapped, in the order of `maps`, the text of /proc/PID/maps;
-// each once, without Valgrind's own.
+// The shared objects whose code is mapped, in the order of `maps`, the text of /proc/PID/maps; each
+// once, without Valgrind's own.
 std::vector<MappedFile> mapped_libraries(std::string_view maps);
 
-// "libblas.so.3" of "/usr/lib/blas/libblas.so.3.11.0": what it is called in each of its versions.
+// "libblas.so.3" of "/usr/lib/blas/libblas.so.3.11.0": the name common to all its versions.
 std::string library_name(const std::filesystem::path& path);
 
-// As fields of a fingerprint (core/results/library_fields.h), each with its build id. Without one
-// the hash of its content; of a file that is no longer there its inode, which equals that of no
-// other. libtorch_cpu.so is a field of its own.
+// As fields of a fingerprint (core/results/library_fields.h), each with its build id. Without a
+// build id, the hash of its content; for a file that no longer exists, its inode, which is unique.
+// libtorch_cpu.so is a field of its own.
 std::map<std::string, std::string> library_fields(const std::vector<MappedFile>& libraries);
 
-// Of a process of ours; empty where the kernel does not tell.
+// Those of one of our processes; empty if the kernel does not say.
 std::map<std::string, std::string> loaded_libraries(pid_t process);
 
 }  // namespace instr

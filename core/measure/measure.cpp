@@ -22,8 +22,8 @@ namespace instr {
 
 namespace {
 
-constexpr int kMostEntryCost = 64;         // instructions, beside the empty loop's
-constexpr std::size_t kLongestName = 180;  // file systems take 255 bytes
+constexpr int kMostEntryCost = 64;         // instructions, on top of the empty loop's
+constexpr std::size_t kLongestName = 180;  // file systems allow 255 bytes
 
 std::optional<std::uint64_t> number(const wire::Message& reply, const char* name) {
   std::string text = reply.get(name);
@@ -33,27 +33,27 @@ std::optional<std::uint64_t> number(const wire::Message& reply, const char* name
   return value;
 }
 
-double for_each_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
+double per_iteration(std::uint64_t total, std::uint64_t around, std::uint64_t iterations) {
   // Signed: a statement that the compiler removed may cost a little less than the empty loop.
   auto net = static_cast<std::int64_t>(total) - static_cast<std::int64_t>(around);
   return static_cast<double>(net) / static_cast<double>(iterations);
 }
 
-// Instructions for each iteration, net of the empty loop, of blocks of `iterations`.
+// Instructions per iteration, net of the empty loop, of blocks of `iterations`.
 struct NetCost {
   std::uint64_t iterations, doubled, loop, loop_entry;
 
   double operator()(std::uint64_t total) const {
-    return for_each_iteration(total, entry(total) + loop * iterations, iterations);
+    return per_iteration(total, entry(total) + loop * iterations, iterations);
   }
 
-  // What it costs to enter a block differs by an instruction or two between snippets, with the
-  // registers that they keep. A block of twice the iterations has it once, too.
+  // The cost of entering a block differs by an instruction or two between snippets, depending on
+  // the registers that they use. A block of twice the iterations also has it only once.
   std::uint64_t entry(std::uint64_t total) const {
-    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost where it is negative
-    // Of one dear iteration no double is counted, but where something is simulated.
+    std::uint64_t found = 2 * total - doubled;  // far beyond kMostEntryCost if it is negative
+    // For a single expensive iteration no double is counted, unless something is simulated.
     bool is_entry = iterations > 1 && doubled != 0 && found <= loop_entry + kMostEntryCost;
-    // What is more is no entry: later iterations differed from those before.
+    // Anything beyond is not entry cost: later iterations differed from earlier ones.
     return is_entry ? found : loop_entry;
   }
 };
@@ -63,7 +63,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(stream), {}};
 }
 
-// Numbers separated by spaces; 0 for what is none.
+// Numbers separated by spaces; 0 for anything else.
 std::vector<double> numbers_of(const std::string& text) {
   std::vector<double> numbers;
   for (const std::string& word : words_of(text))
@@ -71,7 +71,7 @@ std::vector<double> numbers_of(const std::string& text) {
   return numbers;
 }
 
-// What a field of the reply says of each event, by the names that Callgrind has for them.
+// The values of a field of the reply for each event, by Callgrind's names of them.
 std::map<std::string, double> totals_of(const wire::Message& reply, const char* field) {
   auto names = words_of(reply.get("events"));
   auto numbers = numbers_of(reply.get(field));
@@ -82,9 +82,9 @@ std::map<std::string, double> totals_of(const wire::Message& reply, const char* 
   return totals;
 }
 
-// Events for each iteration, net of the empty loop. What a block's first iterations miss, which
-// find nothing in the caches, is in one of twice the length as well: what that has more is as if it
-// went on for ever.
+// Events per iteration, net of the empty loop. The misses of a block's first iterations, which
+// start with cold caches, are also in one of twice the length: the difference of the two is the
+// steady state.
 std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_t iterations) {
   auto once = totals_of(reply, "events_2");
   auto doubled = totals_of(reply, "double_events");
@@ -100,8 +100,9 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
   return events;
 }
 
-// The measured loop is in the snippet's own function; the one call of that function is no
-// iteration's. `loop`: instructions; `events`: what else the empty loop costs; for each iteration.
+// The measured loop is in the snippet's own function; the one call of that function does not belong
+// to an iteration. `loop`: the instructions, `events`: the other costs of the empty loop, per
+// iteration.
 void take_off_loop(std::vector<FunctionCost>& functions, double loop,
                    const std::map<std::string, double>& events) {
   for (auto& function : functions) {
@@ -115,10 +116,10 @@ void take_off_loop(std::vector<FunctionCost>& functions, double loop,
   }
 }
 
-// Two ways of Callgrind's to the same number: what it says of a block, and the sum over what the
-// block ran. Where it simulates, one of them has the few instructions by which it was told to
-// begin, and masked loads and stores (vmaskmov) are charged to their function as instructions: the
-// sum of instructions and accesses is the same all the same.
+// Callgrind gives the same number in two ways: the total of a block, and the sum over the functions
+// that it ran. With simulation, one of them includes the few instructions that start the
+// collection, and masked loads and stores (vmaskmov) are charged to their function as instructions:
+// still, the sum of instructions and accesses is the same.
 std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
                                      const wire::Message& reply) {
   auto totals = totals_of(reply, "events_2");
@@ -133,26 +134,26 @@ std::optional<Failure> check_profile(const Profile& profile, std::uint64_t ir,
   bool is_simulated = totals.size() > 1;
   if (std::abs(held - counted) <= (is_simulated ? kMostEntryCost : 0)) return std::nullopt;
   return Failure{FailureKind::kNoProfile,
-                 fmt::format("the profile holds {:.0f} instructions{} where {:.0f} were counted",
+                 fmt::format("the profile holds {:.0f} instructions{}, but {:.0f} were counted",
                              held, is_simulated ? " and accesses" : "", counted)};
 }
 
-// Self costs for each iteration, which add up to `net`, of a block of `total` instructions.
+// Self costs per iteration, adding up to `net`, in a block of `total` instructions.
 std::vector<FunctionCost> net_functions_of(const Profile& profile, std::uint64_t iterations,
                                            std::uint64_t total, double net,
                                            const wire::Message& reply) {
   auto functions = functions_of(profile, iterations);
-  take_off_loop(functions, for_each_iteration(total, 0, iterations) - net,
+  take_off_loop(functions, per_iteration(total, 0, iterations) - net,
                 totals_of(reply, "loop_events"));
   if (std::uint64_t held = total_of(profile, "Ir"); held != total) {
     functions.push_back(
-        {"(miscounted by the simulation)", "", for_each_iteration(total, held, iterations), 0});
+        {"(miscounted by the simulation)", "", per_iteration(total, held, iterations), 0});
   }
   return functions;
 }
 
-// Of an error of the definition the worker tells no part: it is about the signature, where it is
-// not about TorchScript's text.
+// For an error in the definition the worker names no part: the error is about the signature, unless
+// it is about the TorchScript text.
 std::string text_of(FailureKind kind, const wire::Message& reply, const Variant& variant) {
   if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
     return reply.get("message");
@@ -174,23 +175,23 @@ Outcome failure_of(const wire::Message& reply, const Variant& variant) {
   return Failure{*kind, text_of(*kind, reply, variant)};
 }
 
-Failure senseless(const wire::Message& reply) {
-  return {FailureKind::kWorkerLost, "the worker's reply makes no sense: " + wire::encode(reply)};
+Failure malformed(const wire::Message& reply) {
+  return {FailureKind::kWorkerLost, "the worker's reply is malformed: " + wire::encode(reply)};
 }
 
 Failure negative(double ir) {
   return {FailureKind::kNoProfile,
-          fmt::format("the count is negative, {:g} instructions for each iteration: something else "
+          fmt::format("the count is negative, {:g} instructions per iteration: something else "
                       "than the statement moved the counters",
                       ir)};
 }
 
-// What an experiment tells beside the times, under the metrics' names.
+// An experiment's results besides the times, under the metrics' names.
 constexpr const char* kExperimentMetrics[] = {
     "first_result", "ready", "peak_bytes", "operators_cpu", "operators_device",
     "graphs",       "fused", "fallbacks",  "bailouts"};
 
-// `timed`, and `experimented`, which is that and more.
+// `timed`, and `experimented`, a superset of it.
 Outcome timed_of(const wire::Message& reply) {
   Timing timing;
   timing.wall = numbers_of(reply.get("wall"));
@@ -200,10 +201,10 @@ Outcome timed_of(const wire::Message& reply) {
   if (reply.fields.contains("others")) {
     timing.others = std::strtod(reply.get("others").c_str(), nullptr);
   }
-  if (timing.wall.empty() || timing.iterations == 0) return senseless(reply);
+  if (timing.wall.empty() || timing.iterations == 0) return malformed(reply);
   Counted timed;
   timed.iterations = timing.iterations;
-  timed.steady = true;  // times are held to significance instead
+  timed.steady = true;  // times are judged by significance instead
   add_times(timed.metrics, timing);
   for (const char* name : kExperimentMetrics) {
     bool is_there = reply.fields.contains(name);
@@ -252,12 +253,12 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   std::vector<FunctionCost> costs;
   for (const auto& [name, sum] : totals) {
     if (sum.self[ir] == 0) continue;
-    FunctionCost& cost = costs.emplace_back(
-        FunctionCost{name.first, name.second, for_each_iteration(sum.self[ir], 0, iterations),
-                     for_each_iteration(sum.calls, 0, iterations)});
+    FunctionCost& cost = costs.emplace_back(FunctionCost{name.first, name.second,
+                                                         per_iteration(sum.self[ir], 0, iterations),
+                                                         per_iteration(sum.calls, 0, iterations)});
     for (std::size_t i = 0; i < sum.self.size(); ++i) {
       if (i == ir || sum.self[i] == 0) continue;
-      cost.events[profile.events[i]] = for_each_iteration(sum.self[i], 0, iterations);
+      cost.events[profile.events[i]] = per_iteration(sum.self[i], 0, iterations);
     }
   }
   std::stable_sort(costs.begin(), costs.end(),
@@ -275,7 +276,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   auto loop_entry = number(reply, "loop_entry_ir");
   if (reply.verb != "measured" || !iterations || *iterations == 0 || !first || !second || !loop ||
       !loop_entry) {
-    return senseless(reply);
+    return malformed(reply);
   }
   Counted counted;
   counted.iterations = *iterations;
@@ -290,7 +291,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   for (const auto& [metric, field] :
        {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
     if (auto total = number(reply, field)) {
-      counted.metrics[metric] = for_each_iteration(*total, 0, *iterations);
+      counted.metrics[metric] = per_iteration(*total, 0, *iterations);
     }
   }
   if (auto peak = number(reply, "peak_bytes")) {

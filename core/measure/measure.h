@@ -1,4 +1,4 @@
-// What a worker said of a variant, made a value: counts for each iteration, net of the empty loop.
+// A worker's reply about a variant, as a value: counts per iteration, net of the empty loop.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,23 @@ namespace instr {
 
 using Outcome = std::variant<Counted, Skipped, Failure>;
 
-// `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, where it is
-// wanted. A reply that lacks what it must have is a Failure{kWorkerLost}.
+// `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, if requested. A
+// malformed reply is a Failure{kWorkerLost}.
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile);
 
-// What became of a snippet that ended its process with this wait status; nothing where SIGKILL did,
-// which says nothing of the snippet.
+// The failure of a snippet whose process ended with this wait status; nothing for SIGKILL, which
+// says nothing about the snippet.
 std::optional<Failure> failure_of_status(int wait_status);
 
-// Of all functions of a profile together; 0 where it has no such event.
+// The total over all functions of a profile; 0 if it has no such event.
 std::uint64_t total_of(const Profile& profile, std::string_view event);
 
-// Self costs, of all events that the profile has, and calls for each iteration, one for each
-// (function, object's file name), greatest cost first; functions that cost nothing themselves are
-// left out.
+// Self costs, for all events of the profile, and calls per iteration, an entry per (function,
+// object's file name), greatest cost first; functions without any self cost are left out.
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations);
 
-// What a file or folder of a variant is called: the key where it can be one, else something like
-// it; never the same for two keys.
+// The name of a variant's file or folder: the key if possible, else something similar; never the
+// same for two keys.
 std::string file_name_of(const std::string& key);
 
 // The file name under which --keep-profiles keeps a variant's profile.

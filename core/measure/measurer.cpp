@@ -16,15 +16,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The host keeps the time itself; only one that has stopped doing so is given up, well after it.
-// Without a fork there is no one else to keep it.
+// The host enforces the timeout itself; it is given up only if it fails to, well after that.
+// Without a fork there is nobody else to enforce it.
 std::chrono::milliseconds patience(std::chrono::milliseconds timeout, bool fork) {
   if (!fork) return timeout;
   return timeout + timeout / 2 + std::chrono::seconds(20);
 }
 
-// Calls that were under way when collection began are written with a count of 0, whose cost
-// callgrind_annotate takes for the caller's own. Each was made once.
+// Calls in progress when collection began are written with a count of 0, and callgrind_annotate
+// takes their cost for the caller's own. Each was made once.
 std::string with_calls_under_way(std::string profile) {
   const std::string mark = "\ncalls=0 ";
   for (std::size_t at = profile.find(mark); at != std::string::npos; at = profile.find(mark, at)) {
@@ -104,8 +104,8 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) con
   return with_cause(std::move(settled));
 }
 
-// What Valgrind could not write for want of space comes out as a count or a profile that is
-// missing: a full disk is then the cause, and not whatever else that may mean.
+// On a full disk Valgrind cannot write its output, so that a count or a profile is missing: then
+// the disk is reported as the cause.
 Outcome Measurer::with_cause(Outcome outcome) const {
   auto* failure = std::get_if<Failure>(&outcome);
   if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;

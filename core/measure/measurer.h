@@ -13,7 +13,7 @@
 
 namespace instr {
 
-// What an attempt came to; `again`: it says nothing of the variant and does not count.
+// The result of an attempt; `again`: it says nothing about the variant and does not count.
 struct Attempt {
   Outcome outcome;
   double seconds = 0;
@@ -26,21 +26,21 @@ Attempt lost(std::string message, const std::string& log = "");
 class Measurer {
  public:
   struct Options {
-    double timeout_s = 60;           // of a variant that names none
+    double timeout_s = 60;           // of a variant without its own
     std::uint64_t memory_limit = 0;  // bytes
     bool want_functions = true;
     std::optional<std::filesystem::path> keep_profiles;
     bool fork = true;
-    std::filesystem::path work_dir;  // of the workers that are asked
+    std::filesystem::path work_dir;  // of the workers
     Simulation simulation = {};
   };
 
   explicit Measurer(Options options) : options_(std::move(options)) {}
 
-  // How long loading a unit for it may take: its timeout, and time for a busy machine.
+  // How long loading a unit for it may take: its timeout, plus a margin for a busy machine.
   std::chrono::milliseconds load_patience(const Variant& variant) const;
 
-  // Asks `where` to measure. The profile is read, kept where that was asked, and removed.
+  // Asks `where` to measure. The profile is read, kept if requested, and removed.
   Attempt measure(const CompiledVariant& compiled, Requestable& where) const;
 
  private:

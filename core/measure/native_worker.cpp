@@ -9,8 +9,8 @@ namespace instr {
 namespace {
 
 constexpr std::chrono::minutes kStartTimeout{2};
-constexpr std::chrono::seconds kLoadTime{10};  // beside what the variant itself may take
-constexpr int kLoadAttempts = 2;               // so many losses, and the unit is to blame
+constexpr std::chrono::seconds kLoadTime{10};  // on top of the variant's own timeout
+constexpr int kLoadAttempts = 2;               // after so many losses the unit is to blame
 
 std::string lost(const std::string& how) { return "the worker was lost: " + how; }
 
@@ -39,7 +39,7 @@ Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesyste
   return worker;
 }
 
-// Starts a zygote, in the place of the one there was.
+// Starts a zygote, replacing the old one.
 Expected<wire::Message> NativeWorker::bring_up() {
   auto started = Zygote::start({.worker = program_, .work_dir = folder_.path(), .is_native = true});
   if (!started) return tl::unexpected(started.error());
@@ -63,7 +63,7 @@ void NativeWorker::kill() {
   if (zygote_) zygote_->kill();
 }
 
-// Of the zygote that is there; where that one answers no more, of another one.
+// From the current zygote or, if that no longer answers, from another one.
 tl::expected<std::unique_ptr<Host>, std::string> NativeWorker::fork_host() {
   if (auto host = Host::fork(zygote())) return *std::move(host);
   if (auto started = bring_up(); !started) {
@@ -89,7 +89,7 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
   });
 }
 
-// `loaded`, or the reply to the first unit that is not.
+// `loaded`, or the reply to the first unit that could not be loaded.
 Reply NativeWorker::load(Host& host, const std::set<std::filesystem::path>& units,
                          std::chrono::milliseconds limit) const {
   Reply reply = wire::Message{"loaded", {}};

@@ -1,5 +1,5 @@
-// The worker that runs without Valgrind: started once, again where it was lost, and asked in a
-// fresh process each time.
+// The worker that runs without Valgrind: started once, again if it was lost; each request runs in a
+// fresh process.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@
 
 namespace instr {
 
-// Told by what measures with it.
+// Events reported while measuring with it.
 struct NativeEvents {
   std::function<void(const std::string& key)> on_start;
   std::function<void(Measurement)> on_done;
@@ -28,17 +28,17 @@ class NativeWorker {
   // Starts the program that build_worker made of kNative, and waits until it is ready.
   static Expected<std::unique_ptr<NativeWorker>> start(const std::filesystem::path& program);
 
-  // What it said of itself.
+  // Its description of itself.
   const wire::Message& hello() const { return hello_; }
 
-  // The answer of a process that it forks for this and that loads these units first. The error says
-  // what was lost on the way, for which the units are not to blame: the next request finds a worker
-  // again. `limit` is what the answer may take; starting and loading may take their time beside it.
+  // The reply of a process that it forks for this request and that loads these units first. The
+  // error says how the worker was lost, for which the units are not to blame: the next request
+  // finds a worker again. `limit` is the time for the reply; starting and loading come on top.
   tl::expected<wire::Message, std::string> ask(const std::set<std::filesystem::path>& units,
                                                const wire::Message& request,
                                                std::chrono::milliseconds limit);
 
-  // From any thread: ends it and what it forked, for good.
+  // From any thread: ends it and all that it forked, permanently.
   void kill();
 
  private:

@@ -7,8 +7,8 @@ const std::vector<std::string>& pinned_environment() {
       "PATH=/usr/bin:/bin",
       "LC_ALL=C",
       "TZ=UTC0",
-      // The folder by a name of fixed length. Where `valgrind` is a shell script (Debian), the
-      // shell sets it to the whole path, unless it names the folder already.
+      // The working folder under a name of fixed length. If `valgrind` is a shell script (Debian),
+      // the shell sets it to the full path, unless it already names the folder.
       "PWD=/proc/self/cwd",
       // LibTorch's and its math libraries' choice of code paths by CPU.
       "ATEN_CPU_CAPABILITY=avx2",
@@ -17,7 +17,7 @@ const std::vector<std::string>& pinned_environment() {
       "OPENBLAS_CORETYPE=Haswell",
       "ONEDNN_MAX_CPU_ISA=AVX2",
       "DNNL_MAX_CPU_ISA=AVX2",
-      // Threads come from the variant alone; those that wait do not spin.
+      // Only the variant determines the threads; waiting ones do not spin.
       "OMP_NUM_THREADS=1",
       "MKL_NUM_THREADS=1",
       "OPENBLAS_NUM_THREADS=1",
@@ -26,7 +26,8 @@ const std::vector<std::string>& pinned_environment() {
       "OMP_WAIT_POLICY=passive",
       "GOMP_SPINCOUNT=0",
       "KMP_BLOCKTIME=0",
-      // Where memcpy and memset change their method: else by the machine's cache sizes.
+      // The sizes at which memcpy and memset change their method: else they depend on the machine's
+      // caches.
       "GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=32768"
       ":glibc.cpu.x86_shared_cache_size=1048576"
       ":glibc.cpu.x86_non_temporal_threshold=786432"

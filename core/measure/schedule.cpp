@@ -55,8 +55,8 @@ void Scheduler::State::kill() {
     std::unique_lock lock(mutex);
     stopping = true;
     changed.notify_all();
-    // Hosts first: they know what a snippet has left behind. Those that do not see to it in time go
-    // with their zygote.
+    // Hosts first: they know what a snippet has left behind. Those that do not clean up in time are
+    // killed with their zygote.
     for (Host* host : live_hosts) host->hang_up();
     for (Zygote* zygote : live_zygotes) zygote->kill();
     changed.wait_for(lock, kClearAwayTime, [this] { return busy == 0; });
@@ -105,7 +105,7 @@ std::optional<Groups::iterator> Scheduler::State::next() {
     candidate.cores = cores;
     candidate.order = tasks.front().order;
     if (!options.fresh_process) {
-      // One that failed to start is ready to say so.
+      // One that failed to start counts as ready: it has an error to report.
       auto state = zygotes.state(key.runtime);
       candidate.zygote_ready =
           state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
@@ -136,7 +136,7 @@ void Scheduler::State::serve() {
   }
 }
 
-// One attempt at the group's first task, without the lock while it runs.
+// One attempt at the group's first task; the lock is released while it runs.
 void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
   const auto [key, cores] = group->first;
   Task task = std::move(group->second.front());
@@ -196,7 +196,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
                (failure != nullptr && should_retry(failure->kind, task.attempts, options.retries));
   {
     std::lock_guard lock(mutex);
-    // What our own kill did to a worker is no result.
+    // What our own kill did to a worker is not a result.
     if (stopping && failure != nullptr) return;
     if (retry) {
       if (attempt.again) --task.attempts;
@@ -228,7 +228,7 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, O
     if (problem) {
       return fail(
           "cannot make the folder " + options.keep_profiles->string() + ": " + problem.message(),
-          "name one that can be written with --keep-profiles");
+          "name a writable one with --keep-profiles");
     }
   }
   auto folder = PrivateFolder::make();

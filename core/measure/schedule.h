@@ -1,5 +1,5 @@
-// Measures compiled variants: keeps the zygotes, hands variants to hosts within the cores there
-// are, retries what a lost worker cost. Nothing that one variant does harms another.
+// Measures compiled variants: keeps the zygotes, hands variants to hosts within the available
+// cores, retries after a lost worker. Nothing that one variant does harms another.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@
 namespace instr {
 
 struct ScheduleOptions {
-  std::filesystem::path worker;  // program that build_worker made
+  std::filesystem::path worker;  // program made by build_worker
   int churn = 0;                 // ZygoteOptions::churn
   Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
-  int jobs = 1;                                 // cores in all
+  int jobs = 1;                                 // cores in total
   std::vector<int> cores = {};                  // SpawnOptions::cores
-  double timeout_s = 60;                        // of one variant that names none itself
-  int retries = 2;                              // of one variant, after a lost worker
+  double timeout_s = 60;                        // of a variant without its own
+  int retries = 2;                              // per variant, after a lost worker
   bool fresh_process = false;                   // --isolation=process: a Valgrind for each variant
   bool want_functions = true;
-  std::optional<std::filesystem::path> keep_profiles;  // folder; made where it is missing
+  std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
   std::uint64_t memory_limit = 0;  // bytes that one variant may use; 0: the worker's own
 };
 
@@ -45,7 +45,7 @@ class Scheduler {
 
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
-  // Kills what is still running.
+  // Kills workers that are still running.
   ~Scheduler();
 
   // Starts the zygotes that these variants will need, and returns at once: they get ready while
@@ -55,15 +55,15 @@ class Scheduler {
   // Queues them; at any time, from any thread. Each ends in one call of on_done.
   void add(std::vector<CompiledVariant> variants);
 
-  // Until everything added so far is done; false where `stop` was requested first: then all
+  // Waits until everything added so far is done; false if `stop` was requested first: then all
   // workers are killed, and nothing more can be added.
   bool wait(std::stop_token stop);
 
-  // What the worker said of itself at its start (LibTorch's version, CPU capability, ...); waits
-  // until one is ready. An Error where no worker can be started, with what it printed.
+  // The worker's description of itself at its start (LibTorch's version, CPU capability, ...);
+  // waits until one is ready. An Error if no worker can be started, with its output.
   Expected<wire::Message> hello(std::stop_token stop);
 
-  // Everything that has to do with running; kept out of this header.
+  // Everything about running; kept out of this header.
   struct State;
 
  private:

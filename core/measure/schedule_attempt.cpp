@@ -12,21 +12,21 @@ namespace {
 
 // Bringing LibTorch up under Valgrind, on a busy machine.
 constexpr std::chrono::minutes kStartTimeout{5};
-constexpr int kLoadCrashes = 2;  // so many, and the unit is to blame
+constexpr int kLoadCrashes = 2;  // after so many the unit is to blame
 
-// What a worker said that loading a unit ended, and the cure where there is one.
+// The last output of a worker that loading a unit ended, and the cure if there is one.
 std::string with_cure(std::string log) {
   if (log.find("debuginfo reader") == std::string::npos) return log;
   return log +
          "\nValgrind cannot read the debug information of a library that the unit loads: build it "
-         "with -gdwarf-4, or take the information out with strip --strip-debug";
+         "with -gdwarf-4, or remove the information with strip --strip-debug";
 }
 
 Failure slow_load(std::chrono::milliseconds patience) {
   return {FailureKind::kTimedOut,
           fmt::format("loading the unit took longer than {:g} s: does a constructor of a global "
-                      "set-up, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
-                      "benchmark's own) gives it more",
+                      "setup, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
+                      "benchmark's own) gives it more time",
                       std::chrono::duration<double>(patience).count())};
 }
 
@@ -51,7 +51,7 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
   }
 }
 
-// A host that holds the unit; or why there is none.
+// A host that has loaded the unit; or the reason why there is none.
 std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitKey& key,
                                                    std::unique_ptr<Host>& host) {
   {
@@ -143,9 +143,9 @@ Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
   if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
   {
     std::lock_guard lock(mutex);
-    live_zygotes.erase(&zygote);  // it has ended: its number may soon be another's
+    live_zygotes.erase(&zygote);  // it has ended: its number may soon be reused
   }
-  // No host in between to tell what became of the snippet.
+  // There is no host in between to report the snippet's end.
   if (auto status = zygote.await_end(std::chrono::seconds(5))) {
     if (auto ended = failure_of_status(*status)) result.outcome = *std::move(ended);
   }

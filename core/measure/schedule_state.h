@@ -1,5 +1,5 @@
-// What the scheduler's two halves share: the queue and its threads (schedule.cpp), and single
-// attempts at a variant (schedule_attempt.cpp). Nobody else includes this.
+// Shared by the scheduler's two halves: the queue and its threads (schedule.cpp), and single
+// attempts at a variant (schedule_attempt.cpp). Not to be included elsewhere.
 #pragma once
 
 #include <condition_variable>
@@ -39,7 +39,7 @@ struct UnitKey {
   auto operator<=>(const UnitKey&) const = default;
 };
 
-// The hosts that hold a unit, and what became of loading it.
+// The hosts that have loaded a unit, and the result of loading it.
 struct UnitState {
   std::vector<std::unique_ptr<Host>> idle;
   int busy = 0;

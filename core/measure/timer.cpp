@@ -22,10 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one side, what differs in its runtime alone.
+// Variants of one side that differ only in their runtime.
 using Group = std::vector<CompiledVariant>;
 
-// The last cores that this process may use: the first ones are what others take.
+// The last cores that this process may use: others tend to use the first ones.
 std::string cores_for(int threads) {
   const std::vector<int> cores = usable_cores();
   const auto count = std::min<std::ptrdiff_t>(threads, std::ssize(cores));
@@ -38,12 +38,12 @@ std::chrono::milliseconds limit_of(const Group& group, double usual) {
   return timeout_of(sum);
 }
 
-// Of a repetition, where that is given; 0: it is not.
+// Of a repetition, if given; else 0.
 int iterations_of(const Group& group, const TimerOptions& options) {
   return options.iterations.value_or(group.front().variant.iterations.value_or(0));
 }
 
-// Fresh processes that are asked how long a variant takes to begin.
+// Fresh processes in which a variant's start is timed.
 constexpr int kStarts = 5;
 
 wire::Message request_for(const char* verb, const Group& group, const TimerOptions& options) {
@@ -76,10 +76,10 @@ class GroupTimer {
   }
   void repeat(int repetitions, bool in_turns);
   void start();
-  void tell();
+  void report();
 
  private:
-  // Places in the group, of what is timed in one process.
+  // Positions in the group, of the variants timed in one process.
   using Part = std::vector<std::size_t>;
 
   void repeat_part(const Part& part, const TimerOptions& options, bool drops_first);
@@ -91,13 +91,14 @@ class GroupTimer {
 
   const TimedSide* side_;
   Group group_;
-  std::vector<Outcome> outcomes_;  // what was timed so far, or what went wrong
-  std::vector<Part> parts_;        // of what has not failed
+  std::vector<Outcome> outcomes_;  // the timings so far, or the failure
+  std::vector<Part> parts_;        // of those that have not failed
   double seconds_ = 0;
 };
 
-// Times each once more. In turns with another side that takes a fresh process each time, where
-// Google Benchmark warms up unless the iterations are given: then the first repetition does that.
+// Times each once more. Alternating with another side takes a fresh process each time, in which
+// Google Benchmark warms up, unless the iterations are given: then the first repetition is the
+// warm-up.
 void GroupTimer::repeat(int repetitions, bool in_turns) {
   auto begin = Clock::now();
   TimerOptions options = side_->options;
@@ -107,11 +108,11 @@ void GroupTimer::repeat(int repetitions, bool in_turns) {
   seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Where something ended them all, each on its own from then on.
+// If something ended all of them, each runs on its own from then on.
 void GroupTimer::repeat_part(const Part& part, const TimerOptions& options, bool drops_first) {
-  Group asked;
-  for (std::size_t place : part) asked.push_back(group_[place]);
-  auto reply = ask_worker("time", side_->worker, asked, options);
+  Group requested;
+  for (std::size_t place : part) requested.push_back(group_[place]);
+  auto reply = ask_worker("time", side_->worker, requested, options);
   bool is_whole = reply && reply->verb == "all";
   if (!is_whole && part.size() > 1) {
     for (std::size_t place : part) repeat_part({place}, options, drops_first);
@@ -138,7 +139,7 @@ void append(std::vector<double>& to, const std::vector<double>& more, bool drops
   to.insert(to.end(), more.begin() + skipped, more.end());
 }
 
-// What others used while each was taken, by how many repetitions it has.
+// The cores that others used meanwhile, averaged by the number of repetitions.
 std::optional<double> mean_of(const Timing& before, const Timing& more) {
   if (!more.others || before.wall.empty()) return more.others;
   const auto first = static_cast<double>(before.wall.size());
@@ -166,8 +167,8 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
   outcomes_[place] = std::move(outcome);
 }
 
-// What it takes each to begin, once more, in a process that has run nothing yet. One that does not
-// start says so here, too.
+// Times the start of each once more, in a process that has not run anything yet. A failure to start
+// is also recorded here.
 void GroupTimer::start() {
   auto begin = Clock::now();
   for (std::size_t place = 0; place < group_.size(); ++place) {
@@ -190,19 +191,19 @@ void GroupTimer::start_one(std::size_t place, Counted& timed) {
   }
 }
 
-void GroupTimer::tell() {
+void GroupTimer::report() {
   for (std::size_t i = 0; i < group_.size(); ++i) {
     side_->events.on_done({group_[i].variant, std::move(outcomes_[i]),
                            seconds_ / static_cast<double>(group_.size())});
   }
 }
 
-// What is compared with each other, of all sides: all but the runtime is the same.
+// Groups of variants to compare with each other, of all sides: all but the runtime is the same.
 std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sides) {
   using Identity = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                               Autograd, int, std::string>;
   std::map<Identity, std::size_t> known;
-  std::vector<std::vector<Group>> found;  // of each identity one for each side
+  std::vector<std::vector<Group>> found;  // per identity, one for each side
   for (std::size_t side = 0; side < sides.size(); ++side) {
     for (const CompiledVariant& one : sides[side].variants) {
       const Variant& v = one.variant;
@@ -222,7 +223,7 @@ std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sid
   return timers;
 }
 
-// So many rounds: a, b, then b, a, so that what comes first is no side's.
+// So many rounds: a, b, then b, a, so that neither side always comes first.
 template <class Action>
 void in_turns(std::vector<GroupTimer>& timers, int rounds, const std::stop_token& stop,
               const Action& action) {
@@ -259,7 +260,7 @@ bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
     in_turns(timers, options.wants_start ? kStarts : 0, stop,
              [](GroupTimer& timer) { timer.start(); });
     if (stop.stop_requested()) return false;
-    for (GroupTimer& timer : timers) timer.tell();
+    for (GroupTimer& timer : timers) timer.report();
   }
   return !stop.stop_requested();
 }

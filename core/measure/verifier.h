@@ -1,4 +1,4 @@
-// Has the native worker run variants beside eager ones and compare what both compute.
+// Has the native worker run variants and their eager ones, and compare the results.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 namespace instr {
 
 struct VerifierOptions {
-  double timeout_s = 60;           // of one variant that names none itself
-  std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: all there are
+  double timeout_s = 60;           // of a variant without its own
+  std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: no limit
 };
 
-// The candidates and their eager variants; `options` says how, its purpose aside.
+// Compiles the candidates and their eager variants as `options` says, except for its purpose.
 Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
                                                     CompileOptions options, Cache& cache,
                                                     std::stop_token stop);
@@ -29,10 +29,10 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                NativeWorker& worker,
                                                const VerifierOptions& options);
 
-// Compiles the candidates and their eager variants for this (`compile` says how, its purpose
-// aside), and verifies one after the other: each ends in one call of on_done, with a measurement
-// that has a verification alone. False where `stop` was requested first: then the worker is killed;
-// an Error where none can be verified at all.
+// Compiles the candidates and their eager variants for this (as `compile` says, except for its
+// purpose), and verifies one after the other: each ends in one call of on_done, with a measurement
+// that has only a verification. False if `stop` was requested first: then the worker is killed; an
+// Error if none can be verified at all.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
                           Cache& cache, NativeWorker& worker, const VerifierOptions& options,
                           const NativeEvents& events, std::stop_token stop);

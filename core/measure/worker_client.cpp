@@ -28,7 +28,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
-constexpr std::size_t kLogTail = 2000;  // characters of a log that a message shows
+constexpr std::size_t kLogTail = 2000;  // characters of a log shown in a message
 
 // Relative, so that the installation's path shows nowhere in the worker's memory.
 std::string program_of(const ZygoteOptions& options) {
@@ -47,7 +47,7 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--instr-atstart=no",
       "--collect-atstart=no",
       "--callgrind-out-file=" + profiles + "%p",
-      // A log for each process: there a worker's children read what they have counted.
+      // A log per process: a worker's children read their counts there.
       "--log-file=" + profiles + "%p.log",
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
@@ -61,19 +61,20 @@ Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
   Fd log(::mkostemps(name.data(), 4, O_APPEND | O_CLOEXEC));
   if (!log) {
     return fail("cannot write to " + folder.string() + ": " + std::strerror(errno),
-                "make room on that disk, or set TMPDIR");
+                "free some space on that disk, or set TMPDIR");
   }
   return std::pair{std::move(log), fs::path(name)};
 }
 
-// Of one length, since it is on the worker's heap for a while; nothing where the system has none.
+// Of fixed length, since it is on the worker's heap for a while; empty if the system has no
+// randomness.
 std::string new_token() {
   std::uint64_t random = 0;
   if (::getrandom(&random, sizeof random, 0) != static_cast<ssize_t>(sizeof random)) return {};
   return fmt::format("{:016x}", random);
 }
 
-// What Valgrind itself had to say last in its log, without the figures that the worker has it write
+// The last messages of Valgrind itself in its log, without the figures that the worker has it write
 // there.
 std::string valgrind_words(const fs::path& log) {
   std::ifstream file(log, std::ios::binary);
@@ -93,7 +94,7 @@ const char* to_string(Loss loss) {
   switch (loss) {
     case Loss::kClosed: return "it ended";
     case Loss::kTimedOut: return "it did not answer in time";
-    case Loss::kGarbled: return "something else than a reply came from it";
+    case Loss::kGarbled: return "it sent something other than a reply";
   }
   return "";
 }
@@ -125,7 +126,7 @@ bool Link::send_all(std::string_view text, int passed) {
     ssize_t sent = ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent <= 0) return false;
-    passed = -1;  // goes with the first piece alone
+    passed = -1;  // sent only with the first piece
     text.remove_prefix(static_cast<std::size_t>(sent));
   }
   return true;
@@ -282,8 +283,8 @@ std::chrono::milliseconds timeout_of(double seconds) {
 }
 
 // Through the worker's own folder, so that the cache's path shows nowhere in its memory; absolute,
-// since the loader completes a relative name to the whole path, and by a descriptor, since the
-// worker has gone to another folder when it loads a unit.
+// since the loader expands a relative name to the full path, and by a descriptor, since the worker
+// is in another folder by the time it loads a unit.
 wire::Message load_request(const fs::path& worker, const fs::path& unit) {
   if (unit.empty()) return {"load", {{"path", ""}}};
   fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /
@@ -303,7 +304,7 @@ tl::expected<std::unique_ptr<Host>, Loss> Host::fork(std::shared_ptr<Zygote> zyg
 
 Host::~Host() {
   link_.abort();
-  // Only one that was there a moment ago: its number may be another's by now.
+  // Only one that was alive a moment ago: its number may have been reused by now.
   if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
 }
 

@@ -1,5 +1,5 @@
 // The coordinator's side of the wire protocol (worker/wire.h): starts zygotes under Callgrind, has
-// them fork hosts, and asks those to load units and measure variants.
+// them fork hosts, and has those load units and measure variants.
 #pragma once
 
 #include <sys/types.h>
@@ -21,7 +21,7 @@
 
 namespace instr {
 
-// Why a request got no answer.
+// Why a request got no reply.
 enum class Loss { kClosed, kTimedOut, kGarbled };
 
 const char* to_string(Loss loss);
@@ -34,16 +34,15 @@ class Link {
   // Two connected ends: ours, and the one for the worker.
   static Expected<std::pair<Link, Fd>> make();
 
-  // Sends, with the descriptor `passed` as ancillary data where it is not negative, and waits for
-  // the reply, which must have the token that went with the request. After a Loss the link is of no
-  // more use.
+  // Sends, with the descriptor `passed` as ancillary data if it is not negative, and waits for
+  // the reply, which must have the request's token. After a Loss the link is unusable.
   Reply request(const wire::Message& message, std::chrono::milliseconds timeout, int passed = -1);
 
-  // Waits for a message that nobody asked for: `hello`.
+  // Waits for an unsolicited message: `hello`.
   Reply receive(std::chrono::milliseconds timeout);
 
-  // From any thread. hang_up(): the other side sees the end of the stream, its answer still comes.
-  // abort(): a waiting call ends with Loss::kClosed at once.
+  // From any thread. hang_up(): the other side sees the end of the stream, and its reply still
+  // arrives. abort(): a waiting call ends with Loss::kClosed immediately.
   void hang_up();
   void abort();
 
@@ -52,7 +51,7 @@ class Link {
   bool send_all(std::string_view text, int passed);
 
   Fd socket_;
-  std::string received_;  // past the last message's end
+  std::string received_;  // after the end of the last message
 };
 
 struct ZygoteOptions {
@@ -60,9 +59,9 @@ struct ZygoteOptions {
   std::filesystem::path valgrind = {};
   std::string kind = {};           // "eager" or "torchscript"
   std::filesystem::path work_dir;  // for profiles and logs
-  int churn = 0;                   // blocks to allocate before all else, half of them for good
+  int churn = 0;                   // blocks to allocate first, half of them permanently
   Simulation simulation = {};
-  // The native worker: without Valgrind, and in the environment that users run theirs in.
+  // The native worker: without Valgrind, and in the caller's own environment.
   bool is_native = false;
   std::vector<int> cores = {};  // SpawnOptions::cores
 };
@@ -73,16 +72,16 @@ class Requestable {
   virtual ~Requestable() = default;
   virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
 
-  // What it and its hosts wrote to standard error: how much so far, and the end of what came after;
-  // with what Valgrind said in the meantime of it.
+  // The standard error of it and its hosts: the size so far, and the end of the text since then,
+  // with Valgrind's messages in the meantime.
   virtual std::uintmax_t log_size() const = 0;
   virtual std::string log_since(std::uintmax_t begin) const = 0;
 };
 
-// A timeout as requests have it; the longest of those that are added up is thirty years.
+// A request's timeout; the longest sum of timeouts is thirty years.
 std::chrono::milliseconds timeout_of(double seconds);
 
-// The request to load a unit that is kept beside the worker; empty: what the worker itself holds.
+// The request to load a unit that is kept beside the worker; empty: the worker's own snippets.
 wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
 
 // A worker under Callgrind that forks hosts on request. Calls from several threads take turns.
@@ -91,11 +90,11 @@ class Zygote : public Requestable {
   // Starts it, without waiting for its `hello`.
   static Expected<std::shared_ptr<Zygote>> start(const ZygoteOptions& options);
 
-  // Kills it with all that is in its process group.
+  // Kills it and its whole process group.
   ~Zygote() override;
 
-  // Waits for it to be ready, once: what it says of itself, and the libraries that it has loaded
-  // (core/measure/loaded_libraries.h). An Error says what it printed before it went.
+  // Waits for it to be ready, once: its description of itself, and the libraries that it has loaded
+  // (core/measure/loaded_libraries.h). An Error has its last output.
   Expected<wire::Message> await_hello(std::chrono::milliseconds timeout);
 
   // Runs a request in the zygote itself (--isolation=process).
@@ -112,7 +111,7 @@ class Zygote : public Requestable {
 
   std::uintmax_t log_size() const override;
   std::string log_since(std::uintmax_t begin) const override;
-  // The same with what Valgrind said of the process `pid`: of a host it keeps a log of its own.
+  // The same with Valgrind's messages about the process `pid`: each host has a log of its own.
   std::string log_since(std::uintmax_t begin, pid_t pid) const;
 
  private:
@@ -126,12 +125,12 @@ class Zygote : public Requestable {
   bool is_native_;
 };
 
-// A process that a zygote forked: holds one unit, and forks a child for each measurement.
+// A process forked by a zygote: holds one unit, and forks a child for each measurement.
 class Host : public Requestable {
  public:
   static tl::expected<std::unique_ptr<Host>, Loss> fork(std::shared_ptr<Zygote> zygote);
 
-  // Hangs up, at which it ends its child and itself; one that had stopped answering is killed.
+  // Hangs up, whereupon it ends its child and itself; one that had stopped answering is killed.
   ~Host() override;
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
@@ -140,11 +139,11 @@ class Host : public Requestable {
   std::uintmax_t log_size() const override { return zygote_->log_size(); }
   std::string log_since(std::uintmax_t begin) const override;
 
-  // False once a request got no answer.
+  // False once a request got no reply.
   bool answers() const { return !loss_; }
 
-  // From any thread. hang_up(): it clears away what its child left, ends, and with it a waiting
-  // request; abort(): a waiting request ends at once.
+  // From any thread. hang_up(): it cleans up after its child and ends, and a waiting request with
+  // it; abort(): a waiting request ends immediately.
   void hang_up() { link_.hang_up(); }
   void abort() { link_.abort(); }
 

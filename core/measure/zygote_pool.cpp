@@ -18,7 +18,7 @@ constexpr std::chrono::minutes kStartTimeout{5};
 
 Expected<wire::Message> check_hello(const wire::Message& hello) {
   if (hello.get("abi", "?") == std::to_string(INSTR_ABI_VERSION)) return hello;
-  return fail("the worker speaks version " + hello.get("abi", "?") + " of the snippet ABI, not " +
+  return fail("the worker has version " + hello.get("abi", "?") + " of the snippet ABI, not " +
                   std::to_string(INSTR_ABI_VERSION),
               "run with --no-cache, so that the worker is built again");
 }

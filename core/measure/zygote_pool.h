@@ -1,5 +1,5 @@
-// The zygotes of a run: one for eager and one for all that runs scripts, started in the background,
-// replaced where one is lost.
+// The zygotes of a run: one for eager and one for all script runtimes, started in the background,
+// replaced if lost.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@
 
 namespace instr {
 
-// Checks what a worker says of itself at its start.
+// Checks a worker's description of itself at its start.
 Expected<wire::Message> check_hello(const wire::Message& hello);
 
-// ZygoteOptions::kind of the zygote that has warmed up what this runtime uses.
+// ZygoteOptions::kind of the zygote whose warm-up this runtime needs.
 const char* zygote_kind(Runtime runtime);
 
 class ZygotePool {
@@ -36,27 +36,27 @@ class ZygotePool {
   // Kills them all.
   ~ZygotePool();
 
-  // Starts the runtime's zygote where there is none, and returns at once.
+  // Starts the runtime's zygote if there is none, and returns at once.
   void need(Runtime runtime);
 
   State state(Runtime runtime) const;
 
-  // Whether any of them is on its way.
+  // Whether any of them is starting.
   bool is_starting() const;
 
-  // The ready one; an Error where it could not be started, or is not ready.
+  // The ready one; an Error if it could not be started, or is not ready.
   Expected<std::shared_ptr<Zygote>> get(Runtime runtime) const;
 
-  // `zygote` answers no more: another one is started, unless that has happened already, or several
-  // in a row did nothing before they were lost.
+  // `zygote` no longer answers: another one is started, unless that has happened already, or
+  // several in a row were lost before doing anything.
   void lost(Runtime runtime, const std::shared_ptr<Zygote>& zygote);
 
   void worked(Runtime runtime);
 
-  // What the first one to be ready said; starts one where none has been.
+  // The description from the first one that is ready; starts one if necessary.
   Expected<wire::Message> hello(std::stop_token stop);
 
-  // Ends all, for good.
+  // Ends all of them, permanently.
   void kill();
 
  private:

@@ -34,7 +34,7 @@ void add(const ExperimentRecord& record, const ExperimentRecord* eager, Collecte
   if (record.state == ExperimentState::kSkipped) return;
   ExperimentSummary& summary = to.summary;
   bool is_measured = record.state == ExperimentState::kMeasured;
-  ++summary.asked;
+  ++summary.requested;
   if (is_measured) ++summary.measured;
   if (summary.backend == Runtime::kEager) return;
   if (!is_measured || record.code != VerificationCode::kPass) {
@@ -92,7 +92,7 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
     one.summary.speedup = geometric_mean(one.speedups);
     one.summary.memory_ratio = geometric_mean(one.memory_ratios);
     one.summary.compile_time = mean(one.compile_times);
-    if (one.summary.asked != 0) summaries.push_back(std::move(one.summary));
+    if (one.summary.requested != 0) summaries.push_back(std::move(one.summary));
   }
   return summaries;
 }
@@ -107,11 +107,11 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
   for (const ExperimentSummary& one : summaries) {
     std::string name = facts_of(one.backend).title;
     if (!is_one) name += " " + one.accelerator;
-    GridRow row{name, name, {share_cell(one.measured, one.asked)}};
+    GridRow row{name, name, {share_cell(one.measured, one.requested)}};
     if (one.backend == Runtime::kEager) {
       row.cells.insert(row.cells.end(), 5, TableCell{"-", Tone::kDim});
     } else {
-      row.cells.push_back(share_cell(one.passed, one.asked));
+      row.cells.push_back(share_cell(one.passed, one.requested));
       row.cells.push_back(times_cell(one.speedup));
       row.cells.push_back(one.compile_time ? TableCell{format_time(*one.compile_time * 1e9)}
                                            : TableCell{"-", Tone::kDim});

@@ -1,4 +1,4 @@
-// What experiments say of each backend. Pure.
+// The summary of experiments by backend. Pure.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ namespace instr {
 struct ExperimentSummary {
   std::string accelerator;
   Runtime backend = Runtime::kEager;
-  std::size_t asked = 0;     // experiments that were not skipped
-  std::size_t measured = 0;  // of these
-  std::size_t passed = 0;    // of these measured and verified as PASS
-  // Geometric means over those that passed: how much faster than eager for each iteration, and how
+  std::size_t requested = 0;  // experiments that were not skipped
+  std::size_t measured = 0;   // of these
+  std::size_t passed = 0;     // of these measured and verified as PASS
+  // Geometric means over those that passed: how much faster than eager per iteration, and how
   // many times less memory its tensors take.
   std::optional<double> speedup;
   std::optional<double> memory_ratio;

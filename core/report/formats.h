@@ -1,5 +1,5 @@
 // The output formats: one entry for each that --format takes. Which of them take a comparison is in
-// core/compare/compare_report.cpp, for which a row is needed there, too.
+// core/compare/compare_report.cpp, which needs an entry for each, too.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ struct FormatFacts {
   const char* name;     // as --format takes it
   const char* purpose;  // for --help
   std::string (*report)(const std::vector<Measurement>&, const ReportOptions&);
-  // Programs read the functions of all rows of a comparison, people those of the first ones.
+  // For programs, a comparison has the functions of all rows; for people, of the first ones.
   bool has_all_attributions = false;
-  bool shows_experiments = false;  // a summary of these, too
+  bool shows_experiments = false;  // can also show their summary
 };
 
 inline constexpr auto kReportFormats =
@@ -29,7 +29,7 @@ inline constexpr auto kReportFormats =
                                  .shows_experiments = true},
                                 {.format = ReportFormat::kMarkdown,
                                  .name = "markdown",
-                                 .purpose = "for the comment on a merge",
+                                 .purpose = "for a comment on a merge request",
                                  .report = report_markdown,
                                  .shows_experiments = true},
                                 {.format = ReportFormat::kJson,
@@ -39,12 +39,12 @@ inline constexpr auto kReportFormats =
                                  .has_all_attributions = true},
                                 {.format = ReportFormat::kJsonl,
                                  .name = "jsonl",
-                                 .purpose = "a line of JSON for each benchmark",
+                                 .purpose = "a line of JSON per benchmark",
                                  .report = report_jsonl,
                                  .has_all_attributions = true},
                                 {.format = ReportFormat::kCsv,
                                  .name = "csv",
-                                 .purpose = "a line for each benchmark",
+                                 .purpose = "a line per benchmark",
                                  .report = report_csv},
                                 {.format = ReportFormat::kJunit,
                                  .name = "junit",
@@ -60,7 +60,7 @@ inline constexpr auto kReportFormats =
                                  .report = report_bencher},
                                 {.format = ReportFormat::kSmallerIsBetter,
                                  .name = "smaller-is-better",
-                                 .purpose = "the list that benchmark-tracking actions take",
+                                 .purpose = "the list that benchmark-tracking actions read",
                                  .report = report_smaller_is_better}});
 
 constexpr const FormatFacts& facts_of(ReportFormat format) {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr double kMicrosecond = 1000;
 
-// The number at the beginning of `text`, and the space behind it, taken from it.
+// Takes the number at the beginning of `text`, and the space after it.
 bool take_number(std::string_view& text, std::uint64_t& number) {
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc()) return false;
@@ -31,10 +31,10 @@ bool take_number(std::string_view& text, std::uint64_t& number) {
   return true;
 }
 
-// A call that has begun, while those that it makes are looked at.
+// A call in progress, while its callees are processed.
 struct OpenCall {
   const OperatorCall* call;
-  std::uint64_t inner;  // nanoseconds in the calls that it makes itself
+  std::uint64_t inner;  // nanoseconds in its direct callees
 };
 
 using Times = std::map<std::pair<std::string, bool>, OperatorTime>;
@@ -83,7 +83,7 @@ std::vector<OperatorCall> parse_calls(std::string_view lines) {
     call.is_on_device = is_on_device != 0;
     calls.push_back(std::move(call));
   }
-  // One that begins with its caller comes after it.
+  // One that begins at the same time as its caller comes after it.
   std::stable_sort(calls.begin(), calls.end(), [](const auto& a, const auto& b) {
     return a.start != b.start ? a.start < b.start : a.duration > b.duration;
   });

@@ -1,5 +1,5 @@
-// What --dump keeps of a variant: TorchScript's graphs, the operators' times as a table and as a
-// trace.
+// The files that --dump writes for a variant: TorchScript's graphs, the operators' times as a table
+// and as a trace.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace wire {
 struct Message;
 }
 
-// What --dump names.
+// The parts that --dump names.
 struct DumpParts {
   bool graph = false;
   bool profile = false;
@@ -35,15 +35,15 @@ struct OperatorCall {
   bool is_on_device = false;
 };
 
-// Of the worker's lines (worker/wire.h), by their starts; what is no such line is left out.
+// From the worker's lines (worker/wire.h), ordered by start; other lines are ignored.
 std::vector<OperatorCall> parse_calls(std::string_view lines);
 
 struct OperatorTime {
   std::string name;
   bool is_on_device = false;
   std::uint64_t calls = 0;
-  std::uint64_t self = 0;   // nanoseconds, without the operators that it calls
-  std::uint64_t total = 0;  // with them; of recursive ones the outermost
+  std::uint64_t self = 0;   // nanoseconds, without the operators it calls
+  std::uint64_t total = 0;  // with them; for recursive calls, the outermost
 };
 
 // By name and device, the greatest self time first.
@@ -52,10 +52,10 @@ std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& cal
 // "operator  calls  self  share  total", aligned.
 std::string operator_table(const std::vector<OperatorTime>& times);
 
-// In the JSON that chrome://tracing and Perfetto open.
+// As the JSON that chrome://tracing and Perfetto open.
 std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::string& title);
 
-// Writes what `parts` names of the worker's answer to `inspect` into that folder: graph.before.txt,
+// Writes the requested parts of the worker's reply to `inspect` into that folder: graph.before.txt,
 // graph.after.txt and counters.txt (of TorchScript), profile.txt, trace.json.
 Expected<void> write_dump(const std::filesystem::path& folder, const DumpParts& parts,
                           const Variant& variant, const wire::Message& inspected);

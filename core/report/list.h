@@ -1,4 +1,4 @@
-// What `list` and --dry-run print: the wanted variants, and what a run would do with each.
+// The output of `list` and --dry-run: the selected variants, and what a run would do with each.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 namespace instr {
 
 enum class ListFormat {
-  kKeys,  // one a line
-  kJson,  // a list of objects, one a line
-  kCsv,   // RFC 4180, with a line of names first
+  kKeys,  // one per line
+  kJson,  // a list of objects, one per line
+  kCsv,   // RFC 4180, with a header line
 };
 
 // In their order.
@@ -22,7 +22,7 @@ std::string list_text(const std::vector<Variant>& variants, ListFormat format = 
 std::string list_summary(const std::vector<Variant>& variants);
 
 enum class PlannedStep {
-  kUnknown,  // it would be measured; whether its unit is cached is not known
+  kUnknown,  // it would be measured; whether its unit is cached is unknown
   kCached,   // its unit is in the cache
   kCompile,  // its unit has to be compiled
   kSkip,     // it cannot be measured here
@@ -34,7 +34,7 @@ struct PlannedVariant {
   std::string reason;  // of kSkip
 };
 
-// "compile  matmul/mm/..." for each, then a line of how many; ends with a newline.
+// "compile  matmul/mm/..." for each, then a line with the totals; ends with a newline.
 std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color);
 
 }  // namespace instr

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The usual metrics first, then whatever else was measured.
+// The usual metrics first, then any others.
 std::vector<std::string> metric_names(const std::vector<Measurement>& measurements) {
   std::vector<std::string> names = names_of(kUsualMetrics);
   std::set<std::string> others;
@@ -32,7 +32,7 @@ std::vector<std::string> metric_names(const std::vector<Measurement>& measuremen
   return names;
 }
 
-// A field of a measurement's JSON as a CSV field; empty where it is missing or null.
+// A field of a measurement's JSON as a CSV field; empty if it is missing or null.
 std::string field(const Json& json, const std::string& name) {
   auto found = json.find(name);
   if (found == json.end() || found->is_null()) return "";

@@ -1,6 +1,6 @@
 // Measurements as text: a table for people, Markdown for reviews, and the formats that other
-// programs read. Pure functions; who prints them is somebody else's business. Text that is not
-// UTF-8 and values that are no numbers never reach an output.
+// programs read. Pure functions; printing is up to the caller. Text that is not UTF-8 and values
+// that are not numbers never reach an output.
 #pragma once
 
 #include <optional>
@@ -30,10 +30,10 @@ struct ReportOptions {
   int width = 0;           // columns of the terminal; 0: no limit
   bool color = false;      // of the table
   bool show_keys = false;  // the tables have a row for each measurement, named by its key
-  std::vector<std::string> metrics = default_metrics();  // that the tables show
-  std::optional<double> seconds;        // wall time of the whole run; absent: the sum of the parts
+  std::vector<std::string> metrics = default_metrics();  // shown in the tables
+  std::optional<double> seconds;        // wall time of the whole run; absent: the sum of all
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines
-  bool is_complete = true;              // else the run did not finish; the same
+  bool is_complete = true;              // else the run did not finish; for the same formats
 };
 
 // Rows come in the order of the measurements, each group at its first one. All end with a newline.
@@ -49,36 +49,35 @@ std::string report_json(const std::vector<Measurement>& measurements, const Repo
 // The lines of a results file.
 std::string report_jsonl(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
-// RFC 4180, with a line of names first; parameters as "n=4 m=8".
+// RFC 4180, with a header line; parameters as "n=4 m=8".
 std::string report_csv(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
 // JUnit XML: a suite with a case for each measurement, its label as the class. A failed one is an
-// <error>, since nothing was held against anything; counts are in <system-out>, the fingerprint is
-// the suite's <properties>, times are those of measuring.
+// <error>, since nothing was compared; counts are in <system-out>, the fingerprint is the suite's
+// <properties>, times are those of measuring.
 std::string report_junit(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 
-// Google Benchmark's JSON, as its tools/compare.py reads it. That format knows times alone:
-// real_time and cpu_time both hold instructions for each iteration, and a time_unit of "ns" stands
+// Google Benchmark's JSON, as its tools/compare.py reads it. That format only knows times:
+// real_time and cpu_time both hold instructions per iteration, and a time_unit of "ns" stands
 // for "instructions". Every metric ("ir" too) is a user counter; the fingerprint is in the context.
-// Failed ones have error_occurred, error_message and no time; their time_unit "s" is not that of
-// the counted ones, so that compare.py does not take a failure for a gain of 100%. Skipped ones are
-// left out: as a time of 0 they would hide the geometric mean of all others.
+// Failed ones have error_occurred, error_message and no time; their time_unit "s" differs from that
+// of the counted ones, so that compare.py does not take a failure for a gain of 100%. Skipped ones
+// are left out: a time of 0 would suppress the geometric mean of all others.
 std::string report_gbench(const std::vector<Measurement>& measurements,
                           const ReportOptions& options);
 
 // Bencher Metric Format: {"KEY": {"instructions": {"value": N}, "alloc-bytes": …}}, the metrics
-// named by slugs, values for each iteration. What was not counted has no place there and is left
-// out. A key above Bencher's 1,024 bytes is cut and ends in a hash; of two measurements of a key
-// the first stands.
+// named by slugs, values per iteration. Variants without counts are left out. A key above Bencher's
+// 1,024 bytes is cut and ends in a hash; of two measurements of a key the first counts.
 std::string report_bencher(const std::vector<Measurement>& measurements,
                            const ReportOptions& options = {});
 
 // The list that github-action-benchmark takes for `customSmallerIsBetter`, with an entry for each
 // metric of a measurement: "KEY" is that of the instructions, "KEY allocs" that of the allocations.
-// `range` is how far apart the blocks of a count are that is not steady. What was not counted is
-// left out. A `|` is escaped (and so a `\`), since that program puts names into a Markdown table as
-// they are.
+// `range` is the difference between the blocks of a count that is not steady. Variants without
+// counts are left out. A `|` is escaped (and so is a `\`), since that program puts names into a
+// Markdown table as they are.
 std::string report_smaller_is_better(const std::vector<Measurement>& measurements,
                                      const ReportOptions& options = {});
 

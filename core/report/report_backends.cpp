@@ -1,4 +1,4 @@
-// What a run over several runtimes says of each, as a grid for the table and for Markdown.
+// The summary of a run by runtime, as a grid for the table and for Markdown.
 #include <fmt/format.h>
 
 #include "core/base/format.h"
@@ -14,8 +14,8 @@ TableCell time_cell(const std::optional<double>& time) {
 }
 
 TableCell works_cell(const BackendSummary& summary) {
-  return {fmt::format("{} of {}", summary.works, summary.asked),
-          summary.works == summary.asked ? Tone::kPlain : Tone::kWarning};
+  return {fmt::format("{} of {}", summary.works, summary.requested),
+          summary.works == summary.requested ? Tone::kPlain : Tone::kWarning};
 }
 
 TableCell ratio_cell(const BackendSummary& summary, const std::optional<double>& to_eager) {

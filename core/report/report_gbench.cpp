@@ -16,7 +16,7 @@ Json context_of(const ReportOptions& options) {
   context["date"] = options.header ? options.header->started : "";
   context["executable"] = "instr_bench";
   context["caches"] = Json::array();
-  context["note"] = "real_time and cpu_time are instructions for each iteration, not nanoseconds";
+  context["note"] = "real_time and cpu_time are instructions per iteration, not nanoseconds";
   if (!options.header) return context;
   context["instr_bench_version"] = options.header->version;
   for (const auto& [name, value] : options.header->fingerprint.entries) {
@@ -25,7 +25,7 @@ Json context_of(const ReportOptions& options) {
   return context;
 }
 
-// Why there are no instructions to rely on; empty where there are.
+// Why there are no valid instructions; empty if there are.
 std::string error_of(const Measurement& measurement, const Json& json, const Json& metrics) {
   if (json["outcome"] == "failed") {
     const Json& failure = json["failure"];
@@ -62,7 +62,7 @@ Json benchmark_of(const Measurement& measurement, const Json& json) {
   out["cpu_time"] = time;
   out["time_unit"] = error.empty() ? "ns" : "s";
   if (json.value("steady", true) == false) out["label"] = "not steady";
-  // A counter never takes the place of one of the fields above, whatever its name.
+  // A counter never replaces one of the fields above, whatever its name.
   for (const auto& [metric, value] : metrics.items()) {
     if (value.is_number()) out.emplace(metric, Json(value));
   }

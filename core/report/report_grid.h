@@ -15,11 +15,12 @@ namespace instr {
 std::string format_metric(const std::string& metric, double value);
 
 struct GridColumn {
-  std::string heading;    // words; "eager fwd+bwd"
-  std::string span = {};  // what neighbours with the same one share: "instructions", "eager"
+  std::string heading;  // words; "eager fwd+bwd"
+  std::string span =
+      {};  // a title shared with neighbours that have the same: "instructions", "eager"
 };
 
-// Of a column that stands alone: "eager" of instructions, else "wall time eager", "eager allocs".
+// For a column on its own: "eager" of instructions, else "wall time eager", "eager allocs".
 std::string full_heading(const GridColumn& column);
 
 // One label with its parameters, threads and device.
@@ -39,26 +40,26 @@ struct Grid {
   std::vector<GridColumn> columns;
   std::vector<GridGroup> groups;
   std::vector<std::string> footnotes;
-  bool has_keys = false;  // for names: they are there to be copied, and never shortened
+  bool has_keys = false;  // as names: meant to be copied, so never shortened
 };
 
-// A row for each benchmark, its variants side by side. What would be too much to show of each
-// variant is shown of a row's first one, and its column says whose it is.
+// A row for each benchmark, its variants side by side. Values too many to show for each variant are
+// shown for a row's first one, and their column says which.
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
-// A row for each variant: for narrow terminals in a group for each benchmark, and for those who
-// want keys each in a group of its own.
+// A row for each variant: for narrow terminals grouped by benchmark, and with --show-keys each in a
+// group of its own.
 Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options);
 
-// What the tables' values are: "instructions", "times" or both.
+// The kind of the tables' values: "instructions", "times" or both.
 std::string shown_values(const ReportOptions& options);
 
 // A row for each runtime: how many benchmarks it works for, in how many it is the fastest, how much
-// faster than eager (geometric mean), how long it takes to begin. No columns where less than two
-// were timed.
+// faster than eager (geometric mean), how long it takes to start. No columns if fewer than two were
+// timed.
 Grid make_backend_grid(const std::vector<Measurement>& measurements);
 
-// As text: columns where they fit, else a line for each value below the title. 0: any width.
+// As text: columns if they fit, else a line per value below the title. 0: any width.
 std::string table_of(const Grid& grid, const std::string& title, std::size_t width, bool color);
 
 // As a table in Markdown, whose first column is headed `of`.

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "ir=5357" a line, then what else a reader of the figures must know.
+// "ir=5357", one per line, then further facts needed to read the figures.
 std::string figures_text(const Json& measured) {
   std::string text;
   auto line = [&text](const std::string& name, const Json& value) {

@@ -11,7 +11,8 @@ namespace instr {
 
 namespace {
 
-// Text as it is, in a cell or a line: what Markdown or HTML would take for its own is escaped.
+// Text that renders literally in a cell or a line: characters special to Markdown or HTML are
+// escaped.
 std::string escaped(const std::string& text) {
   static constexpr std::string_view kSpecial = "\\`*_~[]<>|&";
   std::string out;
@@ -77,7 +78,7 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   Summary summary = summarize(measurements);
   std::string shown = shown_values(options);
   shown.front() = static_cast<char>(std::toupper(shown.front()));
-  std::string out = shown + " for each iteration:\n\n" + markdown_of(grid, "benchmark");
+  std::string out = shown + " per iteration:\n\n" + markdown_of(grid, "benchmark");
   Grid backends = make_backend_grid(measurements);
   if (!backends.columns.empty()) out += "\n" + markdown_of(backends, "runtime");
   for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";

@@ -8,7 +8,7 @@ namespace instr {
 
 namespace {
 
-// The element known by that name; a new one at the end where there is none.
+// The element of that name; a new one at the end if there is none.
 template <class T>
 T& find_or_add(std::vector<T>& all, std::map<std::string, std::size_t>& known,
                const std::string& name) {

@@ -1,4 +1,4 @@
-// What all measurements of a run come to, below its table: how many were counted, and what failed.
+// The summary of a run, below its table: how many were counted, and what failed.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace instr {
 
-// Not where it is only not supported here: that is skipped.
+// False if it is merely unsupported here: then it is skipped.
 bool is_failure(const Measurement& measurement);
 
-// What failed to be measured, or verified: those with the same words together.
+// Variants that failed to be measured, or verified, grouped by message.
 struct FailureGroup {
   std::string kind;
   std::string message;  // printable
   std::vector<std::string> keys;
 };
 
-// How many were skipped for one reason.
+// Variants skipped for the same reason.
 struct SkipGroup {
   std::string reason;  // printable
   std::size_t count = 0;
@@ -34,7 +34,7 @@ struct Summary {
   double seconds = 0;                 // of all measurements
   std::vector<FailureGroup> failures;
   std::size_t verified = 0;
-  std::vector<FailureGroup> unverified;  // those whose code is not PASS; its reason is the message
+  std::vector<FailureGroup> unverified;  // those whose code is not PASS; the reason is the message
   std::vector<SkipGroup> skips;
 };
 

@@ -1,4 +1,4 @@
-// The table for people: columns where the terminal is wide enough, one value a line where it is
+// The table for people: columns if the terminal is wide enough, one value a line if it is
 // not.
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kIndent = 2;
-// More than this, and the numbers are no longer near what they belong to.
+// Beyond this the numbers are too far from their names.
 constexpr std::size_t kStackedWidth = 44;
 constexpr std::size_t kUnsteadyLines = 20;
 // The rest is in the results file.
@@ -22,13 +22,13 @@ constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
 std::string spaces(std::size_t count) { return std::string(count, ' '); }
 
-// A group of one row is one line with its full name, where that takes at most `flat_limit` columns;
+// A group of one row is one line with its full name, if that takes at most `flat_limit` columns;
 // others are a heading and indented rows.
 bool is_flat(const GridGroup& group, std::size_t flat_limit) {
   return group.rows.size() == 1 && display_width(group.rows[0].full_name) <= flat_limit;
 }
 
-// The first word of a heading of several has a line of its own.
+// The first word of a heading of several words has a line of its own.
 TableColumn column_of(const GridColumn& column) {
   TableColumn made{.heading = column.heading, .span = column.span};
   if (auto space = made.heading.find(' '); space != std::string::npos) made.heading[space] = '\n';
@@ -75,7 +75,7 @@ std::string right_aligned(const TableCell& cell, std::size_t columns, bool color
   return spaces(columns - std::min(columns, width)) + toned(cell.text, cell.tone, color) + "\n";
 }
 
-// A value on the line of its name; below it where both do not fit.
+// A value on the line of its name; below it if both do not fit.
 void stacked_value(std::string& out, const std::string& heading, const TableCell& cell,
                    std::size_t width, bool color) {
   if (cell.text.empty()) return;
@@ -110,8 +110,8 @@ std::string stacked_table(const Grid& grid, const std::string& title, std::size_
 // `text` in lines of at most `width` columns, all indented.
 std::string indented(const std::string& text, std::size_t indent, std::size_t width,
                      std::size_t most_lines) {
-  std::size_t room = width > indent ? width - indent : 0;
-  std::vector<std::string> lines = wrap(text, room);
+  std::size_t space = width > indent ? width - indent : 0;
+  std::vector<std::string> lines = wrap(text, space);
   std::size_t shown = lines.size() > most_lines ? most_lines - 1 : lines.size();
   std::string out;
   for (std::size_t i = 0; i < shown; ++i) {
@@ -129,7 +129,7 @@ std::string failures_text(const std::vector<FailureGroup>& failures, std::size_t
   for (const FailureGroup& failure : failures) {
     out += "\n";
     for (std::size_t i = 0; i < failure.keys.size(); ++i) {
-      // Keys are never shortened: they are there to be copied into a filter.
+      // Keys are never shortened: they are meant to be copied into a filter.
       out += failure.keys[i] + (i + 1 < failure.keys.size() ? "\n" : ": ");
     }
     out += styled(failure.kind, Style::kBad, color) + "\n";
@@ -152,7 +152,7 @@ std::optional<std::string> wide_table(const Grid& grid, std::size_t width, bool 
   return table_text(columns_of(grid, width, color), width, color);
 }
 
-// Rows for each variant, in at most `width` columns; nothing where that is too narrow.
+// Rows for each variant, in at most `width` columns; nothing if that is too narrow.
 std::optional<std::string> tall_table(const Grid& grid, std::size_t width, bool color) {
   const Table any = columns_of(grid, width, color);
   const std::size_t values = layout_of(any).beside_first();
@@ -168,7 +168,7 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   Grid grid = make_grid(measurements, options);
   if (!options.show_keys) {
     if (auto text = wide_table(grid, width, options.color)) return *text;
-    // The marks at the values say what the last column does.
+    // The marks at the values already say what the last column does.
     drop_last_column(grid);
     if (auto text = wide_table(grid, width, options.color)) return *text;
   }
@@ -177,11 +177,10 @@ std::string grid_text(const std::vector<Measurement>& measurements, const Report
   drop_last_column(tall);
   if (auto text = tall_table(tall, width, options.color)) return *text;
   return stacked_table(options.show_keys ? tall : grid,
-                       shown_values(options) + " for each iteration, by variant:", width,
-                       options.color);
+                       shown_values(options) + " per iteration, by variant:", width, options.color);
 }
 
-// What a run over several runtimes says of each.
+// The summary of a run by runtime.
 std::string backends_text(const std::vector<Measurement>& measurements, std::size_t width,
                           bool color) {
   Grid grid = make_backend_grid(measurements);

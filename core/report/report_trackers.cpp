@@ -1,4 +1,4 @@
-// A run for the services that keep counts over time: Bencher, and the list that
+// A run for services that track counts over time: Bencher, and the list that
 // github-action-benchmark takes.
 #include <fmt/format.h>
 
@@ -23,7 +23,8 @@ std::string document(const AnyJson& json) {
   return json.dump(2, ' ', false, AnyJson::error_handler_t::replace) + "\n";
 }
 
-// A name that Bencher takes for a benchmark; what is cut ends in a hash, so that two stay two.
+// A benchmark name that Bencher accepts; a shortened one ends in a hash, so that names stay
+// distinct.
 std::string bencher_name(const std::string& key) {
   std::string name = printable(key);
   if (name.size() <= kBencherNameBytes) return name;
@@ -33,7 +34,7 @@ std::string bencher_name(const std::string& key) {
   return name.substr(0, end) + "-" + hash;
 }
 
-// Small letters, digits and single dashes between them: "alloc_bytes" -> "alloc-bytes".
+// Lower-case letters, digits and single dashes between them: "alloc_bytes" -> "alloc-bytes".
 std::string bencher_slug(const std::string& metric) {
   const std::string name = public_name(metric);
   std::string slug;
@@ -56,7 +57,7 @@ std::string unit_of(const std::string& metric) {
   return known == nullptr ? metric : to_string(known->unit);
 }
 
-// In one line, and whole in a cell of a Markdown table.
+// In one line, and safe in a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
   for (char c : printable(text)) {
@@ -93,7 +94,7 @@ Json entry_of(const std::string& key, const std::string& metric, double value,
 }  // namespace
 
 std::string report_bencher(const std::vector<Measurement>& measurements, const ReportOptions&) {
-  // Sorted: finding a key among those before it stays cheap.
+  // Sorted, so that finding a key stays cheap.
   nlohmann::json json = nlohmann::json::object();
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);

@@ -26,7 +26,7 @@ class Line {
   Line(const Line&) = delete;
   Line& operator=(const Line&) = delete;
 
-  // Text that takes `columns`, aligned there; its escape sequences take none.
+  // Text aligned in `columns`; its escape sequences take none.
   void put(const TableCell& cell, std::size_t columns, Align align, bool color) {
     std::size_t width = display_width(cell.text);
     std::size_t free = width < columns ? columns - width : 0;
@@ -55,11 +55,11 @@ std::vector<std::string> heading_lines(const std::string& heading) {
   return lines;
 }
 
-// Neighbours that share a title; columns that share none are alone.
+// Neighbours that share a title; other columns are spans of one.
 struct Span {
   std::size_t first;
   std::size_t count;
-  std::string title;  // " instructions "; "" where there is none
+  std::string title;  // " instructions "; "" if there is none
 };
 
 std::vector<Span> spans_of(const std::vector<TableColumn>& columns) {
@@ -155,8 +155,8 @@ class Printer {
         line.put(row.cells[i], layout_.columns[i], table_.columns[i].align, color_);
         continue;
       }
-      std::size_t room = layout_.columns[0] - row.indent;
-      line.put({shorten_middle(row.cells[0].text, room), row.cells[0].tone}, room,
+      std::size_t space = layout_.columns[0] - row.indent;
+      line.put({shorten_middle(row.cells[0].text, space), row.cells[0].tone}, space,
                table_.columns[0].align, color_);
     }
   }

@@ -1,6 +1,5 @@
-// Text in columns: the one engine behind every table that is printed. What does not fit the
-// terminal has its first column shortened; what fits even so in no width is the caller's to show in
-// another way.
+// Text in columns: the one engine behind every printed table. A table too wide for the terminal has
+// its first column shortened; if that is not enough, the caller shows it in another way.
 #pragma once
 
 #include <cstddef>
@@ -23,16 +22,16 @@ struct TableCell {
 enum class Align { kLeft, kRight };
 
 struct TableColumn {
-  std::string heading = {};  // lines, the last of which stands on the rule
+  std::string heading = {};  // lines, the last one directly above the rule
   Align align = Align::kRight;
-  std::size_t least = 0;  // columns of the terminal that it takes even where nothing fills it
-  std::string span = {};  // a title above it and those of its neighbours that have the same one
+  std::size_t least = 0;  // terminal columns that it takes at least
+  std::string span = {};  // a title above it and its neighbours with the same title
 };
 
 struct TableLine {
   std::vector<TableCell> cells = {};  // one for each column
   std::size_t indent = 0;             // of the first one
-  std::string text = {};              // instead of cells: lines that stand between, as they are
+  std::string text = {};              // instead of cells: lines printed between rows, as they are
 };
 
 enum class Headings {
@@ -46,7 +45,7 @@ struct Table {
   std::vector<TableColumn> columns;
   std::vector<TableLine> lines = {};
   Headings headings = Headings::kRuled;
-  // A first column that is shortened to less tells too little.
+  // The first column is not shortened below this.
   std::size_t least_name = 20;
 };
 
@@ -61,7 +60,7 @@ struct TableLayout {
 
 TableLayout layout_of(const Table& table);
 
-// In at most `width` columns (0: any); nothing where that is too narrow. No line ends in spaces.
+// In at most `width` columns (0: any); nothing if that is too narrow. No line ends in spaces.
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);
 
 }  // namespace instr

@@ -27,7 +27,7 @@ bool is_name(const std::string& text) {
          });
 }
 
-// The nearest folder, from the working directory up, that has `name` in it.
+// The nearest folder, from the working directory up, that contains `name`.
 std::optional<fs::path> nearest_with(const char* name) {
   std::error_code error;
   for (fs::path folder = fs::current_path(error); !folder.empty(); folder = folder.parent_path()) {
@@ -38,9 +38,7 @@ std::optional<fs::path> nearest_with(const char* name) {
 }
 
 Error io_error(const fs::path& path, const char* what, const std::error_code& error) {
-  return {{path.string()},
-          std::string(what) + ": " + error.message(),
-          "see that the folder can be written to"};
+  return {{path.string()}, std::string(what) + ": " + error.message(), "make the folder writable"};
 }
 
 Expected<void> move_one(const fs::path& from, const fs::path& to) {
@@ -50,7 +48,7 @@ Expected<void> move_one(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// Nothing where the file system has no locks.
+// Nothing if the file system has no locks.
 std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
   auto say = [&folder] {
     print_message("waiting for another run that uses the baselines in '" + folder.string() + "'\n");
@@ -60,7 +58,7 @@ std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
 }
 
 // Results and their functions. Each rename is one step, and the lock makes the two one for those
-// that look for it; whom a kill leaves with one of each is told by the functions' second line.
+// that take it; if a kill leaves only one of the two done, the functions' second line shows it.
 Expected<void> move_both(const fs::path& from, const fs::path& to) {
   const auto held = lock(to.parent_path(), LockKind::kExclusive);
   std::error_code error;
@@ -96,8 +94,8 @@ fs::path baselines_folder() {
 
 Expected<fs::path> baseline_path(const std::string& name) {
   if (!is_name(name)) {
-    return fail("`" + name + "` can be no baseline's name",
-                "take letters, digits, `.`, `_` and `-`, such as `main`; a file is kept by "
+    return fail("`" + name + "` cannot be a baseline's name",
+                "use letters, digits, `.`, `_` and `-`, such as `main`; a file is kept by "
                 "--output=FILE");
   }
   return baselines_folder() / (name + kExtension);

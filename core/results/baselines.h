@@ -1,5 +1,5 @@
-// Named baselines: results files in a folder of the project, plain, so that a team can commit one
-// or keep it in a CI cache.
+// Named baselines: plain results files in a folder of the project, so that a team can commit one or
+// keep it in a CI cache.
 #pragma once
 
 #include <filesystem>
@@ -14,37 +14,37 @@
 
 namespace instr {
 
-// INSTR_BENCH_BASELINES where it is set; else `.instr_bench/baselines` in the nearest folder, from
+// INSTR_BENCH_BASELINES if it is set; else `.instr_bench/baselines` in the nearest folder, from
 // the working directory up, that has a `.instr_bench` or is the top of a git work tree; else in the
 // working directory.
 std::filesystem::path baselines_folder();
 
-// Where the baseline of that name is, whether or not it is there yet. An error where it can be no
-// name: letters, digits, `.`, `_` and `-`, the first a letter or a digit.
+// The path of the baseline of that name, whether or not it exists yet. An error if the name is
+// invalid: it has letters, digits, `.`, `_` and `-`, the first a letter or a digit.
 Expected<std::filesystem::path> baseline_path(const std::string& name);
 
-// The file of a baseline given as a name or a path. An error where there is none; its advice names
-// the near ones.
+// The file of a baseline given as a name or a path. An error if there is none; its advice names
+// near matches.
 Expected<std::filesystem::path> find_baseline(const std::string& name_or_file);
 
 // Sorted.
 std::vector<std::string> baseline_names();
 
-// A baseline in the making, in a private folder beside the baselines: two runs that save the same
-// name at once each have their own, and the last one to publish stays.
+// A baseline in the making, in a private folder beside the baselines: two concurrent runs that save
+// the same name each have their own, and the last one published stays.
 class BaselineDraft {
  public:
   // Makes the folders.
   static Expected<BaselineDraft> start(const std::string& name);
 
-  // Where the run keeps its results, unless they are kept elsewhere.
+  // The run's results, unless they are kept elsewhere.
   std::filesystem::path file() const { return folder_.path() / "results.jsonl"; }
 
   // Makes the results in `file`, with their functions, the baseline: moves file(), copies another
-  // one. The old baseline is there until the new one is whole.
+  // one. The old baseline stays until the new one is complete.
   Expected<std::filesystem::path> publish(const std::filesystem::path& file) const;
 
-  // Keeps what an interrupted run left in file() beside the baselines, and gives the new place.
+  // Keeps an interrupted run's file() beside the baselines, and returns its new path.
   Expected<std::filesystem::path> keep() const;
 
  private:
@@ -56,7 +56,7 @@ class BaselineDraft {
 };
 
 // While it is held, no baseline's results and functions are replaced: both are of one run. Nothing
-// where `file` is not a baseline.
+// if `file` is not a baseline.
 std::optional<FileLock> hold_baselines(const std::filesystem::path& file);
 
 Expected<void> remove_baseline(const std::string& name);

@@ -1,4 +1,4 @@
-// The line by which a file that is complete ends, of results and of functions alike.
+// The last line of a complete file, of results or functions.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace instr {
 
-// The last line, without its newline, of a file that is complete: what was cut off lacks it.
-// `measurements` is how many the file has.
+// The last line, without its newline, of a complete file: a truncated one lacks it. `measurements`
+// is how many the file has.
 std::string end_line(std::size_t measurements);
 
-// The number in such a line; nothing where `line` is another one.
+// The number in such a line; nothing for any other `line`.
 std::optional<std::size_t> measurements_at_end(const nlohmann::ordered_json& line);
 
 }  // namespace instr

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kNanosecond = 1e-9;
 const std::string kBehindKind = ": ";  // in a failed one's reason
 
-// Names in a line, of the metrics that an experiment has and their factors.
+// The names and factors, in a line, of an experiment's metrics.
 struct MetricName {
   const char* metric;
   const char* name;
@@ -53,7 +53,7 @@ const char* test_of(const Variant& variant) {
   return variant.autograd == Autograd::kForward ? "eval" : "train";
 }
 
-// The definition's file names the suite; what is left of the key, the model.
+// The definition's file names the suite; the rest of the key, the model.
 Json model_json(const Variant& variant) {
   std::string name = variant.label;
   for (const auto& [param, value] : variant.params) {
@@ -99,19 +99,19 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
     auto found = counted.metrics.find(metric);
     if (found != counted.metrics.end()) record.metrics[name] = found->second * factor;
   }
-  // What beginning takes beyond one run of what it then is.
+  // The time to start beyond one run at the final speed.
   auto ready = record.metrics.find("ready_time");
   if (is_script(measurement.variant.runtime) && ready != record.metrics.end()) {
     record.metrics["compile_time"] = std::max(0.0, ready->second - median(record.per_iter_times));
   }
 }
 
-// The meaning of a word among those known.
+// The meaning of a known word.
 template <class T>
 Expected<T> meaning(const char* axis, const std::string& word,
                     const std::vector<std::pair<std::string, T>>& known) {
   return meaning_of(word, known).map_error([&](const std::string& advice) {
-    return Error{{}, fmt::format("`{}` is no {}", word, axis), advice};
+    return Error{{}, fmt::format("`{}` is not a known {}", word, axis), advice};
   });
 }
 
@@ -271,14 +271,14 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
   const auto* known = std::find_if(std::begin(kStates), std::end(kStates),
                                    [&](const auto& one) { return state == one.second; });
   if (!key || !repeat || !code || known == std::end(kStates)) {
-    return fail("this line is no result of an experiment");
+    return fail("this line is not the result of an experiment");
   }
   ExperimentRecord record;
   record.variant = variant_of_key(*key);
   record.variant.where.file = value_at<std::string>(json, "/model/suite_name").value_or("");
   record.setting.repeat = *repeat;
-  int asked = value_at<int>(json, "/asked_iterations").value_or(0);
-  if (asked != 0) record.setting.iterations_per_run = asked;
+  int requested = value_at<int>(json, "/asked_iterations").value_or(0);
+  if (requested != 0) record.setting.iterations_per_run = requested;
   record.setting.libtorch = value_at<std::string>(json, "/libtorch_version").value_or("");
   record.setting.accelerator_model =
       value_at<std::string>(json, "/experiment/accelerator_model").value_or("");

@@ -1,6 +1,5 @@
 // Experiments: the product of accelerator, backend, test, data type, threads and batch size over
-// the definitions. What is varied, what became of each one, and the line of a results file that
-// says so.
+// the definitions. The axes, the result of each experiment, and its line in a results file.
 #pragma once
 
 #include <map>
@@ -16,10 +15,11 @@
 
 namespace instr {
 
-// What takes the place of the definitions' own. Empty: those stay.
+// Values that replace the definitions' own. Empty: those stay.
 struct ExperimentAxes {
-  std::vector<std::string> data_types = {};  // of what a snippet makes without naming one
-  std::vector<int> batch_sizes = {};         // of definitions with a parameter `batch_size`
+  std::vector<std::string> data_types =
+      {};                             // of tensors that a snippet makes without naming a type
+  std::vector<int> batch_sizes = {};  // of definitions with a parameter `batch_size`
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
 };
@@ -32,19 +32,19 @@ std::vector<Definition> with_axes(std::vector<Definition> definitions, const Exp
 // One of kDataTypes: LibTorch's default type while it runs.
 std::string data_type_of(const Variant& variant);
 
-// With the eager ones that others are held against.
+// With the eager ones that others are compared with.
 Selection with_eager(Selection selection);
 
-// Names of the axes' values, as files and options have them. Errors have no place.
+// Names of the axes' values in files and options. Errors have no place.
 Expected<std::string> accelerator_from(const std::string& name);
 Expected<Runtime> backend_from(const std::string& name);
-Expected<Autograd> test_from(const std::string& name);  // "eval": forward, "train": and backward
+Expected<Autograd> test_from(const std::string& name);  // "eval": forward, "train": with backward
 Expected<std::string> data_type_from(const std::string& name);
 
-// What each line says of how it was measured, so that nobody goes on with another's file.
+// How a line was measured, so that a run does not resume a file measured in another way.
 struct ExperimentSetting {
-  int repeat = 0;                         // runs that are timed
-  std::optional<int> iterations_per_run;  // absent: as many as a run's least time takes
+  int repeat = 0;                         // timed runs
+  std::optional<int> iterations_per_run;  // absent: as many as fill a run's minimum time
   std::string libtorch;                   // its version
   std::string accelerator_model;          // "Intel(R) Xeon(R) ..."
 
@@ -55,33 +55,33 @@ enum class ExperimentState { kMeasured, kFailed, kSkipped };
 
 // One line of results.jsonl.
 struct ExperimentRecord {
-  Variant variant;  // what its key tells, with the definition's file
+  Variant variant;  // as given by its key, with the definition's file
   ExperimentSetting setting;
   ExperimentState state = ExperimentState::kMeasured;
   std::string reason;                     // of what is not measured: "crashed: SIGSEGV"
   std::optional<FailureKind> failure;     // of a failed one: what its reason begins with
   std::vector<double> total_times;        // seconds of each run
-  std::vector<double> per_iter_times;     // the same for each iteration
+  std::vector<double> per_iter_times;     // the same per iteration
   std::uint64_t iterations = 0;           // of a run
   std::map<std::string, double> metrics;  // all others, by their names in the line
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;
-  std::string timestamp;  // UTC; of a record that was made now: empty
+  std::string timestamp;  // UTC; empty for a new record
   std::size_t experiments =
       0;  // of its run, which is complete once the file has so many; 0: unknown
 };
 
 ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetting& setting);
 
-// What record_of takes, with all that the record keeps of it: times, memory, verification.
+// The inverse of record_of, as far as the record goes: times, memory, verification.
 Measurement measurement_of(const ExperimentRecord& record);
 
 nlohmann::ordered_json to_json(const ExperimentRecord& record);
 
-// Whether measuring it again would end the same. Of one whose worker was lost nobody knows.
+// Whether measuring it again would give the same. Unknown if its worker was lost.
 bool is_final(const ExperimentRecord& record);
 
-// The other way. An error, without a place, where the line is none of to_json's.
+// The inverse. An error, without a place, if the line is not from to_json.
 Expected<ExperimentRecord> parse_experiment(std::string_view line);
 
 }  // namespace instr

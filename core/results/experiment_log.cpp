@@ -27,7 +27,7 @@ constexpr const char* kAdvice = "name another file with --output, or remove this
 
 constexpr std::string_view kLineStart = "{\"model\":";
 
-// Its first line may have been cut anywhere.
+// Its first line may be truncated anywhere.
 constexpr FileKind kExperimentsKind{
     "results of experiments", [](std::string_view start) {
       return kLineStart.starts_with(start.substr(0, kLineStart.size()));
@@ -43,7 +43,7 @@ struct Line {
 
 using OnRecord = std::function<std::string(const ExperimentRecord&)>;
 
-// Each line's record; `refuse` says why it cannot stand here (empty: it can).
+// Each line's record; `refuse` says why it is not allowed here (empty: it is).
 Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string& name,
                                         const OnRecord& refuse) {
   std::vector<Line> lines;
@@ -64,14 +64,14 @@ std::vector<ExperimentRecord> records_of(std::vector<Line> lines) {
   return records;
 }
 
-// The file open for appending, which no other run writes to meanwhile.
+// The file, opened for appending and locked against other runs.
 Expected<Fd> open_alone(const fs::path& file) {
   Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!fd) return tl::unexpected(write_error(file, errno));
   struct stat opened {};
   struct stat there {};
   bool is_taken = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  // One that had it may have replaced it since it was opened.
+  // The previous holder may have replaced it since it was opened.
   bool is_same = ::fstat(fd.get(), &opened) == 0 && ::stat(file.c_str(), &there) == 0 &&
                  opened.st_ino == there.st_ino;
   if (is_taken || !is_same) {
@@ -81,12 +81,12 @@ Expected<Fd> open_alone(const fs::path& file) {
   return fd;
 }
 
-// Why a record cannot stand in the same file as those of now; empty: it can.
+// Why a record cannot be in the same file as the new ones; empty: it can.
 std::string mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
                      const ExperimentSetting& setting) {
   const ExperimentSetting& its = record.setting;
   if (!keys.contains(record.variant.key)) {
-    return fmt::format("the file is of other experiments: `{}` is none of these",
+    return fmt::format("the file is of other experiments: `{}` is not one of these",
                        record.variant.key);
   }
   if (its.libtorch != setting.libtorch) {
@@ -94,7 +94,7 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
                        setting.libtorch);
   }
   if (its.repeat != setting.repeat || its.iterations_per_run != setting.iterations_per_run) {
-    return "this was measured with another number of runs or of iterations";
+    return "this was measured with a different number of runs or iterations";
   }
   if (its.accelerator_model != setting.accelerator_model) {
     return fmt::format("this was measured on another machine ({})", its.accelerator_model);

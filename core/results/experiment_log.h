@@ -1,5 +1,5 @@
-// The results file of experiments: a line each, written as it ends, so that a run that was killed
-// goes on where it was.
+// The results file of experiments: a line each, written as it ends, so that a killed run can be
+// resumed.
 #pragma once
 
 #include <filesystem>
@@ -14,33 +14,33 @@
 
 namespace instr {
 
-// All whole lines of such a file's text. An error names the line that is not an experiment's.
+// All whole lines of such a file's text. An error names the line that is not an experiment.
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name);
 
 class ExperimentLog {
  public:
-  // Whether the file can be written and holds nothing else; open() looks, too.
+  // Whether the file can be written and holds nothing else; open() checks this, too.
   static Expected<void> check(const std::filesystem::path& file);
 
-  // Opens the file, which may be there already: a last line that is not whole goes, and so do
-  // results that are not final (is_final). Errors: a line that is not an experiment's, one of a key
-  // that `variants` do not have, one measured in another way; another run that has it open.
+  // Opens the file, which may already exist: a truncated last line is removed, and so are results
+  // that are not final (is_final). Errors: a line that is not an experiment, one whose key is not
+  // in `variants`, one measured in another way; another run that has the file open.
   static Expected<ExperimentLog> open(const std::filesystem::path& path,
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);
 
-  // What is in the file, and what could not be written to it.
+  // The records in the file, and those that could not be written to it.
   const std::vector<ExperimentRecord>& records() const { return records_; }
 
   // The variants that the file lacks, in their order.
   std::vector<Variant> missing(const std::vector<Variant>& variants) const;
 
-  // Writes a line, whole or not at all; what could not be written is written by the next call.
+  // Writes a line, entirely or not at all; what could not be written is written by the next call.
   Expected<void> append(ExperimentRecord record);
-  // Writes what could not be written before. An error where that still is so.
+  // Writes what could not be written before. An error if that fails again.
   Expected<void> finish();
-  // Results that are not in the file.
+  // The number of results that are not in the file.
   std::size_t unwritten() const { return file_.kept(); }
 
  private:

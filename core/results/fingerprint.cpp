@@ -30,8 +30,8 @@ std::string kernel() {
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-// Flags without those that only say where files are: the same build in another folder gives the
-// same counts (its content is in the build id).
+// Flags without those that only contain paths: the same build in another folder gives the same
+// counts (its content is in the build id).
 std::string without_paths(const std::vector<std::string>& flags) {
   std::string text;
   for (const std::string& flag : flags) {
@@ -52,7 +52,7 @@ std::string text_of(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-// Pairs of a field and its value; an object would have more members than a line of results may.
+// Pairs of a field and its value; an object would have more members than a results line may.
 void add_libraries(Fingerprint::Entries& entries, const nlohmann::ordered_json& pairs) {
   for (const auto& pair : pairs) {
     bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_string();

@@ -23,13 +23,13 @@ struct Fingerprint {
 
   bool operator==(const Fingerprint& other) const { return entries == other.entries; }
 
-  // The value of an entry; empty where there is none.
+  // The value of an entry, or "".
   std::string get(const std::string& name) const;
 };
 
-// From what was found on this side, and from what the worker said of itself in its `hello` (its
-// fields but those that the first two tell better; "cpu_capability", "worker_hash", pinned
-// settings). Without a Valgrind nothing is counted; "timed_..." fields are those of times.
+// From this side's findings, and from the worker's `hello` ("cpu_capability", "worker_hash", pinned
+// settings, ...; except for fields that the first two know better). Without a Valgrind nothing is
+// counted; "timed_..." fields are for times.
 Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchain,
                              const std::string& valgrind_version,
                              const std::map<std::string, std::string>& worker);
@@ -37,8 +37,8 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
 // {"libtorch_version": "2.13.0", ..., "machine": {"kernel": ...}}
 nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
 
-// Unknown names are entries like the others; what is not text is kept as its JSON text. An error
-// where `json` is not an object.
+// Unknown names are entries like the others; a value that is not text is kept as its JSON text. An
+// error if `json` is not an object.
 Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace instr

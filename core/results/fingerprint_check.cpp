@@ -20,7 +20,8 @@ struct Group {
     if (std::find(fields.begin(), fields.end(), field) != fields.end()) return true;
     if (name == kLibraries) return is_library_field(field) || without_times(field) == kLibraries;
     if (!is_library_field(field)) return false;
-    // Another LibTorch brings libraries, and asks for others; what both ask for is the system's.
+    // Another LibTorch brings libraries of its own, and requires others; those that both require
+    // are the system's.
     bool is_asked_for_once = !difference.before || !difference.after;
     if (name == "compiler") return is_asked_for_once;
     bool is_torch = without_times(field).starts_with(kTorchLibrary);
@@ -31,7 +32,7 @@ struct Group {
 const std::vector<Group>& groups() {
   static const std::vector<Group> kGroups{
       {"libraries", {}},
-      // What is compiled and linked is asked of LibTorch, and the worker is compiled against it.
+      // LibTorch determines how code is compiled and linked, and the worker is compiled against it.
       {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags"}},
       {"compiler", {"compiler", "flags"}},
       {"valgrind", {"valgrind"}},
@@ -75,7 +76,7 @@ Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>
     } else {
       std::vector<std::string> known = vary_groups();
       known.insert(known.end(), fields.begin(), fields.end());
-      return fail("`" + printable(name) + "` is no field of a fingerprint that may vary",
+      return fail("`" + printable(name) + "` is not a fingerprint field that may vary",
                   did_you_mean(name, known));
     }
   }
@@ -90,8 +91,8 @@ void add_differences(std::vector<FieldDifference>& differences, const Fingerprin
   }
 }
 
-// What tells of counts where one side has none, or of times where one side has none: then only the
-// other is compared.
+// A field that matters only for counts if one side has none, or only for times if one side has
+// none: then only the others are compared.
 bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& before,
                          const Fingerprint& after) {
   static const std::set<std::string> kOfCounts{"valgrind", "simulated_caches", "cpu_features",
@@ -107,7 +108,7 @@ bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& b
   return lacks(before) || lacks(after);
 }
 
-// Where one side says of no library which it was, one difference says so, and not one for each.
+// If one side lists no libraries at all, there is one difference instead of one for each.
 void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint& before,
                     const Fingerprint& after) {
   for (std::string_view of : {std::string_view(), kOfTimes}) {
@@ -199,7 +200,7 @@ bool is_comparable(const std::vector<FieldDifference>& differences) {
 
 std::string to_string(const FieldDifference& difference) {
   if (!difference.before && !difference.after) {
-    return printable(difference.name) + ": neither of the two says what it was measured with";
+    return printable(difference.name) + ": neither side says what it was measured with";
   }
   auto text = [](const std::optional<std::string>& value) {
     if (!value) return std::string("not said");

@@ -12,29 +12,29 @@
 namespace instr {
 
 enum class FieldClass {
-  kMustMatch,    // counts differ for this reason alone: a comparison would say nothing
-  kMayVary,      // it is what is under test
+  kMustMatch,    // counts differ for this reason alone: a comparison would be meaningless
+  kMayVary,      // the subject of the comparison
   kInformative,  // counts do not depend on it
 };
 
 struct FieldDifference {
   std::string name;
-  std::optional<std::string> before;  // nothing where that run does not say
+  std::optional<std::string> before;  // nothing if that run does not say
   std::optional<std::string> after;
   FieldClass field_class = FieldClass::kMustMatch;
 
   bool operator==(const FieldDifference&) const = default;
 };
 
-// Names that `vary` takes beside those of single fields: "libtorch" (its version and build, and
-// with them the flags, the libraries linked, its own libraries and those that one side alone
-// loads), "compiler" (with the flags, and libraries that one side alone loads), "valgrind", "cpu"
-// (the features and the capability chosen by them), "worker", "libraries" (all that are loaded).
+// Names that `vary` takes besides those of single fields: "libtorch" (its version and build, and
+// with them the flags, the libraries linked, its own libraries and those that only one side loads),
+// "compiler" (with the flags, and libraries that only one side loads), "valgrind", "cpu" (the
+// features and the capability chosen by them), "worker", "libraries" (all that are loaded).
 const std::vector<std::string>& vary_groups();
 
-// The fields that differ: those that must match first, then in the order of the fingerprints. Where
-// neither run says anything there is one difference, "fingerprint", that must not be passed over.
-// An error where `vary` names neither a group nor a field of the two.
+// The fields that differ: those that must match first, then in the order of the fingerprints. If
+// neither run says anything there is one difference, "fingerprint", that must not be ignored. An
+// error if `vary` names neither a group nor a field of the two.
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary);

@@ -34,10 +34,10 @@ constexpr const char* kAdvice = "measure again, or remove the file to go without
 
 std::string quoted(const std::string& text) { return to_line(Json(text)); }
 
-// Null where it cannot be read.
+// Null if it cannot be read.
 Json parsed(std::string_view text) { return parse_json(text).value_or(Json()); }
 
-// The text of the JSON string that begins behind the quote at the start of `text`; nothing where it
+// The text of the JSON string that begins after the quote at the start of `text`; nothing if it
 // does not end.
 std::optional<std::string> string_at_start(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -65,8 +65,8 @@ struct Place {
   int line = 0;  // in the text of the whole file, from 1
 };
 
-// Keeps the packed file, its names and where each key is; a measurement is unpacked when it is
-// asked for.
+// Keeps the compressed file, its names and the position of each key; a measurement is decompressed
+// on demand.
 class FunctionsFile {
  public:
   FunctionsFile(std::string bytes, std::string name, const FunctionLimits& limits)
@@ -85,9 +85,9 @@ class FunctionsFile {
       if (!taken) return taken;
       at = member->end;
     }
-    if (line < 2) return broken(line, "cut off before its first measurement");
+    if (line < 2) return broken(line, "truncated before its first measurement");
     if (is_complete_ || incomplete == Incomplete::kAllowed) return {};
-    return broken(line, "these functions were cut off");
+    return broken(line, "these functions are truncated");
   }
 
   Expected<std::vector<FunctionCost>> of(const std::string& key) {
@@ -126,12 +126,11 @@ class FunctionsFile {
   }
 
   Expected<void> take_line(std::string_view line, const Place& place, const std::string& header) {
-    if (line.size() > limits_.line) return broken(place.line, "a line longer than is sensible");
+    if (line.size() > limits_.line) return broken(place.line, "this line is unreasonably long");
     if (place.line == 1) return check_schema(line);
     if (place.line == 2) {
       if (line == header) return {};
-      return broken(2,
-                    "these functions belong to other results than the file that they are beside");
+      return broken(2, "these functions do not belong to the results beside them");
     }
     if (line.empty()) return {};
     if (is_complete_) return broken(place.line, "a line after the end of the functions");
@@ -165,8 +164,8 @@ class FunctionsFile {
     const auto measurements = measurements_at_end(json);
     is_complete_ = measurements == places_.size();
     if (is_complete_) return {};
-    return broken(
-        line, fmt::format("this end is not that of functions of {} measurements", places_.size()));
+    return broken(line, fmt::format("this end line does not match the functions of {} measurements",
+                                    places_.size()));
   }
 
   Expected<void> take_names(const Json& json, int line) {
@@ -178,7 +177,7 @@ class FunctionsFile {
                                       printable(to_line(json["first"])), names_.size()));
     }
     if (names_.size() + json["names"].size() > limits_.names) {
-      return broken(line, "more names of functions than is sensible");
+      return broken(line, "unreasonably many names of functions");
     }
     for (const Json& name : json["names"]) {
       bool is_name =
@@ -203,7 +202,7 @@ class FunctionsFile {
     }
     std::vector<FunctionCost> costs;
     for (const Json& cost : json["functions"]) {
-      // What is behind the numbers that are known is of a later version.
+      // Further numbers are from a later version.
       std::size_t known = std::min(cost.size(), kLeastNumbers + events.size());
       bool is_cost = cost.is_array() && known >= kLeastNumbers && cost[0].is_number_unsigned();
       for (std::size_t i = 1; is_cost && i < known; ++i) is_cost = cost[i].is_number();
@@ -247,7 +246,7 @@ std::string FunctionLines::start(std::string_view header) {
 
 namespace {
 
-// Those that any of the functions has.
+// The events that any of the functions has.
 std::vector<std::string> events_of(const std::vector<FunctionCost>& functions) {
   std::set<std::string> events;
   for (const FunctionCost& one : functions) {
@@ -313,7 +312,7 @@ std::string FunctionLines::end() const { return end_line(measurements_) + "\n"; 
 Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& header,
                                      Incomplete incomplete) {
   std::error_code error;
-  // The writer follows links, too.
+  // The writer also follows links.
   fs::path real = fs::canonical(file, error);
   fs::path path = functions_path(error ? file : real);
   if (!fs::exists(path, error)) {

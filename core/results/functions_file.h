@@ -1,5 +1,5 @@
-// The functions of a results file, beside it in FILE.functions.jsonl.gz: what each costs itself and
-// how often it is called, for each measurement. One place knows the format:
+// The functions of a results file, beside it in FILE.functions.jsonl.gz: the self cost and the
+// calls of each, for each measurement. The only code that knows the format:
 //
 //   {"functions_schema":3}
 //   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, as it is
@@ -10,12 +10,11 @@
 //                                                               each iteration, greatest cost first
 //   {"key":"...","events":["D1mr","Dr"],"functions":[[0,1200.5,2,0.5,310],...]}
 //     where caches or branches were simulated: those events behind, without the zeros at the end
-//   {"end":{"measurements":2}}                                  where all are there
+//   {"end":{"measurements":2}}                                  if all are there
 //
-// A name is written once, before the first measurement that has it. Each measurement's lines are a
-// gzip member of their own: members appended to each other are a gzip file (`zcat` shows the
-// lines), what a kill cuts off is one measurement's, and one measurement is read without the
-// others.
+// A name is written once, before the first measurement that uses it. Each measurement's lines are a
+// gzip member of their own: concatenated members are a gzip file (`zcat` shows the lines), a kill
+// truncates only one measurement, and one can be read without the others.
 #pragma once
 
 #include <filesystem>
@@ -30,12 +29,12 @@
 
 namespace instr {
 
-// What reading does with results or functions of a run that did not finish.
+// How to treat results or functions of an unfinished run.
 enum class Incomplete { kRefused, kAllowed };
 
 inline constexpr int kFunctionsSchema = 3;
 
-// Where the functions of a results file are.
+// The path of the functions of a results file.
 std::filesystem::path functions_path(const std::filesystem::path& file);
 
 // Makes the lines of a functions file, in their order.
@@ -54,28 +53,27 @@ class FunctionLines {
   std::size_t measurements_ = 0;
 };
 
-// The functions of a key, greatest cost first; empty where none are known. Not to be called from
+// The functions of a key, greatest cost first; empty if none are known. Not to be called from
 // two threads at once.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
 
-// Instructions of all of them.
+// The instructions of all of them.
 double total_of(const std::vector<FunctionCost>& functions);
 
-// Whether `ir` is that total, but for what is lost to rounding where so many are added.
+// Whether `ir` is that total, up to the rounding of such a sum.
 bool is_sum_of(double ir, const std::vector<FunctionCost>& functions);
 
-// Of the results file `file`, whose first line, without its newline, is `header`; there are none
-// where it has no functions file. An error, with the file and its line: what is not a functions
-// file, of another schema, beside another results file than it was written for, or cut off, unless
-// that is allowed: then what is whole is there; damage. What a measurement's line holds is looked
-// at when it is asked for.
+// The functions of the results file `file`, whose first line, without its newline, is `header`;
+// none if it has no functions file. Errors, with the file and its line: not a functions file,
+// another schema, written for another results file, damaged, or truncated, unless that is allowed:
+// then the complete measurements are there. A measurement's line is parsed on demand.
 Expected<FunctionsOf> open_functions(const std::filesystem::path& file, const std::string& header,
                                      Incomplete incomplete = Incomplete::kRefused);
 
-// More than instr_bench ever writes: a small file may unpack to any size.
+// More than instr_bench ever writes: a small file may decompress to any size.
 struct FunctionLimits {
-  // Bytes of a member's text. A measurement's is some kilobytes; all of them are one member in a
-  // file that was packed again.
+  // Bytes of a member's text. A measurement's is some kilobytes; in a recompressed file all of them
+  // are one member.
   std::size_t member = std::size_t{128} << 20;
   std::size_t text = std::size_t{2} << 30;  // of all members
   std::size_t line = std::size_t{16} << 20;

@@ -1,6 +1,6 @@
 // The fields of a fingerprint that say which libraries were loaded, one for each: "library
-// libc.so.6", "libtorch_library libc10.so" for what comes with LibTorch, "timed_library ..." for
-// the worker that times. A LibTorch that is linked with much of a system has hundreds.
+// libc.so.6", "libtorch_library libc10.so" for those that come with LibTorch, "timed_library ..."
+// for the worker that times. A LibTorch that is linked with much of a system has hundreds.
 #pragma once
 
 #include <string_view>

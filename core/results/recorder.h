@@ -1,4 +1,4 @@
-// Keeps the measurements of a run as they end, in memory and, where asked, in a results file.
+// Keeps the measurements of a run as they end, in memory and, if asked, in a results file.
 #pragma once
 
 #include <functional>
@@ -15,15 +15,15 @@ namespace instr {
 // All may be called from any thread.
 class Recorder {
  public:
-  // `on_error` is told, once, why the file cannot be written; the run goes on without it.
+  // `on_error` is called, once, if the file cannot be written; the run goes on without it.
   Recorder(std::optional<ResultsTarget> output, std::function<void(const Error&)> on_error);
 
   void take(const Measurement& measurement);
 
-  // Writes what was taken so far, and from here on each as it comes.
+  // Writes the measurements so far, and from here on each as it arrives.
   void open(const ResultsHeader& header);
 
-  // Nothing is written from here on. `is_complete`: all that was to be measured was taken.
+  // Nothing is written from here on. `is_complete`: everything to be measured was added.
   void finish(bool is_complete);
 
   // In the order of the variants, whatever the order they were measured in.

@@ -104,7 +104,7 @@ Json to_json(const Measurement& measurement) {
                             {"reason", verification->reason}};
   }
   json["seconds"] = json_number(measurement.seconds);
-  // A comparison with this file as the baseline holds the counts against the definition's limits.
+  // A comparison with this file as the baseline uses the definition's limits.
   if (!variant.limits.empty()) json["limits"] = variant.limits;
   if (!variant.tags.empty()) json["tags"] = variant.tags;
   return json;

@@ -1,7 +1,7 @@
 // Results files: JSON Lines, one header line, then one line for each measurement, written as each
-// ends, so that a kill loses nothing that was finished; and an end line once all are there
-// (core/results/end_line.h), so that what was cut off does not pass for whole. The functions are in
-// a file beside it (core/results/functions_file.h).
+// ends, so that a kill loses nothing finished; and an end line once all are there
+// (core/results/end_line.h), so that a truncated file does not pass for a complete one. The
+// functions are in a file beside it (core/results/functions_file.h).
 #pragma once
 
 #include <filesystem>
@@ -30,16 +30,16 @@ struct ResultsHeader {
   Fingerprint fingerprint;
   std::vector<std::string> command;  // argv
   std::string started;               // UTC, "2024-05-01T12:00:00Z"
-  std::optional<Shard> shard;        // of which this is the part
+  std::optional<Shard> shard;        // this file's part
 };
 
-// A header of this program, started now.
+// This program's header, for a run starting now.
 ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::string> command);
 
 nlohmann::ordered_json to_json(const ResultsHeader& header);
 nlohmann::ordered_json to_json(const Measurement& measurement);
 
-// A whole number without a decimal point, up to 2^53; null where not finite, as JSON has nothing
+// A whole number without a decimal point, up to 2^53; null if not finite, as JSON has nothing
 // else.
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json json_numbers(const std::vector<double>& values);
@@ -50,13 +50,13 @@ std::string utc_now();
 // One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.
 std::string to_line(const nlohmann::ordered_json& json);
 
-// Where results are to go: found to be writable, and to hold nothing but results, before anything
-// is measured.
+// The destination of results: checked, before anything is measured, to be writable and to hold
+// nothing but results.
 class ResultsTarget {
  public:
   static Expected<ResultsTarget> open(const std::filesystem::path& file);
 
-  // Not a pipe or terminal: then the functions are beside it, and it can be read afterwards.
+  // Not a pipe or terminal: then the functions are kept beside it, and it can be read back.
   bool is_file() const { return file_.is_regular(); }
 
  private:
@@ -75,12 +75,12 @@ class ResultsWriter {
   ResultsWriter& operator=(ResultsWriter&&) noexcept;
   ~ResultsWriter();
 
-  // Appends whole lines. On an error (a full disk) what could not be written is kept, and the next
-  // call writes it first.
+  // Appends whole lines. On an error (a full disk) unwritten lines are kept, and the next call
+  // writes them first.
   Expected<void> append(const Measurement& measurement);
 
-  // To be called last: writes what is still kept and, where all that was to be measured is there,
-  // the end line. An error says how many measurements are not in the file.
+  // To be called last: writes the lines still kept and, if the results are complete, the end line.
+  // An error says how many measurements are not in the file.
   Expected<void> finish(bool is_complete);
 
  private:
@@ -92,12 +92,13 @@ class ResultsWriter {
 struct Results {
   ResultsHeader header;
   std::vector<Measurement> measurements;  // identity and outcome; `functions` are empty
-  bool is_complete = true;  // else the run that wrote them did not finish; a cut line is left out
+  bool is_complete =
+      true;  // else the run that wrote them did not finish; a truncated line is left out
   std::string header_line = {};  // as it is in the file
 };
 
-// Reads a results file. Unknown fields are ignored; an error names the line that cannot be read;
-// another schema is refused.
+// Reads a results file. Unknown fields are ignored; an error names the malformed line; another
+// schema is refused.
 Expected<Results> read_results(const std::filesystem::path& file,
                                Incomplete incomplete = Incomplete::kRefused);
 

@@ -21,10 +21,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kMeasureAgain = "measure again";
 
-// Bytes, far beyond what is ever written: JSON takes many times its text's size in memory.
+// Bytes, far beyond any real line: parsed JSON takes many times its text's size.
 constexpr std::size_t kLongestLine = std::size_t{4} << 20;
 
-// The error has neither place nor advice.
+// The error has no place or advice.
 Expected<Json> parse_object(std::string_view line) {
   if (line.size() > kLongestLine) return fail("this line is longer than 4 MiB");
   return parse_json(line).and_then([](Json&& json) -> Expected<Json> {
@@ -52,7 +52,7 @@ bool bool_or(const Json& json, const char* name, bool otherwise) {
   return value != nullptr && value->is_boolean() ? value->get<bool>() : otherwise;
 }
 
-// Whole numbers within T's range; anything else gives `otherwise`.
+// Whole numbers within T's range; for anything else `otherwise`.
 template <class T>
 T whole_value(const Json& value, T otherwise) {
   if (!value.is_number_integer()) return otherwise;
@@ -70,13 +70,13 @@ T whole_or(const Json& json, const char* name, T otherwise) {
   return value == nullptr ? otherwise : whole_value(*value, otherwise);
 }
 
-// Beyond it no count is meant: a day of a fast core is some 1e15 instructions.
+// Beyond any real count: a day of a fast core is some 1e15 instructions.
 constexpr double kMostCount = 1e18;
 
-// Why a metric's value is no count; nothing where it is one.
+// Why a metric's value is not a count; nothing if it is one.
 std::optional<std::string> fault_of(const Json& value) {
   if (value.is_null()) return "it is null";
-  if (!value.is_number()) return "it is no number";
+  if (!value.is_number()) return "it is not a number";
   auto number = value.get<double>();
   if (number < 0) return "it is negative";
   if (!(number <= kMostCount)) return "it is beyond 1e18";
@@ -89,7 +89,7 @@ bool are_times(const Json& values) {
          });
 }
 
-// A repetition that is left out would make another median of the rest.
+// Leaving out a repetition would change the median.
 Expected<void> check_times(const std::string& key, const Json& json) {
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return {};
@@ -102,7 +102,7 @@ Expected<void> check_times(const std::string& key, const Json& json) {
   return {};
 }
 
-// What repetitions took, once they are checked; the peak is a metric as well.
+// The timings, checked; the peak is also a metric.
 std::optional<Timing> timing_from(const Json& json, const std::map<std::string, double>& metrics) {
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return std::nullopt;
@@ -146,7 +146,7 @@ Counted counted_from(const Json& json, const std::string& where) {
     counted.second_block_ir = number_or(&(*blocks)[1], 0);
   } else if (auto ir = counted.metrics.find(kInstructions);
              blocks == nullptr && ir != counted.metrics.end()) {
-    // A row that does not tell its blocks does not contradict them.
+    // A line without blocks cannot contradict them.
     counted.first_block_ir = counted.second_block_ir = ir->second;
   }
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
@@ -163,7 +163,7 @@ Failure failure_from(const Json& json) {
   return {FailureKind::kWorkerLost, kind + ": " + message};
 }
 
-// A code of a later version is no verdict that this one can tell anything of.
+// A code of a later version is not a verdict that this version knows.
 std::optional<Verification> verification_from(const Json& json) {
   const Json* verification = member(json, "verification");
   if (verification == nullptr || !verification->is_object()) return std::nullopt;
@@ -173,7 +173,8 @@ std::optional<Verification> verification_from(const Json& json) {
   return Verification{VerificationCode::kVerifierDidntRun, name + ": " + reason};
 }
 
-// The count is that of the last block, and blocks of a steady one are equal, unless it was edited.
+// The count is that of the last block, and the blocks of a steady one are equal, unless the file
+// was edited.
 Expected<void> check_blocks(const std::string& key, const Counted& counted) {
   auto ir = counted.metrics.find(kInstructions);
   if (ir == counted.metrics.end()) return {};
@@ -185,8 +186,8 @@ Expected<void> check_blocks(const std::string& key, const Counted& counted) {
       ir->second, counted.steady ? "steady" : "not steady", first, second));
 }
 
-// `where`: the file and its line. The error, where the line has no identity, an outcome that is not
-// one, a count that contradicts itself or times that are none, has neither place nor advice.
+// `where`: the file and its line. The error, for a line without identity, with an unknown outcome,
+// a contradictory count or invalid times, has no place or advice.
 Expected<Measurement> measurement_from(const Json& json, const std::string& where) {
   const Error unknown{{}, "a measurement without a key or a known outcome", ""};
   Measurement measurement;
@@ -283,7 +284,7 @@ Expected<ResultsHeader> header_from(std::string_view line, const std::string& na
   return header;
 }
 
-// Takes the first line, without its end, off `bytes`; the last may have none.
+// Takes the first line off `bytes`, without its newline; the last may have none.
 std::string_view take_line(std::string_view& bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const std::string_view line = bytes.substr(0, end);

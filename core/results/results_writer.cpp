@@ -62,8 +62,8 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
     });
   }
   // Both are written before either is put in its place: on a full disk the old ones stay. The
-  // functions first: a kill between the two leaves functions that say that they are of other
-  // results.
+  // functions first: after a kill between the two, the functions show that they do not belong to
+  // the results.
   auto member = gzip_member(FunctionLines::start(first));
   if (!member) return tl::unexpected(member.error());
   auto functions = Replacement::write(functions_path(file), *member);

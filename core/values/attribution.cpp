@@ -16,7 +16,7 @@ namespace instr {
 
 namespace {
 
-// Rounds so that sums of any of the figures are exact in a double.
+// Rounds so that sums of any of the values are exact in a double.
 class Rounding {
  public:
   // `magnitude`: no sum is greater. Finite.
@@ -42,7 +42,7 @@ struct Side {
 struct Cost {
   std::optional<Side> before;
   std::optional<Side> after;
-  std::optional<Id> name_before;  // where it is not that of `after`
+  std::optional<Id> name_before;  // if it is not that of `after`
 };
 
 // By the name's number.
@@ -79,14 +79,14 @@ double change_of(const Cost& cost) {
   return cost.after.value_or(Side{}).cost - cost.before.value_or(Side{}).cost;
 }
 
-// Functions of one side alone whose names have something in common.
+// Functions that only one side has and whose names share a part.
 struct Unmatched {
   std::vector<Id> before;
   std::vector<Id> after;
 };
 
-// Where one function alone of those with a common name is gone and one alone is new, they are one
-// function. `common`: the number of what a name has in common with others.
+// If exactly one function of those that share a part of their name is gone and exactly one is new,
+// they are the same function. `common`: the id of the shared part of a name.
 template <class Common>
 void match_unmatched(Costs& costs, Common common) {
   std::unordered_map<Id, Unmatched> by_common;
@@ -106,7 +106,7 @@ void match_unmatched(Costs& costs, Common common) {
 
 }  // namespace
 
-// Numbers for names, so that each is looked at once however many profiles hold it.
+// Ids for names, so that each is analysed only once, however many profiles hold it.
 class Attributor::Names {
  public:
   Id of(const FunctionCost& cost) {
@@ -122,11 +122,11 @@ class Attributor::Names {
 
   const CodeName& code(Id id) const { return names_[id].code; }
 
-  // What all functions of that name have in common, whatever their library. (The name of code
-  // without symbols has its library in it.)
+  // The part shared by all functions of that name, whatever their library. (The name of code
+  // without symbols contains its library.)
   Id function(Id id) { return common(id, &Name::function, code(id).function, ""); }
 
-  // What all of that name without parameters in that library have in common.
+  // The part shared by all functions of that name, without parameters, in that library.
   Id plain(Id id) {
     if (names_[id].plain) return *names_[id].plain;
     return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
@@ -187,7 +187,7 @@ bool is_attributable(const std::string& metric, const std::vector<FunctionCost>&
                      const std::vector<FunctionCost>& after) {
   if (metric == kInstructions) return true;
   if (!simulated_metric(metric, {})) return false;
-  // Of a simulation, something has read data or jumped.
+  // In a simulation, some function has read data or jumped.
   auto has_events = [](const std::vector<FunctionCost>& functions) {
     return std::any_of(functions.begin(), functions.end(),
                        [](const FunctionCost& one) { return !one.events.empty(); });

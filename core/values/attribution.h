@@ -1,5 +1,5 @@
-// Which functions a change of a metric is in: the self costs of two profiles of one variant, side
-// by side. All figures are in the metric's unit for each iteration, or calls for each.
+// The functions in which a metric changed: the self costs of two profiles of one variant, side
+// by side. All figures are in the metric's unit, or calls, per iteration.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@ enum class FunctionState { kMoved, kNew, kGone };
 
 struct FunctionChange {
   std::string function;  // whole, demangled; "the snippet"; "libx.so: code without symbols"
-  std::string object;    // "libtorch_cpu.so", without its version; "" where unknown
-  // Where the function was in another library before: inline functions are in each that uses them,
-  // and the first one loaded runs. Else empty.
+  std::string object;    // "libtorch_cpu.so", without its version; "" if unknown
+  // If the function was in another library before: an inline function is in each library that uses
+  // it, and the first one loaded is used. Else empty.
   std::string object_before;
   FunctionState state = FunctionState::kMoved;
   bool has_symbol = true;  // false: all code of `object` that has no symbols, together
@@ -30,20 +30,20 @@ struct FunctionChange {
   double calls_after = 0;
 };
 
-// The parts, the rest of the functions, and what is in no function: together exactly `difference`,
-// since all figures are rounded to one fixed step (2^-20 of an instruction or, for sums beyond what
-// that leaves room for, the least that keeps the sums exact).
+// The parts, the rest of the functions, and the unexplained rest: together exactly `difference`,
+// since all figures are rounded to one fixed step (2^-20 of an instruction or, for larger sums, the
+// smallest that keeps them exact).
 struct Attribution {
   std::string metric = kInstructions;
   double difference = 0;
   std::vector<FunctionChange> parts;  // greatest change first
   std::size_t others = 0;             // functions that changed and are not among the parts
   double others_change = 0;
-  double unexplained = 0;  // the metric's difference less that of all functions of both profiles
+  double unexplained = 0;  // the metric's difference minus that of all functions of both profiles
 };
 
-// Whether profiles say of functions what `metric` says of all: "ir" and, where both were simulated,
-// what caches and branches tell.
+// Whether profiles have `metric` by function: "ir" and, if both were simulated, the metrics of
+// caches and branches.
 bool is_attributable(const std::string& metric, const std::vector<FunctionCost>& before,
                      const std::vector<FunctionCost>& after);
 
@@ -51,8 +51,7 @@ struct AttributionOptions {
   std::size_t most_parts = 10;
 };
 
-// Attributes the changes of many variants: what it found out about a name it keeps for the next
-// ones.
+// Attributes the changes of many variants: its analysis of a name is kept for the next ones.
 class Attributor {
  public:
   explicit Attributor(AttributionOptions options = {});
@@ -60,7 +59,7 @@ class Attributor {
   Attributor(const Attributor&) = delete;
   Attributor& operator=(const Attributor&) = delete;
 
-  // `before`, `after`: the functions of both profiles. `difference`: of the metric. Where one of
+  // `before`, `after`: the functions of both profiles. `difference`: of the metric. If one of
   // the profiles is empty, all of it is `unexplained`. Functions that did not change are left out.
   Attribution attribute(const std::vector<FunctionCost>& before,
                         const std::vector<FunctionCost>& after, double difference,

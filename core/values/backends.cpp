@@ -40,7 +40,7 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     Runtime runtime = one->variant.runtime;
     BackendSummary& summary = summaries[runtime];
     Figures& known = figures[runtime];
-    ++summary.asked;
+    ++summary.requested;
     if (one == fastest) ++summary.fastest;
     const Timing* timing = timing_of_working(*one);
     if (timing == nullptr) continue;

@@ -1,5 +1,5 @@
-// What a run over several runtimes says of each: how many benchmarks it works for, where it is the
-// fastest, how much faster than eager on the whole, and how long it takes to begin. Pure.
+// The summary of a run over several runtimes: how many benchmarks each works for, how often it is
+// the fastest, how much faster than eager it is overall, and how long it takes to start. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace instr {
 
-// What is run by one runtime or another: label, parameters, autograd, threads, device.
+// What runs by one runtime or another: label, parameters, autograd, threads, device.
 using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
                              Autograd, int, std::string>;
 
@@ -21,41 +21,41 @@ Benchmark benchmark_of(const Variant& variant);
 
 struct BackendSummary {
   Runtime runtime = Runtime::kEager;
-  std::size_t asked = 0;    // benchmarks
-  std::size_t works = 0;    // of these: timed and, where it was verified, right
-  std::size_t fastest = 0;  // fastest_of() those that more than one runtime works for
-  // Geometric mean of how much faster than eager; where both work.
+  std::size_t requested = 0;  // benchmarks
+  std::size_t works = 0;      // of these: timed and, if verified, correct
+  std::size_t fastest = 0;    // fastest_of() those that more than one runtime works for
+  // Geometric mean of the speed-ups over eager; where both work.
   std::optional<double> speedup;
   // Geometric mean of eager's peak of live bytes over this one's; where both were measured and
   // work.
   std::optional<double> memory_saved;
-  // Medians, nanoseconds; where they were asked for.
+  // Medians, nanoseconds; if requested.
   std::optional<double> first_result;
   std::optional<double> ready;
 };
 
-// Those that something was asked of, in the order of kRuntimes. Empty where there is nothing to
-// compare: fewer than two runtimes were timed.
+// The runtimes that were requested, in the order of kRuntimes. Empty if there is nothing to
+// compare: fewer than two were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
-// Not verified, or found right.
+// Not verified, or found correct.
 bool has_passed(const Measurement& measurement);
 
 // The wall times of a variant that works; null for others.
 const Timing* timing_of_working(const Measurement& measurement);
 
-// A metric of a variant that works; nothing where it was not measured.
+// A metric of a variant that works; nothing if it was not measured.
 std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric);
 
-// Peak of live bytes of a variant that works: the device's where that is known.
+// Peak of live bytes of a variant that works: the device's if that is known.
 std::optional<double> peak_of_working(const Measurement& measurement);
 
-// How many times as fast, or as small, as eager; nothing where one of both is not above 0.
+// How many times as fast, or as small, as eager; nothing if either is not above 0.
 std::optional<double> times_better(double of_eager, double of_this);
 
 // The one with the least median wall time; of those that differ from it by no more than chance the
-// first in the order of kRuntimes: what is plainer is not given up for nothing. Null where less
-// than two work.
+// first in the order of kRuntimes: a plainer one is not given up for nothing. Null if fewer than
+// two work.
 const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives);
 
 }  // namespace instr

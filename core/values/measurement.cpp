@@ -21,7 +21,7 @@ constexpr std::array<std::pair<FailureKind, const char*>, 11> kNames{{
     {FailureKind::kUnsupported, "unsupported"},
 }};
 
-// By how much each says of its variant.
+// By how much each says about its variant.
 enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
 
 Kind kind_of(const Measurement& one) {
@@ -59,8 +59,8 @@ Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
   if (measurements.empty()) return measurements;
   auto checked = check_selection(variants_of(measurements), selection);
   if (!checked) return tl::unexpected(checked.error());
-  std::erase_if(measurements, [wanted = selector(selection)](const Measurement& one) {
-    return !wanted(one.variant);
+  std::erase_if(measurements, [is_selected = selector(selection)](const Measurement& one) {
+    return !is_selected(one.variant);
   });
   return measurements;
 }

@@ -1,4 +1,4 @@
-// What measuring a variant gave: a value that says which of the possible outcomes it was.
+// The result of measuring a variant: one of the possible outcomes.
 #pragma once
 
 #include <cstdint>
@@ -39,35 +39,36 @@ struct Failure {
   std::string message;
 };
 
-// What one function costs itself and how often it is called, for each iteration of the statement.
+// What one function costs itself and how often it is called, per iteration of the statement.
 struct FunctionCost {
   std::string function;
   std::string object;  // file name of the shared object, without its folder
   double ir = 0;       // instructions, without those of what it calls
   double calls = 0;
-  // Where caches or branches were simulated: what else it cost, by the names that Callgrind has for
-  // the events (Dr, D1mr, Bcm, ...); those that are 0 may be missing.
+  // If caches or branches were simulated: what else it cost, by Callgrind's names of the events
+  // (Dr, D1mr, Bcm, ...); those that are 0 may be missing.
   std::map<std::string, double> events = {};
 
   bool operator==(const FunctionCost&) const = default;
 };
 
-// What was counted under Callgrind, or timed without it, or both.
+// The values counted under Callgrind, or timed without it, or both.
 struct Counted {
-  // Metric name (core/definitions/metrics.h) -> value for each iteration; instructions are net of
+  // Metric name (core/definitions/metrics.h) -> value per iteration; instructions are net of
   // the empty loop, "peak_bytes" are the highest live bytes above those at the iteration's start.
   std::map<std::string, double> metrics;
-  // Of a results file: metrics that it should have and whose value is none, with the place and why.
+  // Of a results file: metrics that it should have but whose value is invalid, with the place and
+  // the reason.
   std::map<std::string, std::string> lost;
   std::uint64_t iterations = 0;  // of each block
   std::uint64_t warmup = 0;      // iterations before the first block
   bool steady = false;           // the last two blocks have exactly equal counts
-  // The last two blocks, instructions for each iteration; equal where steady.
+  // The last two blocks, instructions per iteration; equal if steady.
   double first_block_ir = 0;
   double second_block_ir = 0;
   bool gated = true;  // false for more than one thread: then counts depend on scheduling
   std::vector<FunctionCost> functions;           // sorted by cost, highest first
-  std::optional<std::filesystem::path> profile;  // where --keep-profiles put it
+  std::optional<std::filesystem::path> profile;  // with --keep-profiles
   std::optional<Timing> timing;
 
   // Whether instructions were counted, readable or not.
@@ -82,22 +83,22 @@ struct Measurement {
   Variant variant;
   std::variant<Counted, Skipped, Failure> outcome;
   double seconds = 0;  // wall time that measuring took
-  // Where the variant was verified. Of one that was only that the outcome has no metrics.
+  // If the variant was verified. If it was only verified, the outcome has no metrics.
   std::optional<Verification> verification = {};
 };
 
 std::vector<Variant> variants_of(const std::vector<Measurement>& measurements);
 
-// Those of variants that are wanted. Where there are some and none is wanted, the error of
+// Those of selected variants. If there are measurements and none is selected, the error of
 // check_selection().
 Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
                                           const Selection& selection);
 
-// Two measurements of one variant, of its counts, its times or its verification, made one: what is
-// there of either is kept, but a failure is the variant's.
+// Two measurements of one variant, of its counts, its times or its verification, combined into one:
+// the parts of either are kept, but a failure of one is the variant's.
 Measurement merged(Measurement first, Measurement second);
 
-// Takes a further measurement of a run: merged with the one of its counts where it is that
+// Adds another measurement of a run: merged with that of the variant's counts if it has the
 // variant's times or verification. Two of a kind stay two.
 class MeasurementList {
  public:

@@ -24,7 +24,7 @@ double sum(const Events& events, std::initializer_list<const char*> names) {
   return total;
 }
 
-// What the last level missed, what it answered, and what the first level did.
+// Accesses that the last level missed, those it answered, and those of the first level.
 double ram_hits(const Events& events) { return sum(events, {"ILmr", "DLmr", "DLmw"}); }
 double ll_hits(const Events& events) {
   return sum(events, {"I1mr", "D1mr", "D1mw"}) - ram_hits(events);
@@ -67,7 +67,7 @@ static_assert(std::equal(kSimulated.begin(), kSimulated.end(), kCacheMetrics.beg
                          [](const Simulated& one, const Metric& metric) {
                            return std::string_view(one.metric) == metric.name;
                          }),
-              "each metric of a simulation is told by its events, in the order of the metrics");
+              "each simulated metric has its events, in the order of the metrics");
 
 bool names_any(const std::vector<std::string>& metrics, std::span<const Metric> of) {
   return std::any_of(metrics.begin(), metrics.end(), [of](const std::string& metric) {

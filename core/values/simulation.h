@@ -1,4 +1,4 @@
-// What Callgrind is asked to simulate beside counting instructions, and what is told of it.
+// What Callgrind simulates besides counting instructions, and the metrics derived from it.
 #pragma once
 
 #include <map>
@@ -16,25 +16,25 @@ struct Simulation {
   bool operator==(const Simulation&) const = default;
 };
 
-// The caches that are simulated, whatever the machine has: size, ways and line in bytes, for the
+// The simulated caches, the same on every machine: size, ways and line in bytes, for the
 // first level's instructions and data, and for the last level. Part of the fingerprint.
 inline constexpr const char* kSimulatedI1 = "32768,8,64";
 inline constexpr const char* kSimulatedD1 = "32768,8,64";
 inline constexpr const char* kSimulatedLL = "8388608,16,64";
 
-// What must be simulated to have these metrics (core/definitions/metrics.h).
+// The simulation needed for these metrics (core/definitions/metrics.h).
 Simulation simulation_for(const std::vector<std::string>& metrics);
 
 // Valgrind's options for it.
 std::vector<std::string> valgrind_options(const Simulation& simulation);
 
-// A metric as events tell it, those that are missing being 0; nothing where it is none of
+// The value of a metric by these events, missing ones being 0; nothing if it is not one of
 // kCacheMetrics and kBranchMetrics.
 std::optional<double> simulated_metric(const std::string& metric,
                                        const std::map<std::string, double>& events);
 
-// Adds to `metrics` what events say, named as Callgrind names them (Ir, Dr, D1mr, Bcm, ...), with
-// their counts for each iteration. What was not simulated has no events, and no metrics.
+// Adds to `metrics` those derived from events, which are named as in Callgrind (Ir, Dr, D1mr, Bcm,
+// ...) and counted per iteration. Without simulation there are no events, and no metrics.
 void add_simulated(std::map<std::string, double>& metrics,
                    const std::map<std::string, double>& events);
 

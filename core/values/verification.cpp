@@ -32,14 +32,14 @@ struct TypeTolerance {
   double absolute;
 };
 
-// Those that torch.testing documents.
+// As documented for torch.testing.
 constexpr TypeTolerance kTolerances[] = {
     {"Half", 1e-3, 1e-5},          {"BFloat16", 1.6e-2, 1e-5},  {"Float", 1.3e-6, 1e-5},
     {"Double", 1e-7, 1e-7},        {"ComplexHalf", 1e-3, 1e-5}, {"ComplexFloat", 1.3e-6, 1e-5},
     {"ComplexDouble", 1e-7, 1e-7}, {"QInt8", 1.3e-6, 1e-5},     {"QUInt8", 1.3e-6, 1e-5},
     {"QInt32", 1.3e-6, 1e-5}};
 
-// By how much more than eager a candidate may miss a double-precision reference.
+// How many times eager's error a candidate may have against a double-precision reference.
 constexpr double kMostOfEagersError = 2;
 
 bool is_inexact(const std::string& type) {
@@ -54,7 +54,7 @@ double number(const wire::Message& item, const char* name) {
 // "NaN", "inf", "1.5"
 std::string shown(double value) { return std::isnan(value) ? "NaN" : fmt::format("{:.6g}", value); }
 
-// What is said of one of the tensors that were compared.
+// The verdict on one of the compared tensors.
 struct Opinion {
   bool is_good = true;
   double difference = 0;  // largest
@@ -70,7 +70,7 @@ Opinion by_cosine(const wire::Message& item, double least) {
     return {true, difference, fmt::format("cosine similarity {}", shown(cosine))};
   }
   return bad(
-      fmt::format("cosine similarity {}, at least {} is asked", shown(cosine), shown(least)));
+      fmt::format("cosine similarity {}, at least {} is required", shown(cosine), shown(least)));
 }
 
 std::string excess_reason(const wire::Message& item) {
@@ -83,7 +83,7 @@ std::string excess_reason(const wire::Message& item) {
                      item.get("at"), number(item, "allowed"));
 }
 
-// Whether a run in double precision says that the candidate is about as right as eager is.
+// Whether, by a run in double precision, the candidate is about as accurate as eager.
 Opinion by_reference(const wire::Message& item) {
   double error = number(item, "reference_error");
   double eager_error = number(item, "eager_reference_error");
@@ -119,7 +119,7 @@ std::string with_name(const wire::Message& item, const std::string& reason) {
   return name.empty() ? reason : name + ": " + reason;
 }
 
-// FAIL where one of them is bad; else what the least good of them is like.
+// FAIL if one of them is bad; else the verdict on the worst of them.
 Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
   const Verification malformed{VerificationCode::kVerifierDidntRun,
                                "the worker's reply is malformed"};
@@ -139,7 +139,7 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
   return verdict;
 }
 
-// TorchScript's exceptions are mostly about where it was; what went wrong is their last line.
+// TorchScript's exceptions are mostly a traceback; the actual error is their last line.
 std::string short_text(std::string text) {
   text.resize(trim_end(text, " \n").size());
   bool is_traceback = text.starts_with("The following operation failed in the TorchScript");

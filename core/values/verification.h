@@ -1,5 +1,5 @@
-// Whether a variant computes what the eager one of the same benchmark does: the codes, how far
-// values may lie apart, and the verdict on what the native worker found. Pure.
+// Whether a variant computes the same as the eager one of its benchmark: the codes, how far values
+// may differ, and the verdict on the native worker's findings. Pure.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ enum class VerificationCode {
   kExceptionRaised,
   kNondeterministicEagerRun,
   kVerifierSkipped,   // there is nothing to compare
-  kVerifierDidntRun,  // it was lost, crashed or ran out of time before a verdict
+  kVerifierDidntRun,  // the worker was lost, crashed or timed out before a verdict
 };
 
 // "PASS", "EAGER_FAILED", ..., as in results and reports.
@@ -33,25 +33,25 @@ struct Verification {
 
   bool operator==(const Verification&) const = default;
 
-  // A run that has such a one did not go well.
+  // A run with such a verification has failed.
   bool is_wrong() const {
     return code == VerificationCode::kFail || code == VerificationCode::kExceptionRaised ||
            code == VerificationCode::kEagerFailed || code == VerificationCode::kVerifierDidntRun;
   }
 };
 
-// Whether there is an eager variant to hold this one against.
+// Whether there is an eager variant to compare this one with.
 bool is_candidate(const Variant& variant);
 
 // The eager variant of the same benchmark.
 Variant eager_of(const Variant& candidate);
 
 // "Float 1.3e-06 1e-05 Double ...": relative and absolute, by LibTorch's names of the data types;
-// what is not among them must be equal. As torch.testing has them, but for what the definition
-// says.
+// all other types must be equal. The defaults are torch.testing's; the definition may override
+// them.
 std::string allowed_differences(const Tolerance& tolerance);
 
-// Of the worker's reply to `verify` (worker/wire.h).
+// From the worker's reply to `verify` (worker/wire.h).
 Verification verification_of(const wire::Message& reply, const Tolerance& tolerance);
 
 }  // namespace instr

@@ -18,11 +18,11 @@
 #include <vector>
 
 // The worker's allocator is linked into this program, so these are its malloc and free. Each test
-// that opens a fresh arena does so in a child, since that can be done once in a process.
+// that opens a fresh arena does so in a child, since that can be done only once per process.
 namespace instr {
 namespace {
 
-// Exit status of `body` run in a child: 0 where all that it checked held.
+// Exit status of `body` run in a child: 0 if all its checks passed.
 int in_child(const std::function<bool()>& body) {
   pid_t pid = fork();
   if (pid == 0) _exit(body() ? 0 : 1);
@@ -31,7 +31,7 @@ int in_child(const std::function<bool()>& body) {
   return status;
 }
 
-// Out of the compiler's sight, which knows what malloc does and leaves out what it thinks unused.
+// Hidden from the compiler, which knows malloc and removes seemingly unused calls.
 void* (*volatile take)(std::size_t) = malloc;
 void* (*volatile take_zeroed)(std::size_t, std::size_t) = calloc;
 void (*volatile give)(void*) = free;
@@ -78,8 +78,8 @@ TEST(ArenaTest, LiveBlocksDoNotOverlap) {
   for (auto [at, size] : blocks) give(reinterpret_cast<void*>(at));
 }
 
-TEST(ArenaTest, ABlockLiesWhereWhatLivesLetsIt) {
-  // Freed in two different orders, the same blocks are handed out again in one order.
+TEST(ArenaTest, ABlocksAddressDependsOnlyOnLiveBlocks) {
+  // Freed in two different orders, the same blocks are handed out again in the same order.
   std::vector<void*> first, second;
   for (int round = 0; round < 2; ++round) {
     std::vector<void*> blocks;
@@ -172,7 +172,7 @@ TEST(ArenaTest, CountersAreExact) {
   EXPECT_EQ(after.peak_bytes - before.live_bytes, 1100);
 }
 
-TEST(ArenaTest, OperatorNewIsServedToo) {
+TEST(ArenaTest, ServesOperatorNew) {
   std::uint64_t before = arena_counters().alloc_bytes;
   auto* object = new char[12345];
   asm volatile("" : "+r"(object));
@@ -230,7 +230,7 @@ TEST(ArenaTest, AFreshArenaIsTheSameWhateverCameBefore) {
   munmap(page, 4096);
 }
 
-TEST(ArenaTest, TheLimitIsKeptAndTold) {
+TEST(ArenaTest, TheLimitIsEnforcedAndReported) {
   EXPECT_EQ(in_child([] {
               std::uint32_t exhausted = 0;
               if (!open_fresh_arena(1 << 20, &exhausted)) return false;

@@ -1,5 +1,5 @@
 // An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a runtime
-// beside the others; and what is said where there is none, or where LibTorch is too old for it.
+// beside the others; and the messages if there is none, or if LibTorch is too old for it.
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -27,7 +27,7 @@ stmt = "auto y = x + 1;"
 package = "missing.pt2"
 )";
 
-// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty where LibTorch has none.
+// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty if LibTorch has none.
 fs::path python_of_libtorch() {
   const char* torch = getenv("TORCH_DIR");
   if (torch == nullptr) return {};
@@ -74,7 +74,7 @@ TEST_F(Backends, APackageIsTimedAndVerified) {
   EXPECT_GT(scaled.at("metrics").at("wall").get<double>(), 0);
   EXPECT_EQ(scaled.at("verification").at("code"), "PASS");
   EXPECT_GT(scaled.at("metrics").at("ready").get<double>(), 0);
-  // It computes what one benchmark does and not what the other does.
+  // It computes the same as one benchmark, but not as the other.
   EXPECT_EQ(records.at("another" + kPackage).at("verification").at("code"), "FAIL");
   const auto& missing = records.at("missing" + kPackage);
   EXPECT_EQ(missing.at("failure").at("kind"), "definition_error");

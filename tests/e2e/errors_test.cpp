@@ -1,4 +1,4 @@
-// What a user gets for mistakes: a place, what it is, what to do; and the exit status.
+// The messages for users' mistakes: a place, the problem, what to do; and the exit status.
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -26,7 +26,7 @@ TEST(Errors, CompilerErrorsComeBackAtTheTomlLineAndCostOnlyTheirVariant) {
   has("broken/multi-line/eager/forward/t1/cpu", file + ":19:");
   has("broken/argument nobody declares/torchscript/forward/t1/cpu", file + ":28:");
   EXPECT_EQ(records.at("broken/not this one/eager/forward/t1/cpu").at("metrics").at("ir"), 50);
-  // The definition is at fault, whichever variant is made of it.
+  // The definition is at fault, in any of its variants.
   has("broken/argument nobody declares/eager/forward/t1/cpu", file + ":28:");
 }
 
@@ -101,7 +101,7 @@ TEST(Errors, AFilterThatMatchesNothingNamesNearMatches) {
   EXPECT_NE(result.errors.find("matmul/mm"), std::string::npos) << result.errors;
   auto broken = run({"--filter=(matmul|conv"});
   EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_NE(broken.errors.find("no regular expression"), std::string::npos) << broken.errors;
+  EXPECT_NE(broken.errors.find("not a valid regular expression"), std::string::npos) << broken.errors;
 }
 
 TEST(Errors, NoLibTorchWhereOneWasNamed) {
@@ -110,14 +110,14 @@ TEST(Errors, NoLibTorchWhereOneWasNamed) {
   EXPECT_NE(result.errors.find("/nonexistent"), std::string::npos) << result.errors;
 }
 
-TEST(Errors, AFullDiskIsSaidAndNotPassed) {
+TEST(Errors, AFullDiskIsReportedAndFails) {
   auto result = run({"--definitions=" + fixture("known.toml").string(), "--filter=nops/n=100",
                      "--output=/dev/full"});
   EXPECT_NE(result.exit_code, 0);
   EXPECT_NE(result.errors.find("/dev/full"), std::string::npos) << result.errors;
 }
 
-TEST(Errors, AResultsFileInNoFolderIsSaidBeforeAnythingIsMeasured) {
+TEST(Errors, AMissingFolderForResultsIsReportedBeforeMeasuring) {
   auto result = run({"--definitions=" + fixture("known.toml").string(), "--filter=nops/n=100",
                      "--output=/nonexistent/folder/r.jsonl"});
   EXPECT_EQ(result.exit_code, 2);

@@ -79,9 +79,9 @@ class Experiment : public ::testing::Test {
 
 TEST_F(Experiment, MeasuresTheProductAndSumsItUp) {
   auto ended = run(with({"--dtype=float32,float64", "--batch-size=8"}));
-  EXPECT_EQ(ended.exit_code, 1) << ended.errors;  // one computes something else, one crashes
+  EXPECT_EQ(ended.exit_code, 1) << ended.errors;  // one computes a different result, one crashes
   auto lines = records();
-  // relu: 2 types, eager and TorchScript forward and train, frozen forward alone; wrong: 2
+  // relu: 2 types, eager and TorchScript forward and train, frozen only forward; wrong: 2
   // types, 3 backends; crashing: 2 types, eager.
   EXPECT_EQ(lines.size(), 2u * 5 + 2 * 3 + 2);
   const auto& one = lines.at("relu/batch_size=8/dtype=float64/torchscript/forward_backward/t1/cpu");
@@ -93,7 +93,7 @@ TEST_F(Experiment, MeasuresTheProductAndSumsItUp) {
   EXPECT_GT(one.at("metrics").at("compile_time").get<double>(), 0);
   EXPECT_GE(one.at("metrics").at("graphs").get<int>(), 1);
   EXPECT_GT(one.at("metrics").at("total_cpu_time").get<double>(), 0);
-  // x * 2 is there while + 1 is computed: two tensors, each of 8 x 64 doubles, and little more.
+  // x * 2 is alive while + 1 is computed: two tensors of 8 x 64 doubles, and little more.
   const auto& eager = lines.at("relu/batch_size=8/dtype=float64/eager/forward/t1/cpu");
   EXPECT_GE(eager.at("metrics").at("peak_memory_bytes").get<int>(), 2 * 8 * 64 * 8);
   EXPECT_LT(eager.at("metrics").at("peak_memory_bytes").get<int>(), 4 * 8 * 64 * 8);
@@ -107,7 +107,7 @@ TEST_F(Experiment, MeasuresTheProductAndSumsItUp) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-TEST_F(Experiment, GoesOnWhereItWasKilled) {
+TEST_F(Experiment, GoesOnAfterAKill) {
   auto partial = run(with({"--filter=relu", "--test=eval"}));
   EXPECT_EQ(partial.exit_code, 0) << partial.errors;
   std::string before = text_of(file("r.jsonl"));
@@ -127,9 +127,9 @@ TEST_F(Experiment, GoesOnWhereItWasKilled) {
   EXPECT_NE(other.errors.find("r.jsonl:1: "), std::string::npos) << other.errors;
 }
 
-// A limit on files takes the place of a full disk: both are errors of write(). The file is one
+// A limit on file sizes stands in for a full disk: both are errors of write(). The file is one
 // finished result, with blanks nearly up to that limit.
-TEST_F(Experiment, AFullDiskIsNoSuccessAndLosesNothingElse) {
+TEST_F(Experiment, AFullDiskFailsAndLosesNothingElse) {
   const std::vector<std::string> arguments = with({"--filter=relu", "--test=eval"});
   ASSERT_EQ(run(arguments).exit_code, 0);  // compiles all
   const std::size_t lines = records().size();
@@ -153,8 +153,8 @@ TEST_F(Experiment, AFullDiskIsNoSuccessAndLosesNothingElse) {
   EXPECT_EQ(records().size(), lines);
 }
 
-// The one that is measured fails; the next ones have another worker, and the same command measures
-// it again. What a snippet brings on itself is final.
+// The current experiment fails; the next ones have another worker, and the same command measures it
+// again. A snippet's own failure is final.
 TEST_F(Experiment, AWorkerKilledFromOutsideIsReplaced) {
   write(file("d.toml"), R"toml(schema = 1
 global_setup = "#include <csignal>\n#include <fcntl.h>\n#include <unistd.h>"
@@ -195,7 +195,7 @@ stmt = "auto x = torch::rand({4});"
   EXPECT_EQ(reason("last"), "measured");
   auto again = run(with({"--verbose"}));
   EXPECT_EQ(again.exit_code, 1) << again.errors;
-  EXPECT_NE(again.errors.find("4 of 5 are there already"), std::string::npos) << again.errors;
+  EXPECT_NE(again.errors.find("4 of 5 are already there"), std::string::npos) << again.errors;
   EXPECT_EQ(reason("lost"), "measured");
   EXPECT_EQ(records().size(), 5u);
   EXPECT_TRUE(stray_processes().empty());
@@ -216,7 +216,7 @@ TEST_F(Experiment, TakesAFileAndListsWithoutMeasuring) {
   EXPECT_NE(refused.errors.find("e.toml:1:1: "), std::string::npos) << refused.errors;
 }
 
-TEST_F(Experiment, LooksInside) {
+TEST_F(Experiment, WritesDumps) {
   auto ended = run({"--definitions=" + file("d.toml"), "--filter=relu.*/forward/", "--metrics=wall",
                     "--min-time=0.001", "--dump=graph,profile,trace", "--runtime=eager,fused",
                     "--dump-folder=" + file("dump")});
@@ -234,8 +234,8 @@ TEST_F(Experiment, LooksInside) {
   EXPECT_TRUE(has_relu);
 }
 
-// What does not fit into an answer is not there, rather than there in part.
-TEST_F(Experiment, AnAnswerThatIsTooLongIsNotTakenInPart) {
+// A part that does not fit into a reply is omitted, not truncated.
+TEST_F(Experiment, ATooLongReplyIsOmitted) {
   write(file("d.toml"), R"toml(schema = 1
 global_setup = "#include <ATen/record_function.h>"
 [[benchmark]]

@@ -1,5 +1,5 @@
-// Files and standard output at their edges: what is cut off, full, somebody else's, a device, a
-// pipe. Nothing here is measured: the results are recorded ones.
+// Edge cases of files and standard output: truncated, full, another user's, a device, a pipe.
+// Nothing is measured here: the results are recorded ones.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -59,7 +59,7 @@ class Files : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(Files, OutputThatCannotBeWrittenIsSaidAndNotPassed) {
+TEST_F(Files, UnwritableOutputIsReportedAndFails) {
   const std::string explain = "$P explain '" + first_key() + "' before.jsonl";
   for (const std::string& command :
        {std::string("$P --help"), std::string("$P --version"), std::string("$P compare --help"),
@@ -76,7 +76,7 @@ TEST_F(Files, OutputThatCannotBeWrittenIsSaidAndNotPassed) {
     auto closed = shell(command + " >&-");
     EXPECT_EQ(closed.exit_code, 2) << command;
     EXPECT_NE(closed.errors.find("Bad file descriptor"), std::string::npos) << closed.errors;
-    // The reader has left: quiet, and what other programs end with. A verdict stays.
+    // The reader has left: quiet, with the status of other programs. A verdict stays.
     auto gone = shell("mkfifo p 2>/dev/null; exec 8<>p 9>p 8<&-; { " + command + "; } >&9");
     const int usual = status(command + " >/dev/null");
     EXPECT_EQ(gone.exit_code, usual == 0 ? 141 : usual) << command;
@@ -86,12 +86,12 @@ TEST_F(Files, OutputThatCannotBeWrittenIsSaidAndNotPassed) {
   EXPECT_EQ(status("$P --nonsense 2>&-"), 2);
 }
 
-TEST_F(Files, ABisectionIsNotTakenForAVerdictWhereItCannotRun) {
+TEST_F(Files, ABisectionThatCannotRunIsNotAVerdict) {
   EXPECT_GT(status("$P bisect --nonsense"), 127);
   EXPECT_GT(status("$P bisect --help >/dev/full"), 127);
 }
 
-TEST_F(Files, WhatARunDidNotFinishIsRefusedUnlessThatIsAllowed) {
+TEST_F(Files, IncompleteResultsAreRefusedUnlessAllowed) {
   cut("before.jsonl", "cut.jsonl", 3);
   const std::string key = "'" + first_key() + "'";
   for (const std::string& command :
@@ -111,7 +111,7 @@ TEST_F(Files, WhatARunDidNotFinishIsRefusedUnlessThatIsAllowed) {
   EXPECT_NE(compared.output.find("incomplete"), std::string::npos) << compared.output;
   EXPECT_EQ(status("$P explain " + key + " cut.jsonl --allow-incomplete"), 0);
   EXPECT_EQ(status("$P baseline show cut.jsonl --allow-incomplete"), 0);
-  // What is made of it does not pass for whole either.
+  // Output derived from it does not pass for complete either.
   EXPECT_EQ(status("$P merge cut.jsonl --output=merged.jsonl --allow-incomplete"), 0);
   EXPECT_EQ(status("$P compare merged.jsonl after.jsonl"), 2);
   EXPECT_EQ(status("$P baseline show cut.jsonl --format=jsonl --allow-incomplete >shown.jsonl"), 0);
@@ -120,12 +120,12 @@ TEST_F(Files, WhatARunDidNotFinishIsRefusedUnlessThatIsAllowed) {
   EXPECT_EQ(status("$P compare before.jsonl shown.jsonl --allow-failed"), 0);
 }
 
-TEST_F(Files, FunctionsThatWereCutOffAreRefused) {
+TEST_F(Files, TruncatedFunctionsAreRefused) {
   const fs::path functions = file("before.jsonl.functions.jsonl.gz");
   fs::resize_file(functions, fs::file_size(functions) - 40);
   auto refused = shell("$P compare before.jsonl after.jsonl");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.errors.find("these functions were cut off"), std::string::npos)
+  EXPECT_NE(refused.errors.find("these functions are truncated"), std::string::npos)
       << refused.errors;
   EXPECT_NE(status("$P compare before.jsonl after.jsonl --allow-incomplete"), 2);
 }
@@ -136,16 +136,16 @@ TEST_F(Files, OneShardIsNotTheBaseOfAWholeRun) {
   write(file("shard.jsonl"), text);
   auto refused = shell("$P compare shard.jsonl before.jsonl");
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.errors.find("shard.jsonl is shard 1/3 alone"), std::string::npos)
+  EXPECT_NE(refused.errors.find("shard.jsonl is only shard 1/3"), std::string::npos)
       << refused.errors;
   EXPECT_EQ(status("$P compare shard.jsonl shard.jsonl --allow-failed"), 0);
   EXPECT_EQ(status("$P compare shard.jsonl before.jsonl --allow-failed --allow-incomplete"), 0);
-  // Nor is what is merged of some shards the whole.
+  // Nor is a merge of only some shards complete.
   EXPECT_EQ(status("$P merge shard.jsonl --output=merged.jsonl --allow-missing"), 0);
   EXPECT_EQ(status("$P compare merged.jsonl before.jsonl"), 2);
 }
 
-// Before anything is measured, and leaving what is there.
+// Before anything is measured, and without touching existing files.
 TEST_F(Files, OutputGoesNowhereElse) {
   fs::create_symlink("bench.toml", file("link.jsonl"));
   ASSERT_EQ(::mkfifo(file("pipe").c_str(), 0600), 0);
@@ -157,7 +157,7 @@ TEST_F(Files, OutputGoesNowhereElse) {
     std::string words;
   };
   const std::string run = "$P --definitions=bench.toml --libtorch=/nonexistent ";
-  const std::string other = "holds something else than ";
+  const std::string other = "does not hold ";
   for (const auto& [command, words] : std::vector<Refused>{
            {run + "--output=bench.toml", "bench.toml: " + other + "results of instr_bench"},
            {run + "--output=link.jsonl", "link.jsonl: " + other},
@@ -185,7 +185,7 @@ TEST_F(Files, OutputGoesNowhereElse) {
   }
   EXPECT_EQ(text_of(file("bench.toml")), definitions);
   EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);
-  // Where the set-up fails, the old results are still there.
+  // If the setup fails, the old results are still there.
   EXPECT_EQ(status(run + "--output=before.jsonl"), 2);
   EXPECT_EQ(text_of(file("before.jsonl")), recorded_text);
 }
@@ -200,12 +200,12 @@ TEST_F(Files, MergedResultsGoIntoAPipe) {
   EXPECT_EQ(status("$P merge before.jsonl --output=>(cat >n.jsonl; echo >n.done); s=$?; "
                    "until [ -e n.done ]; do sleep 0.05; done; cmp n.jsonl merged.jsonl && exit $s"),
             0);
-  // What stands in the file already stays.
+  // The existing content of the file stays.
   EXPECT_EQ(status("{ echo first; $P merge before.jsonl --output=/dev/stdout; } >o.jsonl"), 0);
   EXPECT_EQ(text_of(file("o.jsonl")), "first\n" + merged);
 }
 
-TEST_F(Files, WhatIsReadHasABound) {
+TEST_F(Files, InputIsLimitedInSize) {
   for (const char* other : {"/dev/zero", "/dev/full", ".", "bench.toml"}) {
     for (const std::string& command :
          {std::string("compare before.jsonl "), std::string("baseline show "), std::string("plot "),
@@ -231,7 +231,7 @@ TEST_F(Files, ReadingAPipeThatNobodyWritesToCanBeInterrupted) {
     for (int signal : {SIGINT, SIGTERM}) {
       auto program = Process::spawn(command(arguments));
       ASSERT_TRUE(program);
-      // Opening waits for the program to read, which then gets nothing and no end.
+      // Opening waits for the program to read, which then gets neither data nor an end.
       const Fd writer(::open(pipe.c_str(), O_WRONLY | O_CLOEXEC));
       ::kill(program->pid(), signal);
       EXPECT_EQ(exit_code_of(program->wait()), 130) << arguments[0];

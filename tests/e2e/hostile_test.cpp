@@ -15,7 +15,7 @@ class Hostile : public ::testing::Test {
     records_ = read_results(folder.path() / "results.jsonl");
   }
 
-  // DWARF 5 in sections that Valgrind 3.19 stumbles over.
+  // DWARF 5 in sections that Valgrind 3.19 cannot read.
   static void make_unreadable_library(const fs::path& folder) {
     write(folder / "pair.h", "struct Pair { int first, second; };\nint sum(Pair pair);\n");
     write(folder / "pair.cpp",
@@ -79,7 +79,7 @@ TEST_F(Hostile, OthersAreUnharmed) {
   expect_fifty("good last");
 }
 
-TEST_F(Hostile, ExceptionsKeepTheirWords) {
+TEST_F(Hostile, ExceptionsKeepTheirText) {
   EXPECT_EQ(failure("throws"), "exception");
   EXPECT_NE(message("throws").find("the snippet's own words"), std::string::npos);
   EXPECT_EQ(failure("throws an int"), "exception");
@@ -97,12 +97,12 @@ TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
   begins("throws", ":18:9: in the statement: the snippet's own words");
   begins("torch error", ":27:9: in the statement: ");
   begins("segfault", ":31:9: in the statement: ");
-  begins("exit in set-up", ":43:10: in the set-up: ");
+  begins("exit in setup", ":43:10: in the setup: ");
   begins("loops",
          ":49:9: in the statement: the snippet ran longer than its timeout of 2 s: raise "
          "the benchmark's own `timeout` (" +
              file + ":46:1)");
-  begins("sleeps in set-up", ":54:10: in the set-up: ");
+  begins("sleeps in setup", ":54:10: in the setup: ");
   begins("bad script", ":158:20: the TorchScript text cannot be used",
          "torchscript/forward/t1/cpu");
 }
@@ -114,18 +114,19 @@ TEST_F(Hostile, EndingsAreNamed) {
   EXPECT_NE(message("recursion").find("stack"), std::string::npos) << message("recursion");
   EXPECT_EQ(failure("abort"), "aborted");
   EXPECT_EQ(failure("exit"), "exited");
-  EXPECT_EQ(failure("exit in set-up"), "exited");
-  EXPECT_NE(message("exit in set-up").find("3"), std::string::npos) << message("exit in set-up");
+  EXPECT_EQ(failure("exit in setup"), "exited");
+  EXPECT_NE(message("exit in setup").find("3"), std::string::npos) << message("exit in setup");
   EXPECT_EQ(failure("kills itself"), "crashed");
 }
 
-TEST_F(Hostile, WhatNeverEndsIsStopped) {
+TEST_F(Hostile, EndlessSnippetsAreStopped) {
   EXPECT_EQ(failure("loops"), "timed_out");
-  EXPECT_EQ(failure("sleeps in set-up"), "timed_out");
+  EXPECT_EQ(failure("sleeps in setup"), "timed_out");
 }
 
-TEST_F(Hostile, WhatValgrindCannotLoadIsNamedWithItsWords) {
-  if (!can_make_unreadable_) GTEST_SKIP() << "clang++-14 makes what Valgrind 3.19 cannot read";
+TEST_F(Hostile, UnloadableLibrariesAreReportedWithValgrindsMessage) {
+  if (!can_make_unreadable_)
+    GTEST_SKIP() << "clang++-14 writes DWARF that Valgrind 3.19 cannot read";
   auto found = record("unreadable", "eager/forward/t1/cpu");
   SpawnOptions ask;
   ask.argv = {"valgrind", "--version"};
@@ -142,7 +143,7 @@ TEST_F(Hostile, NorDoesLoadingAUnit) {
       << message("constructor hangs");
 }
 
-TEST_F(Hostile, NothingIsTakenForTheWorkersReply) {
+TEST_F(Hostile, SnippetOutputIsNotTakenForAReply) {
   expect_fifty("constructor writes to the worker's descriptor");
   EXPECT_EQ(failure("constructor writes to all descriptors"), "crashed");
 }

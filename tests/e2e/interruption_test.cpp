@@ -1,5 +1,5 @@
 // Ctrl-C, killed workers, two runs at once: nothing finished is lost, nothing is left behind; and
-// who has the terminal.
+// access to the terminal.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,7 +21,7 @@ std::size_t lines_of(const fs::path& file) {
   return count;
 }
 
-// Waits until the results file has that many lines; false where the program ended first.
+// Waits until the results file has that many lines; false if the program ended first.
 bool wait_for_lines(Process& program, const fs::path& file, std::size_t lines) {
   while (lines_of(file) < lines) {
     if (program.wait_for(50ms)) return false;
@@ -42,7 +42,7 @@ stmt = "int x = {n}; (void)x;"
 timeout = 60.0
 )";
 
-TEST(Interruption, CtrlCKeepsWhatIsFinishedAndLeavesNoProcess) {
+TEST(Interruption, CtrlCKeepsFinishedResultsAndLeavesNoProcess) {
   TemporaryFolder folder;
   fs::path definitions = folder.path() / "d.toml", results = folder.path() / "r.jsonl";
   write(definitions, kSlowTail);
@@ -60,7 +60,7 @@ TEST(Interruption, CtrlCKeepsWhatIsFinishedAndLeavesNoProcess) {
     EXPECT_EQ(record.at("metrics").at("ir"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
-  // What is finished is there, and does not pass for all that there was to measure.
+  // Finished results are there, and do not pass for complete.
   EXPECT_EQ(run({"compare", results.string(), results.string()}).exit_code, 2);
   EXPECT_EQ(run({"compare", results.string(), results.string(), "--allow-incomplete"}).exit_code,
             0);
@@ -130,7 +130,7 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
     EXPECT_EQ(records.at("known/nops/n=100/eager/forward/t1/cpu").at("metrics").at("ir"), 100);
   }
   EXPECT_TRUE(stray_processes(folder.path()).empty());
-  // The baseline is that of one of them, with its functions, and nothing else is left beside it.
+  // The baseline is from one of the two, with its functions, and nothing else is left beside it.
   const fs::path saved = folder.path() / "baselines/both.jsonl";
   const std::string functions = text_of(saved.string() + ".functions.jsonl.gz");
   bool is_first = text_of(saved) == text_of(folder.path() / "0.jsonl");
@@ -142,7 +142,7 @@ TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
             2);
 }
 
-// On a terminal of its own, which `typed` is typed into, with an end where it would wait for ever.
+// On a terminal of its own, into which `typed` is typed, and with a timeout.
 int run_on_terminal(std::vector<std::string> arguments, const std::string& typed) {
   Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return -1;
@@ -165,7 +165,7 @@ int run_on_terminal(std::vector<std::string> arguments, const std::string& typed
   return exit_code_of(status);
 }
 
-TEST(Interruption, TheCommandOfBisectMayAskOnTheTerminal) {
+TEST(Interruption, TheCommandOfBisectMayPromptOnTheTerminal) {
   TemporaryFolder folder;
   fs::path good = folder.path() / "good.csv", answer = folder.path() / "answer";
   write(good, "key,metric,expected,margin\na/eager/forward/t1/cpu,ir,1,\n");

@@ -1,4 +1,4 @@
-// Figures against independent truth: snippets whose counts are known by construction.
+// Counts compared with an independent truth: snippets whose counts are known by construction.
 #include "core/results/results.h"
 #include "tests/e2e/program.h"
 
@@ -163,8 +163,8 @@ TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
   }
 }
 
-// What Callgrind saw called, and what the allocator itself counted.
-TEST_F(KnownFigures, TheAllocatorIsCalledAsOftenAsItCounts) {
+// The calls that Callgrind saw, and those that the allocator itself counted.
+TEST_F(KnownFigures, AllocationsEqualCallsOfTheAllocator) {
   auto functions = functions_beside();
   ASSERT_TRUE(functions) << to_string(functions.error());
   for (const auto& [key, record] : records_) {

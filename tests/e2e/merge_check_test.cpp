@@ -1,4 +1,4 @@
-// What a team does before each merge: a baseline, a change that makes one function slower, a check
+// A team's workflow before a merge: a baseline, a change that makes one function slower, a check
 // that fails and names it, a fix, a check that passes. On real code with the real program.
 #include "tests/e2e/program.h"
 
@@ -99,7 +99,7 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   auto listed = check({"baseline", "list"});
   EXPECT_TRUE(has(listed.output, "main  2 benchmarks")) << listed.output;
 
-  // Whoever makes it slower cannot allow it in the same change.
+  // A change that makes it slower cannot also allow that.
   write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   write(file("quick.toml"), replaced(kDefinitions, "label = \"squares\"",
                                      "label = \"squares\"\nlimit = { ir = \"none\" }"));
@@ -121,7 +121,7 @@ TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   EXPECT_EQ(fixed.exit_code, 0) << fixed.output << fixed.errors;
   EXPECT_TRUE(has(fixed.output, "2 same")) << fixed.output;
 
-  // What was stored says the same, and by itself.
+  // The stored results say the same, on their own.
   auto compared = check({"compare", "main", "slower.jsonl"});
   EXPECT_EQ(compared.exit_code, 3);
   EXPECT_EQ(compared.output, slower.output);
@@ -145,16 +145,16 @@ TEST_F(MergeCheck, NeverPassesByAccident) {
   EXPECT_TRUE(has(gone.output, "missing")) << gone.output;
   auto allowed = check({"compare", "main", "one.jsonl", "--allow-missing"});
   EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
-  // What a filter leaves out is not gone.
+  // Benchmarks excluded by a filter are not missing.
   EXPECT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--baseline=main"}).exit_code, 0);
 
-  write(file("quick.cpp"), "this is no C++\n");
+  write(file("quick.cpp"), "this is not C++\n");
   auto broken = check({"--definitions=quick.toml", "--baseline=main"});
   EXPECT_EQ(broken.exit_code, 3) << broken.output;
   EXPECT_TRUE(has(broken.output, "not one benchmark could be compared")) << broken.output;
 }
 
-// The build id of a shared object, as readelf tells it.
+// The build id of a shared object, according to readelf.
 std::string build_id_of(const std::string& file) {
   SpawnOptions options;
   options.argv = {"readelf", "--notes", file};
@@ -163,7 +163,7 @@ std::string build_id_of(const std::string& file) {
   return notes.substr(begin, notes.find('\n', begin) - begin);
 }
 
-TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
+TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
   ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code,
             0);
   std::ifstream stream(file("a.jsonl"));
@@ -206,7 +206,7 @@ TEST_F(MergeCheck, WhatWasMeasuredOtherwiseIsNotCompared) {
   EXPECT_EQ(run.output, "");
 }
 
-TEST_F(MergeCheck, WhatCannotBeComparedFails) {
+TEST_F(MergeCheck, ResultsThatCannotBeComparedFail) {
   write(file("quick.toml"), std::string(kDefinitions) + R"(
 [[benchmark]]
 label = "grows"
@@ -224,7 +224,7 @@ stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
   EXPECT_TRUE(has(allowed.output, "not comparable, warns")) << allowed.output;
   EXPECT_EQ(check({"compare", "a.jsonl", "a.jsonl", "--filter=scaled"}).exit_code, 0);
 
-  // Each edit of the one line, and what it gives.
+  // Each edit of the one line, and its effect.
   std::ifstream stream(file("a.jsonl"));
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
@@ -252,7 +252,7 @@ stmt = "for (long i = 0; i < length; ++i) sum = sum + i; ++length;"
   EXPECT_TRUE(has(sum.errors, "b.jsonl.functions.jsonl.gz, have ")) << sum.errors;
 }
 
-TEST_F(MergeCheck, TwoBuildsOfALibrarySideBySide) {
+TEST_F(MergeCheck, TwoBuildsOfALibrary) {
   write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   write(file("base.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"quick.cpp\"]\n");
   write(file("new.toml"), "[build]\ninclude_dirs = [\".\"]\nsources = [\"slow.cpp\"]\n");
@@ -300,7 +300,7 @@ TEST_F(MergeCheck, BisectSaysWhatGitUnderstands) {
   EXPECT_EQ(with({"--", "false"}), 125);
   write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   EXPECT_EQ(with({"--", "cp", "slow.cpp", "quick.cpp"}), 1);
-  write(file("quick.cpp"), "this is no C++\n");
+  write(file("quick.cpp"), "this is not C++\n");
   EXPECT_EQ(with({}), 125);
   EXPECT_GT(check({"bisect", "--definitions=quick.toml", "--baseline=none", "--key=x"}).exit_code,
             127);

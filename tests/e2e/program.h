@@ -1,4 +1,4 @@
-// Runs the built instr_bench from outside, as a user would, and reads what it leaves.
+// Runs the built instr_bench from outside, like a user, and reads its output files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ inline fs::path fixture(const std::string& name) {
   return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "e2e" / name;
 }
 
-// One cache for all end-to-end tests, so that they do not compile the worker anew; also
-// the mark by which stray processes are found: every worker runs a program of it.
+// One cache for all end-to-end tests, so that they do not recompile the worker; it also identifies
+// stray processes: every worker runs a program from it.
 inline fs::path cache_folder() {
   if (const char* given = getenv("INSTR_TEST_CACHE")) return given;
   return fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
@@ -76,8 +76,8 @@ inline CommandResult run(std::vector<std::string> arguments) {
 
 using Records = std::map<std::string, nlohmann::json>;
 
-// The measurements of a results file, by key; checks that all lines are as the schema has them, the
-// first one the header and, where they are all that the run was to measure, the last one the end.
+// The measurements of a results file, by key; checks that all lines match the schema, that the
+// first one is the header and, for complete results, that the last one is the end.
 inline Records read_results(const fs::path& file, bool is_complete = true) {
   std::ifstream stream(file);
   std::string line;
@@ -102,7 +102,7 @@ inline Records read_results(const fs::path& file, bool is_complete = true) {
   return records;
 }
 
-// Processes that run in a folder of `cache`, or a program of it: workers and whatever their
+// Processes that run in a folder of `cache`, or a program from it: workers and whatever their
 // snippets left behind.
 inline std::vector<std::string> running_in(const fs::path& cache) {
   std::vector<std::string> strays;
@@ -118,7 +118,7 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   return strays;
 }
 
-// Those that stay: the kernel takes a moment to take down what was killed.
+// Those that remain: the kernel takes a moment to remove killed processes.
 inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
   auto strays = running_in(cache);
   for (int i = 0; i < 200 && !strays.empty(); ++i) {

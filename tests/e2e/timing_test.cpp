@@ -1,5 +1,5 @@
-// Wall times by the native worker: what they are made of, what becomes of snippets that misbehave,
-// and that they stand beside counts. Nothing is held to how long anything took, but a sleep.
+// Wall times by the native worker: their composition, the failures of snippets that misbehave, and
+// that they coexist with counts. No test depends on a duration, except that of a sleep.
 #include <thread>
 
 #include "core/base/cores.h"
@@ -78,7 +78,7 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
 
 // Eager has nothing to prepare; a script is compiled before its first result, and more than once
 // after.
-TEST_F(Timing, TellsWhatItTakesToBegin) {
+TEST_F(Timing, ReportsTheTimeToStart) {
   auto result = time({"--metrics=wall,first_result,ready", "--filter=sleeps", "--runtime=all",
                       "--output=" + file("r.jsonl")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
@@ -97,7 +97,7 @@ TEST_F(Timing, TellsWhatItTakesToBegin) {
   EXPECT_NE(result.output.find("1 of 1"), std::string::npos) << result.output;
 }
 
-TEST_F(Timing, ADeviceThatIsNotThereIsSkippedWithTheReason) {
+TEST_F(Timing, AMissingDeviceIsSkippedWithTheReason) {
   auto result = time({"--metrics=wall", "--filter=on a device", "--output=" + file("r.jsonl")});
   auto record = read_results(file("r.jsonl")).at("on a device/eager/forward/t1/cuda");
   if (record.at("outcome") == "timed") GTEST_SKIP() << "there is a device";
@@ -106,7 +106,7 @@ TEST_F(Timing, ADeviceThatIsNotThereIsSkippedWithTheReason) {
   EXPECT_EQ(result.exit_code, 0);
 }
 
-TEST_F(Timing, StandsBesideCounts) {
+TEST_F(Timing, CoexistsWithCounts) {
   auto result = time({"--metrics=ir,wall", "--filter=set up once", "--format=json",
                       "--output=" + file("r.jsonl")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
@@ -115,7 +115,7 @@ TEST_F(Timing, StandsBesideCounts) {
   auto metrics = report.at("measurements").at(0).at("metrics");
   EXPECT_EQ(metrics.at("ir"), 100);
   EXPECT_GT(metrics.at("wall").get<double>(), 0);
-  // A results file of both reads as one measurement, and compares with itself as the same.
+  // A results file with both reads as one measurement, and is the same as itself when compared.
   auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});
   EXPECT_EQ(same.exit_code, 0) << same.errors << same.output;
   EXPECT_NE(same.output.find("1 same"), std::string::npos) << same.output;
@@ -147,8 +147,7 @@ TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-// What the two sides of ab run: each process says whose turn it is, and no two may be there at
-// once.
+// The code that both sides of ab run: each process records its side, and no two may exist at once.
 const char* const kTurns = R"(#pragma once
 #include <fcntl.h>
 #include <sys/file.h>
@@ -168,7 +167,7 @@ struct Turn {
 };
 )";
 
-TEST_F(Timing, TwoSidesTakeTurns) {
+TEST_F(Timing, TwoSidesAlternate) {
   std::string header = kTurns;
   for (std::size_t at; (at = header.find("FOLDER")) != std::string::npos;) {
     header.replace(at, 6, folder_.path().string());
@@ -216,8 +215,8 @@ iterations = 2
   EXPECT_EQ(refused.exit_code, 2) << refused.errors;
 }
 
-// The same endings as when counted, each its own, and all others unharmed.
-TEST_F(Timing, HostileSnippetsAreToldApart) {
+// The same failures as when counted, each on its own, and all others unharmed.
+TEST_F(Timing, HostileSnippetsAreDistinguished) {
   auto result = run({"--definitions=" + fixture("hostile.toml").string(), "--metrics=wall",
                      "--repetitions=2", "--min-time=0.001", "--output=" + file("r.jsonl")});
   EXPECT_EQ(result.exit_code, 1) << result.errors;

@@ -1,5 +1,5 @@
-// --verify: each code, by a real snippet on a real LibTorch; that what goes wrong with one verdict
-// leaves the others alone; and that counts are as they are without it.
+// --verify: each code, by a real snippet on a real LibTorch; that a failure with one verdict does
+// not affect the others; and that counts are the same as without it.
 #include <sstream>
 
 #include "core/results/results.h"
@@ -42,7 +42,7 @@ class Verify : public ::testing::Test {
   static inline Records* records_ = nullptr;
 };
 
-TEST_F(Verify, WhatIsRightPasses) {
+TEST_F(Verify, CorrectResultsPass) {
   for (const char* label :
        {"pass", "pass: of a module", "pass: random numbers", "pass: changes its input",
         "pass: NaN in both", "pass: with a tolerance", "pass: after all that"}) {
@@ -63,10 +63,10 @@ TEST_F(Verify, ADoublePrecisionReferenceDecidesWhereEagerItselfIsInexact) {
   EXPECT_EQ(reason("fail: without a reference" + kForward).find("reference"), std::string::npos);
 }
 
-TEST_F(Verify, CosineSimilarityIsTakenWhereItIsAskedFor) {
+TEST_F(Verify, CosineSimilarityIsUsedOnRequest) {
   EXPECT_EQ(code("pass: by cosine" + kForward), "PASS");
   EXPECT_EQ(reason("pass: by cosine" + kForward).find("cosine similarity"), 0u);
-  // (2, 2) and (-0.5, 0.5) stand at right angles.
+  // (2, 2) and (-0.5, 0.5) are perpendicular.
   EXPECT_EQ(code("fail: by cosine" + kForward), "FAIL");
 }
 
@@ -84,11 +84,11 @@ TEST_F(Verify, AnotherResultFailsWithTheReason) {
   EXPECT_EQ(code("fail: NaN" + kForward), "FAIL");
   EXPECT_EQ(reason("fail: NaN" + kForward), "NaN at [0] where eager has 1.5");
   fails("fail: gradient", "gradient of w: largest difference");
-  // Its output is right.
+  // Its output is correct.
   EXPECT_EQ(code("fail: gradient" + kForward), "PASS");
 }
 
-TEST_F(Verify, WhatIsNotComparedHasACodeOfItsOwn) {
+TEST_F(Verify, UncomparedVariantsHaveACodeOfTheirOwn) {
   EXPECT_EQ(code("eager: throws" + kForward), "EAGER_FAILED");
   EXPECT_NE(reason("eager: throws" + kForward).find("cannot be multiplied"), std::string::npos);
   EXPECT_EQ(code("raised: by the script" + kForward), "EXCEPTION_RAISED");
@@ -108,14 +108,14 @@ TEST_F(Verify, WhatIsNotComparedHasACodeOfItsOwn) {
   EXPECT_TRUE(stray_processes().empty());
 }
 
-TEST_F(Verify, EagerItselfIsNoCandidate) {
+TEST_F(Verify, EagerItselfIsNotACandidate) {
   for (const auto& [key, record] : *records_) {
     bool is_eager = record.at("runtime") == "eager";
     EXPECT_EQ(record.contains("verification"), !is_eager) << key;
   }
 }
 
-TEST_F(Verify, AWrongResultIsNoSpeedUp) {
+TEST_F(Verify, AWrongResultIsNotASpeedUp) {
   EXPECT_EQ(result_->exit_code, 1) << result_->errors;
   std::istringstream lines(result_->output);
   std::size_t seen = 0;
@@ -129,7 +129,7 @@ TEST_F(Verify, AWrongResultIsNoSpeedUp) {
   EXPECT_EQ(seen, 1u) << result_->output;
 }
 
-TEST_F(Verify, CountsAreTheSameAndOnlyWhatIsWrongEndsTheRunBadly) {
+TEST_F(Verify, CountsAreTheSameAndOnlyFailuresFailTheRun) {
   auto counted = [](const std::string& filter, std::vector<std::string> more) {
     const std::string output = (folder_->path() / "counts.jsonl").string();
     std::vector<std::string> options{"--definitions=" + fixture("verify.toml").string(),

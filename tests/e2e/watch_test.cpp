@@ -1,4 +1,5 @@
-// `watch`: what is saved is counted again beside its last figure, and errors are lived through.
+// `watch`: saved definitions are counted again and shown with their previous figure, and errors do
+// not end it.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -22,7 +23,7 @@ class Watched {
     program_ = std::move(*program);
   }
 
-  // Whether standard output, or standard error, comes to hold these words while the program runs.
+  // Whether these words appear on standard output, or standard error, while the program runs.
   bool says(const std::string& words) { return comes(output_, words); }
   bool complains(const std::string& words) { return comes(errors_, words); }
 
@@ -56,7 +57,7 @@ std::string nops(int count) {
          std::to_string(count) + "\\n nop\\n .endr\");'\n";
 }
 
-TEST(Watch, CountsAgainWhatIsSavedAndLivesThroughErrors) {
+TEST(Watch, CountsSavedDefinitionsAgainAndSurvivesErrors) {
   TemporaryFolder folder;
   fs::path file = folder.path() / "w.toml";
   write(file, nops(1000));

@@ -1,5 +1,5 @@
 // Preloaded into instr_bench by tools/faults: makes one call of a class fail, the n-th after main()
-// began, as the kernel would. What instr_bench starts itself runs without it.
+// began, as the kernel would. Processes that instr_bench starts run without it.
 //
 //   INSTR_FAULT=class:n:errno   the n-th call (from 1) of that class fails with that errno; of the
 //                               classes `kill` and `term` that signal ends instr_bench instead
@@ -31,8 +31,7 @@ enum Class { kWrite, kOpen, kName, kProcess, kMemory, kRead, kKill, kTerm, kClas
 constexpr const char* kClassNames[kClasses] = {"write",  "open", "name", "process",
                                                "memory", "read", "kill", "term"};
 
-// Shared with forked children, so that what they call before they become another program counts
-// too.
+// Shared with forked children, so that their calls before exec also count.
 struct Shared {
   std::atomic<long> calls[kClasses];
 };
@@ -51,7 +50,7 @@ void report(const char* format, ...) {
   va_start(values, format);
   int length = vsnprintf(line, sizeof line, format, values);
   va_end(values);
-  // Not by the functions of this file, whose calls count.
+  // Not with the functions of this file, whose calls count.
   long file =
       syscall(SYS_openat, AT_FDCWD, report_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) return;
@@ -65,7 +64,8 @@ bool is_the_one(Class which, const char* call) {
   return true;
 }
 
-// Whether this call is to fail. One that changes what others see is also a moment to be ended at.
+// Whether this call is to fail. One with an effect visible to others is also a point at which to be
+// killed.
 bool fails(Class which, const char* call) {
   if (shared == nullptr) return false;
   if (which == kWrite || which == kOpen || which == kName) {

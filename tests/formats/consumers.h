@@ -1,4 +1,4 @@
-// The programs that read our outputs, run for real: what they find is compared with what went in.
+// The programs that read our outputs, run for real: their findings are compared with the input.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline fs::path fixture(const std::string& name) {
   return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name;
 }
 
-// Where tools/test puts the consumers that come from PyPI.
+// The folder in which tools/test installs the consumers from PyPI.
 inline fs::path consumers() {
   const char* folder = getenv("INSTR_TEST_CONSUMERS");
   if (folder == nullptr) {
@@ -50,7 +50,7 @@ class ConsumerTest : public ::testing::Test {
 
   fs::path folder() const { return folder_; }
 
-  // What the command printed; a failure of the test where it did not end well.
+  // The command's output; the test fails if the command does.
   static std::string run(const std::vector<std::string>& argv) {
     SpawnOptions options;
     options.argv = argv;
@@ -68,7 +68,7 @@ class ConsumerTest : public ::testing::Test {
     return json::parse(run(argv), nullptr, false);
   }
 
-  // What `reader` of consume.py finds in `text`.
+  // The result of `reader` of consume.py for `text`.
   json read(const std::string& reader, const std::string& text) const {
     return consume({reader, write("read." + reader, text)});
   }
@@ -77,7 +77,7 @@ class ConsumerTest : public ::testing::Test {
     return consume({"schema", fixture(schema).string(), write("validated.json", text)});
   }
 
-  // Against both schemas of Jenkins' xunit plugin, too: the first one is the stricter.
+  // Also against both schemas of Jenkins' xunit plugin: the first one is stricter.
   json read_junit(const std::string& text) const {
     std::string path = write("junit.xml", text);
     int schemas = 0;

@@ -1,4 +1,4 @@
-// Keys, messages and values that a writer of any format may trip over.
+// Keys, messages and values that may break a writer of any format.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ inline const std::vector<std::string>& hostile_texts() {
   return kTexts;
 }
 
-// Counted, failed and skipped ones of each key.
+// Counted, failed and skipped measurements of each key.
 inline std::vector<Measurement> hostile_measurements() {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   std::vector<Measurement> measurements;

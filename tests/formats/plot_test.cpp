@@ -24,7 +24,7 @@ void collect_texts(const ptree& tree, std::set<std::string>& texts) {
   }
 }
 
-// What gnuplot might run, expand or end a text at.
+// Text that gnuplot might run, expand or take for the end of a string.
 std::vector<std::string> texts_for_gnuplot() {
   std::vector<std::string> texts{"$(touch ran)",
                                  "`touch ran`",
@@ -53,7 +53,7 @@ class PlotFormats : public ConsumerTest {
     return write("results.jsonl", text);
   }
 
-  // In a folder of its own, where what ran may be seen.
+  // In a folder of its own, in which traces of executed commands would show.
   CommandResult plot(std::vector<std::string> arguments) const {
     SpawnOptions options;
     options.argv = {INSTR_BENCH_PROGRAM, "plot"};
@@ -97,7 +97,7 @@ Measurement measurement(const std::string& label, const std::string& parameter,
   return one;
 }
 
-// As the picture has them; XML's readers make what is no text the same.
+// As in the picture; XML parsers replace characters that are not text in the same way.
 std::string shown(const std::string& text) { return shorten_middle(printable_xml(text), 60); }
 
 // The results file already says where a text was not UTF-8.
@@ -157,7 +157,7 @@ TEST_F(PlotFormats, TheSameResultsAreTheSameBytes) {
   EXPECT_NE(bytes.find("</svg>"), std::string::npos);
 }
 
-TEST_F(PlotFormats, ExperimentsThatDidNotFinishAreNotDrawnAsWhole) {
+TEST_F(PlotFormats, IncompleteExperimentsAreNotDrawnAsComplete) {
   ExperimentRecord record = record_of(measurement("a", "n", "4", Runtime::kEager, 100),
                                       ExperimentSetting{3, {}, "2.13.0", "a CPU"});
   record.experiments = 2;
@@ -175,8 +175,7 @@ TEST_F(PlotFormats, ExperimentsThatDidNotFinishAreNotDrawnAsWhole) {
 
 TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   std::string file = results_file({measurement("a", "n", "4", Runtime::kEager, 100)});
-  const std::string old =
-      "<svg>old</svg>";  // a picture may be replaced, and is not where that fails
+  const std::string old = "<svg>old</svg>";  // a picture may be replaced, and is not if that fails
   std::string picture = write("picture.svg", old);
   SpawnOptions options;
   options.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture};

@@ -1,5 +1,5 @@
-// The recipes for CI, read by the published schemas of the services that they are for. That they do
-// what they say is shown by tools/recipes.
+// The recipes for CI, checked against the published schemas of their services. tools/recipes shows
+// that they work.
 #include "tests/formats/consumers.h"
 
 namespace instr::formats {

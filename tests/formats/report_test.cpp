@@ -1,4 +1,4 @@
-// Reports of a run, read by the programs that they are made for.
+// Reports of a run, read by the programs for which they are made.
 #include "core/report/report.h"
 
 #include <algorithm>
@@ -172,7 +172,7 @@ TEST_F(ReportFormats, GoogleBenchmarkComparesTwoRuns) {
       << table_;
 }
 
-// Over the benchmarks that both have, and that a gate looks at.
+// Over the benchmarks that both have and that are gated.
 TEST_F(ReportFormats, GoogleBenchmarkHasOurGeometricMean) {
   ResultSet before{"before", recorded("before.jsonl"), {}};
   ResultSet after{"after", recorded("after.jsonl"), {}};
@@ -256,7 +256,7 @@ TEST_F(ReportFormats, SmallerIsBetterTakesARun) {
   EXPECT_EQ(list.size(), 9u * 4);
   std::map<std::string, json> entries;
   for (const json& entry : list) entries[entry["name"]] = entry;
-  // It looks for an entry of the run before by its name alone.
+  // It finds an entry of the previous run by its name alone.
   EXPECT_EQ(entries.size(), list.size());
   const json& instructions = entries.at("pointwise/add/n=4/eager/forward/t1/cpu");
   EXPECT_EQ(instructions["value"], 5357);

@@ -1,4 +1,4 @@
-// Results files, by the validator that most programs use, and the schema that is installed.
+// Results files, checked by a common validator with the installed schema.
 #include "core/results/results.h"
 
 #include "tests/formats/consumers.h"
@@ -37,7 +37,7 @@ TEST_F(ResultsFormat, WrittenResults) {
   validate_lines(file, measurements.size() + 2);
 }
 
-TEST_F(ResultsFormat, ALineThatIsNoneIsFound) {
+TEST_F(ResultsFormat, AMalformedLineIsFound) {
   const json found = consume({"lines", INSTR_SOURCE_DIR "/tools/results.schema.json",
                               write("results.jsonl", R"({"key":"k","outcome":"counted"})"
                                                      "\n")});

@@ -1,4 +1,4 @@
-// Completions and man pages, in the shells and by the program that they are made for.
+// Completions in their shells, and man pages read by man.
 #include <fstream>
 
 #include "core/commands/command.h"
@@ -7,7 +7,7 @@
 namespace instr::formats {
 namespace {
 
-// A word a line: what the shell offers for, or makes of, a line that ends at the cursor.
+// One word per line: the shell's suggestions for, or completion of, a line that ends at the cursor.
 class Shells : public ConsumerTest {
  protected:
   Shells() {
@@ -32,7 +32,7 @@ class Shells : public ConsumerTest {
     return run({"fish", "-N", "-c", "source $argv[1]; complete -C $argv[2]", script("fish"), line});
   }
 
-  // The line as it stands once the tab key was pressed: zsh completes on a terminal alone.
+  // The line after the tab key was pressed: zsh completes only on a terminal.
   std::string zsh(const std::string& line) const {
     const std::string driver = write("driver.zsh", R"sh(
 zmodload zsh/zpty

@@ -1,4 +1,4 @@
-// Files of expected counts in either format: reading, and bringing up to date.
+// Files of expected counts in either format: reading, and updating.
 #pragma once
 
 #include "core/compare/expected_counts.h"

@@ -1,4 +1,4 @@
-// Lines of an experiment's results, and the file that says what to run.
+// Lines of an experiment's results, and the file that configures it.
 #include <nlohmann/json.hpp>
 
 #include "core/cli/experiment_file.h"

@@ -1,4 +1,4 @@
-// What is made of results, whatever they hold: the run and a comparison in each format.
+// Reports of arbitrary results: the run and a comparison in each format.
 #include <boost/property_tree/ptree.hpp>
 #include <boost/property_tree/xml_parser.hpp>
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ bool is_xml(const std::string& text) {
   return true;
 }
 
-// Without control characters, but for the ends of lines.
+// Without control characters, except for line ends.
 bool is_plain(std::string_view text, bool is_csv) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
@@ -56,7 +56,7 @@ void check(ReportFormat format, const std::string& text) {
   }
 }
 
-// One measurement is gone after, and one moved.
+// Afterwards one measurement is missing, and one has changed.
 Expected<Comparison> compared(const Results& results) {
   ResultSet before{"before", results, {}};
   ResultSet after = before;

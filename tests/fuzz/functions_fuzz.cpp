@@ -1,4 +1,4 @@
-// The functions beside a results file: the file as it is, and the text that is packed in it.
+// The functions beside a results file: the file itself, and the text compressed in it.
 #include "core/base/gzip.h"
 #include "core/results/functions_file.h"
 #include "tests/fuzz/fuzz.h"
@@ -32,7 +32,7 @@ void open(std::string bytes, std::string_view text, const std::string& header) {
 void fuzz(std::string_view text) {
   const std::string header = R"({"schema":1})";
   open(std::string(text), "", header);
-  // As it is written: each line a member of its own, the last one cut off.
+  // As written: each line a member of its own, the last one truncated.
   std::string bytes;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;

@@ -1,6 +1,5 @@
-// What the fuzz targets share. A target is a reader of text from outside: whatever the bytes, it
-// must end with a value or with errors that say something, and what it reads must keep its
-// promises.
+// Shared by the fuzz targets. A target is a reader of text from outside: whatever the bytes, it
+// must return a value or meaningful errors, and a value must satisfy its invariants.
 #pragma once
 
 #include <cstddef>

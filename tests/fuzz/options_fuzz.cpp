@@ -1,4 +1,4 @@
-// The command line: a word a line, to all the groups of options that commands share.
+// The command line: one word per line, for all groups of options that commands share.
 #include <vector>
 
 #include "core/cli/gating.h"

@@ -1,4 +1,4 @@
-// What a compiler's preprocessor makes of texts that share a source, in two orders.
+// The output of a compiler's preprocessor for texts that share a source, in two orders.
 #pragma once
 
 #include <fmt/format.h>
@@ -36,8 +36,8 @@ inline std::map<std::string, std::string> preprocessed(const std::string& compil
   return texts;
 }
 
-// The first text that is read otherwise where others stand before it, or after which what does not
-// change is; empty: there is none.
+// The first text that is read differently after others, or that changes how an unchanging text is
+// read; empty: none.
 inline std::string reaching_text(const std::string& compiler,
                                  const std::vector<std::string>& texts) {
   const std::string probe = "#line 1 \"probe\"\nf g h 1'0 \"x\" {}\n\n";

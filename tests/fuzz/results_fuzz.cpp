@@ -11,7 +11,7 @@ namespace {
 void fuzz(std::string_view bytes) {
   const auto results = parse_results(bytes, "r.jsonl", Incomplete::kAllowed);
   if (!results) return require_words(results.error());
-  // What was read, written again, reads the same.
+  // Results that were read, written and read again are the same.
   std::string text = to_line(to_json(results->header)) + "\n";
   for (const Measurement& measurement : results->measurements) {
     require(!measurement.variant.key.empty(), "a measurement has a key");

@@ -1,5 +1,5 @@
-// Texts of definitions that may share a unit: nothing in one reaches another, for the preprocessors
-// that there are. Those are asked about many texts at once, since that takes a process.
+// Texts of definitions that may share a unit: nothing in one affects another, for the available
+// preprocessors. Those are run on many texts at once, since each run takes a process.
 #include "core/compile/preprocessed.h"
 #include "core/compile/self_contained.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs what is built, moves it, and uses it as those who install it do; makes the Debian package.
+"""Installs what is built, moves it, and uses it like a user; makes the Debian package.
 
 install_test.py BUILD_FOLDER [unittest's options]
 TORCH_DIR names the LibTorch, INSTR_TEST_CACHE a cache to use (default: BUILD_FOLDER/install-cache).
@@ -162,7 +162,7 @@ class ToolsInstall(Temporary):
         (prefix / "bin").mkdir(parents=True)
         other = prefix / "bin/instr_bench"
         other.write_text("of somebody else")
-        self.assertIn(f"{other} is not of tools/install", self.tool(f"--built={BUILD}", prefix, status=2))
+        self.assertIn(f"{other} was not installed by tools/install", self.tool(f"--built={BUILD}", prefix, status=2))
         self.assertEqual(files_below(prefix), {"bin/instr_bench"})
         other.unlink()
         self.tool(f"--built={BUILD}", prefix)

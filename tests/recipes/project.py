@@ -1,4 +1,4 @@
-"""A team's project, made anew: a small library with its benchmarks and a repository to push to."""
+"""A team's project, newly created: a small library with its benchmarks and a repository to push to."""
 import os
 import subprocess
 from pathlib import Path

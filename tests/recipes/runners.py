@@ -1,6 +1,6 @@
 """Runs the jobs of a GitHub workflow and of a GitLab pipeline as these services do: every line of
-the recipe by a real shell, with the variables that the service sets. What a `uses:` names is done by
-copying; `apt-get` only checks that what it should install is a package."""
+the recipe by a real shell, with the variables that the service sets. Actions named by `uses:` are emulated by
+copying; `apt-get` only checks that its arguments are packages."""
 import itertools
 import os
 import re
@@ -139,7 +139,7 @@ class GitHub:
             needs = job.get("needs", [])
             failed = any(one.status for need in ([needs] if isinstance(needs, str) else needs)
                          for one in results.get(need, [Outcome(1)]))
-            if not self.wanted(job.get("if", "success()"), failed, shared):
+            if not self.is_selected(job.get("if", "success()"), failed, shared):
                 continue
             matrix = job.get("strategy", {}).get("matrix", {"": [None]})
             (key, values), = matrix.items()
@@ -167,7 +167,7 @@ class GitHub:
             **environment}
         saved = []
         for step in job["steps"]:
-            if not self.wanted(step.get("if", "success()"), outcome.status, context):
+            if not self.is_selected(step.get("if", "success()"), outcome.status, context):
                 continue
             if "uses" in step:
                 saved += self.use(step, context, outcome) or []
@@ -228,7 +228,7 @@ class GitHub:
         return {name: self.text(value, context) for name, value in table.items()}
 
     @staticmethod
-    def wanted(condition, failed, context):
+    def is_selected(condition, failed, context):
         terms = condition.split(" && ")
         if failed and "!cancelled()" not in terms:
             return False

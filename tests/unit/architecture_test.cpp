@@ -1,4 +1,4 @@
-// The rooms of core/ are as docs/ARCHITECTURE.md lists them, and data flows one way through them.
+// The layers of core/ are as listed in docs/ARCHITECTURE.md, and each includes only those above it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The word that follows `before` in the line, up to `end`; empty where the line begins otherwise.
+// The word that follows `before` in the line, up to `end`; empty if the line begins otherwise.
 std::string word_after(std::string_view line, std::string_view before, char end) {
   if (!line.starts_with(before)) return "";
   line.remove_prefix(before.size());
@@ -35,7 +35,7 @@ std::vector<std::string> documented_folders() {
   return folders;
 }
 
-TEST(Architecture, EachFolderIncludesThoseAboveItAlone) {
+TEST(Architecture, EachFolderIncludesOnlyThoseAboveIt) {
   const std::vector<std::string> folders = documented_folders();
   ASSERT_GE(folders.size(), 2u);
   std::set<std::string> there;
@@ -84,7 +84,7 @@ std::set<std::string> files_with(const std::vector<std::string>& words,
   return found;
 }
 
-// What is written elsewhere is not checked, and lost on a full disk.
+// Output written elsewhere is not checked, and lost on a full disk.
 TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
   EXPECT_EQ(files_with({"fmt::print(", " printf(", "std::printf(", "fprintf(", "std::cout",
                         "std::cerr", "puts(", "fwrite("}),
@@ -93,15 +93,15 @@ TEST(Architecture, OnePlaceWritesStandardOutputAndStandardError) {
             std::set<std::string>{"core/base/output.cpp"});
 }
 
-// What is read elsewhere has no bound, and may be a device. The others read numbers of the
-// kernel's, and the last of a log of our worker's.
+// Reads elsewhere have no size limit, and may be of a device. The exceptions read values from the
+// kernel, and the end of our worker's log.
 TEST(Architecture, OnePlaceReadsWholeFiles) {
   EXPECT_EQ(files_with({"ifstream", "fopen(", "rdbuf("}),
             (std::set<std::string>{"core/base/process.cpp", "core/measure/worker_client.cpp"}));
 }
 
-// A `default:` hides from the compiler that a new enumerator was forgotten. These switch over
-// characters, and over LibTorch's data types.
+// A `default:` hides a forgotten enumerator from the compiler. These switch over characters, and
+// over LibTorch's data types.
 TEST(Architecture, NoSwitchOverAnEnumOfOursHasADefault) {
   const std::vector<std::string> folders{"core/base",    "core/definitions", "core/values",
                                          "core/compile", "core/results",     "core/measure",
@@ -110,8 +110,8 @@ TEST(Architecture, NoSwitchOverAnEnumOfOursHasADefault) {
             (std::set<std::string>{"core/base/junit.cpp", "worker/native/verification.cpp"}));
 }
 
-// A metric is named where it is made, and everywhere else the table is asked.
-TEST(Architecture, MetricsAreNamedWhereTheyAreMade) {
+// A metric is named where it is computed; all other code uses the table.
+TEST(Architecture, MetricsAreNamedOnlyWhereTheyAreComputed) {
   const std::vector<std::string> folders{"core/base",    "core/compile", "core/results",
                                          "core/measure", "core/report",  "core/compare"};
   std::vector<std::string> names;

@@ -58,7 +58,7 @@ TEST(Attribution, CallsAreThoseOfAllThatHasTheName) {
   EXPECT_EQ(result.parts[2].calls_after, 5);
 }
 
-TEST(Attribution, AFunctionWhoseCallsAloneMovedDidNotChange) {
+TEST(Attribution, AFunctionWithOnlyMoreCallsDidNotChange) {
   auto result = attribute({{"f", kTorch, 10, 2}, {"g", kTorch, 1}},
                           {{"f", kTorch, 10, 3}, {"g", kTorch, 2}}, 1);
   ASSERT_EQ(result.parts.size(), 1U);
@@ -110,25 +110,25 @@ TEST(Attribution, RecursionAndClonesBelongToTheirFunction) {
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
 }
 
-TEST(Attribution, ChangedParameterTypesMatchWhereThereIsNoDoubt) {
+TEST(Attribution, ChangedParameterTypesMatchIfUnambiguous) {
   auto result = attribute({{"at::empty(c10::optional<bool>)", kTorch, 10}},
                           {{"at::empty(std::optional<bool>)", kTorch, 12}}, 2);
   ASSERT_EQ(result.parts.size(), 1U);
   EXPECT_EQ(result.parts[0].state, FunctionState::kMoved);
   EXPECT_FALSE(result.parts[0].same_name);
   EXPECT_EQ(result.parts[0].function, "at::empty(std::optional<bool>)");
-  // Two overloads are new: which of them it was, nobody knows.
+  // Two overloads are new: which of them it was is ambiguous.
   result = attribute({{"at::empty(int)", kTorch, 10}},
                      {{"at::empty(long)", kTorch, 11}, {"at::empty(char)", kTorch, 5}}, 6);
   EXPECT_EQ(result.parts.size(), 3U);
-  // One that stayed is no candidate.
+  // One that stayed is not a candidate.
   result = attribute({{"f(int)", kTorch, 10}, {"f(long)", kTorch, 1}},
                      {{"f(int)", kTorch, 11}, {"f(char)", kTorch, 1}}, 1);
   ASSERT_EQ(result.parts.size(), 1U);
   EXPECT_EQ(result.parts[0].function, "f(int)");
 }
 
-TEST(Attribution, AFunctionOfAnotherLibraryIsOneWhereThereIsNoDoubt) {
+TEST(Attribution, AFunctionThatMovedToAnotherLibraryMatchesIfUnambiguous) {
   auto result = attribute({{"at::inlined()", "libc10.so", 10}}, {{"at::inlined()", kTorch, 12}}, 2);
   ASSERT_EQ(result.parts.size(), 1U);
   EXPECT_EQ(result.parts[0].change, 2);
@@ -142,7 +142,7 @@ TEST(Attribution, AFunctionOfAnotherLibraryIsOneWhereThereIsNoDoubt) {
   EXPECT_EQ(result.parts.size(), 2U);
 }
 
-TEST(Attribution, WhatIsKnownOfNamesLeavesLaterOnesAsTheyAre) {
+TEST(Attribution, KnownNamesDoNotAffectLaterProfiles) {
   Attributor attributor;
   const std::vector<FunctionCost> one{{"f(int)", kTorch, 1}, {"0x1", "a.so", 4}, {"g", "b.so", 1}};
   const std::vector<FunctionCost> two{{"f(long)", kTorch, 3}, {"0x2", "a.so", 1}, {"g", "c.so", 3}};
@@ -157,7 +157,7 @@ TEST(Attribution, WhatIsKnownOfNamesLeavesLaterOnesAsTheyAre) {
   }
 }
 
-TEST(Attribution, TheRestIsCountedAndWhatIsInNoFunctionToo) {
+TEST(Attribution, CountsTheRestAndTheUnexplained) {
   std::vector<FunctionCost> before;
   std::vector<FunctionCost> after;
   for (int i = 0; i < 20; ++i) {
@@ -173,7 +173,7 @@ TEST(Attribution, TheRestIsCountedAndWhatIsInNoFunctionToo) {
   EXPECT_EQ(sum_of(result), 200);
 }
 
-TEST(Attribution, WithoutOneOfTheProfilesNothingIsExplained) {
+TEST(Attribution, WithoutOneProfileEverythingIsUnexplained) {
   EXPECT_EQ(attribute({}, {{"f", kTorch, 3}}, 3).unexplained, 3);
   EXPECT_TRUE(attribute({{"f", kTorch, 3}}, {}, -3).parts.empty());
   auto infinite = attribute({{"f", kTorch, INFINITY}}, {{"f", kTorch, 1}}, -INFINITY);

@@ -44,19 +44,19 @@ TEST(Backends, AreSummedUpOverBenchmarks) {
   EXPECT_EQ(all[0].speedup, 1);
   EXPECT_FALSE(all[0].ready);
   EXPECT_EQ(all[1].runtime, Runtime::kTorchScript);
-  EXPECT_EQ(all[1].asked, 3u);
+  EXPECT_EQ(all[1].requested, 3u);
   EXPECT_EQ(all[1].works, 3u);
-  EXPECT_EQ(all[1].fastest, 1u);  // the one that nothing is there to compare with does not count
+  EXPECT_EQ(all[1].fastest, 1u);             // one without anything to compare with does not count
   EXPECT_NEAR(*all[1].speedup, 0.5, 1e-12);  // of 2 and 1/8
   EXPECT_EQ(all[1].ready, 200);
   EXPECT_EQ(all[1].first_result, 100);
   EXPECT_EQ(all[2].runtime, Runtime::kFrozen);
-  EXPECT_EQ(all[2].asked, 1u);
+  EXPECT_EQ(all[2].requested, 1u);
   EXPECT_EQ(all[2].works, 0u);
   EXPECT_FALSE(all[2].speedup);
 }
 
-TEST(Backends, AWrongResultIsNoSpeedup) {
+TEST(Backends, AWrongResultIsNotASpeedup) {
   Measurement eager = timed("a/eager/forward/t1/cpu", 8);
   Measurement script = timed("a/torchscript/forward/t1/cpu", 4);
   for (VerificationCode wrong : {VerificationCode::kFail, VerificationCode::kVerifierSkipped}) {
@@ -69,8 +69,8 @@ TEST(Backends, AWrongResultIsNoSpeedup) {
   EXPECT_EQ(fastest_of({&eager, &script}), &script);
 }
 
-// A median a little lower that is so by chance is not worth what it takes to prepare it.
-TEST(Backends, ThePlainestIsFastestAmongThoseThatDifferByChance) {
+// A slightly lower median by chance is not worth the preparation.
+TEST(Backends, WithoutASignificantDifferenceThePlainestIsFastest) {
   auto of = [](const std::string& runtime, std::vector<double> wall) {
     Measurement one = timed("a/" + runtime + "/forward/t1/cpu", 1);
     std::get<Counted>(one.outcome).timing->wall = std::move(wall);
@@ -85,7 +85,7 @@ TEST(Backends, ThePlainestIsFastestAmongThoseThatDifferByChance) {
   EXPECT_EQ(fastest_of({&much_the_same, &eager}), &eager);
 }
 
-TEST(Backends, MemoryIsHeldAgainstEager) {
+TEST(Backends, MemoryIsComparedWithEager) {
   auto with = [](Measurement one, const char* metric, double bytes) {
     std::get<Counted>(one.outcome).metrics[metric] = bytes;
     return one;
@@ -108,7 +108,7 @@ TEST(Backends, MemoryIsHeldAgainstEager) {
   EXPECT_FALSE(summarize_backends({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_saved);
 }
 
-TEST(Backends, HaveATableWhereThereAreSome) {
+TEST(Backends, HaveATable) {
   ReportOptions options;
   options.metrics = {"wall", "first_result", "ready"};
   std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
@@ -117,7 +117,7 @@ TEST(Backends, HaveATableWhereThereAreSome) {
   EXPECT_NE(text.find("fastest"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 1        1     2.00x  50.0 ns   100 ns"), std::string::npos) << text;
   std::string markdown = report_markdown(both, options);
-  EXPECT_TRUE(markdown.starts_with("Times for each iteration:")) << markdown;
+  EXPECT_TRUE(markdown.starts_with("Times per iteration:")) << markdown;
   EXPECT_NE(markdown.find("| TorchScript | 1 of 1 | 1 | 2.00x | 50.0 ns | 100 ns |"),
             std::string::npos)
       << markdown;

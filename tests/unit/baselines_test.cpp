@@ -58,7 +58,7 @@ TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   auto draft = BaselineDraft::start("main");
   ASSERT_TRUE(draft);
   keep(draft->file(), "one", "functions");
-  EXPECT_TRUE(baseline_names().empty());  // not yet whole
+  EXPECT_TRUE(baseline_names().empty());  // not yet complete
   EXPECT_FALSE(find_baseline("main"));
   auto made = draft->publish(draft->file());
   ASSERT_TRUE(made);
@@ -73,7 +73,7 @@ TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   EXPECT_FALSE(remove_baseline("main"));
 }
 
-TEST_F(Baselines, OfAnotherFileAreACopyWithItsFunctionsAlone) {
+TEST_F(Baselines, FromAnotherFileAreACopyWithItsFunctions) {
   keep("old.jsonl", "old", "old functions");
   ASSERT_TRUE(BaselineDraft::start("main")->publish("old.jsonl"));
   EXPECT_TRUE(fs::exists("old.jsonl"));
@@ -85,7 +85,7 @@ TEST_F(Baselines, OfAnotherFileAreACopyWithItsFunctionsAlone) {
 }
 
 // Two runs that save the same name at the same time, in one container or in two.
-TEST_F(Baselines, MadeTwiceAtOnceAreTheLastOne) {
+TEST_F(Baselines, ConcurrentSavesLeaveTheLastOne) {
   auto first = BaselineDraft::start("main");
   auto second = BaselineDraft::start("main");
   ASSERT_TRUE(first && second);
@@ -100,7 +100,7 @@ TEST_F(Baselines, MadeTwiceAtOnceAreTheLastOne) {
   EXPECT_FALSE(fs::exists(functions_path(*made)));
 }
 
-TEST_F(Baselines, OfInterruptedRunsAreKeptBesideThemAndNothingElseIs) {
+TEST_F(Baselines, InterruptedRunsAreKeptBesideThem) {
   fs::path kept;
   {
     auto draft = BaselineDraft::start("main");
@@ -114,7 +114,7 @@ TEST_F(Baselines, OfInterruptedRunsAreKeptBesideThemAndNothingElseIs) {
   EXPECT_EQ(std::distance(fs::directory_iterator(baselines_folder()), fs::directory_iterator()), 2);
 }
 
-TEST_F(Baselines, NamesAreNoPaths) {
+TEST_F(Baselines, NamesAreNotPaths) {
   for (const char* name : {"", "a/b", "../x", ".hidden", "-x", "a b", "a\nb"}) {
     EXPECT_FALSE(baseline_path(name)) << name;
     EXPECT_FALSE(remove_baseline(name)) << name;
@@ -128,7 +128,7 @@ TEST_F(Baselines, AFileIsOneToo) {
   EXPECT_EQ(find_baseline("./r.jsonl"), "./r.jsonl");
 }
 
-TEST_F(Baselines, AWrongNameNamesTheNearOne) {
+TEST_F(Baselines, AMisspeltNameSuggestsTheNearest) {
   keep("r.jsonl", "x", "");
   ASSERT_TRUE(BaselineDraft::start("main")->publish("r.jsonl"));
   auto found = find_baseline("mian");

@@ -95,7 +95,7 @@ TEST_F(CacheTest, AFailedMakeLeavesNothing) {
   EXPECT_EQ(read_text(put(cache, "unit-1.so", "whole")), "whole");
 }
 
-TEST_F(CacheTest, MakesBrokenArtefactsAnew) {
+TEST_F(CacheTest, RebuildsDamagedArtefacts) {
   fs::path path;
   {
     Cache cache = open();
@@ -152,7 +152,7 @@ TEST_F(CacheTest, MakesTheFoldersAboveItForThisUserAlone) {
   EXPECT_FALSE(open().note());
 }
 
-TEST_F(CacheTest, RefusesWhatIsNoFolder) {
+TEST_F(CacheTest, RefusesAFile) {
   ASSERT_TRUE(write_text(root_, "a file"));
   auto refused = Cache::open(true);
   ASSERT_FALSE(refused);
@@ -175,7 +175,7 @@ TEST_F(CacheTest, FallsBackToATemporaryFolder) {
   EXPECT_FALSE(fs::exists(place));
 }
 
-TEST_F(CacheTest, DisabledItTouchesNothing) {
+TEST_F(CacheTest, DisabledItLeavesTheFolderAlone) {
   {
     Cache cache = open(false);
     put(cache, "unit-1.so", "code");
@@ -233,7 +233,7 @@ TEST_F(CacheTest, ProcessesMakeAnArtefactOnce) {
   EXPECT_EQ(makers, 1);
 }
 
-// Runs `body` as process 1 of a namespace of its own, as a container does; exit status 77 where
+// Runs `body` as process 1 of a namespace of its own, as a container does; exit status 77 if
 // that is not allowed.
 template <class Body>
 pid_t start_container(Body body) {
@@ -257,7 +257,7 @@ int exit_status_of(pid_t child) {
   return ::waitpid(child, &status, 0) == child ? exit_code_of(status) : -1;
 }
 
-TEST_F(CacheTest, RunsOfOneProcessNumberDoNotWaitForEachOther) {
+TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {
   int opened[2], done[2];
   ASSERT_TRUE(::pipe(opened) == 0 && ::pipe(done) == 0);
   pid_t first = start_container([&] {
@@ -290,7 +290,7 @@ TEST_F(CacheTest, RunsOfOneProcessNumberDoNotWaitForEachOther) {
   for (int fd : {opened[0], done[0], done[1]}) ::close(fd);
 }
 
-TEST_F(CacheTest, WaitingForAnotherRunIsSaidAndCanBeEnded) {
+TEST_F(CacheTest, WaitingForAnotherRunIsReportedAndCanBeEnded) {
   Cache first = open();
   std::promise<void> begun, finish;
   std::jthread maker([&] {
@@ -317,7 +317,7 @@ TEST_F(CacheTest, WaitingForAnotherRunIsSaidAndCanBeEnded) {
   finish.set_value();
 }
 
-// Where locks do not reach, as on some network volumes: the lock's file is another one.
+// If locks have no effect, as on some network volumes: here the lock is another file.
 TEST_F(CacheTest, WithoutLocksTheFirstOneStays) {
   Cache first = open();
   Cache second = open();

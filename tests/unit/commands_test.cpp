@@ -1,4 +1,4 @@
-// The command line: words to the options of each command, and what is wrong with them.
+// The command line: words to the options of each command, and errors in them.
 #include "core/commands/commands.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::string command_of(const Words& words) {
   return parsed ? parsed->command->name : "";
 }
 
-// What the action prints on standard output.
+// The action's standard output.
 std::string output_of(const Words& words) {
   auto parsed = parse_command(words);
   EXPECT_TRUE(parsed) << to_string(parsed.error());
@@ -189,10 +189,10 @@ TEST(RunOptions, WhatIsTimedAndCounted) {
   EXPECT_TRUE(good({"--limit=wall=5%", "--save=x"}).measure.wants_times);
 }
 
-// What is given and does nothing would mislead.
-TEST(RunOptions, WhatHasNoEffectIsAnError) {
+// Options without effect would mislead.
+TEST(RunOptions, OptionsWithoutEffectAreErrors) {
   EXPECT_EQ(error_of({"--limit=ir=1%"}),
-            "--limit has no effect without --baseline or --expect: add that, or leave this out");
+            "--limit has no effect without --baseline or --expect: add it, or omit this option");
   for (const std::string& name : gate_options()) {
     auto options = RunOptions{};
     CommandLine line("run");
@@ -203,7 +203,7 @@ TEST(RunOptions, WhatHasNoEffectIsAnError) {
     EXPECT_NE(error_of({word}).find("has no effect without"), std::string::npos) << word;
   }
   EXPECT_EQ(error_of({"--update-expected"}),
-            "--update-expected has no effect without --expect=FILE: add that, or leave this out");
+            "--update-expected has no effect without --expect=FILE: add it, or omit this option");
   for (const char* word : {"--base-limits=b", "--dump-folder=d", "--repetitions=3", "--min-time=1",
                            "--time-cores=1"}) {
     EXPECT_NE(error_of({word, "--save=x"}).find("has no effect without"), std::string::npos)
@@ -234,13 +234,12 @@ TEST(Commands, TakeOptionsOnBothSides) {
 }
 
 TEST(Commands, HaveTheirOwnOptions) {
-  EXPECT_EQ(
-      error_of({"compare", "a", "b", "--jobs=3"}),
-      "--jobs does not go with the command `compare`: leave it out, or see instr_bench compare "
-      "--help");
+  EXPECT_EQ(error_of({"compare", "a", "b", "--jobs=3"}),
+            "--jobs does not apply to the command `compare`: omit it, or see instr_bench compare "
+            "--help");
   EXPECT_EQ(
       error_of({"--repeats=3"}),
-      "--repeats does not go with the command `run`: leave it out, or see instr_bench run --help");
+      "--repeats does not apply to the command `run`: omit it, or see instr_bench run --help");
   EXPECT_NE(error_of({"list", "--save=x"}), "no error");
   EXPECT_NE(error_of({"watch", "--metrics=wall"}), "no error");
   EXPECT_NE(error_of({"watch", "--repetitions=3"}), "no error");
@@ -275,9 +274,9 @@ TEST(Commands, BisectNeedsAKeyAndABaseline) {
             "bisect");
   EXPECT_NE(error_of({"bisect", "--key=a"}).find("bisect needs a key and a baseline"),
             std::string::npos);
-  EXPECT_NE(
-      error_of({"bisect", "--key=a", "--baseline=b", "--limit=wall=1%"}).find("times nothing"),
-      std::string::npos);
+  EXPECT_NE(error_of({"bisect", "--key=a", "--baseline=b", "--limit=wall=1%"})
+                .find("does not time anything"),
+            std::string::npos);
 }
 
 TEST(Commands, Plot) {
@@ -349,7 +348,8 @@ TEST(CommandLine, BadValues) {
     EXPECT_NE(error_of({"experiment", text}), "no error") << text;
   }
   for (const std::string time : {"0", "-3", "inf", "nan", "5s", "1e999", "1e300", "1000001"}) {
-    EXPECT_NE(error_of({"--timeout=" + time}).find("is not a time above 0"), std::string::npos)
+    EXPECT_NE(error_of({"--timeout=" + time}).find("is not a number of seconds above 0"),
+              std::string::npos)
         << time;
   }
   EXPECT_EQ(error_of({"--format=jsn"}),
@@ -365,8 +365,7 @@ TEST(CommandLine, BadValues) {
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("an item of the list is empty"), std::string::npos);
   EXPECT_NE(error_of({"--retries=-1"}).find("at least 0"), std::string::npos);
-  EXPECT_EQ(error_of({"-q", "-v"}),
-            "--quiet and --verbose cannot go together: leave one of them out");
+  EXPECT_EQ(error_of({"-q", "-v"}), "--quiet and --verbose cannot go together: omit one of them");
 }
 
 TEST(Help, ComesFirst) {
@@ -395,8 +394,8 @@ TEST(Help, FitsEightyColumns) {
   }
 }
 
-// Whether a word takes the next one as its value must not depend on the command, which is looked
-// for behind it.
+// Whether a word takes the next one as its value must not depend on the command, which comes after
+// it.
 TEST(Help, AnOptionIsTheSameEverywhere) {
   std::map<std::string, bool> takes_value;
   for (const Command& command : commands()) {

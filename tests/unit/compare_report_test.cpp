@@ -40,7 +40,7 @@ TEST(CompareReport, ChoosesByFormat) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(to_string(refused.error()),
               std::string("the format ") + name +
-                  " has no place for a comparison, only for the counts of one run: print the new "
+                  " cannot express a comparison, only the counts of one run: print the new "
                   "results in it instead: `instr_bench baseline show FILE --format=" +
                   name + "`");
   }
@@ -54,7 +54,7 @@ TEST(CompareReport, PassesItsOptionsOn) {
   EXPECT_NE(compare_report(ReportFormat::kTable, one, options), compare_table(one));
 }
 
-TEST(CompareJson, WhatIsAbsentIsNull) {
+TEST(CompareJson, AbsentValuesAreNull) {
   Comparison one =
       compared({counted("a", {{"ir", 0}, {"allocs", 2}})}, {counted("a", {{"ir", 3}})});
   EXPECT_EQ(json::parse(compare_json(one))["rows"][0]["metrics"], json::parse(R"({
@@ -97,7 +97,7 @@ std::string after_text(const std::string& text, const std::string& mark) {
   return at == std::string::npos ? text : text.substr(at, text.find("</testcase>", at) - at);
 }
 
-TEST(CompareJunit, SaysWhatBecameOfEachKey) {
+TEST(CompareJunit, HasTheStateOfEachKey) {
   std::string xml = compare_junit(
       compared({counted("m/mm/n=4/eager/forward/t1/cpu", 1000), counted("warns", 1000),
                 counted("gains", 1000), counted("same", 1000), counted("skipped", 1000),
@@ -134,7 +134,7 @@ TEST(CompareJunit, SaysWhatBecameOfEachKey) {
       << xml;
 }
 
-TEST(CompareJunit, WhatMayBeMissingIsSkipped) {
+TEST(CompareJunit, AllowedMissingRowsAreSkipped) {
   CompareOptions options;
   options.allow_missing = true;
   std::string xml = compare_junit(
@@ -144,7 +144,7 @@ TEST(CompareJunit, WhatMayBeMissingIsSkipped) {
       << xml;
 }
 
-// A comparison that fails without a row that does must not look like a pass.
+// A comparison that fails without a failing row must not look like a pass.
 TEST(CompareJunit, FailsAsAWhole) {
   std::string xml = compare_junit(compared({}, {}));
   EXPECT_NE(xml.find("tests=\"1\" failures=\"1\""), std::string::npos) << xml;

@@ -188,7 +188,7 @@ TEST(CompareTable, OtherMetricsAreNamedAndEqualInstructionsShown) {
       << text;
 }
 
-TEST(CompareTable, SameRowsOnRequestAlone) {
+TEST(CompareTable, SameRowsOnlyOnRequest) {
   Comparison same = comparison_of({counted("a", 1)}, {counted("a", 1)});
   EXPECT_EQ(
       compare_table(same),
@@ -215,7 +215,7 @@ TEST(CompareTable, FitsEveryWidth) {
   narrow.width = 40;
   std::string text = compare_table(comparison, narrow);
   EXPECT_TRUE(has(text, "matmul/mm/n=64/eager/forward/t1/cpu\n  slower, fails\n")) << text;
-  EXPECT_FALSE(has(text, "calls")) << text;  // no room: the functions' names come first
+  EXPECT_FALSE(has(text, "calls")) << text;  // no space: the functions' names come first
 }
 
 TEST(CompareTable, KeysAreWholeOnRequest) {
@@ -365,12 +365,12 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
   EXPECT_GT(text.size(), 50000U);
 }
 
-TEST(CompareMarkdown, NothingTakesThePlaceOfWhatFails) {
+TEST(CompareMarkdown, FailuresAreNeverOmittedForOthers) {
   std::string text = compare_markdown(huge("/eager"));
   EXPECT_GT(text.size(), 50000U);
   EXPECT_TRUE(has(text, "rows that fail ("));
   EXPECT_FALSE(has(text, "<details>"));
-  // Where all that fails is shown, there is space for the rest.
+  // Once all failures are shown, there is space for the rest.
   std::vector<Measurement> first;
   std::vector<Measurement> second;
   for (int i = 0; i < 5000; ++i) {
@@ -383,7 +383,7 @@ TEST(CompareMarkdown, NothingTakesThePlaceOfWhatFails) {
   EXPECT_TRUE(has(text, "Changes within the limits (4,600 benchmarks)"));
 }
 
-TEST(CompareMarkdown, APartThatFillsItsRoomIsThere) {
+TEST(CompareMarkdown, APartThatExactlyFitsIsIncluded) {
   std::vector<Measurement> first;
   std::vector<Measurement> second;
   for (int i = 0; i < 100; ++i) {
@@ -400,7 +400,7 @@ TEST(CompareMarkdown, APartThatFillsItsRoomIsThere) {
   }
 }
 
-TEST(CompareMarkdown, ARowTooLongKeepsNoOtherOut) {
+TEST(CompareMarkdown, ATooLongRowDoesNotKeepOthersOut) {
   // Combining marks take no columns, so that no shortening by columns helps.
   std::string marks = "e";
   for (int i = 0; i < 50000; ++i) marks += "\xCC\x81";

@@ -21,7 +21,7 @@ ComparedRow row_of(std::vector<Measurement> first, std::vector<Measurement> seco
   return comparison && !comparison->rows.empty() ? comparison->rows.front() : ComparedRow{};
 }
 
-// With that limit of its instructions; "": none of its own.
+// With that limit of its instructions; "": no limit of its own.
 Measurement limited(const std::string& key, double ir, const std::string& limit) {
   Measurement measurement = counted(key, ir);
   if (!limit.empty()) measurement.variant.limits["ir"] = limit;
@@ -123,7 +123,7 @@ TEST(Compare, APercentageReachedExactlyIsWithinIt) {
   }
 }
 
-TEST(Compare, TheMostParticularLimitIsTaken) {
+TEST(Compare, TheMostSpecificLimitApplies) {
   Measurement then = limited("k", 1000, "20%");
   Measurement now = limited("k", 1100, "20%");
   CompareOptions options;
@@ -139,7 +139,7 @@ TEST(Compare, TheMostParticularLimitIsTaken) {
 TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
   CompareOptions options;
   options.limits.soft.clear();
-  // The limit of the definition at the base holds, and where it had none, what holds for all.
+  // The limit of the definition at the base applies or, if it had none, the general one.
   for (auto [base, head] : {std::pair{"", "none"}, {"", "50%"}, {"5%", "none"}, {"5%", "50%"}}) {
     auto comparison =
         compare(before({limited("k", 1000, base)}), after({limited("k", 1100, head)}), options);
@@ -150,25 +150,25 @@ TEST(Compare, AChangeCannotLoosenItsOwnLimit) {
     EXPECT_EQ(comparison->problems[0], "the limit of ir is changed from " + was + " to " + head +
                                            " (" + was + " holds), for 1 benchmark: k");
   }
-  // A tighter one waits for its base, too, and one that is taken out holds until then.
+  // A tighter one also waits for its base, and a removed one applies until then.
   EXPECT_EQ(row_of({limited("k", 1000, "20%")}, {limited("k", 1100, "1%")}, options).verdict,
             Verdict::kPasses);
   EXPECT_EQ(row_of({limited("k", 1000, "20%")}, {limited("k", 1100, "")}, options).verdict,
             Verdict::kPasses);
-  // A new key has no base; the limits of what is gone have nothing to hold.
+  // A new key has no base; the limits of missing keys have no effect.
   EXPECT_TRUE(row_of({}, {limited("k", 1100, "none")}).limit_changes.empty());
   EXPECT_TRUE(row_of({limited("k", 1100, "none")}, {}).limit_changes.empty());
-  // A failure at the base has limits all the same.
+  // A failure at the base still has limits.
   Measurement broken = failed("k");
   broken.variant.limits["ir"] = "5%";
   EXPECT_EQ(row_of({broken}, {limited("k", 1, "none")}).limit_changes.size(), 1U);
-  // Expected counts come from no run: the limits are those of what is measured.
+  // Expected counts do not come from a run: the limits are those of the measurements.
   options.base_has_limits = false;
   EXPECT_EQ(row_of({counted("k", 1000)}, {limited("k", 1100, "20%")}, options).verdict,
             Verdict::kPasses);
 }
 
-TEST(Compare, AFileOfLimitsHoldsAsItIsAtTheBase) {
+TEST(Compare, TheLimitsFileOfTheBaseApplies) {
   CompareOptions options;
   options.by_key["k"].hard["ir"] = Limit{};
   options.by_key["k"].soft["allocs"] = Limit{1.0, 2};
@@ -197,7 +197,7 @@ TEST(Compare, AChangedLimitIsOneLineHoweverManyHaveIt) {
                                       "for 5 benchmarks: a, b, c and 2 more"}));
 }
 
-TEST(Compare, ALimitOfNoneIsNoLimit) {
+TEST(Compare, NoneDisablesALimit) {
   CompareOptions options;
   options.by_key["k"].hard["ir"] = Limit{};
   options.by_key["k"].soft["ir"] = Limit{};
@@ -206,14 +206,14 @@ TEST(Compare, ALimitOfNoneIsNoLimit) {
   EXPECT_EQ(row.state, RowState::kSlower);
   EXPECT_EQ(row.metric("ir")->hard, std::nullopt);
   EXPECT_EQ(row_of({counted("k", 9000)}, {counted("k", 1000)}, options).verdict, Verdict::kPasses);
-  // Nor is a metric waited for that one side lacks.
+  // Nor is a metric that one side lacks.
   row =
       row_of({counted("k", {{"ir", 5}, {"allocs", 1}})}, {counted("k", {{"allocs", 1}})}, options);
   EXPECT_EQ(row.verdict, Verdict::kPasses);
   EXPECT_EQ(row.state, RowState::kSame);
 }
 
-TEST(Compare, ALimitInTheResultsThatIsNoneIsAnError) {
+TEST(Compare, AMalformedLimitInTheResultsIsAnError) {
   Measurement edited = counted("matmul/mm", 1);
   edited.variant.limits["ir"] = "lots";
   auto comparison = compare(before({edited}), after({edited}));
@@ -269,7 +269,7 @@ TEST(Compare, ThreadsAreNotGated) {
   EXPECT_EQ(row.verdict, Verdict::kPasses);
   EXPECT_FALSE(row.reason.empty());
   EXPECT_EQ(row.metrics[0].change(), 99);
-  // What was gated and no longer is would else pass unseen.
+  // A count that is no longer gated would otherwise pass unnoticed.
   for (bool after : {true, false}) {
     row = after ? row_of({counted("k", 1)}, {threads(100)})
                 : row_of({threads(1)}, {counted("k", 100)});
@@ -282,7 +282,7 @@ TEST(Compare, ThreadsAreNotGated) {
   EXPECT_EQ(row_of({counted("k", 1)}, {threads(100)}, allow).verdict, Verdict::kWarns);
 }
 
-TEST(Compare, UnsteadyCountsFailUnlessTheyMay) {
+TEST(Compare, UnsteadyCountsFailUnlessAllowed) {
   CompareOptions allow;
   allow.allow_not_comparable = true;
   auto expect = [&](const Measurement& before, const Measurement& after, const char* reason) {
@@ -301,7 +301,7 @@ TEST(Compare, UnsteadyCountsFailUnlessTheyMay) {
          "not steady before (1,500, then 1,490) after (1,001, then 1,000)");
 }
 
-TEST(Compare, AGrowthBeyondDoubtFailsWhateverIsAllowed) {
+TEST(Compare, GrowthInBothBlocksFailsWhateverIsAllowed) {
   CompareOptions allow;
   allow.allow_not_comparable = true;
   ComparedRow row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1500, 1490)}, allow);
@@ -317,7 +317,7 @@ TEST(Compare, AnUnsteadyCountHidesNoAllocation) {
   EXPECT_EQ(row.verdict, Verdict::kFails);
 }
 
-TEST(Compare, AMetricThatIsGoneFails) {
+TEST(Compare, AMissingMetricFails) {
   auto both = counted("k", {{"ir", 10}, {"allocs", 1}});
   auto one = counted("k", {{"ir", 10}});
   ComparedRow row = row_of({both}, {one});
@@ -327,14 +327,14 @@ TEST(Compare, AMetricThatIsGoneFails) {
   CompareOptions allow;
   allow.allow_not_comparable = true;
   EXPECT_EQ(row_of({both}, {one}, allow).verdict, Verdict::kWarns);
-  // One that is newly asked for has no baseline, which hides nothing of the others.
+  // A newly requested one has no baseline, which does not affect the others.
   row = row_of({one}, {both});
   EXPECT_EQ(row.state, RowState::kSame);
   EXPECT_EQ(row.verdict, Verdict::kWarns);
   EXPECT_EQ(row.reason, "no allocs before, in any row");
   row = row_of({one}, {counted("k", {{"ir", 20}, {"allocs", 1}})});
   EXPECT_EQ(row.verdict, Verdict::kFails);
-  // Without instructions on one side there is nothing to go by; without a limit nothing waits.
+  // Without instructions on one side there is nothing to compare; without a limit nothing fails.
   EXPECT_EQ(row_of({counted("k", {{"allocs", 1}})}, {both}).state, RowState::kNotComparable);
   EXPECT_EQ(row_of({counted("k", {{"ir", 10}, {"Bc", 1}})}, {one}).state, RowState::kSame);
   auto empty = counted("k", std::map<std::string, double>{});
@@ -343,8 +343,8 @@ TEST(Compare, AMetricThatIsGoneFails) {
   EXPECT_EQ(row_of(10, nan).verdict, Verdict::kFails);
 }
 
-// What other rows of the base have was asked for there.
-TEST(Compare, AMetricThatIsLostBeforeFails) {
+// Metrics that other rows of the base have were requested there.
+TEST(Compare, AMetricLostBeforeFails) {
   auto both = counted("k", {{"ir", 10}, {"allocs", 1}});
   auto comparison = compare(before({counted("k", {{"ir", 10}}), counted("other", 10)}),
                             after({both, counted("other", 10)}));
@@ -354,7 +354,7 @@ TEST(Compare, AMetricThatIsLostBeforeFails) {
   EXPECT_EQ(comparison->rows[0].reason, "no allocs before");
 }
 
-TEST(Compare, AMetricWhoseValueIsNoneIsLostAndSaysWhere) {
+TEST(Compare, AnInvalidMetricIsLostAndSaysWhere) {
   auto lost = [](const char* metric) {
     Measurement made = counted("k", {{"ir", 10}, {"Bc", 2}});
     auto& outcome = std::get<Counted>(made.outcome);
@@ -402,7 +402,7 @@ TEST(Compare, NothingToCompareNeverPasses) {
             Verdict::kWarns);
 }
 
-TEST(Compare, AFileThatWasCutOffIsAProblem) {
+TEST(Compare, ATruncatedFileIsAProblem) {
   ResultSet cut = before({counted("a", 1)});
   cut.results.is_complete = false;
   auto comparison = compare(cut, after({counted("a", 1)}));
@@ -416,7 +416,7 @@ std::vector<std::string> keys_of(const Comparison& comparison) {
   return keys;
 }
 
-TEST(Compare, WhatMattersMostComesFirst) {
+TEST(Compare, TheMostImportantRowsComeFirst) {
   auto comparison = compare(
       before({counted("same", 1), counted("little", 1e6), counted("much", 1000),
               counted("gain", 1000), counted("warn", 10000), counted("gone", 1),
@@ -435,7 +435,7 @@ TEST(Compare, WhatMattersMostComesFirst) {
   EXPECT_EQ(summary.count(RowState::kSkipped), 0U);
   EXPECT_EQ(summary.count(Verdict::kFails), 5U);
   EXPECT_EQ(summary.comparable, 7U);
-  EXPECT_EQ(summary.ratio_rows, 6U);  // a ratio to 0 is none
+  EXPECT_EQ(summary.ratio_rows, 6U);  // there is no ratio to 0
 }
 
 TEST(Compare, TheGeometricMeanIsOfTheRatios) {
@@ -448,19 +448,19 @@ TEST(Compare, TheGeometricMeanIsOfTheRatios) {
   EXPECT_FALSE(compare(before({counted("a", 0)}), after({counted("a", 0)}))->summary.ratio);
 }
 
-TEST(Compare, ChangedRowsAloneAreAttributed) {
+TEST(Compare, OnlyChangedRowsAreAttributed) {
   ResultSet first = before({counted("a", 100), counted("b", 100), counted("c", 100)});
   ResultSet second = after({counted("a", 120), counted("b", 100), counted("c", 130)});
   first.functions = functions_from({{"a", {{"f", "x.so", 100}}}, {"b", {{"f", "x.so", 100}}}});
-  std::vector<std::string> asked;
+  std::vector<std::string> requested;
   second.functions = [&](const std::string& key) {
-    asked.push_back(key);
+    requested.push_back(key);
     return std::vector<FunctionCost>{{"f", "x.so", 110}, {"g", "x.so", 10}};
   };
   auto comparison = compare(first, second);
   ASSERT_TRUE(comparison);
-  EXPECT_EQ(asked, (std::vector<std::string>{"c", "a"}));  // what matters most first
-  EXPECT_FALSE(comparison->rows[0].attribution);           // "c" has none before
+  EXPECT_EQ(requested, (std::vector<std::string>{"c", "a"}));  // most important first
+  EXPECT_FALSE(comparison->rows[0].attribution);               // "c" has none before
   EXPECT_EQ(comparison->rows[1].key, "a");
   ASSERT_TRUE(comparison->rows[1].attribution);
   EXPECT_EQ(comparison->rows[1].attribution->parts.size(), 2U);
@@ -489,12 +489,12 @@ TEST(Compare, TheMetricThatFailsIsAttributed) {
   EXPECT_EQ(attribution->parts[0].function, "f");
   EXPECT_EQ(attribution->parts[0].change, 200);  // 50 misses at 5 cycles less the 1 of a hit
   EXPECT_EQ(attribution->unexplained, 150);
-  // Where a side was not simulated there are the instructions alone.
+  // If one side was not simulated, there are only the instructions.
   first.functions = functions_from({{"a", {{"f", "x.so", 60, 1}, {"g", "x.so", 40, 1}}}});
   EXPECT_EQ(compare(first, second, options)->rows[0].attribution->metric, "ir");
 }
 
-TEST(Compare, RowsAreAttributedUpToTheirNumberWhatMattersMostFirst) {
+TEST(Compare, TheMostImportantRowsAreAttributed) {
   std::vector<Measurement> first;
   std::vector<Measurement> second;
   std::map<std::string, std::vector<FunctionCost>> functions;
@@ -519,7 +519,7 @@ TEST(Compare, RowsAreAttributedUpToTheirNumberWhatMattersMostFirst) {
   EXPECT_EQ(comparison->not_attributed, 5U);  // a to e; "h" has no functions
 }
 
-TEST(Compare, FunctionsThatAreWantedAndCannotBeReadAreAnError) {
+TEST(Compare, UnreadableFunctionsAreAnErrorIfNeeded) {
   ResultSet first = before({counted("a", 100)});
   ResultSet second = after({counted("a", 120)});
   first.functions = functions_from({{"a", {{"f", "x.so", 100}}}});
@@ -576,7 +576,7 @@ TEST(Compare, SwappedSidesGiveTheOppositeStates) {
     }
   }
   EXPECT_NEAR(*forward->summary.ratio * *backward->summary.ratio, 1, 1e-12);
-  // The order of the files' lines says nothing.
+  // The order of the files' lines is irrelevant.
   std::vector<Measurement> shuffled = many(1);
   std::reverse(shuffled.begin(), shuffled.end());
   auto again = compare(before(shuffled), after(many(2)));

@@ -1,4 +1,4 @@
-// Compiling for real, with every compiler that this machine has, but without LibTorch.
+// Real compilation, with every compiler on this machine, but without LibTorch.
 #include "core/compile/compile.h"
 
 #include <dlfcn.h>
@@ -109,7 +109,7 @@ TEST_P(CompileTest, GivesCodeThatRuns) {
   EXPECT_EQ(iterations, 6);
 }
 
-TEST_P(CompileTest, CompilesOnceAndThenOnlyWhatIsNew) {
+TEST_P(CompileTest, CompilesOnceAndThenOnlyNewCode) {
   std::vector<Variant> variants;
   for (int i = 0; i < 9; ++i) {
     variants.push_back(variant(std::to_string(i), "int a = " + std::to_string(i) + ";", "++a;"));
@@ -131,7 +131,7 @@ TEST_P(CompileTest, CompilesOnceAndThenOnlyWhatIsNew) {
   EXPECT_EQ(units_in_cache(), 5u);
 }
 
-TEST_P(CompileTest, EachAloneWhereAskedFor) {
+TEST_P(CompileTest, EachAloneOnRequest) {
   std::vector<Variant> variants;
   for (int i = 0; i < 3; ++i) {
     variants.push_back(variant(std::to_string(i), "int a = " + std::to_string(i) + ";", "++a;"));
@@ -147,8 +147,8 @@ TEST_P(CompileTest, EachAloneWhereAskedFor) {
   EXPECT_EQ(compile_all(variants).compiled["1"].unit, shared.compiled["1"].unit);
 }
 
-// What would be inlined where it is called but once is called twice.
-TEST_P(CompileTest, CodeDoesNotDependOnWhatElseIsInTheUnit) {
+// A function that would be inlined if called only once is called twice.
+TEST_P(CompileTest, CodeDoesNotDependOnTheRestOfTheUnit) {
   auto calls = [&](const std::string& key) {
     auto one = variant(key, "int a = " + key + ";", "a = often(a);");
     std::string body = "static int often(int a) {";
@@ -177,7 +177,7 @@ TEST_P(CompileTest, CodeDoesNotDependOnWhatElseIsInTheUnit) {
   EXPECT_EQ(sizes(together.compiled["1"]), size);
 }
 
-TEST_P(CompileTest, ABrokenUnitIsMadeAnew) {
+TEST_P(CompileTest, ADamagedUnitIsRebuilt) {
   auto first = compile_all({variant("a", "int a = 1;", "++a;")});
   ASSERT_TRUE(write_text(first.compiled["a"].unit, "rubbish"));
   auto second = compile_all({variant("a", "int a = 1;", "++a;")});
@@ -222,7 +222,7 @@ TEST_P(CompileTest, AnErrorInAHeaderIsShownWhereTheTextLedToIt) {
   EXPECT_NE(outcome.failed["wrong"].find("note: "), std::string::npos) << outcome.failed["wrong"];
 }
 
-TEST_P(CompileTest, UnbalancedTextTakesNobodyWithIt) {
+TEST_P(CompileTest, UnbalancedTextDoesNotAffectOthers) {
   auto outcome =
       compile_all({variant("a", "int a = 1;", "++a;"), variant("closes", "", "int b; }"),
                    variant("b", "int a = 2;", "++a;"), variant("opens", "if (1) {", "int b;"),
@@ -236,7 +236,7 @@ TEST_P(CompileTest, UnbalancedTextTakesNobodyWithIt) {
       << outcome.failed["opens"];
 }
 
-TEST_P(CompileTest, AMacroIsNobodyElses) {
+TEST_P(CompileTest, AMacroDoesNotReachOthers) {
   auto outcome = compile_all({variant("a", "#define int long\n", "int b = 1;"),
                               variant("b", "static_assert(sizeof(int) == 4);", ";")});
   EXPECT_EQ(outcome.compiled.size(), 2u);
@@ -376,8 +376,8 @@ TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {
       << outcome.failed["wrong"];
 }
 
-TEST_P(CompileTest, AFaultThatNobodyCanPlaceIsFoundByHalves) {
-  // A compiler that dies without a word of one snippet, as real ones do now and then.
+TEST_P(CompileTest, AnUnattributableErrorIsFoundByBisection) {
+  // A compiler that dies silently on one snippet, as real ones do now and then.
   fs::path wrapper = folder_->path() / "wrapper";
   ASSERT_TRUE(
       write_text(wrapper,
@@ -399,7 +399,7 @@ TEST_P(CompileTest, AFaultThatNobodyCanPlaceIsFoundByHalves) {
       << outcome.failed["3"];
 }
 
-TEST_P(CompileTest, AChangedSystemHeaderMakesThePrecompiledOneAnew) {
+TEST_P(CompileTest, AChangedSystemHeaderRebuildsThePrecompiledOne) {
   fs::create_directories(folder_->path() / "system");
   options_.toolchain.flags.insert(options_.toolchain.flags.end(),
                                   {"-isystem", (folder_->path() / "system").string()});
@@ -432,7 +432,7 @@ std::string code_of(const fs::path& object) {
   return text.substr(std::min(text.find("Disassembly"), text.size()));  // without the file's name
 }
 
-// Nothing of what keeps snippets apart, such as less inlining, touches what is to be measured.
+// The flags that keep snippets independent, such as less inlining, do not affect the measured code.
 TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
   fs::path source = folder_->path() / "own.cpp";
   std::string body;
@@ -479,7 +479,7 @@ std::string dwarf_version_of(const fs::path& object) {
 }
 
 // Not every Valgrind reads DWARF 5 as compilers write it.
-TEST_P(CompileTest, DebugInformationIsWhatValgrindReadsUnlessAVersionIsGiven) {
+TEST_P(CompileTest, DebugInformationIsReadableByValgrindUnlessAVersionIsGiven) {
   for (const auto& [flag, version] : {std::pair{"-g", "4"}, {"-gdwarf-5", "5"}, {"-DX", "none"}}) {
     auto one = variant("a", "int a = 1;", "++a;");
     auto build = std::make_shared<BuildOptions>();
@@ -492,7 +492,7 @@ TEST_P(CompileTest, DebugInformationIsWhatValgrindReadsUnlessAVersionIsGiven) {
 }
 
 // A compiler that is killed leaves its temporary files.
-TEST_P(CompileTest, WhatACompilerLeavesBehindGoesWithTheRun) {
+TEST_P(CompileTest, TheCompilersLeftoversAreRemovedWithTheRun) {
   fs::path compiler = folder_->path() / "compiler", temporary = folder_->path() / "tmp";
   fs::create_directory(temporary);
   ASSERT_TRUE(write_text(compiler, "#!/bin/sh\n: > \"${TMPDIR:-/tmp}/unit-left.o\"\nexec '" +
@@ -509,7 +509,7 @@ TEST_P(CompileTest, WhatACompilerLeavesBehindGoesWithTheRun) {
   EXPECT_TRUE(fs::is_empty(folder_->path() / "cache/runs"));
 }
 
-TEST_P(CompileTest, StopsWhenAsked) {
+TEST_P(CompileTest, StopsOnRequest) {
   std::stop_source stop;
   stop.request_stop();
   auto cache = Cache::open(true);

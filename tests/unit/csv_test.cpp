@@ -5,11 +5,11 @@
 namespace instr {
 namespace {
 
-TEST(Csv, WhatASpreadsheetWouldRunIsText) {
+TEST(Csv, FormulasAreMarkedAsText) {
   EXPECT_EQ(csv_line({"=1+1", "+a", "@SUM(A1)", "-x", "=HYPERLINK(\"u\",\"t\")", "--1", "-inf"}),
             "'=1+1,'+a,'@SUM(A1),'-x,\"'=HYPERLINK(\"\"u\"\",\"\"t\"\")\",'--1,'-inf\r\n");
   EXPECT_EQ(csv_line({"a=b", "", "'x", "1+1"}), "a=b,,'x,1+1\r\n");
-  // Tabs and the like are spaces by then.
+  // Tabs and similar characters are spaces by then.
   EXPECT_TRUE(csv_line({"\t=1"}).starts_with("\" "));
 }
 

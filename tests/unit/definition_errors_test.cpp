@@ -1,4 +1,4 @@
-// Every error that definitions can have, each held against its recorded message: each file or
+// Every error that definitions can have, each compared with its recorded message: each file or
 // folder in tests/fixtures/definitions/refused has its messages beside it, in NAME.errors.
 #include <algorithm>
 #include <sstream>
@@ -29,7 +29,7 @@ std::vector<std::string> names(const fs::path& folder) {
 
 class Refused : public testing::TestWithParam<std::string> {};
 
-TEST_P(Refused, SaysWhatAndWhereAndWhatToDo) {
+TEST_P(Refused, SaysWhereAndWhatAndWhatToDo) {
   const fs::path folder = fixtures() / "refused";
   const fs::path expected = folder / (fs::path(GetParam()).stem().string() + ".errors");
   EXPECT_EQ(load_errors({folder / GetParam()}, folder), read_file(expected));
@@ -63,22 +63,22 @@ TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
       "or a `module`\n");
 }
 
-TEST(DefinitionErrors, TellUnusedSetupsOnlyWhereEverythingWasRead) {
+TEST(DefinitionErrors, ReportUnusedSetupsOnlyIfEverythingWasRead) {
   const TempFolder folder;
   folder.write(
       "a.toml",
       "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
-  folder.write("b.toml", "broken");  // it might have used the set-up
+  folder.write("b.toml", "broken");  // it might have used the setup
   EXPECT_EQ(load_errors({folder.path()}, folder.path()).find("no benchmark uses"),
             std::string::npos);
 }
 
-// Each part of a name is a table within a table, and the stack has an end.
+// Each part of a name is a nested table, and the stack is limited.
 TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
   std::string name = "a";
   for (int i = 1; i < 300'000; ++i) name += i % 2 == 0 ? " . a" : ".'\".'";
   const std::string refusal =
-      "a name of more than 32 parts: take the dots out, or put the name in quotes\n";
+      "a name of more than 32 parts: remove the dots, or put the name in quotes\n";
   EXPECT_EQ(errors_of(name + " = 1\n"), "a.toml:1:143: " + refusal);
   EXPECT_EQ(errors_of("[" + name + "]\n"), "a.toml:1:144: " + refusal);
   EXPECT_EQ(errors_of("x = [1.5, {" + name + " = 1}]\n"), "a.toml:1:154: " + refusal);
@@ -105,7 +105,7 @@ TEST(DefinitionErrors, DotsOutsideOfNamesAreFree) {
   }
 }
 
-// All shapes of hostile text: an answer, never a crash.
+// Hostile text of all shapes: an answer, never a crash.
 TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
   const std::string text = read_file(fixtures() / "accepted/every_key.toml");
   ASSERT_GT(text.size(), 500u);

@@ -1,4 +1,4 @@
-// tools/definition.schema.json, held against the loader: the same keys, and the same answer to the
+// tools/definition.schema.json, compared with the loader: the same keys, and the same answer to the
 // same files.
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -149,7 +149,7 @@ TEST(DefinitionSchema, AcceptsTheAcceptedFixtures) {
 }
 
 TEST(DefinitionSchema, RefusesTheRefusedFixtures) {
-  // What only the loader can see: other files, other benchmarks, relations between texts.
+  // Errors that only the loader can see: other files, other benchmarks, relations between texts.
   const std::set<std::string> only_loader{
       "broken_toml",      "duplicate_toml_key", "duplicate_variants",
       "includes_itself",  "matrix_explodes",    "misspelt_setup",
@@ -161,7 +161,7 @@ TEST(DefinitionSchema, RefusesTheRefusedFixtures) {
   }
 }
 
-// Each key in turn takes each of these values, in a file that is right otherwise.
+// Each key in turn takes each of these values, in an otherwise valid file.
 const char* const kValues[] = {"1",
                                "0",
                                "-1",
@@ -227,7 +227,7 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryKeyOfABenchmark) {
   for (const Key& key : benchmark_keys()) {
     for (const char* value : kValues) {
       const std::string name(key.name);
-      // A set-up named x, for `use`; every other key that a key may need, without conflicts.
+      // A setup named x, for `use`; every other key that a key may need, without conflicts.
       std::string text =
           "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"user\"\nuse = "
           "\"x\"\nstmt = \"x;\"\n[[benchmark]]\n";
@@ -236,7 +236,7 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryKeyOfABenchmark) {
       if (name == "torchscript" || name == "autograd" || name == "module") {
         text += "signature = \"f(x) -> y\"\n";
       }
-      // The schema does not know the set-ups' names.
+      // The schema does not know the setups' names.
       if (name == "use" && std::string(value).find('"') != std::string::npos &&
           std::string(value).find("x\"") == std::string::npos) {
         continue;

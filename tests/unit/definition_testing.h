@@ -1,4 +1,4 @@
-// What the tests of definitions share: files in a folder of their own, errors as text.
+// Shared by the tests of definitions: files in a folder of their own, errors as text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class TempFolder {
   std::filesystem::path write(const std::string& name, const std::string& text) const {
     const std::filesystem::path file = path_ / name;
     std::filesystem::create_directories(file.parent_path());
-    // Some file systems write a file out at once where it replaces its old content: slow.
+    // Some file systems write a file out at once if it replaces its old content: slow.
     std::filesystem::remove(file);
     std::ofstream(file, std::ios::binary) << text;
     return file;
@@ -50,7 +50,7 @@ inline std::string error_lines(const Errors& errors, const std::filesystem::path
   return lines;
 }
 
-// What loading and then expanding says; empty where all is well.
+// The errors of loading and expanding; empty if there are none.
 inline std::string load_errors(const std::vector<std::filesystem::path>& paths,
                                const std::filesystem::path& folder) {
   const auto definitions = load_definitions(paths);
@@ -65,7 +65,7 @@ inline std::string errors_of(const std::string& text) {
   return load_errors({folder.write("a.toml", text)}, folder.path());
 }
 
-// The definitions of one file with this text; none, and a failed test, where it has errors.
+// The definitions of one file with this text; none, and a failed test, if it has errors.
 inline std::vector<Definition> definitions_of(const std::string& text) {
   const TempFolder folder;
   auto definitions = load_definitions({folder.write("a.toml", text)});

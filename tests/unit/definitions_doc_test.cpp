@@ -1,4 +1,4 @@
-// docs/DEFINITIONS.md: each example is loaded and expanded, and no key goes without mention.
+// docs/DEFINITIONS.md: each example is loaded and expanded, and every key is mentioned.
 #include <algorithm>
 #include <sstream>
 
@@ -29,7 +29,7 @@ TEST(DefinitionsDocument, HasExamplesThatLoadAndExpand) {
   ASSERT_GE(all.size(), 10u);
   for (const std::string& example : all) {
     const TempFolder folder;
-    // What the examples take from elsewhere.
+    // Files that the examples need.
     folder.write("my_ops.cpp", "");
     folder.write("common.toml", "schema = 1\n[setups.pair]\ncpp = \"torch::Tensor x, w;\"\n");
     EXPECT_EQ(load_errors({folder.write("example.toml", example)}, folder.path()), "") << example;

@@ -1,4 +1,4 @@
-// On what compilers really said, recorded.
+// On recorded messages of real compilers.
 #include "core/compile/diagnostics.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::string place(const Diagnostic& one) {
   return one.file + ":" + std::to_string(one.line) + ":" + std::to_string(one.column);
 }
 
-// The variant that the first snippet of the recordings was made of.
+// The variant of the first snippet in the recordings.
 Variant first_variant() {
   Variant variant;
   variant.key = "a/key";
@@ -80,13 +80,13 @@ TEST(ParseDiagnostics, Linker) {
   EXPECT_EQ(found[2].symbol, kSecond);
 }
 
-TEST(ParseDiagnostics, WarningsAndChatterAreNoErrors) {
+TEST(ParseDiagnostics, WarningsAndOtherOutputAreNotErrors) {
   EXPECT_TRUE(parse_diagnostics("").empty());
   EXPECT_TRUE(
       parse_diagnostics("@" + kFirst + ":a.toml:1:2: warning: odd\nclang: note: see\n\n").empty());
 }
 
-TEST(ParseDiagnostics, AnErrorOfNobodyHasNoSymbol) {
+TEST(ParseDiagnostics, AnErrorOutsideOfSnippetsHasNoSymbol) {
   auto found = parse_diagnostics("/usr/include/x.h:1:2: error: bad\nfatal error: too much\n");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].symbol, "");
@@ -128,13 +128,13 @@ TEST(Describe, ShowsTheCodeAndTheNotes) {
       << describe(first_variant(), {found[1]});
 }
 
-TEST(Describe, NamesTheUsersTypesAsTheyDid) {
+TEST(Describe, NamesTheUsersTypesAsWritten) {
   auto found = recorded("gcc.txt");
   std::string text = describe(first_variant(), {found[4]});
   EXPECT_NE(text.find("no matching function for call to ‘A::A()’"), std::string::npos) << text;
 }
 
-TEST(Describe, SaysEachThingOnceAndNotTooMuch) {
+TEST(Describe, IsBriefWithoutRepetitions) {
   auto one = recorded("clang.txt")[2];
   std::vector<Diagnostic> many(3, one);
   EXPECT_EQ(describe(first_variant(), many), describe(first_variant(), {one}));
@@ -148,7 +148,7 @@ TEST(Describe, SaysEachThingOnceAndNotTooMuch) {
   EXPECT_NE(text.find("\nand 7 more"), std::string::npos) << text;
 }
 
-TEST(Describe, CodeThatWeMadeIsAtTheDefinition) {
+TEST(Describe, ErrorsInGeneratedCodeAreAtTheDefinition) {
   Diagnostic one;
   one.symbol = kFirst;
   one.is_in_user_text = true;

@@ -59,7 +59,7 @@ TEST(Expand, GivesEveryCombinationInOrder) {
   EXPECT_EQ(got[63], "matmul/mm/n=64/a=x/torchscript/forward_backward/t2/cuda");
 }
 
-TEST(Expand, CapturesGraphsOnCudaAlone) {
+TEST(Expand, CapturesGraphsOnlyOnCuda) {
   Definition both = definition("add");
   both.torchscript = Text{"y = x", {}};
   both.autograd = true;
@@ -190,8 +190,8 @@ TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {
   ASSERT_FALSE(variants);
   ASSERT_EQ(variants.error().size(), 2u);
   EXPECT_EQ(to_string(variants.error()[0]),
-            "a.toml:3:1: `huge` makes 10000000 variants, more than the 10000 that one benchmark "
-            "may: give its matrix fewer values, or split it into benchmarks of their own");
+            "a.toml:3:1: `huge` makes 10000000 variants, more than the 10000 allowed for one "
+            "benchmark: give its matrix fewer values, or split it into benchmarks of their own");
 }
 
 TEST(Expand, TakesExactlyTheLimitAndRefusesOneMore) {
@@ -209,7 +209,7 @@ TEST(Expand, RefusesTooManyVariantsInAll) {
   const auto variants = expand(std::vector<Definition>(11, many));
   ASSERT_FALSE(variants);
   EXPECT_EQ(variants.error()[0].what,
-            "the definitions make 110000 variants, more than the 100000 of one run");
+            "the definitions make 110000 variants, more than the 100000 allowed in one run");
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(ExpectedCounts, ReadsCsv) {
   EXPECT_EQ(counts.limits.at(kOdd).hard.at("ir"), (Limit{std::nullopt, 0}));
 }
 
-// As our own writer and spreadsheets mark text that would be a formula.
+// As our own writer and spreadsheets mark text that looks like a formula.
 TEST(ExpectedCounts, AnApostropheMarksText) {
   const ExpectedCounts counts =
       parsed("e.csv", "key,metric,expected,margin\n'=1+1,ir,5,'+10\n'plain,ir,6,+1\n");
@@ -89,7 +89,7 @@ peak_bytes = "none"
   EXPECT_TRUE(counts.limits.at("k").hard.at("peak_bytes").is_none());
 }
 
-TEST(ExpectedCounts, AreSteadyAndTellTheVariant) {
+TEST(ExpectedCounts, AreSteadyAndHaveTheVariant) {
   const ExpectedCounts counts = parsed(
       "e.csv",
       "key,metric,expected\na/n=1/torchscript/forward_backward/t12/cuda,ir,5\nodd/tx/cpu,ir,1\n");
@@ -107,8 +107,8 @@ TEST(ExpectedCounts, AreSteadyAndTellTheVariant) {
   EXPECT_EQ(counts.baseline.measurements.at(1).variant.label, "odd/tx/cpu");
 }
 
-// What is held against them: a margin is the whole limit, none means the usual ones, and what is
-// not expected is not looked at.
+// The limits: a margin is the only limit, none means the usual ones, and unexpected metrics are
+// ignored.
 TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
   const ExpectedCounts counts = parsed("e.csv",
                                        "key,metric,expected,margin\n"
@@ -131,7 +131,7 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
   EXPECT_EQ(verdict("exact", 999), Verdict::kGain);
 }
 
-TEST(ExpectedCounts, TellAllErrorsOfACsv) {
+TEST(ExpectedCounts, ReportAllErrorsOfACsv) {
   EXPECT_EQ(
       errors("e.csv",
              "key,metric,expected,margin\n"
@@ -154,26 +154,26 @@ TEST(ExpectedCounts, TellAllErrorsOfACsv) {
       "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
       "e.csv:3:3: unknown metric `irr`: did you mean `ir`?\n"
       "e.csv:4:6: `-5` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:5:6: `nan` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:5:10: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+      "e.csv:5:6: `nan` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:5:10: `1` is not a limit: write a percentage (`0.5%`), a number of units (`+100`), "
       "both (`0.5%|+100`), or `none`\n"
-      "e.csv:6:10: `12a` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:6:10: `12a` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
       "e.csv:7:10: there is no expected count: write a number of 0 or more, such as `12345` or "
       "`12.5`\n"
       "e.csv:8:1: the key is empty: list shows all keys\n"
       "e.csv:9:1: this line has 5 fields, and the header 4: write for example "
       "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-      "e.csv:11:1: `a` has two counts of `ir`; the first is on line 10: take one of them out\n"
-      "e.csv:12:2: a quote in a field that has none around it: put the whole field in quotes, "
+      "e.csv:11:1: `a` has two counts of `ir`; the first is on line 10: remove one of them\n"
+      "e.csv:12:2: a quote in an unquoted field: put the whole field in quotes, "
       "and write each quote in it twice\n"
-      "e.csv:13:4: text behind the closing quote: a quote in a field is written twice\n"
-      "e.csv:14:6: `inf` is no count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:15:6: `1e999` is no count: write a number of 0 or more, such as `12345` or "
+      "e.csv:13:4: text after the closing quote: a quote in a field is written twice\n"
+      "e.csv:14:6: `inf` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
+      "e.csv:15:6: `1e999` is not a count: write a number of 0 or more, such as `12345` or "
       "`12.5`\n"
       "e.csv:16:8: this quote is never closed: close it; a quote in a field is written twice\n");
 }
 
-TEST(ExpectedCounts, TellWhatAHeaderLacks) {
+TEST(ExpectedCounts, ReportMissingColumns) {
   EXPECT_EQ(errors("e.csv", "key,metric\na,ir\n"),
             "e.csv:1:11: there is no column `expected`: the first line is "
             "`key,metric,expected,margin`\n");
@@ -188,7 +188,7 @@ TEST(ExpectedCounts, TellWhatAHeaderLacks) {
             "`key,metric,expected,margin`\n");
 }
 
-TEST(ExpectedCounts, TellAllErrorsOfAToml) {
+TEST(ExpectedCounts, ReportAllErrorsOfAToml) {
   EXPECT_EQ(
       errors("e.toml", R"(x = 5
 ["a"]
@@ -205,21 +205,21 @@ ir = 1
       "e.toml:1:1: `x` must be a table, not an integer: write for example "
       "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
       "e.toml:3:6: `ir` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.toml:4:10: `allocs` is no count: write a number of 0 or more, such as `12345` or "
+      "e.toml:4:10: `allocs` is not a count: write a number of 0 or more, such as `12345` or "
       "`12.5`\n"
       "e.toml:5:15: `alloc_bytes` must be a number, not a string: write for example "
       "`alloc_bytes = 12345`\n"
       "e.toml:6:1: unknown key `irr` in [\"a\"]: did you mean `ir`?\n"
-      "e.toml:7:10: [\"a\"] has a margin of `peak_bytes` and no count of it: add `peak_bytes = "
-      "...`, or take the margin out\n"
-      "e.toml:7:18: `5` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+      "e.toml:7:10: [\"a\"] has a margin of `peak_bytes` but no count of it: add `peak_bytes = "
+      "...`, or remove the margin\n"
+      "e.toml:7:18: `5` is not a limit: write a percentage (`0.5%`), a number of units (`+100`), "
       "both (`0.5%|+100`), or `none`\n"
       "e.toml:7:41: unknown key `it` in `margin`: did you mean `ir`?\n"
-      "e.toml:8:2: there is no count of `b`: write for example "
+      "e.toml:8:2: there is not a count of `b`: write for example "
       "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
       "e.toml:9:10: `margin` must be a table, not a string: write for example `margin = { ir = "
       "\"0.5%\" }`\n"
-      "e.toml:10:2: there is no count of `c`: write for example "
+      "e.toml:10:2: there is not a count of `c`: write for example "
       "[\"matmul/mm/n=64/eager/forward/t1/cpu\"] and below it `ir = 12345`\n"
       "e.toml:10:4: unknown key `irr` in [\"c\"]: did you mean `ir`?\n");
   EXPECT_EQ(

@@ -17,29 +17,29 @@ using testing::failed;
 using testing::skipped;
 using testing::unsteady;
 
-const IsWanted kAll = [](const std::string&) { return true; };
-const IsWanted kNone = [](const std::string&) { return false; };
+const IsSelected kAll = [](const std::string&) { return true; };
+const IsSelected kNone = [](const std::string&) { return false; };
 
 // The updated text; updating that again must change nothing.
 std::string updated(const std::string& name, const std::string& text,
-                    const std::vector<Measurement>& measurements, const IsWanted& is_wanted) {
-  const auto update = update_expected_counts(SourceText(name, text), measurements, is_wanted);
+                    const std::vector<Measurement>& measurements, const IsSelected& is_selected) {
+  const auto update = update_expected_counts(SourceText(name, text), measurements, is_selected);
   if (!update) return error_lines(update.error(), "nowhere");
   const auto again =
-      update_expected_counts(SourceText(name, update->text), measurements, is_wanted);
+      update_expected_counts(SourceText(name, update->text), measurements, is_selected);
   EXPECT_TRUE(again && again->text == update->text) << update->text;
   EXPECT_EQ(again ? again->changed + again->added + again->removed : 0, 0u);
   return update->text;
 }
 
 std::string csv(const std::string& text, const std::vector<Measurement>& measurements,
-                const IsWanted& is_wanted = kAll) {
-  return updated("e.csv", text, measurements, is_wanted);
+                const IsSelected& is_selected = kAll) {
+  return updated("e.csv", text, measurements, is_selected);
 }
 
 std::string toml(const std::string& text, const std::vector<Measurement>& measurements,
-                 const IsWanted& is_wanted = kAll) {
-  return updated("e.toml", text, measurements, is_wanted);
+                 const IsSelected& is_selected = kAll) {
+  return updated("e.toml", text, measurements, is_selected);
 }
 
 TEST(ExpectedUpdate, ChangesOnlyNumbersThatDiffer) {
@@ -89,7 +89,7 @@ TEST(ExpectedUpdate, FindsNumbersInEveryFormOfATable) {
             "[d.margin]\nir = \"+1\"\n[d]\nir = 40\n");
 }
 
-TEST(ExpectedUpdate, KeepsNumbersThatAreNotMeasuredAnew) {
+TEST(ExpectedUpdate, KeepsNumbersThatWereNotMeasured) {
   const std::string text =
       "key,metric,expected\na,ir,1\na,allocs,1\nb,ir,1\nc,ir,1\nd,ir,1\ne,ir,1\n"
       "f,ir,1\ng,ir,1\n";
@@ -117,14 +117,14 @@ TEST(ExpectedUpdate, AddsNewKeysAtTheEnd) {
       "[a]\r\nir = 1\r\n\r\n[\"new\"]\r\nir = 5\r\n\r\n[\"# q\\\",\\u000A\"]\r\nir = 6.5\r\n");
 }
 
-// As a copy that was cut off leaves it.
-TEST(ExpectedUpdate, HalfALineEndIsMadeWhole) {
+// As left by a truncated copy.
+TEST(ExpectedUpdate, HalfALineEndIsCompleted) {
   EXPECT_EQ(csv("key,metric,expected\r\na,ir,1\r",
                 {counted("a", {{"ir", 1}}), counted("b", {{"ir", 2}})}),
             "key,metric,expected\r\na,ir,1\r\nb,ir,2\r\n");
 }
 
-TEST(ExpectedUpdate, MakesAFileWhereNothingIs) {
+TEST(ExpectedUpdate, WritesAnEmptyFile) {
   const std::vector<Measurement> now{counted("a", {{"peak_bytes", 64}, {"ir", 5}, {"allocs", 1}}),
                                      counted("b", {{"ir", 6}})};
   EXPECT_EQ(csv("", now),
@@ -133,7 +133,7 @@ TEST(ExpectedUpdate, MakesAFileWhereNothingIs) {
   EXPECT_EQ(toml("", now), "[\"a\"]\nir = 5\nallocs = 1\npeak_bytes = 64\n\n[\"b\"]\nir = 6\n");
 }
 
-TEST(ExpectedUpdate, TakesOutWhatIsGone) {
+TEST(ExpectedUpdate, RemovesMissingKeys) {
   const auto starts_with_a = [](const std::string& key) { return key.starts_with('a'); };
   const std::vector<Measurement> now{counted("a1", {{"ir", 1}})};
   EXPECT_EQ(csv("key,metric,expected\n# first\na0,ir,1\na1,ir,1\n\"a\n2\",ir,1\nb,ir,1\na3,ir,1",
@@ -223,12 +223,14 @@ TEST(ExpectedUpdate, EveryKeyReadsTheSame) {
 TEST(ExpectedUpdate, RefusesWhatCannotBeWritten) {
   EXPECT_EQ(
       csv("", {counted("a\xFF", {{"ir", 1}})}),
-      "e.csv: the new counts cannot be written into this file: a byte that is no UTF-8: this is "
+      "e.csv: the new counts cannot be written into this file: a byte that is not valid UTF-8: "
+      "this is "
       "a binary file, or text in another encoding: rename the benchmark, or change the file by "
       "hand\n");
   EXPECT_NE(toml("", {counted("a\xFF", {{"ir", 1}})}).find("cannot be written"), std::string::npos);
-  EXPECT_EQ(csv("key,metric,expected\na,ir,x\n", {}),
-            "e.csv:2:6: `x` is no count: write a number of 0 or more, such as `12345` or `12.5`\n");
+  EXPECT_EQ(
+      csv("key,metric,expected\na,ir,x\n", {}),
+      "e.csv:2:6: `x` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n");
 }
 
 TEST(ExpectedUpdate, KeepsAByteOrderMark) {
@@ -263,7 +265,7 @@ TEST(ExpectedUpdate, ReplacesTheFileInOneStep) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
 }
 
-TEST(ExpectedUpdate, MakesTheFileWhereItIsNotThere) {
+TEST(ExpectedUpdate, CreatesAMissingFile) {
   const TempFolder folder;
   const fs::path file = folder.path() / "e.toml";
   ASSERT_TRUE(update_expected_file(file, {counted("a", {{"ir", 1}})}, kAll));

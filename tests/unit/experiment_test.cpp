@@ -1,5 +1,4 @@
-// Experiments as values: the axes over definitions, the lines of a results file, what they sum up
-// to.
+// Experiments as values: the axes over definitions, the lines of a results file, their summary.
 #include "core/results/experiment.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +41,7 @@ Measurement measured(const std::string& key, std::vector<double> wall, double pe
 
 ExperimentRecord record(const Measurement& measurement) { return record_of(measurement, kSetting); }
 
-TEST(ExperimentAxes, TakeThePlaceOfTheDefinitionsOwn) {
+TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
   Definition one = definition("one");
   one.matrix = {{"batch_size", {"1", "2"}}};
   Definition other = definition("other");
@@ -59,10 +58,11 @@ TEST(ExperimentAxes, TakeThePlaceOfTheDefinitionsOwn) {
                                             "other/dtype=Int64/eager/forward/t2/cpu"}));
   EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
   EXPECT_EQ(data_type_of((*variants)[2]), "float64");
-  EXPECT_EQ(data_type_of((*variants)[4]), "float32");  // its own parameter is no type of LibTorch's
+  EXPECT_EQ(data_type_of((*variants)[4]),
+            "float32");  // its own parameter is not one of LibTorch's types
 }
 
-TEST(ExperimentAxes, LeaveAloneWhatIsNotAskedFor) {
+TEST(ExperimentAxes, LeaveOtherAxesAlone) {
   Definition one = definition("one");
   one.matrix = {{"batch_size", {"1", "2"}}};
   auto variants = expand(with_axes({one}, {}));
@@ -116,7 +116,7 @@ TEST(ExperimentRecord, IsALineOfJson) {
   EXPECT_EQ(read->code, VerificationCode::kPass);
 }
 
-TEST(ExperimentRecord, WhatWasNotMeasuredSaysWhy) {
+TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
   Measurement lost{variant_of_key("a/eager/forward/t1/cpu"),
                    Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};
   auto json = to_json(record(lost));
@@ -127,7 +127,7 @@ TEST(ExperimentRecord, WhatWasNotMeasuredSaysWhy) {
   EXPECT_EQ(to_json(record(none))["state"], "skipped");
 }
 
-TEST(ExperimentRecord, GivesItsMeasurementBack) {
+TEST(ExperimentRecord, ConvertsBackToAMeasurement) {
   Measurement one =
       measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
   Measurement back = measurement_of(record(one));
@@ -155,7 +155,7 @@ TEST(ExperimentRecord, OtherLinesAreRefused) {
   EXPECT_FALSE(parse_experiment(json.dump()));
 }
 
-TEST(ExperimentSummary, OnlyWhatPassedIsFaster) {
+TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   const std::string end = "/forward/t1/cpu";
   std::vector<ExperimentRecord> records;
   auto add = [&](Measurement one) { records.push_back(record(one)); };
@@ -171,7 +171,7 @@ TEST(ExperimentSummary, OnlyWhatPassedIsFaster) {
   EXPECT_EQ(summaries[0].backend, Runtime::kEager);
   EXPECT_EQ(summaries[0].measured, 3u);
   const ExperimentSummary& frozen = summaries[1];
-  EXPECT_EQ(frozen.asked, 3u);
+  EXPECT_EQ(frozen.requested, 3u);
   EXPECT_EQ(frozen.measured, 3u);
   EXPECT_EQ(frozen.passed, 2u);
   EXPECT_NEAR(*frozen.speedup, 2, 1e-9);       // of 4 and 1
@@ -218,7 +218,7 @@ timeout = 2.5
             (std::vector<Runtime>{Runtime::kEager, Runtime::kFrozen}));
 }
 
-TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
+TEST(ExperimentFile, ReportsAllErrorsWithPlaces) {
   ExperimentOptions options;
   auto applied = apply(
       "backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n"
@@ -227,12 +227,12 @@ TEST(ExperimentFile, TellsAllThatIsWrongWithPlaces) {
   ASSERT_FALSE(applied);
   std::string text;
   for (const Error& error : applied.error()) text += to_string(error) + "\n";
-  EXPECT_NE(text.find("e.toml:1:22: `frosen` is no backend: did you mean `frozen`?"),
+  EXPECT_NE(text.find("e.toml:1:22: `frosen` is not a known backend: did you mean `frozen`?"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("e.toml:2:1:"), std::string::npos) << text;
   EXPECT_NE(text.find("batch_size"), std::string::npos) << text;
-  EXPECT_NE(text.find("e.toml:3:9: `evel` is no test"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:3:9: `evel` is not a known test"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:5:11: `timeout` must be"), std::string::npos) << text;
 }
@@ -255,7 +255,7 @@ class ExperimentLogTest : public ::testing::Test {
                                  variant_of_key("b/eager/forward/t1/cpu")};
 };
 
-TEST_F(ExperimentLogTest, GoesOnAfterTheLastWholeLine) {
+TEST_F(ExperimentLogTest, ResumesAfterTheLastWholeLine) {
   auto log = open();
   ASSERT_TRUE(log) << log.error().what;
   EXPECT_EQ(log->missing(variants_).size(), 2u);
@@ -276,7 +276,7 @@ TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
     auto log = open();
     ASSERT_TRUE(log->append(record(measured("b/eager/forward/t1/cpu", {1, 2, 3}, 0))));
   }
-  std::ofstream(file_, std::ios::app) << "torn";
+  std::ofstream(file_, std::ios::app) << "truncated";
   const std::string before = text();
   variants_.pop_back();
   auto other = open();
@@ -292,8 +292,8 @@ TEST_F(ExperimentLogTest, AnotherMatrixIsRefusedAndItsFileStays) {
   EXPECT_EQ(text(), before);
 }
 
-// A lost worker says nothing of the snippet, a crash does.
-TEST_F(ExperimentLogTest, WhatLostItsWorkerIsMeasuredAgain) {
+// A lost worker says nothing about the snippet, a crash does.
+TEST_F(ExperimentLogTest, LostWorkersAreMeasuredAgain) {
   auto log = open();
   ASSERT_TRUE(log) << log.error().what;
   Measurement lost{variants_[0], Failure{FailureKind::kWorkerLost, "it ended"}, 0};
@@ -313,7 +313,7 @@ TEST_F(ExperimentLogTest, WhatLostItsWorkerIsMeasuredAgain) {
   auto rest = log->missing(variants_);
   ASSERT_EQ(rest.size(), 1u);
   EXPECT_EQ(rest[0].key, variants_[0].key);
-  // The file was replaced: what comes now is in the new one.
+  // The file was replaced: later lines are in the new one.
   ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
   EXPECT_EQ(parse_experiments(text(), "log")->size(), 2u);
 }
@@ -328,8 +328,8 @@ TEST_F(ExperimentLogTest, OneRunAtATimeWritesToIt) {
   EXPECT_TRUE(open());
 }
 
-// A limit of this process takes the place of a full disk.
-TEST_F(ExperimentLogTest, WhatCannotBeWrittenIsKeptUntilItCan) {
+// A limit of this process stands in for a full disk.
+TEST_F(ExperimentLogTest, UnwrittenLinesAreKeptUntilTheyCanBeWritten) {
   auto log = open();
   ASSERT_TRUE(log) << log.error().what;
   ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
@@ -350,8 +350,8 @@ TEST_F(ExperimentLogTest, WhatCannotBeWrittenIsKeptUntilItCan) {
   EXPECT_EQ(parse_experiments(text(), "log")->size(), 2u);
 }
 
-TEST_F(ExperimentLogTest, WhatIsNoLogIsRefused) {
-  // Whatever it is, and though none of its lines is whole.
+TEST_F(ExperimentLogTest, OtherFilesAreRefused) {
+  // Whatever it is, and even if none of its lines is complete.
   for (const char* other : {"{\"schema\":1}\n", "notes", "schema = 1"}) {
     std::ofstream(file_, std::ios::trunc) << other;
     EXPECT_FALSE(open());

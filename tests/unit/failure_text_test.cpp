@@ -33,7 +33,7 @@ Variant variant(Runtime runtime, Autograd autograd = Autograd::kForward) {
   return made;
 }
 
-// As LibTorch 1.13 and 2.13 say it.
+// Messages of LibTorch 1.13 and 2.13.
 constexpr const char* kRaised =
     R"(The following operation failed in the TorchScript interpreter.
 Traceback of TorchScript, serialized code (most recent call last):
@@ -80,11 +80,11 @@ TEST(FailureText, TheLinesAroundTheTextAreTheSignatures) {
   EXPECT_EQ(place("undefined value y:\n  File \"<string>\", line 5\n    return y\n"
                   "           ~ <--- HERE\n"),
             signature);
-  // What is not closed is noticed behind the text.
+  // An unclosed bracket is noticed after the text.
   EXPECT_EQ(place("expected ) but found 'return' here:\n  File \"<string>\", line 5\n"
                   "    return y\n    ~~~~~~ <--- HERE\n"),
             (SourceLocation{"bench.toml", 24, 23}));
-  // Without a caret the line begins where its text does.
+  // Without a caret the place is the begin of the line's text.
   EXPECT_EQ(place("expected newline but found 'indent' here:\n  File \"<string>\", line 3\n"),
             (SourceLocation{"bench.toml", 23, 3}));
   EXPECT_EQ(place("cut off:\n  File \"<string>\", line "), SourceLocation{});
@@ -95,18 +95,18 @@ TEST(FailureText, ExceptionsAreInTheTextThatRan) {
   EXPECT_EQ(failure_text("no luck", "statement", eager),
             "bench.toml:12:9: in the statement: no luck");
   EXPECT_EQ(failure_text("no luck", "setup", eager),
-            "bench.toml:11:3: in the set-up (or at bench.toml:4:8): no luck");
-  // The statement has had a run before it is measured with backward.
+            "bench.toml:11:3: in the setup (or at bench.toml:4:8): no luck");
+  // With backward, the statement has already run before it is measured.
   EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kEager, Autograd::kForwardBackward)),
-            "bench.toml:12:9: in the statement or the set-up (or at bench.toml:11:3, "
+            "bench.toml:12:9: in the statement or the setup (or at bench.toml:11:3, "
             "bench.toml:4:8): no luck");
   EXPECT_EQ(failure_text("no luck", "statement", variant(Runtime::kFrozen)),
             "bench.toml:21:3: in the TorchScript text: no luck");
   EXPECT_EQ(failure_text("no luck", "setup", variant(Runtime::kFrozen)),
-            "bench.toml:11:3: in the set-up (or at bench.toml:4:8): no luck");
+            "bench.toml:11:3: in the setup (or at bench.toml:4:8): no luck");
 }
 
-TEST(FailureText, WhatHasNoPlaceStaysAsItIs) {
+TEST(FailureText, MessagesWithoutAPlaceAreUnchanged) {
   EXPECT_EQ(failure_text("no luck", "", variant(Runtime::kEager)), "no luck");
   EXPECT_EQ(failure_text("no luck", "setup", {}), "no luck");
   EXPECT_EQ(failure_text(kRaised, "statement", {}), kRaised);
@@ -122,7 +122,7 @@ TEST(FailureText, AModuleIsMadeBeforeAndRunAsTheStatement) {
   }
 }
 
-TEST(FailureText, ATimeoutSaysHowLongAndWhatRaisesIt) {
+TEST(FailureText, ATimeoutSaysHowLongAndHowToRaiseIt) {
   Variant usual = variant(Runtime::kEager);
   EXPECT_EQ(with_timeout(kRanTooLong, usual, 60),
             "the snippet ran longer than its timeout of 60 s: raise --timeout=SECONDS");
@@ -137,13 +137,13 @@ TEST(FailureText, ATimeoutSaysHowLongAndWhatRaisesIt) {
 }
 
 TEST(FailureText, ErrorsOfADefinitionAreTheSignatures) {
-  const auto told = [](const std::string& kind, const std::string& message) {
+  const auto text_for = [](const std::string& kind, const std::string& message) {
     const wire::Message reply{"failed", {{"kind", kind}, {"message", message}}};
     return std::get<Failure>(outcome_of(reply, variant(Runtime::kTorchScript), nullptr)).message;
   };
-  EXPECT_EQ(told("definition_error", "not a scalar"), "bench.toml:25:13: not a scalar");
-  EXPECT_EQ(told("definition_error", kRaised).substr(0, 17), "bench.toml:24:9: ");
-  EXPECT_EQ(told("worker_lost", "gone"), "gone");
+  EXPECT_EQ(text_for("definition_error", "not a scalar"), "bench.toml:25:13: not a scalar");
+  EXPECT_EQ(text_for("definition_error", kRaised).substr(0, 17), "bench.toml:24:9: ");
+  EXPECT_EQ(text_for("worker_lost", "gone"), "gone");
 }
 
 // Every place in a body is that of the same character in the text that it was made of.

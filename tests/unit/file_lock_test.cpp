@@ -26,12 +26,12 @@ TEST_F(FileLockTest, ExcludesOthers) {
   EXPECT_TRUE(FileLock::wait(file_, LockKind::kExclusive, {}));
 }
 
-TEST_F(FileLockTest, WhatCannotBeOpenedIsAnErrorAndNotWaitedFor) {
+TEST_F(FileLockTest, AnUnreadableFileIsAnErrorWithoutWaiting) {
   EXPECT_FALSE(FileLock::attempt(folder_->path(), LockKind::kShared));
   EXPECT_FALSE(FileLock::wait(folder_->path() / "no" / "file", LockKind::kShared, {}));
 }
 
-TEST_F(FileLockTest, AWaitIsSaidOnceAndEndsWhenAsked) {
+TEST_F(FileLockTest, AWaitIsReportedOnceAndEndsOnRequest) {
   auto held = FileLock::attempt(file_, LockKind::kExclusive);
   std::stop_source stop;
   int said = 0;

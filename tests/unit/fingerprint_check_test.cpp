@@ -54,8 +54,8 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
       {"valgrind", {"valgrind"}},
       {"cpu", {"cpu_capability"}},
       {"worker", {"worker_version"}},
-      {"machine", {}},     // of times alone
-      {"libraries", {}}};  // these say nothing of them
+      {"machine", {}},     // only of times
+      {"libraries", {}}};  // these do not mention them
   EXPECT_EQ(vary_groups().size(), groups.size());
   for (const auto& [group, fields] : groups) {
     for (const auto& [name, value] : fingerprint().entries) {
@@ -81,7 +81,7 @@ TEST(FingerprintCheck, TheMachineInformsAndComesLast) {
   EXPECT_TRUE(is_comparable(*differences));
 }
 
-TEST(FingerprintCheck, AFieldOfOneSideAloneDiffersEvenWhenEmpty) {
+TEST(FingerprintCheck, AFieldOfOnlyOneSideDiffersEvenIfEmpty) {
   Fingerprint more = fingerprint();
   more.entries.emplace_back("openmp", "");
   auto differences = check_fingerprints(fingerprint(), more, {});
@@ -91,14 +91,14 @@ TEST(FingerprintCheck, AFieldOfOneSideAloneDiffersEvenWhenEmpty) {
   EXPECT_EQ(to_string(differences->front()), "openmp: not said, then nothing");
 }
 
-TEST(FingerprintCheck, ResultsThatSayNothingAreNotPassedOver) {
+TEST(FingerprintCheck, ResultsWithoutAFingerprintAreReported) {
   auto differences = check_fingerprints({}, {}, {});
   ASSERT_TRUE(differences);
   EXPECT_FALSE(is_comparable(*differences));
   EXPECT_EQ(check_fingerprints({}, fingerprint(), {})->size(), 10U);
 }
 
-TEST(FingerprintCheck, WhatIsOfTimesAloneMattersWhereBothHaveTimes) {
+TEST(FingerprintCheck, FieldsOfTimesMatterIfBothHaveTimes) {
   const Fingerprint counts{{{"libtorch_version", "2.13.0"}, {"valgrind", "3.19"}}, {}};
   const Fingerprint times{{{"libtorch_version", "2.13.0"}, {"timed_cpu_model", "A"}}, {}};
   Fingerprint both = counts;
@@ -107,7 +107,7 @@ TEST(FingerprintCheck, WhatIsOfTimesAloneMattersWhereBothHaveTimes) {
   EXPECT_TRUE(check_fingerprints(both, counts, {})->empty());
   EXPECT_FALSE(is_comparable(*check_fingerprints(times, both, {})));
   EXPECT_TRUE(is_comparable(*check_fingerprints(times, both, {"machine"})));
-  // A file that says of neither how it was measured.
+  // A file without a fingerprint for either.
   const Fingerprint cut{{{"libtorch_version", "2.13.0"}}, {}};
   EXPECT_FALSE(is_comparable(*check_fingerprints(cut, counts, {})));
   EXPECT_FALSE(is_comparable(*check_fingerprints(cut, times, {})));
@@ -119,7 +119,7 @@ Fingerprint with_libraries(Fingerprint::Entries libraries) {
   return made;
 }
 
-TEST(FingerprintCheck, ALibraryThatDiffersIsNamedAlone) {
+TEST(FingerprintCheck, OnlyTheLibraryThatDiffersIsNamed) {
   const auto before = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
   const auto after = with_libraries({{"library libblas.so.3", "bb"}, {"library libc.so.6", "cc"}});
   auto differences = check_fingerprints(before, after, {"libtorch", "compiler", "worker"});
@@ -132,7 +132,7 @@ TEST(FingerprintCheck, ALibraryThatDiffersIsNamedAlone) {
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"library libblas.so.3"})));
 }
 
-// Its own, and what it alone asks for.
+// Its own, and those that only it requires.
 TEST(FingerprintCheck, AnotherLibTorchBringsLibraries) {
   const auto before = with_libraries({{"library libblas.so.3", "aa"},
                                       {"library libc.so.6", "cc"},
@@ -150,7 +150,7 @@ TEST(FingerprintCheck, AnotherLibTorchBringsLibraries) {
   EXPECT_FALSE(is_comparable(*check_fingerprints(before, after, {"libtorch"})));
 }
 
-TEST(FingerprintCheck, ResultsThatSayNothingOfLibrariesSayItOnce) {
+TEST(FingerprintCheck, MissingLibrariesAreReportedOnce) {
   const auto after = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
   auto differences = check_fingerprints(fingerprint(), after, {"libtorch"});
   ASSERT_TRUE(differences);
@@ -158,7 +158,7 @@ TEST(FingerprintCheck, ResultsThatSayNothingOfLibrariesSayItOnce) {
   EXPECT_EQ(to_string((*differences)[0]), "libraries: not said, then 2 recorded");
   EXPECT_FALSE(is_comparable(*differences));
   EXPECT_TRUE(is_comparable(*check_fingerprints(fingerprint(), after, {"libraries"})));
-  // Times' own libraries matter where both have times.
+  // The timing worker's libraries matter if both have times.
   auto timed = after;
   timed.entries.emplace_back("timed_cpu_model", "A");
   timed.entries.emplace_back("timed_library libc.so.6", "other");
@@ -168,7 +168,7 @@ TEST(FingerprintCheck, ResultsThatSayNothingOfLibrariesSayItOnce) {
 TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {
   auto differences = check_fingerprints(fingerprint(), fingerprint(), {"libtorhc"});
   ASSERT_FALSE(differences);
-  EXPECT_EQ(differences.error().what, "`libtorhc` is no field of a fingerprint that may vary");
+  EXPECT_EQ(differences.error().what, "`libtorhc` is not a fingerprint field that may vary");
   EXPECT_EQ(differences.error().advice, "did you mean `libtorch`?");
 }
 

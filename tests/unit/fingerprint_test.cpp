@@ -43,14 +43,14 @@ TEST(Fingerprint, TheMachineIsNotCompared) {
   EXPECT_NE(here, example({{"cpu_capability", "AVX512"}}));
 }
 
-// What this side found is not overwritten by what the worker says.
+// This side's findings are not overwritten by the worker's.
 TEST(Fingerprint, NamesAreUnique) {
   Fingerprint fingerprint = example({{"valgrind", "other"}, {"libtorch_version", "2.13.0+cpu"}});
   EXPECT_EQ(fingerprint.get("valgrind"), "valgrind-3.19.0");
   EXPECT_EQ(fingerprint.entries.size(), 7u);
 }
 
-TEST(Fingerprint, ThroughJsonAndBack) {
+TEST(Fingerprint, SurvivesJson) {
   Fingerprint fingerprint{{{"b", "2"}, {"a", "quote\" tab\t ü"}}, {{"kernel", "Linux 6"}}};
   EXPECT_EQ(to_json(fingerprint).dump(),
             R"({"b":"2","a":"quote\" tab\t ü","machine":{"kernel":"Linux 6"}})");
@@ -60,8 +60,8 @@ TEST(Fingerprint, ThroughJsonAndBack) {
   EXPECT_EQ(back->machine, fingerprint.machine);
 }
 
-// More than an object in a line of results may have.
-TEST(Fingerprint, HundredsOfLibrariesThroughJsonAndBack) {
+// More than the members that an object in a results line may have.
+TEST(Fingerprint, HundredsOfLibrariesSurviveJson) {
   Fingerprint fingerprint =
       example({{"library libc.so.6", "cc"}, {"timed_library libc.so.6", "dd"}});
   for (int i = 0; i < 500; ++i) {
@@ -78,7 +78,7 @@ TEST(Fingerprint, HundredsOfLibrariesThroughJsonAndBack) {
             (Fingerprint::Entries{{"library a", "2"}, {"x", "y"}}));
 }
 
-TEST(Fingerprint, ReadsWhatIsNotText) {
+TEST(Fingerprint, ReadsValuesThatAreNotText) {
   auto json = nlohmann::ordered_json::parse(R"({"new":[1,2],"machine":"odd","n":3})");
   auto back = fingerprint_from_json(json);
   ASSERT_TRUE(back);

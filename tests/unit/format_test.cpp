@@ -78,7 +78,7 @@ TEST(DisplayWidth, CountsColumns) {
 
 TEST(DisplayWidth, TakesBytesThatAreNotUtf8) {
   EXPECT_EQ(display_width("\xFF\xFE"), 2u);
-  EXPECT_EQ(display_width("a\xC3"), 2u);             // cut off
+  EXPECT_EQ(display_width("a\xC3"), 2u);             // truncated
   EXPECT_EQ(display_width("\xC0\x80"), 2u);          // overlong
   EXPECT_EQ(display_width("\xED\xA0\x80"), 3u);      // a surrogate
   EXPECT_EQ(display_width("\xF4\x90\x80\x80"), 4u);  // beyond Unicode
@@ -138,7 +138,7 @@ TEST(Wrap, BreaksAtSpaces) {
 TEST(Wrap, KeepsIndentationAndLongWords) {
   EXPECT_EQ(wrap("  one two", 5), (Lines{"  one", "  two"}));
   EXPECT_EQ(wrap("at /a/long/path.toml:3", 8), (Lines{"at", "/a/long/path.toml:3"}));
-  // An indentation of most of the width is given up.
+  // An indentation of most of the width is dropped.
   EXPECT_EQ(wrap("      one two", 8), (Lines{"one two"}));
 }
 

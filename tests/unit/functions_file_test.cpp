@@ -40,13 +40,13 @@ std::string shown(const Error& error) {
   return std::to_string(error.where.line) + ": " + error.what;
 }
 
-// Of a file of these texts, each a gzip member.
+// The error for a file of these texts, each a gzip member.
 std::string error_of(const std::vector<std::string>& texts) {
   auto functions = parsed(packed(texts));
   return functions ? "no error" : shown(functions.error());
 }
 
-// Of asking for "k", whose line is `line`.
+// The error of reading "k", whose line is `line`.
 std::string error_of_asking(const std::string& line) {
   auto functions = parsed(packed({kStart, kNames + line + "\n"}));
   if (!functions) return "not parsed: " + shown(functions.error());
@@ -59,14 +59,14 @@ TEST(FunctionsFile, IsWhatItsHeaderSays) {
   EXPECT_EQ(FunctionLines::start(kHeader), kStart);
   EXPECT_EQ(lines.next("a", {{"f", "a.so", 1200.5, 2}, {"g", "b.so", 40, 0.25}}),
             kNames + "{\"key\":\"a\",\"functions\":[[0,1200.5,2],[1,40,0.25]]}\n");
-  // Names that are known are not written again; the same function of another library is another.
+  // Known names are not written again; the same function of another library is a different one.
   EXPECT_EQ(lines.next("b", {{"g", "b.so", 41, 1}}), "{\"key\":\"b\",\"functions\":[[1,41,1]]}\n");
   EXPECT_EQ(lines.next("c", {{"g", "a.so", 41, 1}, {"f", "a.so", -3, 0}}),
             "{\"first\":2,\"names\":[[\"g\",\"a.so\"]]}\n"
             "{\"key\":\"c\",\"functions\":[[2,41,1],[0,-3,0]]}\n");
 }
 
-TEST(FunctionsFile, ThereAndBack) {
+TEST(FunctionsFile, RoundTrip) {
   const std::vector<std::pair<std::string, Costs>> written{
       {"matmul/mm/n=64", {{"at::mm(\"x\")", "libtorch_cpu.so", 1200.5, 3}, {"f", "b", 1.0 / 3, 0}}},
       {"odd \"key\" \\\t\n/größe/矩阵", {{"f\n\x01", "", 9007199254740993.0, 1e-9}}},
@@ -82,7 +82,7 @@ TEST(FunctionsFile, ThereAndBack) {
   EXPECT_EQ((*functions)("another").value(), Costs{});
 }
 
-TEST(FunctionsFile, HoldsWhatWasSimulated) {
+TEST(FunctionsFile, HoldsSimulatedEvents) {
   const Costs costs{{"f", "a.so", 1200.5, 2, {{"D1mr", 0.5}, {"Dr", 310}}},
                     {"g", "b.so", 40, 1},
                     {"h", "b.so", 4, 1, {{"Dr", -1.5}}},
@@ -109,14 +109,14 @@ TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
   EXPECT_FALSE(is_sum_of(1e9 + 1, {{"f", "a.so", 1e9, 2}}));
 }
 
-TEST(FunctionsFile, TextThatIsNoUtf8IsReplaced) {
+TEST(FunctionsFile, InvalidUtf8IsReplaced) {
   auto functions =
       parsed(packed({kStart, FunctionLines().next("k\xff", {{"f\xff", "\xfe", 1, 1}})}));
   ASSERT_TRUE(functions) << to_string(functions.error());
   EXPECT_EQ((*functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
-TEST(FunctionsFile, PackedAgainAsOnePieceItIsStillReadable) {
+TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
   FunctionLines lines;
   std::string text = kStart + lines.next("a", {{"f", "a.so", 1, 1}}) + "\n" +
                      lines.next("b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
@@ -127,20 +127,20 @@ TEST(FunctionsFile, PackedAgainAsOnePieceItIsStillReadable) {
   EXPECT_EQ((*functions)("a")->at(0).ir, 1);
 }
 
-// A kill: what was finished before is there, and nothing else is.
-TEST(FunctionsFile, CutAnywhereItHoldsWhatIsWhole) {
+// After a kill: what was finished before is there, and nothing else.
+TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
   FunctionLines lines;
   std::string start = gzip_member(kStart).value();
   std::string first = start + gzip_member(lines.next("a", {{"f", "a.so", 1, 1}})).value();
   std::string whole =
       first + gzip_member(lines.next("b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}})).value();
-  // Bytes at a member's end that its text can do without: a mark and a checksum.
+  // Bytes at a member's end that its text does not need: a mark and a checksum.
   constexpr std::size_t kEnd = 12;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     auto functions = parsed(whole.substr(0, size));
     if (size + kEnd < start.size()) {
       ASSERT_FALSE(functions) << size;
-      EXPECT_EQ(functions.error().what, "cut off before its first measurement");
+      EXPECT_EQ(functions.error().what, "truncated before its first measurement");
     }
     if (size < start.size()) continue;
     ASSERT_TRUE(functions) << size << to_string(functions.error());
@@ -154,7 +154,7 @@ TEST(FunctionsFile, CutAnywhereItHoldsWhatIsWhole) {
   }
 }
 
-TEST(FunctionsFile, CutAnywhereItDoesNotPassForWhole) {
+TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   FunctionLines lines;
   const std::string whole = packed({kStart, lines.next("a", {{"f", "a.so", 1, 1}}), lines.end()});
   EXPECT_TRUE(parse_functions(whole, kHeader, "file"));
@@ -163,7 +163,7 @@ TEST(FunctionsFile, CutAnywhereItDoesNotPassForWhole) {
   for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
     auto functions = parse_functions(whole.substr(0, size), kHeader, "file");
     ASSERT_FALSE(functions) << size;
-    EXPECT_NE(functions.error().what.find("cut off"), std::string::npos) << functions.error().what;
+    EXPECT_NE(functions.error().what.find("truncated"), std::string::npos) << functions.error().what;
   }
 }
 
@@ -175,17 +175,17 @@ TEST(FunctionsFile, AnEndThatDoesNotFitIsRefused) {
   };
   EXPECT_EQ(error_of({kStart, kNames, key, end(1)}), "no error");
   EXPECT_EQ(error_of({kStart, kNames, key, end(2)}),
-            "5: this end is not that of functions of 1 measurements");
+            "5: this end line does not match the functions of 1 measurements");
   EXPECT_EQ(error_of({kStart, kNames, key, end(1), key}),
             "6: a line after the end of the functions");
   EXPECT_EQ(error_of({kStart, "{\"end\":1}\n"}),
-            "3: this end is not that of functions of 0 measurements");
+            "3: this end line does not match the functions of 0 measurements");
 }
 
 TEST(FunctionsFile, OfOtherResultsIsRefused) {
   std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
   EXPECT_EQ(error_of({FunctionLines::start(other), kNames}),
-            "2: these functions belong to other results than the file that they are beside");
+            "2: these functions do not belong to the results beside them");
 }
 
 TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
@@ -197,7 +197,7 @@ TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
             "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 3");
   EXPECT_EQ(error_of({"hello\n"}), "1: this is not a functions file of instr_bench");
   EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a functions file of instr_bench");
-  EXPECT_EQ(error_of({}), "0: cut off before its first measurement");
+  EXPECT_EQ(error_of({}), "0: truncated before its first measurement");
 }
 
 TEST(FunctionsFile, DamageNamesItsLine) {
@@ -225,7 +225,7 @@ TEST(FunctionsFile, DamageNamesItsLine) {
   EXPECT_EQ(error_of({kStart, "{\"first\":0}\n"}), "3: these names of functions cannot be read");
 }
 
-TEST(FunctionsFile, WhatAMeasurementHoldsIsLookedAtWhenItIsAskedFor) {
+TEST(FunctionsFile, MeasurementsAreParsedOnDemand) {
   EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[1,2,3]]})"), "no error");
   EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[1,2,3,"later"]],"more":1})"), "no error");
   EXPECT_EQ(error_of_asking(R"({"key":"k","functions":[[2,2,3]]})"),
@@ -240,7 +240,7 @@ TEST(FunctionsFile, WhatAMeasurementHoldsIsLookedAtWhenItIsAskedFor) {
   EXPECT_EQ(error_of_asking("{\"key\":\"k\"}"), "4: these functions cannot be read");
 }
 
-TEST(FunctionsFile, BytesThatAreNoGzipAreRefused) {
+TEST(FunctionsFile, BytesThatAreNotGzipAreRefused) {
   EXPECT_FALSE(parsed("not gzip"));
   EXPECT_FALSE(parsed(gzip_member(kStart).value() + std::string(100, '\0')));
   EXPECT_FALSE(
@@ -256,14 +256,13 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
     return functions ? "no error" : shown(functions.error());
   };
   EXPECT_EQ(refused({kStart, std::string(200, '\n')}), "no error");
-  EXPECT_EQ(refused({kStart, std::string(201, '\n')}),
-            "3: the gzip data holds more than is sensible");
+  EXPECT_EQ(refused({kStart, std::string(201, '\n')}), "3: the gzip data is unreasonably large");
   const auto line_of = [](std::size_t size) {
     const std::string start = "{\"key\":\"";
     return start + std::string(size - start.size() - 2, 'k') + "\"}\n";
   };
   EXPECT_EQ(refused({kStart, line_of(150)}), "no error");
-  EXPECT_EQ(refused({kStart, line_of(151)}), "3: a line longer than is sensible");
+  EXPECT_EQ(refused({kStart, line_of(151)}), "3: this line is unreasonably long");
   // Members that are small enough each.
   std::vector<std::string> blank(1 + (1000 - kStart.size()) / 100, std::string(100, '\n'));
   blank.front() = kStart;
@@ -274,7 +273,7 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
   for (int i = 1; i < 10; ++i) names += ",[\"\",\"\"]";
   EXPECT_EQ(refused({kStart, names + "]}\n"}), "no error");
   EXPECT_EQ(refused({kStart, names + ",[\"\",\"\"]]}\n"}),
-            "3: more names of functions than is sensible");
+            "3: unreasonably many names of functions");
 }
 
 TEST(FunctionsFile, SurvivesGarbage) {
@@ -340,17 +339,17 @@ TEST_F(FunctionsBeside, AreThoseThatWereWritten) {
   EXPECT_EQ((*functions)("k")->size(), 1U);
 }
 
-TEST_F(FunctionsBeside, OfResultsThatWereReplacedAreRefused) {
+TEST_F(FunctionsBeside, OfReplacedResultsAreRefused) {
   write();
   auto functions = open_functions(file_, "{\"schema\":2}");
   ASSERT_FALSE(functions);
   EXPECT_EQ(to_string(functions.error()),
             functions_path(file_).string() +
-                ":2: these functions belong to other results than the file that they are beside: "
+                ":2: these functions do not belong to the results beside them: "
                 "measure again, or remove the file to go without functions");
 }
 
-TEST_F(FunctionsBeside, AreNoneWhereThereIsNoFile) {
+TEST_F(FunctionsBeside, AreEmptyWithoutAFile) {
   auto functions = opened(file_);
   ASSERT_TRUE(functions);
   EXPECT_EQ((*functions)("k").value(), Costs{});
@@ -358,7 +357,7 @@ TEST_F(FunctionsBeside, AreNoneWhereThereIsNoFile) {
   EXPECT_FALSE(opened(file_));
 }
 
-// What another program makes of the file.
+// The file as read by another program.
 TEST_F(FunctionsBeside, ZcatReadsThem) {
   write();
   std::string command = "zcat '" + functions_path(file_).string() + "'";

@@ -33,7 +33,7 @@ TEST(Gate, ResultsThatWereMeasuredAlikeCanBeCompared) {
   EXPECT_TRUE(differences->empty());
 }
 
-TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
+TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
   auto before = measured_with({{"libtorch_version", "1.13.1"},
                                {"libtorch_build_id", "aa"},
                                {"flags", "-std=c++17"},
@@ -45,7 +45,7 @@ TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
   auto refused = check(before, after, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(to_string(refused.error()),
-            "the two were not measured alike (measure both with the same or, where that is under "
+            "the two were measured differently (measure both alike or, if the difference is under "
             "test, add --vary=libtorch):\n"
             "  libtorch_version: 1.13.1, then 2.13.0\n"
             "  libtorch_build_id: aa, then bb\n"
@@ -59,7 +59,7 @@ TEST(Gate, WhatDiffersIsNamedWithTheFewestOptionsThatAllowIt) {
   EXPECT_NE(refused.error().what.find("--vary=libtorch,compiler"), std::string::npos);
 }
 
-TEST(Gate, OnlyWhatIsWantedIsLeft) {
+TEST(Gate, OnlyKeepsTheSelected) {
   ResultSet set = only(testing::before({testing::counted("a", 1), testing::counted("b", 2)}),
                        [](const Variant& variant) { return variant.key == "b"; });
   ASSERT_EQ(set.results.measurements.size(), 1u);
@@ -75,7 +75,7 @@ TEST(Gate, AMissingBaselineIsAnError) {
   EXPECT_FALSE(find_reference(gate, {}, {}));
 }
 
-TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
+TEST(Gate, OnlyExpectedMetricsAreCompared) {
   Reference expected;
   expected.is_expected = true;
   expected.set = testing::before(
@@ -91,11 +91,11 @@ TEST(Gate, ExpectedCountsAreComparedInWhatIsExpected) {
   comparison = compare_with(
       expected, testing::after({testing::counted("a", 110), testing::counted("b", 100)}), {});
   EXPECT_NE(comparison->verdict, Verdict::kFails);
-  // They come from no run.
+  // They do not come from a run.
   EXPECT_TRUE(check_comparable(expected, measured_with({{"compiler", "any"}}), {}));
 }
 
-TEST(Gate, ALimitOfWhatNobodyMeasuredIsAnError) {
+TEST(Gate, ALimitOfAnUnmeasuredMetricIsAnError) {
   Gate gate;
   gate.compare.limits.hard["d1_misses"] = Limit{1, std::nullopt};
   Reference before;
@@ -103,7 +103,7 @@ TEST(Gate, ALimitOfWhatNobodyMeasuredIsAnError) {
   auto comparison = compare_with(before, testing::after({testing::counted("a", 100)}), gate);
   ASSERT_FALSE(comparison);
   EXPECT_EQ(to_string(comparison.error()),
-            "there is a limit for d1_misses, and no result has it: measure both with "
+            "there is a limit for d1_misses, but no result has it: measure both with "
             "--metrics=ir,d1_misses");
   auto after = testing::after({testing::counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
   EXPECT_TRUE(compare_with(before, after, gate));

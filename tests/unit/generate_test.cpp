@@ -25,7 +25,7 @@ Variant script() {
   return result;
 }
 
-// What g++ makes code of: without the second callers, and what nothing is emitted for.
+// The code that g++ emits: without the second callers, and functions that are never emitted.
 std::string source(const std::vector<Variant>& variants) {
   std::string text = unit_source(variants);
   const std::string open = "#ifdef __clang__\n";
@@ -84,7 +84,7 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
   build->flags = {"-march=haswell"};
   stmt.build = build;
   variants.push_back(stmt);
-  // Two texts must not be taken for one that is their sum.
+  // Two texts must not be taken for their concatenation.
   stmt.setups = {Text{"int a;\n", {}}, Text{"int b;", {}}};
   variants.push_back(stmt);
   std::vector<std::string> symbols;
@@ -116,7 +116,7 @@ TEST(UnitSource, HoldsEqualCodeOnce) {
   EXPECT_EQ(count(text, "auto y = x + x;"), 1u);
 }
 
-TEST(UnitSource, IsTheSameForAVariantWhateverIsBesideIt) {
+TEST(UnitSource, IsTheSameForAVariantWhateverElseIsInTheUnit) {
   Variant other = variant();
   other.stmt->code = "x.add_(1);";
   const std::string alone = source({variant()});

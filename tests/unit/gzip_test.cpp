@@ -13,7 +13,7 @@ std::string member(const std::string& text) {
   return made.value_or("");
 }
 
-// The text of the only member; nothing where it cannot be read.
+// The text of the only member; nothing if it cannot be read.
 std::optional<std::string> text_of(const std::string& bytes) {
   auto taken = gunzip_member(bytes, 0);
   if (!taken || !taken->is_whole) return std::nullopt;
@@ -21,10 +21,10 @@ std::optional<std::string> text_of(const std::string& bytes) {
   return taken->text;
 }
 
-TEST(Gzip, ThereAndBack) {
+TEST(Gzip, RoundTrip) {
   std::string long_text;
   for (int i = 0; i < 50000; ++i) long_text += "line " + std::to_string(i) + "\n";
-  // The last ones end just where a piece of text that is unpacked at once does.
+  // The last ones end exactly at the end of a decompressed piece.
   for (const std::string& text : {std::string(), std::string("a"), std::string(3, '\0'), long_text,
                                   std::string(65536, 'x'), std::string(131072, 'x')}) {
     EXPECT_EQ(text_of(member(text)), text);
@@ -45,7 +45,7 @@ TEST(Gzip, MembersFollowEachOther) {
   EXPECT_EQ(third->end, bytes.size());
 }
 
-TEST(Gzip, OfACutMemberThereIsWhatIsBeforeTheCut) {
+TEST(Gzip, ATruncatedMemberHasTheTextBefore) {
   std::string random;
   for (unsigned i = 0, x = 1; i < 100000; ++i)
     random += static_cast<char>((x = x * 69069 + 5) >> 24);

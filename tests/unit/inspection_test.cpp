@@ -1,4 +1,4 @@
-// What is made of the profiler's events.
+// Output derived from the profiler's events.
 #include "core/report/inspection.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ const OperatorTime& named(const std::vector<OperatorTime>& times, const std::str
   throw std::runtime_error(name);
 }
 
-TEST(Inspection, SelfTimesAreWithoutWhatIsCalled) {
+TEST(Inspection, SelfTimesExcludeCallees) {
   auto calls = parse_calls(kEvents);
   ASSERT_EQ(calls.size(), 6u);
   auto times = times_by_operator(calls);
@@ -42,7 +42,7 @@ TEST(Inspection, SelfTimesAreWithoutWhatIsCalled) {
   const OperatorTime& outer = named(times, "outer");
   EXPECT_EQ(outer.calls, 2u);
   EXPECT_EQ(outer.self, 100u - 30 - 40 + 40 - 10);
-  EXPECT_EQ(outer.total, 100u);  // the outermost one has the others in it
+  EXPECT_EQ(outer.total, 100u);  // the outermost one includes the others
   const OperatorTime& inner = named(times, "inner");
   EXPECT_EQ(inner.calls, 3u);
   EXPECT_EQ(inner.self, 47u);
@@ -58,7 +58,7 @@ TEST(Inspection, TheTableIsAligned) {
   EXPECT_NE(operator_table({}), "");
 }
 
-TEST(Inspection, TheTraceHasWhatPerfettoAsksFor) {
+TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
   auto trace = nlohmann::json::parse(chrome_trace(parse_calls(kEvents), "a \"key\"/\xff"));
   ASSERT_EQ(trace["traceEvents"].size(), 8u);  // two names of processes
   const auto& kernel = trace["traceEvents"].back()["name"] == "kernel <a, b>"
@@ -70,7 +70,7 @@ TEST(Inspection, TheTraceHasWhatPerfettoAsksFor) {
   EXPECT_EQ(kernel["ph"], "X");
 }
 
-TEST(Inspection, WritesWhatIsAskedFor) {
+TEST(Inspection, WritesTheRequestedFiles) {
   TempFolder scratch;
   wire::Message inspected{"inspected",
                           {{"graph", "before"},

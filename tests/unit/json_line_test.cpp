@@ -23,7 +23,7 @@ TEST(ParseJson, GivesTheValueInItsOrder) {
   EXPECT_EQ(parse_json("\"größe\"")->get<std::string>(), "größe");
 }
 
-TEST(ParseJson, RefusesWhatIsNone) {
+TEST(ParseJson, RefusesOtherText) {
   for (const char* text : {"", "{", "{\"a\":1", "x", "{\"a\":\"\xFF\"}", "[1,]", "1 2"}) {
     EXPECT_EQ(parse_json(text).error().what, "this line is not JSON") << text;
   }
@@ -34,7 +34,7 @@ TEST(ParseJson, RefusesAnObjectOfVeryManyMembers) {
   EXPECT_EQ(parse_json(object(257)).error().what,
             "an object in this line has more than 256 members");
   EXPECT_FALSE(parse_json("[1,{\"x\":" + object(257) + "}]"));
-  // Each object has its own count, that of an object within it left out.
+  // Each object has its own count, without those of nested objects.
   EXPECT_TRUE(parse_json("[" + object(200) + "," + object(200) + "]"));
   EXPECT_TRUE(parse_json(object(200, "\"inner\":" + object(200))));
   EXPECT_FALSE(parse_json(object(256, "\"inner\":" + object(200))));

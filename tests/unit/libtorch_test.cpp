@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A shared object as far as elf_build_id looks: a header, one segment of notes, the notes.
+// A shared object as far as elf_build_id reads it: a header, one segment of notes, the notes.
 std::string elf_with_notes(const std::string& notes) {
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -91,7 +91,7 @@ class LibTorchTest : public testing::Test {
   std::vector<std::pair<std::string, std::optional<std::string>>> saved_;
 };
 
-TEST_F(LibTorchTest, DescribesWhatItFound) {
+TEST_F(LibTorchTest, DescribesTheLibTorchFound) {
   put_libtorch(root() / "a", "2.13.0");
   auto torch = find_libtorch(root() / "a");
   ASSERT_TRUE(torch) << to_string(torch.error());
@@ -148,7 +148,7 @@ TEST_F(LibTorchTest, FindsTheHeadersOfCuda) {
   };
   put_libtorch(packages / "torch", "2.13.0");
   put_headers(packages / "nvidia/cuda_runtime/include");
-  EXPECT_EQ(headers(), std::nullopt);  // of no use to a LibTorch without CUDA
+  EXPECT_EQ(headers(), std::nullopt);  // not needed by a LibTorch without CUDA
   put(packages / "torch/lib/libtorch_cuda.so", "");
   EXPECT_EQ(headers(), packages / "nvidia/cuda_runtime/include");
   put(packages / "nvidia/cu13/include/cuda_runtime_api.h", "");  // a part of them, as pip has it

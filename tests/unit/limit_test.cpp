@@ -22,12 +22,12 @@ TEST(ParseLimit, NoneStandsAlone) {
   EXPECT_EQ(parse_limit(" none "), Limit{});
   EXPECT_TRUE(parse_limit("none")->is_none());
   EXPECT_FALSE(parse_limit("0%")->is_none());
-  EXPECT_EQ(parse_limit("none|+5").error().what, "`none` is no limit");
+  EXPECT_EQ(parse_limit("none|+5").error().what, "`none` is not a limit");
   EXPECT_FALSE(parse_limit("0.5%|none"));
   EXPECT_FALSE(parse_limit("None"));
 }
 
-TEST(ParseLimit, RefusesWhatIsNone) {
+TEST(ParseLimit, RefusesOtherText) {
   for (const char* text :
        {"",     "  ",    "5",        "-5%",      "+-5",  "++5",   "+",      "%",
         "five", "5%%",   "+5 units", "0x5%",     "+inf", "nan%",  "+1e999", "0.5%|",

@@ -74,8 +74,8 @@ hard = { ir = "none" }
     EXPECT_EQ(limits.soft.at("ir"), percent(0.5)) << key;
   }
   EXPECT_EQ(error_lines(resolved.unmatched, "nowhere"),
-            "l.toml:10:18: no benchmark's key matches `^a/c`: what it was to limit is not limited: "
-            "correct it, or take it out\n");
+            "l.toml:10:18: no benchmark's key matches `^a/c`: so this limit has no effect: correct "
+            "it, or remove it\n");
 }
 
 TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
@@ -99,7 +99,7 @@ hard = { ir = "+7" }
   EXPECT_TRUE(resolved.unmatched.empty());
 }
 
-// Through the comparison that these limits are for.
+// Through the comparison that uses these limits.
 TEST(LimitsFile, DecidesWhatAComparisonFailsOn) {
   const LimitsFile file = parsed(R"(
 [[limit]]
@@ -138,19 +138,19 @@ hard = "ir=1%"
 keys = "a"
 )"),
       "l.toml:1:3: unknown key `limits` in a file of limits: did you mean `limit`?\n"
-      "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+      "l.toml:2:1: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` matches "
       "all\n"
       "l.toml:3:1: unknown key `kes` in [[limit]]: did you mean `keys`?\n"
       "l.toml:4:10: unknown key `irr` in `hard`: did you mean `ir`?\n"
-      "l.toml:4:28: `1` is no limit: write a percentage (`0.5%`), a number of units (`+100`), "
+      "l.toml:4:28: `1` is not a limit: write a percentage (`0.5%`), a number of units (`+100`), "
       "both (`0.5%|+100`), or `none`\n"
       "l.toml:4:41: `allocs` must be a string, not an integer: write for example `limit = { "
       "allocs = \"+0\" }`\n"
-      "l.toml:6:15: `b(` is no regular expression: missing ): b(: patterns are RE2's "
+      "l.toml:6:15: `b(` is not a valid regular expression: missing ): b(: patterns are RE2's "
       "(https://github.com/google/re2/wiki/Syntax)\n"
-      "l.toml:7:16: `none` is no limit: write a percentage (`0.5%`), a number of units "
+      "l.toml:7:16: `none` is not a limit: write a percentage (`0.5%`), a number of units "
       "(`+100`), both (`0.5%|+100`), or `none`\n"
-      "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` stands for "
+      "l.toml:9:8: this limit names no keys: add `keys = \"^matmul/\"`; `keys = \"\"` matches "
       "all\n"
       "l.toml:10:8: `hard` is empty: write for example `keys = \"^matmul/\"` and `hard = { ir = "
       "\"1%\" }`\n"
@@ -179,7 +179,7 @@ TEST(LimitsFile, IsReadFromAFile) {
   ASSERT_TRUE(read_limits_file(good));
   const auto broken = folder.write("b.toml", "[[limit]]\nkeys = \xFF\n");
   EXPECT_EQ(error_lines(read_limits_file(broken).error(), folder.path()),
-            "b.toml:2:8: a byte that is no UTF-8: this is a binary file, or text in another "
+            "b.toml:2:8: a byte that is not valid UTF-8: this is a binary file, or text in another "
             "encoding: it must be text in UTF-8\n");
   EXPECT_EQ(error_lines(read_limits_file(folder.path() / "none").error(), folder.path()),
             "none: cannot be read: No such file or directory: check the path\n");

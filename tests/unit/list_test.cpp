@@ -12,7 +12,7 @@ Variant variant(const std::string& label, const std::string& rest) {
   return made;
 }
 
-TEST(List, OneKeyALine) {
+TEST(List, OneKeyPerLine) {
   std::vector<Variant> variants{variant("b", "/eager"), variant("a", "/eager"), variant("b", "/x")};
   EXPECT_EQ(list_text(variants), "b/eager\na/eager\nb/x\n");
   EXPECT_EQ(list_text({}), "");

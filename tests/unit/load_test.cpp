@@ -100,7 +100,7 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
             (std::vector<std::string>{"1.0", "0.25", "1e+30", "true", "torch::kFloat"}));
 }
 
-TEST(Load, LeavesOutWhatIsNotThere) {
+TEST(Load, LeavesOutAbsentKeys) {
   const Definition plain_one = definitions_of(plain("x")).at(0);
   EXPECT_FALSE(plain_one.global_setup || plain_one.torchscript || plain_one.module ||
                plain_one.signature || plain_one.reduce || plain_one.libtorch || plain_one.warmup ||
@@ -196,7 +196,7 @@ stmt = "y;"
   EXPECT_EQ(build.where.line, 2);
 }
 
-TEST(Load, LeavesBracesThatAreNoParameterAsTheyAre) {
+TEST(Load, LeavesOtherBracesAlone) {
   const auto definitions = definitions_of(R"(schema = 1
 [[benchmark]]
 label = "x"
@@ -253,13 +253,13 @@ TEST(Load, NamesFilesAsTheCallerDid) {
   EXPECT_EQ(whole->at(0).stmt->where.file, "sub/a.toml");
 }
 
-TEST(Load, RefusesPathsThatGiveNothing) {
+TEST(Load, RefusesPathsWithoutDefinitions) {
   const TempFolder folder;
   EXPECT_EQ(load_errors({}, folder.path()),
-            "no definitions are given: name a TOML file, or a folder that has some\n");
+            "no definitions are given: name a TOML file, or a folder of them\n");
   fs::create_directory(folder.path() / "empty");
   EXPECT_EQ(load_errors({folder.path() / "empty", folder.path() / "none.toml"}, folder.path()),
-            "empty: no definition file (*.toml) in this folder: name a folder that has some, or a "
+            "empty: no definition file (*.toml) in this folder: name a folder that has one, or a "
             "file\n"
             "none.toml: cannot be read: No such file or directory: check the path\n");
   const fs::path setups = folder.write("schema_only.toml", "schema = 1\n");
@@ -275,10 +275,10 @@ TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
                                   17))
                 .substr(0, 27),
             "a.toml:2:5: a zero byte: th");
-  EXPECT_EQ(
-      errors_of("schema = 1\n# \xFF\n"),
-      "a.toml:2:3: a byte that is no UTF-8: this is a binary file, or text in another encoding: "
-      "it must be text in UTF-8\n");
+  EXPECT_EQ(errors_of("schema = 1\n# \xFF\n"),
+            "a.toml:2:3: a byte that is not valid UTF-8: this is a binary file, or text in another "
+            "encoding: "
+            "it must be text in UTF-8\n");
 }
 
 // --- Includes ---
@@ -334,13 +334,12 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
   const fs::path a = folder.write("a.toml", head + plain("a").substr(11) + "use = \"x\"\n");
   const fs::path b = folder.write("b.toml", head + plain("b").substr(11) + "use = \"y\"\n");
   EXPECT_EQ(load_errors({folder.path()}, folder.path()), "");
-  // A file that is only reached by include may have set-ups for others.
+  // A file that is only included may have setups for others.
   EXPECT_EQ(load_errors({a}, folder.path()), "");
   fs::remove(b);
-  EXPECT_EQ(
-      load_errors({folder.path()}, folder.path()),
-      "common.toml:3:8: no benchmark uses the set-up `y`: add `use = [\"y\"]` to a benchmark, "
-      "or take the set-up out\n");
+  EXPECT_EQ(load_errors({folder.path()}, folder.path()),
+            "common.toml:3:8: no benchmark uses the setup `y`: add `use = [\"y\"]` to a benchmark, "
+            "or remove the setup\n");
 }
 
 TEST(Load, QuotesFileNamesInLineDirectives) {

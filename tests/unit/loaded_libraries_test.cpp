@@ -50,8 +50,8 @@ TEST(LoadedLibraries, AreNamedWithoutTheirMinorVersion) {
   EXPECT_EQ(library_name("libgomp.so (deleted)"), "libgomp.so");
 }
 
-// A file that cannot be read any more equals no other.
-TEST(LoadedLibraries, WhatLiesBesideLibTorchIsItsOwn) {
+// A file that is no longer readable differs from all others.
+TEST(LoadedLibraries, LibrariesBesideLibTorchAreItsOwn) {
   auto fields = library_fields({{"/opt/torch/lib/libtorch_cpu.so", "1 1"},
                                 {"/opt/torch/lib/libgomp-a3.so.1", "1 2"},
                                 {"/nowhere/libc.so.6", "1 3"},
@@ -60,7 +60,7 @@ TEST(LoadedLibraries, WhatLiesBesideLibTorchIsItsOwn) {
             (std::map<std::string, std::string>{{"libtorch_library libgomp-a3.so.1", "inode 1 2"},
                                                 {"library libc.so.6", "inode 1 3"},
                                                 {"library libblas.so.3", "inode 1 4"}}));
-  // A LibTorch of the system's has only its names.
+  // The system's LibTorch is known only by its names.
   fields = library_fields({{"/nowhere/libtorch_cpu.so", "1 1"},
                            {"/nowhere/libc.so.6", "1 3"},
                            {"/nowhere/libc10.so.1.13", "1 5"},
@@ -71,7 +71,7 @@ TEST(LoadedLibraries, WhatLiesBesideLibTorchIsItsOwn) {
                                                 {"library libblas.so.3", "inode 1 4"}}));
 }
 
-TEST(LoadedLibraries, WithoutABuildIdTheContentTells) {
+TEST(LoadedLibraries, WithoutABuildIdTheContentCounts) {
   auto folder = PrivateFolder::make();
   ASSERT_TRUE(folder);
   auto id_of = [&](const std::string& content) {

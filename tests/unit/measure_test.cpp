@@ -51,7 +51,7 @@ TEST(OutcomeOf, AProfileThatHoldsAnotherCountIsRefused) {
 }
 
 // Callgrind 3.19 on LibTorch 2.13's mm of 4x4 with MKL: 32 vmaskmov of 16 reads and 16 writes.
-TEST(OutcomeOf, AccessesThatTheSimulationTakesForInstructionsHaveAPartOfTheirOwn) {
+TEST(OutcomeOf, AccessesCountedAsInstructionsHaveAPartOfTheirOwn) {
   auto reply = measured();
   reply.fields["iterations"] = "24";
   reply.fields["ir_1"] = reply.fields["ir_2"] = "137309";
@@ -76,7 +76,7 @@ TEST(OutcomeOf, AccessesThatTheSimulationTakesForInstructionsHaveAPartOfTheirOwn
 
 const Failure& failure(const Outcome& outcome) { return std::get<Failure>(outcome); }
 
-TEST(OutcomeOf, CountsAreForEachIterationNetOfTheEmptyLoop) {
+TEST(OutcomeOf, CountsArePerIterationNetOfTheEmptyLoop) {
   auto outcome = outcome_of(measured(), {}, nullptr);
   const auto& counted = std::get<Counted>(outcome);
   EXPECT_EQ(counted.metrics,
@@ -98,17 +98,17 @@ double ir_of(const std::string& block, const std::string& doubled) {
   return std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("ir");
 }
 
-TEST(OutcomeOf, WhatEnteringABlockCostsIsTakenOffExactly) {
-  // 63 instructions an iteration and 2 of the loop's; to enter costs 31, and 29 for the empty loop.
+TEST(OutcomeOf, TheCostOfEnteringABlockIsSubtractedExactly) {
+  // 63 instructions per iteration and 2 of the loop; entering costs 31, and 29 for the empty loop.
   EXPECT_EQ(ir_of("6531", "13031"), 63);
   EXPECT_EQ(ir_of("6528", "13028"), 63);
-  // Iterations that cost 61 and 66 in turns.
+  // Iterations that alternately cost 61 and 66.
   EXPECT_EQ(ir_of("6581", "13131"), 63.5);
-  // Without a block of twice the iterations, as if the empty loop's were entered.
+  // Without a block of twice the iterations, the empty loop's entry cost is assumed.
   EXPECT_EQ(ir_of("6529", "0"), 63);
 }
 
-TEST(OutcomeOf, WhatIsNoEntryIsNotTakenOff) {
+TEST(OutcomeOf, OnlyEntryCostIsSubtracted) {
   double plain = ir_of("631229", "0");
   // Further iterations that cost more, or much less, than those before.
   for (const char* doubled : {"1", "1262459", "900000", "1262364", "2000000"}) {
@@ -138,7 +138,7 @@ TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
   EXPECT_EQ(metrics["mispredictions"], 1 + 1);
 }
 
-TEST(OutcomeOf, WhatWasNotSimulatedHasNoMetrics) {
+TEST(OutcomeOf, WithoutSimulationThereAreNoSimulatedMetrics) {
   auto reply = measured();
   reply.fields["events"] = "Ir";
   reply.fields["events_2"] = "631229 0 0";
@@ -151,7 +151,7 @@ TEST(OutcomeOf, WhatWasNotSimulatedHasNoMetrics) {
   EXPECT_FALSE(metrics.contains("l1_hits"));
 }
 
-TEST(OutcomeOf, IsSteadyWhereTheWorkerFoundAllThatItCountedEqual) {
+TEST(OutcomeOf, IsSteadyIfAllCountsAreEqual) {
   auto reply = measured();
   reply.fields["steady"] = "0";
   EXPECT_FALSE(std::get<Counted>(outcome_of(reply, {}, nullptr)).steady);
@@ -198,7 +198,7 @@ TEST(OutcomeOf, UnsupportedIsSkippedWithTheReason) {
   EXPECT_EQ(std::get<Skipped>(outcome_of(reply, {}, nullptr)).reason, "no such device");
 }
 
-TEST(OutcomeOf, AReplyThatMakesNoSenseIsALostWorker) {
+TEST(OutcomeOf, AMalformedReplyIsALostWorker) {
   for (const char* field : {"iterations", "ir_1", "ir_2", "loop_ir", "loop_entry_ir"}) {
     auto reply = measured();
     for (const char* value : {"", "-1", "1.5", "99999999999999999999", "12x"}) {
@@ -234,7 +234,7 @@ TEST(FunctionsOf, AreSortedByCostAndJoinedByObjectName) {
   EXPECT_EQ(functions[2].calls, 0);
 }
 
-TEST(FunctionsOf, TheOneCallOfTheSnippetIsNoIterations) {
+TEST(FunctionsOf, TheCallOfTheSnippetDoesNotBelongToIterations) {
   auto reply = measured();
   auto given = profile();
   given.functions.push_back({"instr_snippet_1", "unit-1.so", {9, 630079}, 1});
@@ -245,7 +245,7 @@ TEST(FunctionsOf, TheOneCallOfTheSnippetIsNoIterations) {
   EXPECT_EQ(counted.functions[1].calls, 0.75);
 }
 
-TEST(FunctionsOf, HaveWhatElseWasCountedWithoutTheLoops) {
+TEST(FunctionsOf, HaveTheOtherEventsNetOfTheLoop) {
   auto functions = functions_of(profile(), 50);
   EXPECT_EQ(functions[1].events, (std::map<std::string, double>{{"Dr", 9.0 * 2 / 50}}));
   auto reply = measured();
@@ -271,7 +271,7 @@ TEST(FunctionsOf, AreNoneWithoutInstructionCounts) {
   EXPECT_TRUE(functions_of(other, 50).empty());
 }
 
-TEST(FailureOfStatus, TellsSignalsAndExitsApart) {
+TEST(FailureOfStatus, DistinguishesSignalsAndExits) {
   EXPECT_EQ(failure_of_status(SIGABRT)->kind, FailureKind::kAborted);
   EXPECT_EQ(failure_of_status(SIGSEGV)->kind, FailureKind::kCrashed);
   EXPECT_EQ(failure_of_status(3 << 8)->kind, FailureKind::kExited);

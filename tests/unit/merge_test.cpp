@@ -45,13 +45,13 @@ TEST(Merge, HoldsTheMeasurementsOfAllWithTheirFunctions) {
   EXPECT_TRUE(merged->functions("nowhere")->empty());
 }
 
-TEST(Merge, AnEmptyFirstShardDoesNotHideWhatTheOthersWereMeasuredWith) {
+TEST(Merge, AnEmptyFirstShardDoesNotHideTheOthersFingerprint) {
   auto merged = merge({part("a", Shard{1, 2}, {}), part("b", Shard{2, 2}, {counted("y", 2)})}, {});
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->results.header.fingerprint.get("compiler"), "clang 14");
 }
 
-TEST(Merge, RefusesWhatIsNotTheWholeOfOneRun) {
+TEST(Merge, RefusesIncompleteOrMixedRuns) {
   EXPECT_NE(
       error_of({part("a", Shard{1, 3}, {}), part("c", Shard{3, 3}, {})}).find("missing: shard 2/3"),
       std::string::npos);
@@ -69,7 +69,7 @@ TEST(Merge, RefusesWhatIsNotTheWholeOfOneRun) {
             std::string::npos);
 }
 
-TEST(Merge, IsCompleteWhereAllPartsAre) {
+TEST(Merge, IsCompleteIfAllPartsAre) {
   ResultSet first = part("a", Shard{1, 2}, {counted("x", 1)});
   const ResultSet second = part("b", Shard{2, 2}, {counted("y", 1)});
   EXPECT_TRUE(merge({first, second}, {})->results.is_complete);

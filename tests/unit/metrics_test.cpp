@@ -1,4 +1,4 @@
-// The table of metrics, and what other texts say of them.
+// The table of metrics, compared with other texts about them.
 #include "core/definitions/metrics.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 using testing::rows_of;
 using testing::source_file;
 
-TEST(Metrics, AreToldApartByWhateverNamesThem) {
+TEST(Metrics, AreDistinctInEveryNaming) {
   std::set<std::string> names;
   std::set<std::string> headings;
   std::set<std::string> titles;
@@ -80,7 +80,7 @@ std::vector<std::string> documented(const Metric& metric) {
   return cells;
 }
 
-TEST(Metrics, StandInTheTablesOfTheDocuments) {
+TEST(Metrics, AreInTheTablesOfTheDocuments) {
   for (const char* page : {"docs/COMPARING.md", "docs/TIMING.md"}) {
     std::vector<std::vector<std::string>> expected;
     for (const Metric& metric : kMetrics) {

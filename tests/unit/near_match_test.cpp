@@ -26,7 +26,7 @@ TEST(Nearest, FindsWhatWasMeant) {
   EXPECT_EQ(nearest("globalsetup", kKeys), "global_setup");
 }
 
-TEST(Nearest, FindsNothingWhereNothingIsNear) {
+TEST(Nearest, FindsNothingIfNothingIsNear) {
   EXPECT_EQ(nearest("zebra", kKeys), std::nullopt);
   EXPECT_EQ(nearest("", kKeys), std::nullopt);
   EXPECT_EQ(nearest("x", kKeys), std::nullopt);

@@ -41,18 +41,18 @@ class OutputFileTest : public testing::Test {
 
 TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
   EXPECT_EQ(error_of(path("new")), "no error");
-  EXPECT_EQ(entries(), 0u);  // looking makes nothing
+  EXPECT_EQ(entries(), 0u);  // checking creates nothing
   std::ofstream(path("empty")).flush();
   std::ofstream(path("note")) << "note: x";
   std::ofstream(path("other")) << "other";
   EXPECT_EQ(error_of(path("empty")), "no error");
   EXPECT_EQ(error_of(path("note")), "no error");
   EXPECT_EQ(error_of(path("other")), path("other").string() +
-                                         ": holds something else than notes: name another file, or "
+                                         ": does not hold notes: name another file, or "
                                          "remove this one");
 }
 
-TEST_F(OutputFileTest, ThroughLinksIsWhatTheyLeadTo) {
+TEST_F(OutputFileTest, FollowsLinks) {
   std::ofstream(path("other")) << "other";
   fs::create_symlink("other", path("link"));
   fs::create_symlink(path("link"), path("second"));
@@ -65,7 +65,7 @@ TEST_F(OutputFileTest, ThroughLinksIsWhatTheyLeadTo) {
   EXPECT_NE(error_of(path("circle")), "no error");
 }
 
-TEST_F(OutputFileTest, SaysWhatCannotBeWritten) {
+TEST_F(OutputFileTest, RefusesUnwritableFiles) {
   EXPECT_NE(error_of(folder()).find("cannot write: Is a directory"), std::string::npos);
   EXPECT_EQ(error_of(path("no/file")),
             path("no").string() +
@@ -82,7 +82,7 @@ TEST_F(OutputFileTest, SaysWhatCannotBeWritten) {
   EXPECT_EQ(error_of("/dev/null"), "no error");
 }
 
-// Not the file anew, from its start.
+// Not the file again, from its start.
 TEST_F(OutputFileTest, ADescriptorOfThisProcessIsItself) {
   const Fd fd(::open(path("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::write(fd.get(), "table\n", 6), 6);
@@ -96,7 +96,7 @@ TEST_F(OutputFileTest, ADescriptorOfThisProcessIsItself) {
   EXPECT_NE(error_of("/dev/fd/" + std::to_string(readable.get())), "no error");
 }
 
-TEST_F(OutputFileTest, AReplacementThatIsNotPutLeavesEverythingAsItWas) {
+TEST_F(OutputFileTest, AReplacementThatIsNotPutChangesNothing) {
   std::ofstream(path("note")) << "note: old";
   {
     auto made = Replacement::write(path("note"), "note: new");

@@ -35,7 +35,7 @@ TEST(ReachingSymbols, AreThoseThatAMacroMadeReach) {
   EXPECT_EQ(reaching_symbols(twice("a", "x;\n#pragma pack(1)", "x;\n#pragma pack(1)")),
             Symbols{"a"});
   EXPECT_EQ(reaching_symbols(twice("a", "f(0);", "f(1);")), Symbols{"a"});
-  // Lines that the preprocessor left out.
+  // Lines that the preprocessor omitted.
   EXPECT_EQ(reaching_symbols(twice("a", "f(\n# 12 \"@a:0\"\n);", "f(\n# 12 \"@a:0\"\n);")),
             Symbols{});
 }

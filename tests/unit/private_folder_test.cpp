@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(PrivateFolder, IsPrivateAndGoesWithItsOwner) {
+TEST(PrivateFolder, IsPrivateAndRemovedWithItsOwner) {
   std::filesystem::path path;
   {
     auto folder = PrivateFolder::make();
@@ -58,7 +58,7 @@ class LeftBehind : public testing::Test {
   Expected<PrivateFolder> parent_ = PrivateFolder::make();
 };
 
-TEST_F(LeftBehind, GoesWithTheNextRun) {
+TEST_F(LeftBehind, IsRemovedByTheNextRun) {
   pid_t killed = ::fork();
   if (killed == 0) {
     auto folder = PrivateFolder::make(parent_->path());
@@ -75,8 +75,8 @@ TEST_F(LeftBehind, GoesWithTheNextRun) {
   EXPECT_TRUE(folders().empty());
 }
 
-// Their locks may not reach us.
-TEST_F(LeftBehind, OfAnotherMachineGoesAfterADay) {
+// Their locks may not be visible here.
+TEST_F(LeftBehind, OfAnotherMachineIsRemovedAfterADay) {
   auto lives = folder("instr_bench.tmp.another0.abcdef", std::chrono::hours(1));
   auto died = folder("instr_bench.tmp.another0.ghijkl", std::chrono::hours(25));
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
@@ -93,14 +93,14 @@ TEST_F(LeftBehind, AmongAUsersFilesToo) {
   EXPECT_EQ(PrivateFolder::make_in("/no/such/folder").error(), ENOENT);
 }
 
-TEST_F(LeftBehind, IsNotSomebodyElses) {
+TEST_F(LeftBehind, IsNotAnotherUsers) {
   auto other = folder("something.else", std::chrono::hours(1000));
   fs::create_directory_symlink(other, parent_->path() / "instr_bench.tmp.link00");
   ASSERT_TRUE(PrivateFolder::make(parent_->path()));
   EXPECT_TRUE(fs::exists(other / "worker.log"));
 }
 
-TEST_F(LeftBehind, IsNotWhatALiveRunUses) {
+TEST_F(LeftBehind, IsNotALiveRuns) {
   auto live = PrivateFolder::make(parent_->path());
   ASSERT_TRUE(live);
   age(live->path());

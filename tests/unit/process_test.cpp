@@ -29,7 +29,7 @@ bool is_running(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   if (!std::getline(stat, text)) return false;
-  // A zombie that its new parent has not yet reaped runs no more.
+  // A zombie that its new parent has not yet reaped is no longer running.
   auto state = text.rfind(") ");
   return state != std::string::npos && text[state + 2] != 'Z' && text[state + 2] != 'X';
 }
@@ -69,7 +69,7 @@ TEST(RunCommand, PassesArgumentsUnchanged) {
   EXPECT_EQ(result->output, "a b|$HOME||'\"\n|");
 }
 
-TEST(RunCommand, KeepsToTheCoresItIsGiven) {
+TEST(RunCommand, UsesOnlyTheGivenCores) {
   const int last = usable_cores().back();
   SpawnOptions options = shell("grep Cpus_allowed_list /proc/self/status");
   options.cores = {last};
@@ -190,7 +190,7 @@ TEST(RunCommand, LeavesNoDescriptorsOpenHere) {
 }
 
 TEST(Spawn, ChildSeesOnlyTheDescriptorsItWasGiven) {
-  // Not close-on-exec on purpose: such ones come from careless parents.
+  // Deliberately not close-on-exec, as inherited from careless parents.
   Fd leaky(::open("/dev/null", O_RDONLY));
   Fd file(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
   auto options = shell("ls /proc/self/fd; readlink /proc/self/fd/5");
@@ -285,7 +285,7 @@ TEST(Process, WaitForSaysNothingWhileItRuns) {
   int status = process->wait();
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
-  EXPECT_EQ(process->wait_for(1ms), status);  // may be asked again
+  EXPECT_EQ(process->wait_for(1ms), status);  // may be called again
 }
 
 TEST(Process, WaitEndsWithAStopRequestAndLeavesItRunning) {

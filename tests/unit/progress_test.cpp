@@ -43,12 +43,12 @@ ProgressView view() {
   return view;
 }
 
-TEST(ProgressLine, SaysHowFarItIs) {
+TEST(ProgressLine, HasTheProgress) {
   EXPECT_EQ(progress_line(view(), 80, false),
             "[37/95] 12.3 s, eta 20 s  matmul/mm/n=64/eager/forward/t1/cpu +1");
 }
 
-TEST(ProgressLine, SaysWhatIsKnown) {
+TEST(ProgressLine, ShowsOnlyKnownValues) {
   ProgressView shown;
   shown.elapsed = 3;
   shown.phase = "building the worker";
@@ -78,7 +78,7 @@ TEST(ProgressLine, DisarmsControlCharacters) {
   EXPECT_EQ(progress_line(shown, 80, false), "[37/95] 12.3 s, eta 20 s  a\uFFFD[2J b");
 }
 
-TEST(FinishedLine, SaysWhatBecameOfIt) {
+TEST(FinishedLine, HasTheOutcome) {
   EXPECT_EQ(finished_line(counted("a/b", 112313)), "a/b  112,313 instructions, 0.04 s");
   Measurement odd = counted("a", 1);
   std::get<Counted>(odd.outcome).steady = false;
@@ -93,7 +93,7 @@ TEST(FinishedLine, SaysWhatBecameOfIt) {
   EXPECT_EQ(finished_line(skipped), "a  skipped: no CUDA");
 }
 
-// A pipe that takes what is written and gives it back.
+// A pipe that captures what is written.
 class Capture {
  public:
   Capture() {
@@ -147,7 +147,7 @@ ProgressOptions in_pipe(int fd) {
   return options;
 }
 
-TEST(Progress, SaysInAPipeWhatItWaitsForAndHowFarItIs) {
+TEST(Progress, ReportsPhasesAndProgressInAPipe) {
   Capture capture;
   Progress progress(in_pipe(capture.fd()));
   progress.phase("building the worker");
@@ -201,7 +201,7 @@ TEST(Progress, VerboseHasALineForEach) {
   EXPECT_EQ(capture.text(), "[1/2] a  5 instructions, 0.04 s\na note\n[2/2] b  exited: status 3\n");
 }
 
-TEST(Progress, QuietSaysNothingOfItself) {
+TEST(Progress, QuietPrintsNothing) {
   Capture capture;
   Progress progress({capture.fd(), {true, false, true, 80}, Verbosity::kQuiet});
   use(progress);
@@ -234,7 +234,7 @@ TEST(Progress, DrawsAndErasesTheLiveLine) {
   EXPECT_TRUE(capture.text().ends_with("\r\x1b[K"));
 }
 
-TEST(Progress, DrawsNothingWhereThereIsNothingToSay) {
+TEST(Progress, DrawsNothingWithoutContent) {
   Capture capture;
   Progress progress({capture.fd(), {true, false, true, 60}, Verbosity::kNormal});
   progress.started("a");

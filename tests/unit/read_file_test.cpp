@@ -40,7 +40,7 @@ TEST_F(ReadFile, GivesAllBytesUpToItsBound) {
   const std::string long_text(300'000, 'x');
   EXPECT_EQ(read_file(file(long_text), 300'000), long_text);
   EXPECT_EQ(what_of(file(std::string((2 << 20) + 1, 'x')), 2 << 20), "is larger than 2 MiB");
-  // What says that it has no size, as all in /proc.
+  // A file that reports a size of 0, like all in /proc.
   EXPECT_FALSE(read_file("/proc/self/maps", std::size_t{1} << 20)->empty());
 }
 
@@ -56,7 +56,7 @@ TEST_F(ReadFile, RefusesWhatIsNotAFile) {
   EXPECT_EQ(what_of(pipe), "is not a regular file");
 }
 
-// As a shell's <(...) gives it: a name of a descriptor, with a writer that takes its time.
+// As from a shell's <(...): a name of a descriptor, with a slow writer.
 TEST_F(ReadFile, ReadsAPipeToItsEnd) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

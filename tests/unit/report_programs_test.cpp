@@ -195,12 +195,12 @@ TEST(ReportBencher, NamesMeasuresBySlugs) {
                   {std::string(63, 'x'), {{"value", 4}}}}));
 }
 
-TEST(ReportBencher, LeavesOutWhatWasNotCounted) {
+TEST(ReportBencher, LeavesOutUncountedVariants) {
   EXPECT_EQ(json::parse(report_bencher(all_kinds())).size(), 2u);
   EXPECT_EQ(report_bencher({}), "{}\n");
 }
 
-TEST(ReportBencher, LongKeysStayTwo) {
+TEST(ReportBencher, LongKeysStayDistinct) {
   std::string same(1023, 'x');
   json document = json::parse(report_bencher({measurement(same + "é1", counted({{"ir", 1}})),
                                               measurement(same + "é2", counted({{"ir", 2}})),
@@ -230,8 +230,8 @@ TEST(ReportCsv, IsUtf8WithoutControlCharacters) {
   EXPECT_TRUE(csv.ends_with(",n\uFFFDl,,\r\n")) << csv;
 }
 
-// In a table that the document has for what takes comparisons, or for what takes counts alone.
-TEST(ReportFormats, StandInTheTablesOfTheDocument) {
+// In the document's table of formats for comparisons, or of those for counts alone.
+TEST(ReportFormats, AreInTheTablesOfTheDocument) {
   std::vector<std::string> documented;
   for (const auto& row : testing::rows_of(testing::source_file("docs/COMPARING.md"), "format")) {
     std::string names = row.front();

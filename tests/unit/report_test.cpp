@@ -140,7 +140,7 @@ matmul/mm n=64       112,313       3  1,920     yes
 )");
 }
 
-TEST(ReportTable, ShowsTheMetricsAskedFor) {
+TEST(ReportTable, ShowsTheRequestedMetrics) {
   ReportOptions options = at_width(80);
   options.metrics = {"allocs", "peak_bytes"};
   EXPECT_EQ(report_table({unsteady("a", 1, 2)}, options),
@@ -174,7 +174,7 @@ TEST(ReportTable, SaysWhoseTheOtherMetricsAre) {
    eager  TorchScript  allocs  steady
 ─────────────────────────────────────
 a      1            2       4     yes)");
-  // Where the rows' first variants differ, both are shown.
+  // If the rows' first variants differ, both are shown.
   EXPECT_EQ(heading({eager, script, other}),
             R"(   ──────── instructions ─────────   eager  TorchScript fwd+bwd
                        TorchScript
@@ -182,7 +182,7 @@ a      1            2       4     yes)");
 ───────────────────────────────────────────────────────────────────────
 a      1            2                    4                          yes
 b                                3                            9     yes)");
-  // Nothing else stands for the others where instructions are not asked for.
+  // Nothing replaces the others if instructions are not requested.
   options.metrics = {"allocs"};
   EXPECT_EQ(heading({eager, script, failed("b", FailureKind::kCrashed, "")}),
             R"(    eager  TorchScript
@@ -256,7 +256,7 @@ TEST(ReportTable, CutsEndlessMessages) {
   EXPECT_EQ(table.find("line 39"), std::string::npos);
 }
 
-// What a snippet printed must not reach the terminal as commands to it.
+// A snippet's output must not reach the terminal as control sequences.
 TEST(ReportTable, DisarmsControlCharacters) {
   for (ReportFormat format : {ReportFormat::kTable, ReportFormat::kMarkdown}) {
     std::string text = report(format,
@@ -295,7 +295,7 @@ empty eager                     200       3  1,920     yes
 
 5 counted; 14.8 s
 )");
-  // A name too long for its column stands above its row.
+  // A name too long for its column is above its row.
   few.back().variant.label = "creation/empty_with_options";
   std::string table = report_table(few, at_width(58));
   EXPECT_NE(table.find("\ncreation/empty_with_options\n  eager                         200 "),
@@ -306,8 +306,8 @@ empty eager                     200       3  1,920     yes
 TEST(ReportTable, NarrowestIsStacked) {
   std::vector<Measurement> few{counted("matmul/mm", "4", 5313),
                                counted("matmul/mm", "4", 1234567, kScriptBackward)};
-  EXPECT_EQ(report_table(few, at_width(20)), R"(instructions for
-each iteration, by
+  EXPECT_EQ(report_table(few, at_width(20)), R"(instructions per
+iteration, by
 variant:
 
 matmul/mm n=4
@@ -377,8 +377,8 @@ TEST(ReportTable, LeavesNothingOut) {
   }
 }
 
-// What a row and a column are called is what selects the measurement there.
-TEST(ReportTable, ShowsWhatSelects) {
+// The names of a row and a column select the measurement there.
+TEST(ReportTable, ShowsNamesThatSelect) {
   std::size_t cells = 0;
   const auto measurements = all_kinds();
   const Grid grid = make_grid(measurements, at_width(0));
@@ -433,7 +433,7 @@ TEST(ReportMarkdown, IsOneTable) {
                 {counted("a|b/c_d", "4", 5313), counted("e", "", 1, kScript), unsteady("f", 10, 12),
                  failed("g", FailureKind::kExited, "1 ``` 2"), skipped("h", "<no>")},
                 at_width(80)),
-            R"(Instructions for each iteration:
+            R"(Instructions per iteration:
 
 | benchmark | eager | TorchScript | eager allocs | eager bytes | TorchScript allocs | TorchScript bytes | steady |
 |:---|---:|---:|---:|---:|---:|---:|---:|
@@ -492,7 +492,7 @@ TEST(ReportJsonl, IsAResultsFile) {
   EXPECT_EQ(nlohmann::json::parse(report_json({}, options))["complete"], false);
 }
 
-TEST(ReportTable, ShowsWhatIsAskedForOfSimulatedMetrics) {
+TEST(ReportTable, ShowsRequestedSimulatedMetrics) {
   Measurement simulated = counted("a", "", 10);
   std::get<Counted>(simulated.outcome).metrics["estimated_cycles"] = 1234;
   ReportOptions options = at_width(0);

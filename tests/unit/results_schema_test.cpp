@@ -1,4 +1,4 @@
-// tools/results.schema.json, compared with what is written and with what is read.
+// tools/results.schema.json, compared with the writer and the reader.
 #include "tests/results_schema.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// What a line, or an object in it, may lack.
+// Members that a line, or an object in it, may lack.
 const std::set<std::string> kOptional{
     "shard", "limits",  "tags",         "profile",  "times",     "cpu",         "others", "wall",
     "ready", "machine", "verification", "valgrind", "libraries", "first_result"};
@@ -43,21 +43,21 @@ bool is_needed(const json& line, const std::string& name) {
   return !kOptional.contains(name);
 }
 
-// Read behind a header and before an end, as a file has it.
+// Read between a header and an end, as in a file.
 bool is_read(const json& line) {
   const std::string bytes =
       to_line(to_json(example_header())) + "\n" + line.dump() + "\n" + end_line(1) + "\n";
   return parse_results(bytes, "r.jsonl", Incomplete::kRefused).has_value();
 }
 
-TEST(ResultsSchema, AcceptsWhatIsWritten) {
+TEST(ResultsSchema, AcceptsWrittenLines) {
   for (const json& line : all_lines()) EXPECT_TRUE(is_line_of_results(line)) << line;
 }
 
 void expect_required(const json& line, const std::string& object) {
   const json::json_pointer where(object);
   for (const auto& [name, value] : line.at(where).items()) {
-    if (name == "schema") continue;  // by which a header is known
+    if (name == "schema") continue;  // which identifies a header
     json without = line;
     without[where].erase(name);
     EXPECT_EQ(is_line_of_results(without), !is_needed(line, name)) << name << " of " << line;
@@ -116,7 +116,7 @@ TEST(ResultsSchema, DescribesEveryMember) {
   }
 }
 
-TEST(ResultsSchema, LetsThroughWhatReadersIgnore) {
+TEST(ResultsSchema, AllowsWhatReadersIgnore) {
   for (json line : measurement_lines()) {
     for (const char* name : {"times", "failure", "verification"}) {
       if (line.contains(name)) line[name]["of a later version"] = {1, 2};
@@ -129,7 +129,7 @@ TEST(ResultsSchema, LetsThroughWhatReadersIgnore) {
   header["of a later version"] = 1;
   EXPECT_TRUE(is_line_of_results(header));
   EXPECT_TRUE(parse_results(header.dump() + "\n" + end_line(0) + "\n", "r", Incomplete::kRefused));
-  // The end is known by having nothing else.
+  // The end is identified by having nothing else.
   json end = json::parse(end_line(1));
   end["of a later version"] = 1;
   EXPECT_FALSE(is_line_of_results(end));
@@ -155,7 +155,7 @@ TEST(ResultsSchema, RefusesWhatReadersRefuse) {
   EXPECT_FALSE(is_line_of_results(header));
 }
 
-// What readers take for lost or for not there.
+// Values that readers take for lost or absent.
 TEST(ResultsSchema, RefusesWhatIsNeverWritten) {
   const std::vector<std::pair<std::string, json>> of_header{
       {"/started", "yesterday"},

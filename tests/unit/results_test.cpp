@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that goes with the test.
+// A folder that is removed with the test.
 class Folder {
  public:
   Folder() {
@@ -124,7 +124,7 @@ std::string document(const std::vector<std::string>& lines) {
   return text;
 }
 
-// One that the writer finished.
+// A file that the writer finished.
 std::string whole_document(const std::vector<std::string>& lines) {
   return document(lines) + end_line(lines.size()) + "\n";
 }
@@ -187,7 +187,7 @@ TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
   const auto& lost = std::get<Counted>(back->measurements[0].outcome);
   EXPECT_FALSE(lost.metrics.contains("ir"));
   EXPECT_EQ(lost.lost.at("ir"), "r:2: it is null");
-  // And so they stay, when the file is written again.
+  // And they stay so when the file is written again.
   EXPECT_EQ(to_json(back->measurements[0])["outcome"], "counted");
   EXPECT_TRUE(to_json(back->measurements[0])["metrics"]["ir"].is_null());
 }
@@ -201,7 +201,7 @@ TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
   EXPECT_EQ(std::get<Failure>(back->measurements[0].outcome).message, "bad \uFFFD byte");
 }
 
-TEST(Results, ThroughTheFileAndBack) {
+TEST(Results, RoundTrip) {
   Folder folder;
   std::vector<Measurement> written{counted("matmul/mm/n=64/eager", 1234567.125),
                                    counted("odd \"key\"\t\n/größe/矩阵", 5),
@@ -244,7 +244,7 @@ TEST(Results, EachLineIsThereAtOnce) {
   EXPECT_TRUE(has_functions(folder / "r.jsonl", "a"));
 }
 
-TEST(Results, FunctionsAreBeside) {
+TEST(Results, FunctionsAreInAFileBeside) {
   Folder folder;
   auto writer = created(folder / "r.jsonl");
   ASSERT_TRUE(writer);
@@ -265,8 +265,8 @@ TEST(Results, FunctionsAreBeside) {
   EXPECT_FALSE(has_functions(folder / "r.jsonl", "b"));
 }
 
-// A run that was interrupted writes no end, beside neither.
-TEST(Results, AreIncompleteUntilTheyAreSaidToBeWhole) {
+// An interrupted run writes no end, in either file.
+TEST(Results, AreIncompleteUntilFinished) {
   Folder folder;
   for (bool is_complete : {false, true}) {
     auto writer = created(folder / "r.jsonl");
@@ -280,7 +280,7 @@ TEST(Results, AreIncompleteUntilTheyAreSaidToBeWhole) {
   }
 }
 
-// Both are there before either is put in its place.
+// Both are written before either is put in its place.
 TEST(Results, OldOnesStayWhereNewOnesCannotBeWritten) {
   Folder folder;
   fs::path file = folder / "r.jsonl";
@@ -296,7 +296,7 @@ TEST(Results, OldOnesStayWhereNewOnesCannotBeWritten) {
   EXPECT_EQ(read(functions_path(file)), functions);
 }
 
-TEST(Results, AFileOfSomethingElseIsNotReplaced) {
+TEST(Results, OtherFilesAreNotReplaced) {
   Folder folder;
   const std::string definitions = "schema = 1\n[[benchmark]]\nlabel = \"a\"\n";
   std::ofstream(folder / "bench.toml") << definitions;
@@ -305,10 +305,9 @@ TEST(Results, AFileOfSomethingElseIsNotReplaced) {
   for (const char* name : {"bench.toml", "link.jsonl"}) {
     auto writer = created(folder / name);
     ASSERT_FALSE(writer);
-    EXPECT_EQ(to_string(writer.error()),
-              (folder / name).string() +
-                  ": holds something else than results of instr_bench: name "
-                  "another file, or remove this one");
+    EXPECT_EQ(to_string(writer.error()), (folder / name).string() +
+                                             ": does not hold results of instr_bench: name "
+                                             "another file, or remove this one");
   }
   EXPECT_EQ(read(folder / "bench.toml"), definitions);
   std::ofstream(folder / "empty.jsonl").flush();
@@ -332,7 +331,7 @@ TEST(Results, AnExistingFileIsReplaced) {
   ASSERT_TRUE(writer);
   EXPECT_TRUE(results_so_far(file)->measurements.empty());
   EXPECT_FALSE(has_functions(file, "old"));
-  // Nothing is left lying about.
+  // Nothing is left behind.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
 }
 
@@ -398,7 +397,7 @@ TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
   {
     SizeLimit limit(before.size() + 25);
     EXPECT_FALSE(writer->append(counted("b", 2)));
-    // No half of a line stays, so that what follows is not spoilt.
+    // No partial line stays, which would corrupt the next one.
     EXPECT_EQ(read(file), before);
     EXPECT_FALSE(writer->append(counted("c", 3)));
     auto finished = writer->finish(true);
@@ -415,7 +414,7 @@ TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
   for (const char* key : {"a", "b", "c", "d"}) EXPECT_TRUE(has_functions(file, key)) << key;
 }
 
-TEST(ResultsReader, LeavesOutALastLineThatWasCut) {
+TEST(ResultsReader, LeavesOutATruncatedLastLine) {
   std::string whole =
       document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
   std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
@@ -430,8 +429,9 @@ TEST(ResultsReader, LeavesOutALastLineThatWasCut) {
   EXPECT_EQ(results->measurements.size(), 2u);
 }
 
-// Cut anywhere, at a line's end or within one: it is never whole, and what is in it is.
-TEST(ResultsReader, WhatIsCutOffDoesNotPassForWhole) {
+// Cut anywhere, at a line's end or within one: the file is never complete, but its measurements
+// are.
+TEST(ResultsReader, ATruncatedFileIsIncomplete) {
   const std::string whole =
       whole_document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
   EXPECT_TRUE(parse_results(whole, "r", Incomplete::kRefused));
@@ -501,7 +501,7 @@ TEST(ResultsReader, RefusesOtherFilesAndSchemas) {
   EXPECT_NE(error_of("{\"schema\":-5}\n"), "no error");
 }
 
-TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
+TEST(ResultsReader, IgnoresUnknownMembers) {
   auto results = parse_results(
       "{\"schema\":2,\"new\":{\"deep\":[1]}}\n\n"
       "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5,\"new\":\"x\"},\"more\":[]}\n"
@@ -516,7 +516,7 @@ TEST(ResultsReader, IgnoresWhatItDoesNotKnow) {
   EXPECT_FALSE(std::get<Counted>(results->measurements[2].outcome).timing);
 }
 
-TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
+TEST(ResultsReader, AnInvalidMetricIsLost) {
   auto results = parse_results(
       "{\"schema\":2}\n"
       R"({"key":"a","outcome":"counted","metrics":{"ir":null,"allocs":"12","alloc_bytes":-4,)"
@@ -536,17 +536,17 @@ TEST(ResultsReader, AMetricWhoseValueIsNoCountIsLost) {
   EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
   EXPECT_EQ(of(0).lost,
             (std::map<std::string, std::string>{{"ir", "r.jsonl:2: it is null"},
-                                                {"allocs", "r.jsonl:2: it is no number"},
+                                                {"allocs", "r.jsonl:2: it is not a number"},
                                                 {"alloc_bytes", "r.jsonl:2: it is negative"},
                                                 {"peak_bytes", "r.jsonl:2: it is beyond 1e18"},
-                                                {"data_reads", "r.jsonl:2: it is no number"}}));
+                                                {"data_reads", "r.jsonl:2: it is not a number"}}));
   EXPECT_EQ(of(1).lost.at("ir"), "r.jsonl:3: it is missing");
   EXPECT_EQ(of(2).lost.at("ir"), "r.jsonl:4: it is missing");
   EXPECT_TRUE(of(3).lost.empty());
 }
 
-// Without a repetition, the median of the others would be another one.
-TEST(ResultsReader, ATimeThatIsNoneIsAnError) {
+// Without a repetition, the median of the others would be different.
+TEST(ResultsReader, AnInvalidTimeIsAnError) {
   const auto line = [](const std::string& wall) {
     return R"({"key":"a","outcome":"timed","times":{"iterations":9,"wall":)" + wall + "}}";
   };
@@ -582,7 +582,7 @@ TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   EXPECT_EQ(with("1174", "true", "[1174,1174]"), "no error");
   EXPECT_EQ(with("6054241.666666667", "true", "[6054241.666666667,6054241.666666667]"), "no error");
   EXPECT_EQ(with("1180", "false", "[1174,1180]"), "no error");
-  // The last two blocks may have equal counts, and other allocations.
+  // The last two blocks may have equal counts, but different allocations.
   EXPECT_EQ(with("1174", "false", "[1174,1174]"), "no error");
   EXPECT_EQ(with("1174", "true", "[2475,2475]"),
             "r.jsonl:2: `a/b` has 1174 instructions, steady, and its blocks have 2475 and 2475: "
@@ -592,8 +592,8 @@ TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   EXPECT_NE(with("1174", "true", "[null,1174]"), "no error");
 }
 
-// What would take many times its size in memory, or time that grows with its square.
-TEST(ResultsReader, RefusesLinesThatNobodyWrites) {
+// Input that would take many times its size in memory, or quadratic time.
+TEST(ResultsReader, RefusesUnknownLines) {
   const std::string advice = ": measure again";
   const std::string text(std::size_t{4} << 20, 'x');
   const std::string line = R"({"key":"a","outcome":"skipped","reason":")" + text + "\"}";
@@ -644,7 +644,7 @@ TEST(ResultsReader, SurvivesGarbage) {
   EXPECT_NE(error_of(document({std::string(100'000, '[')})), "no error");
 }
 
-TEST(ResultsReader, FilesThatAreNotThere) {
+TEST(ResultsReader, MissingFiles) {
   Folder folder;
   auto results = read_results(folder / "none.jsonl");
   ASSERT_FALSE(results);

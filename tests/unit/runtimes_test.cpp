@@ -1,4 +1,4 @@
-// The table of runtimes, and what docs/TIMING.md says of them.
+// The table of runtimes, compared with docs/TIMING.md.
 #include "core/definitions/runtimes.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace instr {
 namespace {
 
-TEST(Runtimes, AreToldApartByNameAndTitle) {
+TEST(Runtimes, HaveDistinctNamesAndTitles) {
   std::set<std::string> names;
   std::set<std::string> titles;
   for (const RuntimeFacts& one : kRuntimes) {
@@ -30,7 +30,7 @@ TEST(Runtimes, AreFactsThatAgree) {
   EXPECT_EQ(kUsualRuntimes, (std::vector<Runtime>{Runtime::kEager, Runtime::kTorchScript}));
   for (const RuntimeFacts& one : kRuntimes) {
     EXPECT_EQ(is_script(one.runtime), one.runtime != Runtime::kEager) << one.name;
-    // What loads TorchScript is counted where that is warm.
+    // Runtimes that load TorchScript are counted where it is warm.
     EXPECT_STREQ(zygote_kind(one.runtime), is_script(one.runtime) ? "torchscript" : "eager");
     EXPECT_EQ(runs_on(one.runtime, "cpu"), one.runtime != Runtime::kCudaGraph) << one.name;
     EXPECT_TRUE(runs_on(one.runtime, "cuda")) << one.name;
@@ -40,7 +40,7 @@ TEST(Runtimes, AreFactsThatAgree) {
   }
 }
 
-TEST(Runtimes, StandInTheTableOfTheDocument) {
+TEST(Runtimes, AreInTheTableOfTheDocument) {
   const auto rows = testing::rows_of(testing::source_file("docs/TIMING.md"), "`--runtime=`");
   ASSERT_EQ(rows.size() + 1, kRuntimes.size());  // eager needs no explanation
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 // --- decisions
 
-TEST(CoresFor, NeverMoreThanThereAreAndNeverNone) {
+TEST(CoresFor, BetweenOneAndAll) {
   EXPECT_EQ(cores_for(1, 2), 1);
   EXPECT_EQ(cores_for(2, 2), 2);
   EXPECT_EQ(cores_for(8, 2), 2);
@@ -55,7 +55,7 @@ TEST(Choose, WideOnesFirstWhileAZygoteStarts) {
   EXPECT_EQ(choose({candidate(1, 0), candidate(2, 9)}, 1, true), 0U);
 }
 
-TEST(Choose, AUnitThatAnIdleHostHoldsGoesFirst) {
+TEST(Choose, AUnitLoadedByAnIdleHostGoesFirst) {
   auto loaded = candidate(1, 9);
   loaded.has_idle_host = true;
   EXPECT_EQ(choose({candidate(1, 0), loaded}, 1), 1U);
@@ -68,14 +68,14 @@ TEST(Choose, AUnitWithoutHostGoesBeforeASecondHostOfAnother) {
   EXPECT_EQ(choose({busy}, 1), 0U);
 }
 
-TEST(Choose, PassesOverWhatHasNoZygoteYet) {
+TEST(Choose, SkipsVariantsWithoutAZygote) {
   auto early = candidate(1, 0);
   early.zygote_ready = false;
   EXPECT_EQ(choose({early, candidate(1, 9)}, 1), 1U);
   EXPECT_FALSE(choose({early}, 64));
 }
 
-// All of a mixed load is started, however many cores there are, and never beyond them.
+// All of a mixed load is started, for any number of cores, and never on more than those.
 TEST(Choose, EverythingIsStartedWithinTheCores) {
   for (int jobs : {1, 2, 3, 64}) {
     std::vector<Candidate> waiting;
@@ -103,7 +103,7 @@ TEST(Choose, EverythingIsStartedWithinTheCores) {
   }
 }
 
-TEST(ShouldRetry, LostWorkersAloneAndNotForEver) {
+TEST(ShouldRetry, OnlyLostWorkersAndNotForEver) {
   EXPECT_TRUE(should_retry(FailureKind::kWorkerLost, 1, 2));
   EXPECT_TRUE(should_retry(FailureKind::kWorkerLost, 2, 2));
   EXPECT_FALSE(should_retry(FailureKind::kWorkerLost, 3, 2));
@@ -115,14 +115,14 @@ TEST(ShouldRetry, LostWorkersAloneAndNotForEver) {
   }
 }
 
-TEST(DefaultMemoryLimit, LeavesRoomForAllJobs) {
+TEST(DefaultMemoryLimit, LeavesMemoryForAllJobs) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   EXPECT_EQ(default_memory_limit(64 * kGiB, 2), 8 * kGiB);
   EXPECT_EQ(default_memory_limit(8 * kGiB, 2), 3 * kGiB);
   EXPECT_EQ(default_memory_limit(8 * kGiB, 0), 6 * kGiB);
 }
 
-TEST(PinnedEnvironment, IsWholeAndNamesNothingOfTheCallers) {
+TEST(PinnedEnvironment, IsCompleteAndIndependentOfTheCaller) {
   std::set<std::string> names;
   for (const auto& entry : pinned_environment()) {
     auto name = entry.substr(0, entry.find('='));
@@ -137,7 +137,7 @@ TEST(PinnedEnvironment, IsWholeAndNamesNothingOfTheCallers) {
   }
 }
 
-// --- what becomes of workers that cannot start; real ones are in tests/worker
+// --- workers that cannot start; real ones are in tests/worker
 
 class Unstartable : public testing::Test {
  protected:
@@ -249,7 +249,7 @@ TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
   EXPECT_FALSE(scheduler->wait(source.get_token()));
   scheduler.reset();
   for (pid_t pid : pids()) EXPECT_NE(::kill(pid, 0), 0) << pid;
-  EXPECT_TRUE(done_.empty());  // what our own stop did is no result
+  EXPECT_TRUE(done_.empty());  // what our own stop did is not a result
 }
 
 TEST_F(Unstartable, NothingToDoIsDoneAtOnce) {

@@ -40,7 +40,7 @@ std::vector<std::string> selected(const Selection& selection) {
 
 using Keys = std::vector<std::string>;
 
-TEST(Select, KeepsAllWhereNothingIsAsked) { EXPECT_EQ(selected({}).size(), 17u); }
+TEST(Select, KeepsAllByDefault) { EXPECT_EQ(selected({}).size(), 17u); }
 
 TEST(Select, FindsFiltersAnywhereInTheKeyAndOneIsEnough) {
   EXPECT_EQ(selected({.filters = {"large"}}), (Keys{"conv/large/eager/forward/t1/cpu"}));
@@ -49,13 +49,13 @@ TEST(Select, FindsFiltersAnywhereInTheKeyAndOneIsEnough) {
   EXPECT_EQ(selected({.filters = {"^matmul.*n=4/.*/t1/"}}).size(), 4u);
 }
 
-TEST(Select, TakesOutWhatIsExcluded) {
+TEST(Select, RemovesExcludedVariants) {
   EXPECT_EQ(selected({.excludes = {"^matmul/"}}), (Keys{"conv/large/eager/forward/t1/cpu"}));
   EXPECT_EQ(selected({.filters = {"matmul"}, .excludes = {"backward", "t2", "script"}}),
             (Keys{"matmul/mm/n=4/eager/forward/t1/cpu", "matmul/mm/n=64/eager/forward/t1/cpu"}));
 }
 
-TEST(Select, KeepsWhatMeetsEveryList) {
+TEST(Select, KeepsVariantsThatMeetEveryList) {
   EXPECT_EQ(selected({.runtimes = {Runtime::kTorchScript}}).size(), 8u);
   EXPECT_EQ(selected({.autograds = {Autograd::kForwardBackward}}).size(), 8u);
   EXPECT_EQ(selected({.threads = {2}}).size(), 8u);
@@ -71,7 +71,7 @@ TEST(Select, KeepsWhatMeetsEveryList) {
 
 constexpr const char* kLarge = "conv/large/eager/forward/t1/cpu";
 
-TEST(Select, FindsWhatTheTableShows) {
+TEST(Select, FindsNamesAsShownInTables) {
   const Keys small{
       "matmul/mm/n=4/eager/forward/t1/cpu",
       "matmul/mm/n=4/eager/forward/t2/cpu",
@@ -132,17 +132,17 @@ TEST(Select, LettersOfAnyCaseMatchUnlessOneIsACapital) {
   EXPECT_EQ(selected({.filters = {"TorchScript fwd+bwd"}}).size(), 4u);
 }
 
-// A key is all that is known of what expected counts are of, and tells the same.
+// For expected counts only the key is known, and it selects the same.
 TEST(Select, FindsTheSameByTheKeyAlone) {
   for (const char* pattern : {"mm n=4", "^mm n=4 t2 eager fwd+bwd$", "conv/large eager", "n=64/"}) {
-    const auto wanted = selector({.filters = {pattern}});
+    const auto is_selected = selector({.filters = {pattern}});
     for (const Variant& variant : all_variants()) {
-      EXPECT_EQ(wanted(variant_of_key(variant.key)), wanted(variant)) << variant.key;
+      EXPECT_EQ(is_selected(variant_of_key(variant.key)), is_selected(variant)) << variant.key;
     }
   }
 }
 
-TEST(Select, SuggestsFiltersWhereNothingMatches) {
+TEST(Select, SuggestsFiltersIfNothingMatches) {
   EXPECT_EQ(selected({.filters = {"MATMUL"}}),
             (Keys{"no benchmark matches the filter `MATMUL`: did you mean --filter=matmul?"}));
   EXPECT_EQ(selected({.filters = {"matnul"}}),
@@ -163,7 +163,7 @@ TEST(Select, SuggestsFiltersWhereNothingMatches) {
                   "--filter=matmul/mm"}));
 }
 
-// What is suggested is found, whatever is in its name.
+// Suggestions match, whatever the name contains.
 TEST(Select, SuggestsAsAShellReadsIt) {
   const std::vector<Variant> variants{variant_of_key("it's (1) $HOME/eager/forward/t1/cpu")};
   const auto none = select(variants, {.filters = {"it's (1) $HUME"}});
@@ -172,7 +172,7 @@ TEST(Select, SuggestsAsAShellReadsIt) {
   EXPECT_TRUE(select(variants, {.filters = {"it's (1) $HOME"}}));
 }
 
-TEST(Select, SaysWhatThereIsWhereNothingIsLeft) {
+TEST(Select, ListsValuesIfNothingIsLeft) {
   EXPECT_EQ(selected({.filters = {"conv"}, .runtimes = {Runtime::kTorchScript}}),
             (Keys{"of the variants that match the filters (1), none is left: those that match the "
                   "filters have runtime `eager`"}));
@@ -183,11 +183,11 @@ TEST(Select, SaysWhatThereIsWhereNothingIsLeft) {
             (Keys{"of the variants that match the filters (17), none is left: exclude less"}));
 }
 
-TEST(Select, RefusesWhatIsNoPattern) {
-  EXPECT_EQ(selected({.filters = {"mm("}})[0].substr(0, 50),
-            "--filter `mm(` is no regular expression: missing )");
-  EXPECT_EQ(selected({.excludes = {"(conv|lstm"}})[0].substr(0, 48),
-            "--exclude `(conv|lstm` is no regular expression:");
+TEST(Select, RefusesMalformedPatterns) {
+  EXPECT_EQ(selected({.filters = {"mm("}})[0].substr(0, 59),
+            "--filter `mm(` is not a valid regular expression: missing )");
+  EXPECT_EQ(selected({.excludes = {"(conv|lstm"}})[0].substr(0, 57),
+            "--exclude `(conv|lstm` is not a valid regular expression:");
   EXPECT_EQ(selected({.filters = {"conv", "mm("}}).size(), 1u);
   EXPECT_EQ(selected({.filters = {"conv", "mm("}})[0].substr(0, 11), "--filter `m");
 }

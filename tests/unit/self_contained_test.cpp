@@ -42,7 +42,7 @@ TEST(IsSelfContained, AcceptsWholeCode) {
   }
 }
 
-TEST(IsSelfContained, RefusesWhatReachesBeyondItself) {
+TEST(IsSelfContained, RefusesCodeThatAffectsOthers) {
   for (const char* code :
        {"}", "{", "f(", "x]", "(]", "} {", "/* ", "\"abc", "'a", "R\"(", "R\"x()\";", "#define X 1",
         "int a;\n  # undef X", "/**/ #if 0", "\"a\nb\"", "// {\n{", "R\"(\\\")\" {"}) {
@@ -79,7 +79,7 @@ TEST(IsSelfContained, RefusesOtherSpellingsOfThat) {
   }
 }
 
-TEST(IsSelfContained, RefusesAssemblyThatHoldsForWhatFollows) {
+TEST(IsSelfContained, RefusesAssemblyThatAffectsLaterCode) {
   for (const char* text : {".macro nop\\n.endm", ".intel_syntax noprefix", ".section .x", ".rept 2",
                            ".endr\\n.rept 2", "/*", "*/", "\\x2eset a, 1"}) {
     EXPECT_FALSE(is_self_contained(fmt::format("asm volatile(\"{}\");", text))) << text;
@@ -97,8 +97,8 @@ TEST(JumpsOut, OnlyWhereTheLabelIsElsewhere) {
   }
 }
 
-// Text after text, of pieces that mean something to a preprocessor: what is self-contained is read
-// the same whatever stands before it, and changes nothing for what comes after it.
+// Text after text, of pieces that mean something to a preprocessor: a self-contained text is read
+// the same after any other, and does not affect later ones.
 TEST(IsSelfContained, HoldsForAnyText) {
   const std::vector<std::string> pieces{"%:",      "define ", "f ",
                                         "g ",      "\n",      "\\",

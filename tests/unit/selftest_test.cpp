@@ -11,7 +11,7 @@ constexpr const char* kBackward = "p/eager/forward_backward/t1/cpu";
 
 const Plant kTen{"ten", "10 instructions", "planted::step", 10};
 
-// A run in which that much is planted, and one in which that much is in the function.
+// A run in which that much is planted, of which that much is in the function.
 std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, double planted,
                                 double in_function, double allocs = 0) {
   auto with = [](ResultSet set, double step) {
@@ -35,7 +35,7 @@ std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, doub
   return judge_plant(plant, *comparison);
 }
 
-TEST(Selftest, WhatWasPlantedIsFoundWhereItWasPlanted) {
+TEST(Selftest, ThePlantIsFoundInItsFunction) {
   auto findings = judge(kTen, kForward, 10, 10);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_TRUE(findings[0].is_found);
@@ -44,14 +44,14 @@ TEST(Selftest, WhatWasPlantedIsFoundWhereItWasPlanted) {
   EXPECT_TRUE(judge(kTen, kBackward, 20, 20)[0].is_found);
 }
 
-TEST(Selftest, AnotherAmountIsNotWhatWasPlanted) {
+TEST(Selftest, AnotherAmountIsNotThePlant) {
   EXPECT_FALSE(judge(kTen, kForward, 11, 11)[0].is_found);
   EXPECT_FALSE(judge(kTen, kBackward, 10, 10)[0].is_found);
   EXPECT_FALSE(judge(kTen, kForward, 0, 0)[0].is_found);
   EXPECT_FALSE(judge(kTen, kForward, 10, 10, 1)[0].is_found);  // an allocation that nobody planted
 }
 
-TEST(Selftest, AnotherFunctionIsNotWhereItWasPlanted) {
+TEST(Selftest, AnotherFunctionIsNotThePlanted) {
   EXPECT_FALSE(judge(kTen, kForward, 10, 0)[0].is_attributed);
   EXPECT_FALSE(judge(kTen, kForward, 10, 9)[0].is_attributed);
 }

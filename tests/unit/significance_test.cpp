@@ -21,7 +21,7 @@ TEST(Significance, PValuesAreThoseOfScipy) {
   EXPECT_EQ(rank_test(kBefore, kSlower), rank_test(kSlower, kBefore));
 }
 
-TEST(Significance, OfNextToNothingNothingIsSaid) {
+TEST(Significance, TooFewTimesGiveNoPValue) {
   EXPECT_EQ(t_test({}, {}), 1);
   EXPECT_EQ(t_test({1}, {2, 3}), 1);
   EXPECT_EQ(rank_test({1, 2}, {3}), 1);

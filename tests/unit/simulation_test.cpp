@@ -29,7 +29,7 @@ TEST(Simulation, EveryMetricIsCountedTimedOrOfASimulation) {
   EXPECT_EQ(limit_metrics(), names_of(kMetrics));
 }
 
-TEST(Simulation, AsksValgrindForItAlone) {
+TEST(Simulation, RequestsOnlyWhatIsNeeded) {
   EXPECT_TRUE(valgrind_options({}).empty());
   EXPECT_EQ(valgrind_options({false, true}), Words{"--branch-sim=yes"});
   EXPECT_EQ(valgrind_options({true, false}),

@@ -9,7 +9,7 @@ namespace {
 
 using Place = std::pair<int, int>;
 
-// Where the content of the first string in `text` begins.
+// The place of the content of the first string in `text`.
 Place content(const std::string& text) {
   const SourceText source("a.toml", text);
   const std::size_t quote = text.find_first_of("\"'");
@@ -32,7 +32,7 @@ TEST(SourceText, FindsTheFirstCharacterOfAString) {
   EXPECT_EQ(content("a = \"\"\" x\"\"\""), (Place{1, 8}));
 }
 
-TEST(SourceText, PassesOverLineEndingBackslashes) {
+TEST(SourceText, SkipsLineEndingBackslashes) {
   EXPECT_EQ(content("a = \"\"\"\\\n   x\"\"\""), (Place{2, 4}));
   EXPECT_EQ(content("a = \"\"\"\n\\  \n\n  x\"\"\""), (Place{4, 3}));
   EXPECT_EQ(content("a = \"\"\"\\tx\"\"\""), (Place{1, 8}));  // an escape, not a line's end
@@ -52,7 +52,7 @@ TEST(SourceText, ReadsUtf8WithoutItsMark) {
   EXPECT_EQ(source->text(), "# \xE2\x82\xAC \xF0\x9F\x98\x80\n");
 }
 
-TEST(SourceText, RefusesBinaryFilesAtTheFirstByteThatIsNoText) {
+TEST(SourceText, RefusesBinaryFilesAtTheFirstInvalidByte) {
   const TempFolder folder;
   for (const std::string& bad :
        {std::string("\0", 1), std::string("\xFF"), std::string("\x80"), std::string("\xC0\xAF"),

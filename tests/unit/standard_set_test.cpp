@@ -1,4 +1,4 @@
-// The definitions that come with the product: what they must hold, whatever else they grow.
+// The standard set, the definitions in definitions/: its invariants, however it grows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ TEST(StandardSet, TagGivesExactlyThe95InTheirGroups) {
   EXPECT_EQ(standard.size(), 95u);
 }
 
-TEST(StandardSet, ModulesAreEagerAndTorchScriptButForTheLstm) {
+TEST(StandardSet, ModulesAreEagerAndTorchScriptExceptTheLstm) {
   std::map<std::string, std::set<std::string>> runtimes;
   for (const Variant& variant : standard_variants()) {
     if (!variant.label.starts_with("nn Modules/")) continue;
@@ -155,8 +155,8 @@ TEST(StandardSet, CoversEveryThemeBeyondThe95) {
   }
 }
 
-// What draws random numbers refills the generator, 624 numbers at a time: its blocks must be of a
-// length at which each refills it equally often, or they can never be equal.
+// Random numbers refill the generator 624 numbers at a time: each block must refill it equally
+// often, or blocks can never be equal.
 TEST(StandardSet, RandomNumbersComeInWholeBlocks) {
   int seen = 0;
   for (const Variant& variant : shipped_variants()) {

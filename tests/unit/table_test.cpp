@@ -39,7 +39,7 @@ TEST(Table, FillsTheTerminalButNotMore) {
   EXPECT_EQ(table_text(fruit(), 17, false), std::nullopt);
 }
 
-TEST(Table, HasItsHeadingsAsTheyAreAskedFor) {
+TEST(Table, HasHeadingsAsRequested) {
   Table table{.columns = {{.heading = "a", .least = 3}, {.heading = "b"}},
               .lines = {{.cells = {{"1"}, {"2"}}}}};
   table.headings = Headings::kNone;
@@ -52,7 +52,7 @@ TEST(Table, HasItsHeadingsAsTheyAreAskedFor) {
   EXPECT_EQ(*table_text(table, 0, false), "  a  b\n──────\n  1  2\n");
 }
 
-TEST(Table, NeighboursShareATitleAndMakeRoomForIt) {
+TEST(Table, NeighboursShareATitleAndWidenForIt) {
   Table table{.columns = {{.align = Align::kLeft},
                           {.heading = "x", .span = "instructions"},
                           {.heading = "y", .span = "instructions"},

@@ -105,7 +105,7 @@ TEST(MeasurementList, AFailureIsTheVariants) {
   EXPECT_TRUE(std::holds_alternative<Counted>(list.all()[1].outcome));
 }
 
-TEST(Timing, ThroughResultsAndBack) {
+TEST(Timing, RoundTrip) {
   std::string file = to_line(to_json(make_results_header({}, {}))) + "\n" +
                      to_line(to_json(testing::counted("a", 100))) + "\n" +
                      to_line(to_json(timed("a", {5.5, 6, 7}))) + "\n" +
@@ -138,7 +138,7 @@ TEST(Timing, AreComparedBySignificance) {
   EXPECT_EQ(compare_lines(comparison->rows[1])[0].change, "same");
 }
 
-TEST(Timing, ALimitHoldsWhereTheDifferenceIsOne) {
+TEST(Timing, ALimitAppliesToSignificantDifferences) {
   CompareOptions options;
   options.limits.hard["wall"] = Limit{1, std::nullopt};
   auto verdict = [&](const Values& before, const Values& after) {

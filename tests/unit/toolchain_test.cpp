@@ -67,7 +67,7 @@ TEST_F(ToolchainTest, PrefersClang) {
   EXPECT_EQ(find()->compiler, folder_->path() / "clang++");
 }
 
-TEST_F(ToolchainTest, PassesOverWhatIsTooOldOrBroken) {
+TEST_F(ToolchainTest, SkipsCompilersThatAreTooOldOrBroken) {
   put("clang++", "clang version 11.0.1-2");
   put("clang++-15", "clang version 15.0.7", 1);
   put("g++", kGcc12);

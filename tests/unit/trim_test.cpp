@@ -5,7 +5,7 @@
 namespace instr {
 namespace {
 
-TEST(Trim, TakesWhatIsBlankFromTheEndsAlone) {
+TEST(Trim, RemovesBlanksOnlyFromTheEnds) {
   EXPECT_EQ(trim(""), "");
   EXPECT_EQ(trim(" \t "), "");
   EXPECT_EQ(trim("\t a  b "), "a  b");

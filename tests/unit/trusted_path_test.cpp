@@ -30,7 +30,7 @@ class TrustedPath : public testing::Test {
 
 constexpr fs::perms kAll = fs::perms::all;
 
-TEST_F(TrustedPath, OursAndWhatIsNotThereYetAreFine) {
+TEST_F(TrustedPath, OursAndMissingOnesAreFine) {
   EXPECT_EQ(problem_of("/"), "none");
   EXPECT_EQ(problem_of(ours_->path()), "none");
   EXPECT_EQ(problem_of(ours_->path() / "not" / "there"), "none");

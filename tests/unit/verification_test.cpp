@@ -21,7 +21,7 @@ namespace {
 using Code = VerificationCode;
 using Fields = std::map<std::string, std::string>;
 
-// One tensor as the worker tells of it: right, but for `changed`.
+// One tensor in the worker's reply: correct, except for `changed`.
 wire::Message item(const Fields& changed = {}) {
   wire::Message message{"item",
                         {{"name", ""},
@@ -72,7 +72,7 @@ TEST(VerificationCode, HasANameEachAndNoOther) {
   EXPECT_FALSE(verification_code_from(""));
 }
 
-TEST(Verdict, SaysByHowMuchTheyDiffer) {
+TEST(Verdict, ReportsTheDifference) {
   EXPECT_EQ(verdict(Fields{}), pass("equal"));
   EXPECT_EQ(verdict({{"difference", "1.1920929e-07"}}), pass("largest difference 1.19e-07"));
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"difference", "0.31"}, {"allowed", "1.3e-06"}}),
@@ -101,12 +101,12 @@ TEST(Verdict, IsOnAllTensors) {
   gradient["shape"] = "[]";
   EXPECT_EQ(verdict(std::vector{item(), item(gradient)}),
             wrong("gradient of x: shape [], eager's is [3, 2]"));
-  // One that neither of them has.
+  // One that neither has.
   wire::Message absent{"item", {{"name", "gradient of w"}}};
   EXPECT_EQ(verdict(std::vector{item(), absent}), pass("equal"));
 }
 
-TEST(Verdict, TheReferenceDecidesWhereThereIsOne) {
+TEST(Verdict, TheReferenceDecidesIfThereIsOne) {
   Fields inexact{{"exceeds", "1"},
                  {"difference", "0.5"},
                  {"eager_reference_error", "0.25"},
@@ -117,20 +117,20 @@ TEST(Verdict, TheReferenceDecidesWhereThereIsOne) {
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
   inexact["atol"] = "0.001";
   EXPECT_EQ(verdict(inexact).code, Code::kPass);
-  // An eager result that is nowhere near excuses nothing.
+  // An eager result that is far off is no excuse.
   inexact["eager_reference_error"] = "inf";
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
-  // Nor does a candidate that is infinitely far off.
+  // Nor is one for a candidate that is infinitely far off.
   inexact["reference_error"] = "inf";
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
 }
 
-TEST(Verdict, CosineTakesTheTolerancesPlaceForWhatIsInexact) {
+TEST(Verdict, CosineReplacesTheToleranceForInexactTypes) {
   const Tolerance tolerance{{}, {}, 0.99};
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"cosine", "0.99"}}, tolerance),
             pass("cosine similarity 0.99"));
   EXPECT_EQ(verdict({{"exceeds", "0"}, {"cosine", "0.98"}}, tolerance),
-            wrong("cosine similarity 0.98, at least 0.99 is asked"));
+            wrong("cosine similarity 0.98, at least 0.99 is required"));
   EXPECT_EQ(verdict({{"cosine", "nan"}}, tolerance).code, Code::kFail);
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"type", "Long"}, {"eager_type", "Long"}}, tolerance).code,
             Code::kFail);
@@ -159,7 +159,7 @@ TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
   EXPECT_TRUE(of({"compared", {}}).is_wrong());
 }
 
-TEST(VerificationVerdict, WhatWasCutShortIsNoPass) {
+TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
   const std::string whole = wire::encode(item({}));
   auto of = [](const std::string& line) {
     return verification_of({"compared", {{"0", line}}}, {}).code;
@@ -181,7 +181,7 @@ std::map<std::string, std::pair<double, double>> allowed(const Tolerance& tolera
   return all;
 }
 
-TEST(AllowedDifferences, AreThoseOfTheDataTypeButForWhatIsSet) {
+TEST(AllowedDifferences, AreTheDataTypesDefaultsUnlessSet) {
   auto usual = allowed({});
   EXPECT_EQ(usual.at("Double"), std::pair(1e-7, 1e-7));
   EXPECT_EQ(usual.at("Float"), std::pair(1.3e-6, 1e-5));
@@ -223,7 +223,7 @@ TEST(VerifiedUnit, HasASymbolOfItsOwnThatKnowsTheOutput) {
   EXPECT_NE(snippet_symbol(other, Purpose::kVerify), symbol);
 }
 
-TEST(VerifiedUnit, RunsTheStatementOnceAndHandsOverWhatItMade) {
+TEST(VerifiedUnit, RunsTheStatementOnceAndHandsOverItsResults) {
   Variant eager = eager_of(script());
   eager.autograd = Autograd::kForwardBackward;
   const std::string text = unit_source(std::vector{eager}, Purpose::kVerify);
@@ -306,7 +306,7 @@ ReportOptions wall_options() {
   return options;
 }
 
-TEST(VerifiedReport, ACodeStandsInPlaceOfASpeedUp) {
+TEST(VerifiedReport, ACodeReplacesTheSpeedUp) {
   auto table = [](Code code) {
     Measurement script = timed(kScript, 1);
     script.verification = Verification{code, "because"};
@@ -326,7 +326,7 @@ TEST(VerifiedReport, ACodeStandsInPlaceOfASpeedUp) {
   }
 }
 
-TEST(VerifiedReport, ACodeStandsAtACountWhereNothingWasTimed) {
+TEST(VerifiedReport, ACodeIsShownWithACountIfNothingWasTimed) {
   Measurement script = counted(kScript, {{"ir", 100}});
   script.verification = Verification{Code::kFail, "because"};
   EXPECT_NE(report_table({script}, {}).find("100  FAIL"), std::string::npos);

@@ -86,7 +86,7 @@ TEST_F(LinkTest, ARequestGetsItsReply) {
   EXPECT_EQ(reply->get("x"), "1\n");
 }
 
-TEST_F(LinkTest, WhatHasNotTheRequestsTokenIsNoReply) {
+TEST_F(LinkTest, AMessageWithoutTheRequestsTokenIsNotAReply) {
   std::string first;
   for (const char* forged : {"loaded\n", "loaded\ttoken=\n", "loaded\ttoken=0000000000000000\n"}) {
     SetUp();
@@ -128,7 +128,7 @@ TEST_F(LinkTest, BigMessagesPassBothWays) {
   EXPECT_EQ(reply->get("d"), big);
 }
 
-TEST_F(LinkTest, ADescriptorGoesAlong) {
+TEST_F(LinkTest, ADescriptorIsSentAlong) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   Fd from(ends[0]), to(ends[1]);
@@ -145,7 +145,7 @@ TEST_F(LinkTest, ADescriptorGoesAlong) {
   EXPECT_EQ(byte, '!');
 }
 
-TEST_F(LinkTest, SilenceIsATimeOut) {
+TEST_F(LinkTest, SilenceIsATimeout) {
   auto reply = link_->request({"load", {}}, 20ms);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error(), Loss::kTimedOut);
@@ -165,7 +165,7 @@ TEST_F(LinkTest, ADeadWorkerIsNoticedWhetherBeforeOrDuringARequest) {
   EXPECT_EQ(reply.error(), Loss::kClosed);
 }
 
-TEST_F(LinkTest, WhatIsNoMessageIsGarbled) {
+TEST_F(LinkTest, AMalformedMessageIsGarbled) {
   for (const char* line : {"\n", "verb\tno-equals\n", "verb\tx=%zz\n"}) {
     peer_.say(line);
     auto reply = link_->receive(60s);
@@ -174,7 +174,7 @@ TEST_F(LinkTest, WhatIsNoMessageIsGarbled) {
   }
 }
 
-TEST_F(LinkTest, HangingUpStillGetsTheAnswer) {
+TEST_F(LinkTest, HangingUpStillGetsTheReply) {
   std::jthread worker([&] {
     EXPECT_EQ(peer_.read_request(), "measure\n");
     char byte = 0;
@@ -200,7 +200,7 @@ TEST_F(LinkTest, AbortEndsAWaitingRequest) {
   link_->abort();
 }
 
-TEST(TimeoutOf, AnyNumberIsATimeThatCanBeAddedToNow) {
+TEST(TimeoutOf, NeverOverflowsWhenAdded) {
   EXPECT_EQ(timeout_of(1.5), 1500ms);
   EXPECT_EQ(timeout_of(0), 1ms);
   EXPECT_EQ(timeout_of(-1e300), 1ms);

@@ -1,4 +1,4 @@
-// What a healthy snippet costs is counted to the instruction, whatever else is going on.
+// The cost of a healthy snippet is counted to the instruction, whatever else is going on.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -44,7 +44,7 @@ TEST(WorkerCounts, NorDoBlocksOfOtherLengthsCountOtherwise) {
   }
 }
 
-TEST(WorkerCounts, IterationsThatTakeTurnsHaveTheirMean) {
+TEST(WorkerCounts, AlternatingIterationsHaveTheirMean) {
   TestHost host = Rig::get().host();
   for (int iterations : {0, 3, 6, 39}) {
     auto ir = [&](const char* snippet) {
@@ -56,7 +56,7 @@ TEST(WorkerCounts, IterationsThatTakeTurnsHaveTheirMean) {
   }
 }
 
-TEST(WorkerCounts, WarmupAndIterationsAreAsAsked) {
+TEST(WorkerCounts, WarmupAndIterationsAreAsRequested) {
   Request request{"adds"};
   request.warmup = 17;
   request.iterations = 5;
@@ -65,7 +65,7 @@ TEST(WorkerCounts, WarmupAndIterationsAreAsAsked) {
   EXPECT_EQ(answer.number("iterations"), 5u);
 }
 
-TEST(WorkerCounts, DearSnippetsGetFewIterations) {
+TEST(WorkerCounts, ExpensiveSnippetsGetFewIterations) {
   Answer answer = Rig::get().host().measure({"spin_1000000"});
   EXPECT_LE(answer.number("iterations"), 2u);
   EXPECT_EQ(answer.number("steady"), 1u);
@@ -78,13 +78,13 @@ TEST(WorkerCounts, AllocationsAreExact) {
   EXPECT_EQ(answer.number("peak_bytes"), 100u);
 }
 
-TEST(WorkerCounts, PeakIsOfWhatLivesAtOnce) {
+TEST(WorkerCounts, PeakIsOfSimultaneouslyLiveBytes) {
   Answer answer = Rig::get().host().measure({"holds_3"});
   EXPECT_EQ(answer.for_each("allocs_2"), 2);
   EXPECT_EQ(answer.number("peak_bytes"), 1100u);
 }
 
-TEST(WorkerCounts, WhatAnIterationLeavesBehindIsNotTheNextOnesPeak) {
+TEST(WorkerCounts, LeftoversOfAnIterationAreNotTheNextOnesPeak) {
   Answer answer = Rig::get().host().measure({"leaks"});
   EXPECT_EQ(answer.for_each("allocs_2"), 1);
   EXPECT_EQ(answer.number("peak_bytes"), 100u);
@@ -120,7 +120,7 @@ TEST(WorkerCounts, AreSteady) {
   }
 }
 
-TEST(WorkerCounts, DoNotDependOnWhatWasMeasuredBefore) {
+TEST(WorkerCounts, DoNotDependOnEarlierMeasurements) {
   auto first = counts_of(Rig::get().host());
   TestHost host = Rig::get().host();
   for (const char* other : {"sums", "throws_torch", "faults", "leaks"}) host.measure({other});

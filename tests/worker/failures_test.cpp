@@ -1,4 +1,4 @@
-// Whatever a snippet does to its process, the worker says what it was and goes on.
+// Whatever a snippet does to its process, the worker reports it and continues.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -19,7 +19,7 @@ void PrintTo(const Case& expected, std::ostream* out) { *out << expected.snippet
 
 class WorkerFailures : public testing::TestWithParam<Case> {};
 
-TEST_P(WorkerFailures, AreToldApartAndSurvived) {
+TEST_P(WorkerFailures, AreDistinguishedAndSurvived) {
   const Case& expected = GetParam();
   TestHost host = Rig::get().host();
   Request request{expected.snippet};
@@ -69,7 +69,7 @@ TEST(WorkerSurvives, AThreadLeftBehind) {
   EXPECT_TRUE(answer.measured()) << answer.text();
 }
 
-// Those that come and go with the statement are a part of it.
+// Those that start and end within the statement are part of it.
 TEST(WorkerSurvives, ThreadsOfTheStatementsOwn) {
   Answer answer = Rig::get().host().measure({"runs_threads"});
   EXPECT_TRUE(answer.measured()) << answer.text();
@@ -113,7 +113,7 @@ TEST(WorkerSurvives, AndKeepsWhatASnippetPrints) {
   EXPECT_EQ(answer.output().substr(0, 11), "so it goes\n");
 }
 
-TEST(WorkerSurvives, AUnitThatIsNone) {
+TEST(WorkerSurvives, AFileThatIsNotAUnit) {
   auto host = Host::fork(Rig::get().zygote());
   ASSERT_TRUE(host);
   auto reply = (*host)->request({"load", {{"path", "/nonexistent.so"}}}, std::chrono::minutes(1));
@@ -122,7 +122,7 @@ TEST(WorkerSurvives, AUnitThatIsNone) {
   EXPECT_NE(reply->get("message").find("nonexistent"), std::string::npos);
 }
 
-TEST(WorkerSurvives, HostsThatKnowNothingOfEachOther) {
+TEST(WorkerSurvives, IndependentHosts) {
   TestHost first = Rig::get().host();
   TestHost second = Rig::get().host();
   std::string before = first.measure({"adds"}).counts();

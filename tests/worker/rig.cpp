@@ -36,16 +36,16 @@ std::string read_file(const fs::path& path) {
 
 CompileOptions compile_options() {
   CompileOptions options;
-  const char* wanted = getenv("TORCH_DIR");
-  options.libtorch =
-      value_of(find_libtorch(wanted != nullptr ? std::optional<fs::path>(wanted) : std::nullopt));
+  const char* torch_dir = getenv("TORCH_DIR");
+  options.libtorch = value_of(
+      find_libtorch(torch_dir != nullptr ? std::optional<fs::path>(torch_dir) : std::nullopt));
   options.toolchain = value_of(find_toolchain(std::nullopt, options.libtorch));
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.sources = INSTR_SOURCE_DIR;
   return options;
 }
 
-// Compiled once for a compiler, a LibTorch and a text.
+// Compiled once per compiler, LibTorch and text.
 fs::path build_unit(const CompileOptions& options, Cache& cache) {
   const fs::path root = INSTR_SOURCE_DIR;
   const fs::path source = root / "tests/fixtures/worker/snippets.cpp";

@@ -1,5 +1,5 @@
-// What worker tests run on: the worker, built against the LibTorch that TORCH_DIR names (else the
-// one that is found), a unit of tests/fixtures/worker, and zygotes under the real Callgrind.
+// The setup of worker tests: the worker, built against the LibTorch in TORCH_DIR (else the one
+// found), a unit from tests/fixtures/worker, and zygotes under the real Callgrind.
 #pragma once
 
 #include <filesystem>
@@ -20,12 +20,12 @@ struct Answer {
   std::string text() const { return message.get("message"); }
   std::string output() const { return message.get("output"); }
   std::uint64_t number(const std::string& name) const;
-  // Instructions for each iteration, what entering a block costs taken off.
+  // Instructions per iteration, without the cost of entering a block.
   double ir() const;
   double for_each(const std::string& total) const;
-  // Those that results tell; empty: it failed.
+  // Those in the results; empty: it failed.
   std::map<std::string, double> metrics() const;
-  // All that must be the same however often it is measured.
+  // Everything that must be the same in each measurement.
   std::string counts() const;
 };
 
@@ -51,7 +51,7 @@ class TestHost {
 
 class Rig {
  public:
-  // Built once for all tests of this program; throws where it cannot be.
+  // Built once for all tests of this program; throws if it cannot be.
   static Rig& get();
 
   // The zygote that most tests share.
@@ -61,7 +61,7 @@ class Rig {
                                 const Simulation& simulation = {});
 
   TestHost host(const std::string& kind = "eager") { return TestHost(zygote(kind), true); }
-  // Of a zygote that simulates caches and branches; requests say so, too.
+  // For a zygote that simulates caches and branches; requests say so, too.
   TestHost simulating_host();
   TestHost empty_host() { return TestHost(zygote(), false); }
 

@@ -1,5 +1,5 @@
-// What the simulated caches and branches tell of snippets whose accesses can be counted by hand;
-// and that it is the same whatever was before.
+// The metrics of simulated caches and branches for snippets whose accesses can be counted by hand;
+// and that they do not depend on earlier code.
 #include <gtest/gtest.h>
 
 #include "core/definitions/metrics.h"
@@ -22,7 +22,7 @@ class WorkerSimulation : public testing::Test {
   TestHost host_ = Rig::get().simulating_host();
 };
 
-TEST_F(WorkerSimulation, TellsAllMetricsAndOnlyWhereItIsAskedFor) {
+TEST_F(WorkerSimulation, ReportsAllMetricsOnlyOnRequest) {
   auto metrics = measure("spin_10");
   for (auto names : {kUsualMetrics, kCacheMetrics, kBranchMetrics}) {
     for (const Metric& one : names) EXPECT_TRUE(metrics.contains(one.name)) << one.name;
@@ -32,9 +32,9 @@ TEST_F(WorkerSimulation, TellsAllMetricsAndOnlyWhereItIsAskedFor) {
   EXPECT_EQ(plain.size(), kUsualMetrics.size());
 }
 
-// A first level of 32 KiB, 512 lines: what is less stays in it; of what is more, and comes round in
-// the same order, nothing does, since always the line that is needed next has gone.
-TEST_F(WorkerSimulation, WhatFitsTheFirstLevelStaysInIt) {
+// A first level of 32 KiB, 512 lines: less data stays in it; of more data, accessed cyclically,
+// nothing does, since the line needed next has always just been evicted.
+TEST_F(WorkerSimulation, SmallDataStaysInTheFirstLevel) {
   auto metrics = measure("reads_16_kib");
   EXPECT_EQ(metrics["data_reads"], 256);
   EXPECT_EQ(metrics["data_writes"], 0);
@@ -44,11 +44,11 @@ TEST_F(WorkerSimulation, WhatFitsTheFirstLevelStaysInIt) {
   EXPECT_EQ(metrics["estimated_cycles"], metrics["l1_hits"]);
 }
 
-// What is counted is net of the loop's own access to its counter, but not of its miss: that line
-// goes with the others.
+// Counts are net of the loop's own access to its counter, but not of its miss: that line is evicted
+// with the others.
 constexpr int kCounter = 1;
 
-TEST_F(WorkerSimulation, WhatDoesNotComesFromTheLastLevel) {
+TEST_F(WorkerSimulation, LargerDataComesFromTheLastLevel) {
   for (const char* snippet : {"reads_64_kib", "writes_64_kib"}) {
     auto metrics = measure(snippet);
     EXPECT_EQ(metrics["data_reads"] + metrics["data_writes"], 1024) << snippet;
@@ -60,7 +60,7 @@ TEST_F(WorkerSimulation, WhatDoesNotComesFromTheLastLevel) {
   }
 }
 
-TEST_F(WorkerSimulation, WhatDoesNotFitTheLastLevelEitherComesFromMemory) {
+TEST_F(WorkerSimulation, EvenLargerDataComesFromMemory) {
   auto metrics = measure("reads_16_mib");
   EXPECT_EQ(metrics["ram_hits"], 262144 + kCounter);
   EXPECT_EQ(metrics["ll_hits"], 0);
@@ -70,12 +70,12 @@ TEST_F(WorkerSimulation, WhatDoesNotFitTheLastLevelEitherComesFromMemory) {
 TEST_F(WorkerSimulation, CodeIsCachedForItself) {
   auto metrics = measure("runs_64_kib");
   EXPECT_GE(metrics["i1_misses"], 1024);
-  EXPECT_LE(metrics["i1_misses"], 1024 + 2);  // before and behind them
+  EXPECT_LE(metrics["i1_misses"], 1024 + 2);  // before and after them
   EXPECT_EQ(metrics["d1_misses"], 0);
 }
 
 TEST_F(WorkerSimulation, BranchesAreCountedAndFollowed) {
-  // The way out of a long loop comes as a surprise, that of a short one is in the history.
+  // The exit of a long loop is mispredicted, that of a short one is in the history.
   auto metrics = measure("spin_1000");
   EXPECT_EQ(metrics["branches"], 1000);
   EXPECT_EQ(metrics["mispredictions"], 1);
@@ -106,7 +106,7 @@ TEST_F(WorkerSimulation, LeavesTheCountsAsTheyAre) {
   }
 }
 
-TEST_F(WorkerSimulation, DoesNotDependOnWhereTheWorkerLies) {
+TEST_F(WorkerSimulation, DoesNotDependOnTheWorkersPath) {
   std::map<std::string, std::map<std::string, double>> first;
   for (const char* snippet : kSensitive) first[snippet] = measure(snippet);
   for (std::size_t longer : {60, 200}) {
@@ -115,7 +115,7 @@ TEST_F(WorkerSimulation, DoesNotDependOnWhereTheWorkerLies) {
   }
 }
 
-TEST_F(WorkerSimulation, DoesNotDependOnWhatWasMeasuredBefore) {
+TEST_F(WorkerSimulation, DoesNotDependOnEarlierMeasurements) {
   std::map<std::string, std::map<std::string, double>> first;
   for (const char* snippet : kSensitive) first[snippet] = measure(snippet);
   host_ = Rig::get().simulating_host();

@@ -1,4 +1,4 @@
-// The data type of what a snippet makes without naming one.
+// The data type of tensors that a snippet makes without naming one.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where a snippet's work is done, as far as timing must know: waits for it, and for its memory.
+// The device on which a snippet's work is done: waiting for it, and its memory.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace instr {
 
-// The reason why snippets cannot run on this device ("cpu", "cuda"); nothing where they can.
+// The reason why snippets cannot run on this device ("cpu", "cuda"); nothing if they can.
 std::optional<std::string> unusable_reason(const std::string& device);
 
-// Until all work queued on it is done. Nothing to do for "cpu".
+// Waits until all work queued on it is done. Does nothing for "cpu".
 void wait_for(const std::string& device);
 
 // Highest number of bytes that LibTorch's allocator had in use on the device since reset_peak();
-// nothing on the CPU, or where LibTorch (before 2.9) does not tell.
+// nothing on the CPU, or if LibTorch (before 2.9) does not report it.
 void reset_peak(const std::string& device);
 std::optional<std::uint64_t> peak_bytes(const std::string& device);
 

@@ -9,14 +9,14 @@
 namespace instr {
 namespace {
 
-// Beyond these an answer does not fit, and nobody reads them.
+// More do not fit into a reply, and nobody reads them.
 constexpr std::size_t kMostEvents = 20'000;
 constexpr std::size_t kLongestGraph = 1 << 20;
 
-// Iterations after which caches and libraries have what they need of a snippet.
+// Iterations after which caches and libraries are warm.
 constexpr std::uint64_t kWarmUp = 5;
 
-// A snippet for a look at single runs of it.
+// A snippet whose single runs are examined.
 class Subject {
  public:
   explicit Subject(const TimingRequest& request)
@@ -24,7 +24,7 @@ class Subject {
         device_(request.device) {}
 
   TimedSnippet& snippet() { return snippet_; }
-  // Up to where it is as fast as it gets. False where it failed.
+  // Runs it until it is as fast as it gets. False if it failed.
   bool prepare() { return snippet_.set_up() && snippet_.run(kWarmUp); }
   void run_once() { snippet_.run(1); }
   std::uint64_t peak() {
@@ -42,7 +42,7 @@ class Subject {
   std::string device_;
 };
 
-// Time in operators, without what they call: events of one thread nest.
+// Time in operators, without double counting: events of one thread nest.
 std::uint64_t sum_of(const std::vector<OperatorEvent>& events, bool is_on_device) {
   std::uint64_t sum = 0;
   std::map<std::uint64_t, std::uint64_t> ends;  // of each thread's outermost one

@@ -1,4 +1,4 @@
-// One snippet in a process of its own, all that an experiment asks of it.
+// All measurements of an experiment on one snippet, in a process of its own.
 #pragma once
 
 #include "worker/native/repetitions.h"
@@ -6,8 +6,8 @@
 
 namespace instr {
 
-// How long it takes to begin, the request's repetitions of its iterations, one run for the memory
-// and one under the profiler: `experimented` or `failed` (worker/wire.h).
+// Times the start and the request's repetitions, then one run for the memory and one under the
+// profiler: `experimented` or `failed` (worker/wire.h).
 wire::Message run_experiment(const TimingRequest& request);
 
 // TorchScript's graphs and counters, and the profiler's events: `inspected` or `failed`.

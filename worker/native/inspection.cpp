@@ -42,7 +42,7 @@ class TensorMemory : public c10::MemoryReportingInfoBase {
   std::int64_t peak_ = 0;
 };
 
-// Newer LibTorches tell nanoseconds, older ones microseconds.
+// Newer LibTorches report nanoseconds, older ones microseconds.
 template <class Event>
 auto start_of(const Event& event, int) -> decltype(event.startNs()) {
   return event.startNs();

@@ -7,10 +7,11 @@ namespace instr {
 
 class MachineUse {
  public:
-  MachineUse();  // begins to watch
+  MachineUse();  // starts the measurement
 
-  // Cores that other processes have used since then, on average, with what another machine on the
-  // same hardware took; nothing where the kernel does not tell. It counts in ticks of 10 ms.
+  // Cores that other processes have used since then, on average, including those taken by other
+  // virtual machines on the same hardware; nothing if the kernel does not say. It counts in ticks
+  // of 10 ms.
   std::optional<double> others() const;
 
  private:

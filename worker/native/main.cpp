@@ -1,6 +1,6 @@
 // The native worker: links LibTorch and Google Benchmark, knows nothing of definitions, and times
-// what it is told to (worker/wire.h). It forks a process for each group of snippets, which
-// brings up the device and the threads that they need.
+// snippets on request (worker/wire.h). It forks a process for each group of snippets, which brings
+// up the device and the threads that they need.
 #include <sys/resource.h>
 
 #include "worker/abi.h"

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kMostPrinted = 4096;
 
-// What a snippet prints: the start of it.
+// The beginning of a snippet's output.
 std::string read_start(int fd) {
   std::string text(kMostPrinted, '\0');
   ssize_t size = pread(fd, text.data(), text.size(), 0);
@@ -34,9 +34,9 @@ std::string read_start(int fd) {
   return text;
 }
 
-// Through which a child answers: memory that it shares with its host, so that this survives
-// whatever a snippet does to the child's descriptors. A text in it is whole: its size is stored
-// last, since the child may be killed at any moment.
+// A child's reply, in memory shared with its host, so that it survives whatever a snippet does to
+// the child's descriptors. The text is always complete: its size is stored last, since the child
+// may be killed at any moment.
 class SharedText {
  public:
   SharedText()
@@ -49,7 +49,7 @@ class SharedText {
   SharedText& operator=(const SharedText&) = delete;
 
   bool is_there() const { return page_ != MAP_FAILED; }
-  // False where it is too long: then there is no text.
+  // False if it is too long: then there is no text.
   bool set(const std::string& text) {
     page_->size.store(0);
     if (text.size() > sizeof page_->text) return false;
@@ -57,7 +57,7 @@ class SharedText {
     page_->size.store(text.size());
     return true;
   }
-  // Empty: none was set. The snippet can write here, too: what it wrote may be no message.
+  // Empty: none was set. The snippet can also write here: the text may not be a message.
   std::string get() const {
     return std::string(page_->text, std::min(page_->size.load(), sizeof page_->text));
   }
@@ -65,12 +65,12 @@ class SharedText {
  private:
   struct Page {
     std::atomic<std::size_t> size;
-    char text[15 << 20];  // what the coordinator takes, less what the host adds
+    char text[15 << 20];  // the coordinator's limit, less what the host adds
   };
   Page* page_;
 };
 
-// More than that, and the child's allocations fail. Devices reserve what they never use.
+// Beyond the limit the child's allocations fail. Devices reserve address space that they never use.
 void limit_memory(std::uint64_t bytes, const std::string& device) {
   if (bytes == 0 || device != "cpu") return;
   rlimit limit{bytes, bytes};
@@ -85,7 +85,7 @@ std::vector<T> words_of(const std::string& text) {
   return words;
 }
 
-// This process runs on these cores alone; on all it has where there are none.
+// This process runs only on these cores; empty: on all it has.
 void keep_to(const std::vector<int>& cores) {
   if (cores.empty()) return;
   cpu_set_t set;
@@ -102,10 +102,10 @@ wire::Message no_such(const std::string& symbol) {
   return failed("definition_error", "no unit has '" + symbol + "'");
 }
 
-// What a child says while it works, of what it does.
+// A child's report of its stage.
 constexpr const char* kStage = "stage";
 
-// One reply that holds several, each by its number.
+// One reply that holds several, each under its number.
 wire::Message time_all(const TimingRequest& request) {
   const std::vector<wire::Message> messages = time_in_turns(request);
   wire::Message reply{"all", {}};
@@ -206,14 +206,14 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   SharedText answer;
   int output = answer.is_there() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
   if (output < 0)
-    return failed("worker_lost", std::string("no place for the answer: ") + strerror(errno));
+    return failed("worker_lost", std::string("no memory for the reply: ") + strerror(errno));
   auto on_stage = [&answer](const std::string& stage) {
     answer.set(wire::encode({kStage, {{"stage", stage}}}));
   };
   auto body = [&] {
     close(channel_.fd());
     limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
-    // Only a process that has a device of its own may ask for it: a fork would share it.
+    // Only checked in the child, which then owns the device: a fork would share it.
     auto reason = unusable_reason(device);
     if (!set_default_type(request.get("dtype", "float32"))) {
       reason = "the data type '" + request.get("dtype") + "' is not known";

@@ -26,8 +26,8 @@ class NativeHost {
   wire::Message load(const std::string& path);
   wire::Message time(const wire::Message& request);
   wire::Message verify(const wire::Message& request);
-  // Does `work` in a child, under the request's device, memory_limit and timeout_ms. What it tells
-  // of its stage is the field `stage` of a failure that it came to in there.
+  // Does `work` in a child, under the request's device, memory_limit and timeout_ms. If it fails,
+  // the stage that it reported is the failure's field `stage`.
   using Work =
       std::function<wire::Message(const std::function<void(const std::string&)>& on_stage)>;
   wire::Message in_child(const wire::Message& request, const Work& work);

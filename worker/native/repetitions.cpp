@@ -14,11 +14,11 @@
 namespace instr {
 namespace {
 
-// A snippet and what was found of it.
+// A snippet and its results.
 struct Entry {
   std::unique_ptr<TimedSnippet> snippet;
   std::uint64_t iterations = 0;  // of each repetition
-  std::string wall;              // nanoseconds for each iteration, a number for each repetition
+  std::string wall;              // nanoseconds per iteration, a number per repetition
   std::string cpu;               // the same, of the thread that runs the snippet
   std::optional<std::uint64_t> peak;
 };
@@ -34,7 +34,7 @@ void add(std::string& list, double value) {
   list += number(value);
 }
 
-// All of Google Benchmark's runs of one entry: it asks for batches, the snippet runs them.
+// All of Google Benchmark's runs of one entry: it requests batches, the snippet runs them.
 void run_batches(benchmark::State& state, Entry& entry, const std::string& device) {
   auto batch = static_cast<std::uint64_t>(state.max_iterations);
   reset_peak(device);
@@ -85,7 +85,7 @@ void register_entry(std::size_t index, Entry& entry, const TimingRequest& reques
 
 wire::Message message_of(const Entry& entry) {
   if (!entry.snippet->failure().empty()) return entry.snippet->failure_message();
-  if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark told no times");
+  if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark reported no times");
   wire::Message message{
       "timed",
       {{"iterations", std::to_string(entry.iterations)}, {"wall", entry.wall}, {"cpu", entry.cpu}}};

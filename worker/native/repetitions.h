@@ -1,5 +1,5 @@
-// Times snippets with Google Benchmark, in turns: after each repetition of one comes one of
-// another, so that whatever drifts on the machine drifts for all of them.
+// Times snippets with Google Benchmark, alternately: after a repetition of one comes one of
+// another, so that any drift of the machine affects all of them.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct TimingRequest {
   double min_time_s = 0.05;        // of one repetition
   double warm_up_s = 0.02;         // before the first one, at least one iteration
   std::uint64_t iterations = 0;    // of a repetition; 0: as many as min_time_s needs
-  std::uint64_t memory_limit = 0;  // bytes; 0: all there is
+  std::uint64_t memory_limit = 0;  // bytes; 0: no limit
 };
 
-// What it takes each to begin, for a process that has run none of them: `started` or `failed`
+// Times the start of each, in a process that has run none of them: `started` or `failed`
 // (worker/wire.h).
 wire::Message time_start(const TimingRequest& request);
 
-// What became of each snippet, in their order: `timed` or `failed` (worker/wire.h). For one
+// The result of each snippet, in their order: `timed` or `failed` (worker/wire.h). For one
 // process: it leaves the snippets' stacks as they are.
 std::vector<wire::Message> time_in_turns(const TimingRequest& request);
 

@@ -26,7 +26,7 @@ at::Tensor is_equal(const at::Tensor& one, const at::Tensor& other) {
   return one.is_floating_point() ? equal.logical_or(one.isnan().logical_and(other.isnan())) : equal;
 }
 
-// What is not equal differs, however little of that a double shows.
+// Unequal values differ, even if the difference vanishes in a double.
 at::Tensor differences(const at::Tensor& one, const at::Tensor& other, const at::Tensor& equal) {
   double least = one.is_floating_point() ? std::numeric_limits<double>::min() : 1;
   at::Tensor difference = (one.to(at::kDouble) - other.to(at::kDouble)).abs();
@@ -48,7 +48,7 @@ std::string place_of(std::int64_t index, const at::Tensor& tensor) {
 }
 
 double cosine_of(at::Tensor one, at::Tensor other, const at::Tensor& equal) {
-  // What is infinite or NaN in both says nothing against them.
+  // A value that is infinite or NaN in both counts as alike.
   at::Tensor is_alike = equal.logical_and(one.isfinite().logical_not());
   one = one.masked_fill(is_alike, 0.0);
   other = other.masked_fill(is_alike, 0.0);

@@ -1,4 +1,4 @@
-// How far two tensors lie apart. Both are of one shape, on any device, of any layout.
+// The difference of two tensors of the same shape, on any device, of any layout.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,9 +7,8 @@
 
 namespace instr {
 
-// Of all places, that where the difference goes furthest beyond what is allowed; where it goes
-// beyond nowhere, the greatest. What is equal or NaN in both differs by 0; where one alone is not
-// finite the difference is infinite.
+// The difference that exceeds the allowed one by most; if none does, the greatest. Values that are
+// equal, or NaN in both, differ by 0; if only one is not finite, the difference is infinite.
 struct Difference {
   bool exceeds = false;
   double largest = 0;
@@ -17,8 +16,7 @@ struct Difference {
   std::string at;      // "[2, 1]"
   double value = 0;
   double eager_value = 0;
-  double cosine =
-      1;  // of the angle between both, as vectors; 1 of two zeros, NaN where NaN is in one
+  double cosine = 1;  // of the angle between both, as vectors; 1 of two zeros, NaN if NaN is in one
 };
 Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
                          double absolute);
@@ -26,7 +24,7 @@ Difference difference_of(const at::Tensor& eager, const at::Tensor& other, doubl
 // The greatest difference from `exact`, as above.
 double largest_difference(const at::Tensor& tensor, const at::Tensor& exact);
 
-// One NaN is as good as another. Of one data type.
+// All NaNs are alike. Both of the same data type.
 bool has_same_bits(const at::Tensor& one, const at::Tensor& other);
 
 }  // namespace instr

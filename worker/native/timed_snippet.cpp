@@ -16,10 +16,10 @@ namespace {
 constexpr std::size_t kGuardSize = 1 << 20;
 constexpr std::size_t kStackSize = 8 << 20;  // what a program's main thread usually has
 
-// makecontext() passes on no pointer.
+// makecontext() cannot pass a pointer.
 TimedSnippet* entering = nullptr;
 
-// As standard library and LibTorch say that there is no more memory.
+// The standard library's and LibTorch's messages for lack of memory.
 bool is_out_of_memory(const std::string& text) {
   return text.find("bad_alloc") != std::string::npos ||
          text.find("can't allocate memory") != std::string::npos ||
@@ -106,7 +106,7 @@ wire::Message TimedSnippet::failure_message() const {
 
 void TimedSnippet::resume() { swapcontext(&outside_, &inside_); }
 
-// The clock is read next to the loop: changing stacks is no part of a block.
+// The clock is read next to the loop: changing stacks is not part of a block.
 std::uint64_t TimedSnippet::next_block(instr_context* context) {
   auto& self = *static_cast<TimedSnippet*>(context);
   if (getpid() != self.pid_) end_process();  // a process that the snippet forked came here

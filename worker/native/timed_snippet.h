@@ -1,5 +1,5 @@
-// A snippet that stands still between blocks: it runs on a stack of its own, so that its set-up
-// runs once, and whoever times it decides how many iterations each block has.
+// A snippet that is suspended between blocks: it runs on a stack of its own, so that its setup runs
+// once, and the caller decides how many iterations each block has.
 #pragma once
 
 #include <sys/types.h>
@@ -25,28 +25,28 @@ class TimedSnippet : instr_context {
   TimedSnippet(const TimedSnippet&) = delete;
   TimedSnippet& operator=(const TimedSnippet&) = delete;
 
-  // Runs the set-up, up to the loop. False where that failed.
+  // Runs the setup, up to the loop. False if that failed.
   bool set_up();
 
-  // Seconds that so many iterations took, with the work that they left to the device; nothing where
-  // the snippet failed among them.
+  // Seconds that so many iterations took, including the work that they left to the device; nothing
+  // if the snippet failed meanwhile.
   std::optional<double> run(std::uint64_t iterations);
 
-  // What it takes to begin, in seconds.
+  // The time to start, in seconds.
   struct Start {
-    double first_result = 0;  // until the statement, which has nothing prepared, has run once
-    double ready = 0;         // until what prepares itself in its first runs is done with that
+    double first_result = 0;  // until the statement, unprepared, has run once
+    double ready = 0;         // until the preparation in the first runs is finished
   };
-  // Sets it up and runs it as often as that takes; nothing where that failed. Instead of set_up(),
-  // in a process that has not run it yet.
+  // Sets it up and runs it until it is ready; nothing if that failed. Instead of set_up(), in a
+  // process that has not run it yet.
   std::optional<Start> start();
 
-  // Leaves the loop, so that what the set-up made is taken down as the snippet would have it.
+  // Leaves the loop, so that the setup's objects are destroyed as usual.
   void finish();
 
-  // The TorchScript module that it runs, from the end of its set-up to finish(); null: none.
+  // The TorchScript module that it runs, from the end of its setup to finish(); null: none.
   const void* module() const { return module_; }
-  // Called with the module while it is as it was loaded; to be set before the set-up.
+  // Called with the module as loaded; to be set before the setup.
   std::function<void(const void* module)> on_module;
 
   // Why it failed: an exception's text, for instance. Empty: it did not.

@@ -18,14 +18,14 @@
 namespace instr {
 namespace {
 
-// One of the tensors that a run computed. Undefined: `otherwise` is there instead.
+// One of the tensors that a run computed. If undefined, `otherwise` describes it.
 struct Value {
   std::string name;  // "" is the output
   at::Tensor tensor;
   std::string otherwise;
 };
 
-// A run of the statement from a set-up of its own.
+// A run of the statement from a setup of its own.
 class Run : instr_verification {
  public:
   Run(instr_verifier verifier, int threads, bool wants_reference)
@@ -88,12 +88,12 @@ std::string shape_of(const at::Tensor& tensor) {
   return text.str();
 }
 
-// What a tensor is, beside its values.
+// A tensor's properties besides its values.
 std::string kind_of(const at::Tensor& tensor) {
   return type_of(tensor) + " " + shape_of(tensor) + " " + tensor.device().str();
 }
 
-// The name of the first value of which the two runs have different bits.
+// The name of the first value whose bits differ between the two runs.
 std::optional<std::string> first_difference(const Run& first, const Run& second) {
   for (const Value& one : first.values()) {
     const Value* other = second.find(one.name);
@@ -110,7 +110,7 @@ Allowed allowed_for(const VerificationRequest& request, const at::Tensor& tensor
   return found == request.allowed.end() ? Allowed{} : found->second;
 }
 
-// What is there of a value. A gradient that was not made is 0.
+// Describes a value. A gradient that was not computed is 0.
 void describe(wire::Message& item, const Value& eager, const Value* candidate) {
   item.fields["name"] = eager.name;
   item.fields["eager_type"] = type_of(eager.tensor);
@@ -137,8 +137,8 @@ void tell(wire::Message& item, const Difference& found) {
   item.fields["cosine"] = number(found.cosine);
 }
 
-// A single-precision or lower result can be wrong in eager as well: how wrong each is, a run in
-// double precision tells.
+// A single-precision or lower result can be inaccurate in eager as well: a run in double precision
+// shows the error of each.
 bool may_have_reference(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat:

@@ -1,5 +1,5 @@
-// Runs a snippet's eager variant and another one, each from a set-up of its own, and says how far
-// what they compute lies apart. Which of that is good enough is not decided here.
+// Runs a snippet's eager variant and another one, each from a setup of its own, and reports how far
+// their results differ. Which differences are acceptable is not decided here.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace instr {
 
-// What floating-point values of a data type may differ by: atol + rtol * |eager's|.
+// The allowed difference of floating-point values of a data type: atol + rtol * |eager's|.
 struct Allowed {
   double relative = 0;
   double absolute = 0;
@@ -24,11 +24,11 @@ struct VerificationRequest {
   std::string device = "cpu";
   int threads = 1;
   std::map<std::string, Allowed> allowed;  // by LibTorch's names ("Float"); others must be equal
-  std::uint64_t memory_limit = 0;          // bytes; 0: all there is
+  std::uint64_t memory_limit = 0;          // bytes; 0: no limit
 };
 
-// `raised`, `nothing`, `nondeterministic` or `compared` (worker/wire.h). `on_stage` is told before
-// each part whose code is about to run: "eager", "candidate", "reference".
+// `raised`, `nothing`, `nondeterministic` or `compared` (worker/wire.h). `on_stage` is called
+// before each part whose code is about to run: "eager", "candidate", "reference".
 wire::Message verify(const VerificationRequest& request,
                      const std::function<void(const std::string& stage)>& on_stage);
 

@@ -1,6 +1,6 @@
-// In front of toml++ where its parser is compiled with the fuzzer's coverage. Some of what
-// toml++ 3.3 takes for impossible does occur, such as a letter of Latin-1 where a key could begin;
-// the library that Debian builds goes on as if nothing had been said, and so does this.
+// Included before toml++ if its parser is compiled with the fuzzer's coverage. Some conditions that
+// toml++ 3.3 assumes impossible do occur, such as a Latin-1 letter where a key could begin;
+// Debian's build of the library ignores them, and so does this.
 #pragma once
 
 #include <toml++/impl/preprocessor.h>
