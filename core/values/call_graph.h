@@ -1,0 +1,33 @@
+// What functions cost with all that they call, and who calls them, by a profile's calls.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/values/function_names.h"
+#include "core/values/profile.h"
+
+namespace instr {
+
+struct Caller {
+  CodeName code;
+  double ir = 0;  // what its calls cost, with all that they called; instructions per iteration
+  double calls = 0;
+};
+
+struct InclusiveCost {
+  double ir = 0;  // instructions per iteration
+  bool is_recursive = false;
+  std::vector<Caller> callers;  // highest cost first
+};
+
+// Of a block of so many iterations, without the functions that the snippet was called by. Of the
+// snippet itself, whose loop is included, no callers.
+//
+// A recursive function costs what its outermost calls cost, and is not its own caller. What is
+// missing has no cost that is known: code without symbols, whose functions cannot be distinguished,
+// and functions that the snippet was called by, and that it calls in turn.
+std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile, std::uint64_t iterations);
+
+}  // namespace instr
