@@ -29,14 +29,14 @@ std::map<CodeName, ExplainedFunction> merged(const std::vector<FunctionCost>& fu
   return sums;
 }
 
-Json function_json(const ExplainedFunction& function) {
+Json function_json(const ExplainedFunction& function, bool has_calls) {
   Json json;
   json["function"] = function.code.function;
   json["object"] = function.code.object;
   json["self"] = json_number(function.self);
   json["calls"] = json_number(function.calls);
-  if (!function.inclusive) return json;
-  json["inclusive"] = json_number(*function.inclusive);
+  if (!has_calls) return json;
+  json["inclusive"] = function.inclusive ? json_number(*function.inclusive) : nullptr;
   json["recursive"] = function.is_recursive;
   json["callers"] = Json::array();
   for (const Caller& caller : function.callers) {
@@ -55,11 +55,11 @@ std::string explain_json(const Explanation& explanation) {
   json["version"] = kProgramVersion;
   json["kind"] = "explanation";
   json["key"] = explanation.key;
-  json["ir"] = json_number(explanation.total);
+  json[kInstructions] = json_number(explanation.total);
   json["has_calls"] = explanation.has_calls;
   json["functions"] = Json::array();
   for (const ExplainedFunction& one : explanation.functions) {
-    json["functions"].push_back(function_json(one));
+    json["functions"].push_back(function_json(one, explanation.has_calls));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

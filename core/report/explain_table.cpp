@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
@@ -17,6 +20,7 @@ constexpr std::size_t kWithCallers = 5;  // functions
 constexpr std::size_t kMostCallers = 3;  // of each
 constexpr std::size_t kLeastName = 30;   // columns that names keep beside what can be left out
 constexpr std::size_t kNameBesideObject = 44;
+constexpr const char* kUnknown = "-";
 constexpr const char* kFrom = "  from ";
 constexpr const char* kRecursive = " (recursive)";
 
@@ -94,12 +98,11 @@ Section cost_section(const Explanation& explanation,
   for (std::size_t i = 0; i < shown; ++i) {
     const ExplainedFunction& one = functions[i];
     sum += one.self;
-    const double inclusive = one.inclusive.value_or(0);
     section.lines.push_back(function_line(
-        one,
-        {format_count(one.self), share_text(one.self, explanation.total),
-         one.inclusive ? format_count(inclusive) : "-",
-         one.inclusive ? share_text(inclusive, explanation.total) : "-", format_count(one.calls)}));
+        one, {format_count(one.self), share_text(one.self, explanation.total),
+              one.inclusive ? format_count(*one.inclusive) : kUnknown,
+              one.inclusive ? share_text(*one.inclusive, explanation.total) : kUnknown,
+              format_count(one.calls)}));
   }
   if (!explanation.is_of_callers) add_rest(section, explanation, sum, shown);
   return section;
@@ -111,12 +114,13 @@ void add_caller(Section& section, Line line) {
 }
 
 void add_callers(Section& section, const ExplainedFunction& function, std::size_t most) {
-  const double whole = function.inclusive.value_or(0);
+  const auto whole = function.inclusive;
   auto numbers = [whole](const Caller& one) {
-    return std::vector{format_count(one.ir), share_text(one.ir, whole), format_count(one.calls)};
+    return std::vector{format_count(one.ir), whole ? share_text(one.ir, *whole) : kUnknown,
+                       format_count(one.calls)};
   };
-  section.lines.push_back(
-      function_line(function, {format_count(whole), "", format_count(function.calls)}));
+  section.lines.push_back(function_line(
+      function, {whole ? format_count(*whole) : kUnknown, "", format_count(function.calls)}));
   Caller others;
   for (std::size_t i = 0; i < function.callers.size(); ++i) {
     const Caller& caller = function.callers[i];
@@ -129,13 +133,14 @@ void add_callers(Section& section, const ExplainedFunction& function, std::size_
   }
   if (function.callers.size() <= most) return;
   Line line{format_plural(function.callers.size() - most, "other"), "", numbers(others)};
+  if (!whole) line.numbers[0] = kUnknown;  // one's calls may be made in another's
   line.is_function = false;
   add_caller(section, std::move(line));
 }
 
 Section callers_section(const Explanation& explanation,
                         const std::vector<ExplainedFunction>& functions, std::size_t most) {
-  Section section{"callers, and what their calls cost as a share of the function's inclusive cost:",
+  Section section{"callers, with their share of the function's inclusive cost:",
                   {"inclusive", kShare, "calls"}};
   const bool is_all = explanation.is_of_callers;
   std::size_t left = is_all ? most : std::min(most, kWithCallers);
@@ -163,29 +168,33 @@ std::vector<Section> sections_of(const Explanation& explanation, const ExplainOp
   return sections;
 }
 
-// Each function's name, with what stands before and behind it, in `width` columns (0: any).
+// Each line's name, with what stands before and behind it, in `width` columns (0: any). A function
+// has the same one wherever as much is left for it.
 std::vector<std::string> names_of(const std::vector<Line>& lines, std::size_t width) {
-  std::vector<std::string> functions;
-  std::size_t most = 0;  // columns beside a name
+  std::map<std::size_t, std::set<std::string>> functions;  // by the columns beside them
+  const auto beside = [](const Line& line) {
+    return display_width(line.before) + display_width(line.behind);
+  };
   for (const Line& line : lines) {
-    if (line.is_function) functions.push_back(line.name);
-    most = std::max(most, display_width(line.before) + display_width(line.behind));
+    if (line.is_function) functions[beside(line)].insert(line.name);
   }
-  // One name is shortened alike wherever it stands.
-  std::sort(functions.begin(), functions.end());
-  functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
-  const std::size_t left = width == 0 ? 0 : std::max(width, most + 1) - most;
-  const std::vector<std::string> shortened = short_function_names(functions, left);
-  std::vector<std::string> names;
+  std::map<std::pair<std::size_t, std::string>, std::string> shown;
+  for (const auto& [taken, names] : functions) {
+    const std::vector<std::string> all(names.begin(), names.end());
+    const auto fitting =
+        short_function_names(all, width == 0 ? 0 : std::max(width, taken + 1) - taken);
+    for (std::size_t i = 0; i < all.size(); ++i) shown[{taken, all[i]}] = fitting[i];
+  }
+  std::vector<std::string> result;
   for (const Line& line : lines) {
-    auto known = std::lower_bound(functions.begin(), functions.end(), line.name);
-    names.push_back(line.before +
-                    (line.is_function
-                         ? shortened[static_cast<std::size_t>(known - functions.begin())]
-                         : printable(line.name)) +
-                    line.behind);
+    const std::size_t taken = beside(line);
+    const std::string name =
+        line.is_function ? shown.at({taken, line.name})
+        : width == 0     ? printable(line.name)
+                         : shorten_middle(printable(line.name), std::max(width, taken + 1) - taken);
+    result.push_back(line.before + name + line.behind);
   }
-  return names;
+  return result;
 }
 
 // The numbers of a section that are shown, and the object's column.

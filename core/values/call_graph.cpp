@@ -48,10 +48,28 @@ std::map<CodeName, InclusiveCost> self_costs(const Profile& profile, const std::
   std::map<CodeName, InclusiveCost> costs;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const Node& node = nodes[i];
-    if (!node.is_outermost || node.is_around || !node.code.has_symbol) continue;
-    costs[node.code].ir += static_cast<double>(profile.functions[i].self[event]);
+    if (!node.is_outermost || node.is_around) continue;
+    InclusiveCost& cost = costs[node.code];
+    if (!node.code.has_symbol) continue;
+    cost.ir = cost.ir.value_or(0) + static_cast<double>(profile.functions[i].self[event]);
   }
   return costs;
+}
+
+// Whether these calls are all that there is of some part of the callee's cost: no other ones that
+// are counted were active.
+bool are_outermost(const Node& caller, const Node& callee) {
+  if (callee.is_around || callee.code.is_snippet() || caller.code == callee.code) return false;
+  if (callee.code.has_symbol) return callee.is_outermost;
+  return caller.is_outermost && caller.code.has_symbol && !caller.is_around;
+}
+
+void add_caller(std::vector<Caller>& callers, const CodeName& code, double count, double ir) {
+  auto known = std::find_if(callers.begin(), callers.end(),
+                            [&code](const Caller& one) { return one.code == code; });
+  if (known == callers.end()) known = callers.insert(known, {code});
+  known->ir += ir;
+  known->calls += count;
 }
 
 // What the calls of one function by another add to what is known of both.
@@ -60,19 +78,15 @@ void add_calls(std::map<CodeName, InclusiveCost>& costs, const Node& caller, con
   // Parts of one function, both outermost, each have their own cost in the sum already.
   const bool is_within = caller.code == callee.code && callee.is_outermost;
   const auto by = costs.find(caller.code);
-  if (by != costs.end() && caller.is_outermost && !caller.is_around && !is_within) {
-    by->second.ir += ir;
+  if (by != costs.end() && by->second.ir && caller.is_outermost && !caller.is_around &&
+      !is_within) {
+    *by->second.ir += ir;
   }
   const auto of = costs.find(callee.code);
   if (of == costs.end()) return;
-  if (!callee.is_outermost && count > 0) of->second.is_recursive = true;
-  if (!callee.is_outermost || callee.is_around || is_within || callee.code.is_snippet()) return;
-  std::vector<Caller>& callers = of->second.callers;
-  auto known = std::find_if(callers.begin(), callers.end(),
-                            [&](const Caller& one) { return one.code == caller.code; });
-  if (known == callers.end()) known = callers.insert(known, {caller.code});
-  known->ir += ir;
-  known->calls += count;
+  const bool is_recursion = callee.code.has_symbol && !callee.is_outermost && count > 0;
+  if (is_recursion) of->second.is_recursive = true;
+  if (are_outermost(caller, callee)) add_caller(of->second.callers, caller.code, count, ir);
 }
 
 }  // namespace
@@ -90,7 +104,7 @@ std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile,
   }
   const auto block = static_cast<double>(iterations);
   for (auto& [code, cost] : costs) {
-    cost.ir /= block;
+    if (cost.ir) *cost.ir /= block;
     for (Caller& caller : cost.callers) {
       caller.ir /= block;
       caller.calls /= block;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "core/values/function_names.h"
@@ -17,7 +18,7 @@ struct Caller {
 };
 
 struct InclusiveCost {
-  double ir = 0;  // instructions per iteration
+  std::optional<double> ir;  // instructions per iteration; absent where it cannot be known
   bool is_recursive = false;
   std::vector<Caller> callers;  // highest cost first
 };
@@ -25,9 +26,10 @@ struct InclusiveCost {
 // Of a block of so many iterations, without the functions that the snippet was called by. Of the
 // snippet itself, whose loop is included, no callers.
 //
-// A recursive function costs what its outermost calls cost, and is not its own caller. What is
-// missing has no cost that is known: code without symbols, whose functions cannot be distinguished,
-// and functions that the snippet was called by, and that it calls in turn.
+// A recursive function costs what its outermost calls cost, and is not its own caller. Functions
+// without symbols cannot be distinguished, so whether one calls another is not known, and neither
+// is their inclusive cost: of each of their callers it is what its own calls cost, but one of these
+// may be made in another's, so that they do not add up.
 std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile, std::uint64_t iterations);
 
 }  // namespace instr

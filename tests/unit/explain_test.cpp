@@ -24,97 +24,124 @@ CodeName name(const std::string& function, const std::string& object) {
   return {function, object, true};
 }
 
-std::map<CodeName, InclusiveCost> calls() {
-  const CodeName mm = name("at::mm(at::Tensor const&)", "libtorch_cpu.so");
-  const CodeName no_symbol{"libtorch_cpu.so: code without symbols", "libtorch_cpu.so", false};
-  return {{mm, {900, true, {{no_symbol, 900, 1}}}},
-          {name("free", "worker"), {100, false, {{mm, 75, 3}, {no_symbol, 25, 1.5}}}},
+const CodeName kMm{"at::mm(at::Tensor const&)", "libtorch_cpu.so", true};
+const CodeName kNoSymbol{"libtorch_cpu.so: code without symbols", "libtorch_cpu.so", false};
+
+std::map<CodeName, InclusiveCost> costs() {
+  return {{kMm, {900, true, {{kNoSymbol, 900, 1}}}},
+          {kNoSymbol, {std::nullopt, false, {{kMm, 250, 2}}}},
+          {name("free", "worker"), {100, false, {{kMm, 75, 3}, {kNoSymbol, 25, 1.5}}}},
           {name("malloc", "worker"),
            {80,
             false,
-            {{mm, 40, 2},
+            {{kMm, 40, 2},
              {name("a", "x"), 20, 1},
              {name("b", "x"), 10, 1},
              {name("c", "x"), 6, 1},
              {name("d", "x"), 4, 1}}}}};
 }
 
-std::string table(const Explanation& explanation, int width, std::size_t most = 25) {
-  ExplainOptions options;
-  options.width = width;
-  options.most_functions = most;
-  return explain_table(explanation, options);
+Explanation explanation() {
+  const auto known = costs();
+  return explain("a/b", counted(), &known);
+}
+
+std::string table(const Explanation& explanation, int width, std::size_t most = 25,
+                  ExplainOrder order = ExplainOrder::kSelf) {
+  return explain_table(explanation, {.order = order, .most_functions = most, .width = width});
 }
 
 TEST(Explain, SelfCostsAloneOfAResultsFile) {
   EXPECT_EQ(table(explain("a/b", counted()), 80),
             R"(a/b: 1,000 instructions per iteration
 
-                                                         so
-                                       self   share     far  calls
-──────────────────────────────────────────────────────────────────
-at::mm(at::Tensor const&)               600  60.00%  60.00%      2
-libtorch_cpu.so: code without symbols   200  20.00%  80.00%      2
-free                                    100  10.00%  90.00%    4.5
-malloc                                   80   8.00%  98.00%      4
-in no function                           20   2.00%
+self  share  so far  calls  function
+ 600  60.0%   60.0%      2  at::mm(at::Tensor const&)
+ 200  20.0%   80.0%      2  libtorch_cpu.so: code without symbols
+ 100  10.0%   90.0%    4.5  free
+  80   8.0%   98.0%      4  malloc
+  20   2.0%                 in no function
 
-inclusive costs and callers are of a measurement alone: leave the results out to
-measure
+A results file holds self costs alone: without it, explain measures, and shows
+inclusive costs and callers, too.
 )");
-}
-
-TEST(Explain, TheRestIsOneLine) {
-  EXPECT_NE(table(explain("a/b", counted()), 80, 1).find("3 other functions           400  40.00%\n"),
-            std::string::npos)
-      << table(explain("a/b", counted()), 80, 1);
 }
 
 TEST(Explain, InclusiveCostsAndCallers) {
-  const auto known = calls();
-  EXPECT_EQ(table(explain("a/b", counted(), &known), 80, 4),
+  EXPECT_EQ(table(explanation(), 80),
             R"(a/b: 1,000 instructions per iteration
 
-by self cost (from: its callers, and what of its inclusive cost is theirs):
-                                         self   share  inclusive    share  calls
-────────────────────────────────────────────────────────────────────────────────
-at::mm(at::Tensor const&) (recursive)     600  60.00%        900   90.00%      2
-  from libtorch_cpu…ode without symbols                      900  100.00%      1
-libtorch_cpu.so: code without symbols     200  20.00%          -        -      2
-free                                      100  10.00%        100   10.00%    4.5
-  from at::mm(at::Tensor const&)                              75   75.00%      3
-  from libtorch_cpu…ode without symbols                       25   25.00%    1.5
-malloc                                     80   8.00%         80    8.00%      4
-  from at::mm(at::Tensor const&)                              40   50.00%      2
-  from a                                                      20   25.00%      1
-  from b                                                      10   12.50%      1
-  from 2 others                                               10   12.50%      2
-in no function                             20   2.00%
+self  share  inclusive  share  calls  function
+ 600  60.0%        900  90.0%      2  at::mm(at::Tensor const&) (recursive)
+ 200  20.0%          -      -      2  libtorch_cpu.so: code without symbols
+ 100  10.0%        100  10.0%    4.5  free
+  80   8.0%         80   8.0%      4  malloc
+  20   2.0%                           in no function
 
-by inclusive cost:
-                                       self   share  inclusive   share  calls
-─────────────────────────────────────────────────────────────────────────────
-at::mm(at::Tensor const&) (recursive)   600  60.00%        900  90.00%      2
-free                                    100  10.00%        100  10.00%    4.5
-malloc                                   80   8.00%         80   8.00%      4
+callers, with their share of the function's inclusive cost:
+inclusive   share  calls  function
+      900              2  at::mm(at::Tensor const&) (recursive)
+      900  100.0%      1    from libtorch_cpu.so: code without symbols
+        -              2  libtorch_cpu.so: code without symbols
+      250       -      2    from at::mm(at::Tensor const&)
+      100            4.5  free
+       75   75.0%      3    from at::mm(at::Tensor const&)
+       25   25.0%    1.5    from libtorch_cpu.so: code without symbols
+       80              4  malloc
+       40   50.0%      2    from at::mm(at::Tensor const&)
+       20   25.0%      1    from a
+       10   12.5%      1    from b
+       10   12.5%      2    from 2 others
 )");
 }
 
-TEST(Explain, FitsEveryWidth) {
-  const auto known = calls();
+TEST(Explain, SortsByInclusiveCostOnRequest) {
+  const std::string text = table(explanation(), 80, 2, ExplainOrder::kInclusive);
+  EXPECT_NE(
+      text.find(" 600  60.0%        900  90.0%      2  at::mm(at::Tensor const&) (recursive)\n"
+                " 100  10.0%        100  10.0%    4.5  free\n"
+                " 300  30.0%                           2 other functions\n"),
+      std::string::npos)
+      << text;
+}
+
+TEST(Explain, CallersOfChosenFunctionsAreAllThere) {
+  const Explanation chosen =
+      callers_of(explanation(), [](const std::string& one) { return one == "malloc"; });
+  EXPECT_EQ(table(chosen, 80), R"(a/b: 1,000 instructions per iteration
+
+self  share  inclusive  share  calls  function
+  80   8.0%         80   8.0%      4  malloc
+
+callers, with their share of the function's inclusive cost:
+inclusive  share  calls  function
+       80             4  malloc
+       40  50.0%      2    from at::mm(at::Tensor const&)
+       20  25.0%      1    from a
+       10  12.5%      1    from b
+        6   7.5%      1    from c
+        4   5.0%      1    from d
+)");
+}
+
+TEST(Explain, ShowsWhatFitsTheTerminal) {
+  const std::string wide = table(explanation(), 120);
+  EXPECT_NE(wide.find("at::mm(at::Tensor const&) (recursive)  libtorch_cpu.so\n"),
+            std::string::npos)
+      << wide;
+  const std::string narrow = table(explanation(), 60);
+  EXPECT_NE(narrow.find("self  inclusive  calls  function\n"), std::string::npos) << narrow;
   Counted many = counted();
   many.functions.push_back(
       {"std::vector<a::very<long, name<of, a>>, type>::function(with, parameters)", "x.so", 5, 1});
-  for (const Explanation& explanation : {explain("a/b", many, &known), explain("a/b", many)}) {
-    for (int width = 20; width < 140; ++width) {
-      for (const std::string& line : wrap(table(explanation, width), 0)) {
+  const auto known = costs();
+  for (const Explanation& one : {explain("a/b", many, &known), explain("a/b", many)}) {
+    for (int width = 60; width < 140; ++width) {
+      for (const std::string& line : wrap(table(one, width), 0)) {
         EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
       }
     }
   }
-  EXPECT_NE(table(explain("a/b", many, &known), 140).find("4           worker\n"),
-            std::string::npos)
-      << table(explain("a/b", many, &known), 140);
 }
 
 // The loop around the statement is in the snippet's own calls, and not in the count.
@@ -136,59 +163,53 @@ TEST(Explain, WithoutFunctionsOrInstructions) {
 }
 
 TEST(ExplainMarkdown, IsATableForEach) {
-  const auto known = calls();
-  const std::string text = explain_markdown(explain("a_b", counted(), &known));
-  EXPECT_EQ(text.find("a\\_b: 1,000 instructions per iteration\n\nby self cost "), 0U) << text;
-  EXPECT_NE(text.find("| function | self | share | inclusive | share | calls | library |\n"),
-            std::string::npos)
+  const std::string text =
+      explain_report(ReportFormat::kMarkdown, explain("a_b", counted(), nullptr));
+  EXPECT_EQ(text.find("a\\_b: 1,000 instructions per iteration\n\n"
+                      "| function | self | share | so far | calls | object |\n"),
+            0U)
       << text;
-  EXPECT_NE(text.find("| at::mm(at::Tensor const\\&) (recursive) | 600 | 60.00% | 900 | 90.00% | "
-                      "2 | libtorch\\_cpu.so |\n"),
+  const std::string all = explain_report(ReportFormat::kMarkdown, explanation());
+  EXPECT_NE(all.find("| at::mm(at::Tensor const\\&) (recursive) | 600 | 60.0% | 900 | 90.0% | 2 | "
+                     "libtorch\\_cpu.so |\n"),
             std::string::npos)
-      << text;
+      << all;
+  EXPECT_NE(all.find("|   from 2 others | 10 | 12.5% | 2 | |\n"), std::string::npos) << all;
 }
 
 TEST(ExplainJson, HasAllWithFullNames) {
-  const auto known = calls();
-  ExplainOptions options;
-  options.most_functions = 1;
-  const auto text = explain_report(ReportFormat::kJson, explain("a/b", counted(), &known), options);
-  ASSERT_TRUE(text);
-  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  const auto text =
+      explain_report(ReportFormat::kJson, explanation(), {.most_functions = 1, .width = 40});
+  const auto json = nlohmann::json::parse(text, nullptr, false);
   ASSERT_TRUE(json.is_object());
   EXPECT_EQ(json["kind"], "explanation");
-  EXPECT_EQ(json["instructions"], 1000);
+  EXPECT_EQ(json["ir"], 1000);
   EXPECT_EQ(json["has_calls"], true);
   ASSERT_EQ(json["functions"].size(), 4U);
   EXPECT_EQ(json["functions"][0]["function"], "at::mm(at::Tensor const&)");
   EXPECT_EQ(json["functions"][0]["recursive"], true);
-  EXPECT_FALSE(json["functions"][1].contains("inclusive"));
+  EXPECT_TRUE(json["functions"][1]["inclusive"].is_null());
   EXPECT_EQ(json["functions"][3]["callers"].size(), 5U);
   EXPECT_EQ(json["functions"][3]["callers"][0]["inclusive"], 40);
-  const auto self_only = explain_report(ReportFormat::kJson, explain("a/b", counted()));
-  EXPECT_EQ(nlohmann::json::parse(*self_only)["has_calls"], false);
+  const auto self_only =
+      nlohmann::json::parse(explain_report(ReportFormat::kJson, explain("a/b", counted())));
+  EXPECT_EQ(self_only["has_calls"], false);
+  EXPECT_FALSE(self_only["functions"][0].contains("inclusive"));
 }
 
 TEST(ExplainCsv, HasALineForEachFunctionAndCaller) {
-  const auto known = calls();
-  const auto text = explain_report(ReportFormat::kCsv, explain("a/b", counted(), &known));
-  ASSERT_TRUE(text);
-  EXPECT_EQ(text->substr(0, text->find("malloc")),
-            "function,library,caller,caller_library,self,inclusive,calls\r\n"
+  const auto text = explain_report(ReportFormat::kCsv, explanation());
+  EXPECT_EQ(text.substr(0, text.find("malloc")),
+            "function,object,caller,caller_object,self,inclusive,calls\r\n"
             "at::mm(at::Tensor const&),libtorch_cpu.so,,,600,900,2\r\n"
             "at::mm(at::Tensor const&),libtorch_cpu.so,libtorch_cpu.so: code without "
             "symbols,libtorch_cpu.so,,900,1\r\n"
             "libtorch_cpu.so: code without symbols,libtorch_cpu.so,,,200,,2\r\n"
+            "libtorch_cpu.so: code without symbols,libtorch_cpu.so,at::mm(at::Tensor "
+            "const&),libtorch_cpu.so,,250,2\r\n"
             "free,worker,,,100,100,4.5\r\n"
             "free,worker,at::mm(at::Tensor const&),libtorch_cpu.so,,75,3\r\n"
             "free,worker,libtorch_cpu.so: code without symbols,libtorch_cpu.so,,25,1.5\r\n");
-}
-
-TEST(ExplainReport, HasNoOtherFormat) {
-  const auto none = explain_report(ReportFormat::kJunit, {});
-  ASSERT_FALSE(none);
-  EXPECT_EQ(to_string(none.error()),
-            "explain has no such format: use --format=table, markdown, json or csv");
 }
 
 }  // namespace
