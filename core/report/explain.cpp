@@ -56,6 +56,7 @@ std::string explain_json(const Explanation& explanation) {
   json["kind"] = "explanation";
   json["key"] = explanation.key;
   json[kInstructions] = json_number(explanation.total);
+  json["iterations"] = explanation.iterations;
   json["has_calls"] = explanation.has_calls;
   json["functions"] = Json::array();
   for (const ExplainedFunction& one : explanation.functions) {
@@ -86,6 +87,7 @@ Explanation explain(const std::string& key, const Counted& counted,
                     const std::map<CodeName, InclusiveCost>* costs) {
   Explanation explanation;
   explanation.key = key;
+  explanation.iterations = counted.iterations;
   explanation.has_calls = costs != nullptr;
   if (auto found = counted.metrics.find(kInstructions); found != counted.metrics.end()) {
     explanation.total = found->second;

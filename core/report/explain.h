@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -27,6 +28,7 @@ struct ExplainedFunction {
 struct Explanation {
   std::string key;
   double total = 0;                          // instructions per iteration
+  std::uint64_t iterations = 0;              // of the block that was profiled
   std::vector<ExplainedFunction> functions;  // highest self cost first; they need not add up to it
   bool has_calls = false;                    // else self costs alone are known
   bool is_of_callers = false;                // of chosen functions, for their callers

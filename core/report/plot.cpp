@@ -101,6 +101,9 @@ Chart memory_chart(const std::vector<Measurement>& measurements) {
     auto memory = peak_of_working(one);
     if (wall_of(one) && memory && is_drawable(*memory)) drawn.push_back(&one);
   }
+  std::sort(drawn.begin(), drawn.end(), [](const Measurement* left, const Measurement* right) {
+    return stands_before(left->variant, right->variant);
+  });
   const VariantNames names(drawn);
   std::map<Runtime, std::vector<ChartPoint>> points;
   std::vector<double> memories;

@@ -71,6 +71,11 @@ std::string data_blocks(const Chart& chart) {
   return text;
 }
 
+double place_of_value(const Chart& chart, double end, double share) {
+  const double width = share * (chart.x.to - chart.x.from);
+  return end < 1 && end + width > 1 ? 1 : end;
+}
+
 Spot spot_of(const Chart& chart, const ChartPoint& point, const LabelSizes& sizes) {
   return {share_at(chart.x, point.x) * sizes.plot_width,
           (1 - share_at(chart.y, point.y)) * sizes.plot_height, 0};

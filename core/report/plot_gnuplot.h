@@ -27,6 +27,10 @@ std::string data_blocks(const Chart& chart);
 // Whether all of its points have one.
 bool has_spreads(const Series& series);
 
+// Where the value at a bar's end, which takes that share of the axis, begins: there, but not across
+// the line at 1.
+double place_of_value(const Chart& chart, double end, double share);
+
 // Sides for the names of all points, series by series; none where there are too many to read.
 // `taken`: of other things in the plot.
 std::vector<Side> label_sides(const Chart& chart, double column, const LabelSizes& sizes,

@@ -19,7 +19,8 @@ constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
-constexpr double kColumn = 7.5;  // what one takes at most, in the font below
+constexpr std::size_t kLongestTitle = 100;  // columns
+constexpr double kColumn = 7.5;             // what one takes at most, in the font below
 constexpr double kBar = 13;
 constexpr double kValueWidth = 34;  // of the text at a bar's end
 constexpr double kEntry = 20;       // of the legend: what has no room gnuplot leaves out
@@ -58,6 +59,17 @@ Layout layout_of(const Chart& chart) {
   return layout;
 }
 
+// What all that is drawn has in common, and what spreads are.
+std::string subtitle_of(const Chart& chart) {
+  const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& one) {
+    return std::any_of(one.points.begin(), one.points.end(),
+                       [](const ChartPoint& point) { return point.spread.has_value(); });
+  });
+  if (!has_any) return chart.subtitle;
+  return chart.subtitle + (chart.subtitle.empty() ? "" : "; ") +
+         "whiskers: middle half of the repetitions";
+}
+
 std::string frame(const Chart& chart, const Layout& layout) {
   std::string text = fmt::format(
       "set encoding utf8\n"
@@ -69,9 +81,10 @@ std::string frame(const Chart& chart, const Layout& layout) {
   text += fmt::format("set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n",
                       1 - kTop / layout.height, kBottom / layout.height);
   for (const auto& [words, size, below] :
-       {std::tuple(chart.title, 17, 24.0), std::tuple(chart.subtitle, 13, 46.0)}) {
+       {std::tuple(chart.title, 17, 24.0), std::tuple(subtitle_of(chart), 13, 46.0)}) {
     text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left font ',{}' noenhanced\n",
-                        quoted(words), 20 / layout.width, 1 - below / layout.height, size);
+                        quoted(words, kLongestTitle), 20 / layout.width, 1 - below / layout.height,
+                        size);
   }
   text += fmt::format(
       "set key at screen {:.6f}, screen {:.6f} left top Left reverse vertical maxcols 1 samplen 2 "
@@ -86,12 +99,6 @@ std::string axis_lines(char axis, const Axis& of) {
 
 const char* colour_of(const Series& series) { return kColours[series.look % std::size(kColours)]; }
 
-// At the bar's end; but not across the line at 1.
-double place_of_value(const Chart& chart, double value) {
-  double width = kValueWidth / kPlotWidth * (chart.x.to - chart.x.from);
-  return value < 1 && value + width > 1 ? 1 : value;
-}
-
 std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
   // Labels of ticks would be taken for formats.
@@ -105,7 +112,7 @@ std::string bars(const Chart& chart) {
       const double end = point.spread ? std::max(point.x, point.spread->to) : point.x;
       text += fmt::format(
           "set label '{:.2f}x' at first {}, first {} left offset character 0.4, 0 font ',9'\n",
-          point.x, place_of_value(chart, end), point.y);
+          point.x, place_of_value(chart, end, kValueWidth / kPlotWidth), point.y);
       if (!point.spread) continue;
       text += fmt::format(
           "set arrow from first {}, first {} to first {}, first {} heads size screen 0.003, 90 "
@@ -147,11 +154,12 @@ std::string mark_legend(const Chart& chart, const Layout& layout) {
   std::string text = "unset key\n";
   double down = kTop + kEntry / 2;
   for (const Series& series : chart.series) {
-    text += fmt::format(
-        "set label {} at screen {:.6f}, screen {:.6f} left point pt {} ps 0.8 lc rgb '{}' offset "
-        "character 1.2, 0 noenhanced\n",
-        quoted(series.name), (layout.right + 24) / layout.width, 1 - down / layout.height,
-        mark_of(series), colour_of(series));
+    const double up = 1 - down / layout.height;
+    text +=
+        fmt::format("set label '' at screen {:.6f}, screen {:.6f} point pt {} ps 0.8 lc rgb '{}'\n",
+                    (layout.right + 24) / layout.width, up, mark_of(series), colour_of(series));
+    text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left noenhanced\n",
+                        quoted(series.name), (layout.right + 36) / layout.width, up);
     down += kEntry;
   }
   return text;
@@ -194,7 +202,7 @@ std::string name_label(const ChartPoint& point, Side side, const LabelSizes& siz
 // Each point is a plot of its own, since it is the title of a plot that a reader of the picture
 // shows where the mouse rests.
 std::string points(const Chart& chart, const Layout& layout) {
-  const LabelSizes sizes{kPlotWidth, layout.height - kTop - kBottom, 4.5, 3, 12};
+  const LabelSizes sizes{kPlotWidth, layout.height - kTop - kBottom, 4.5, 3, 10};
   const auto sides = label_sides(chart, kColumn * 10 / 13, sizes, whiskers(chart, sizes));
   std::string text = axis_lines('y', chart.y) + mark_legend(chart, layout) + kSmallEnds;
   std::string plots;

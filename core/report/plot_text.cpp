@@ -16,6 +16,7 @@ constexpr std::size_t kAbove = 4;  // rows: title, what is common, the axis's ti
 constexpr std::size_t kBelow = 3;  // ticks and the axis's title
 constexpr std::size_t kRight = 8;  // columns: a value at a bar's end, half a label
 constexpr double kMarkColumns = 0.5;
+constexpr double kValueColumns = 7;  // of a value and what is free before it
 
 struct Page {
   std::size_t width = 0;
@@ -47,19 +48,20 @@ std::string frame(const Chart& chart, const Page& page) {
       "set encoding utf8\nset terminal dumb noenhanced nofeed mono size {},{}\n"
       "set lmargin {}\nset rmargin {}\nset tmargin {}\nset bmargin {}\n",
       page.width, page.height(chart), page.left, kRight, kAbove, kBelow + chart.series.size());
-  const bool has_bars = chart.kind == ChartKind::kSpeedup;
-  std::size_t row = has_bars ? 2 : 3;
+  // In other pictures the title or the names at the bars say what is upwards.
+  const bool has_title = chart.kind == ChartKind::kMemory;
+  std::size_t row = has_title ? 3 : 2;
   for (const std::string& line :
-       {chart.title, chart.subtitle, has_bars ? std::string() : chart.y.title}) {
+       {chart.title, chart.subtitle, has_title ? chart.y.title : std::string()}) {
     text +=
         fmt::format("set label {} at screen 0, graph 1 left offset character 0, {} noenhanced\n",
                     quoted(line, page.width), row--);
     if (row == 0) break;
   }
   text += fmt::format(
-      "set key at screen 0, graph 0 left top Left reverse vertical maxcols 1 samplen 2 offset "
-      "character 0, -{} noenhanced\n",
-      kBelow);
+      "set key at screen 0, screen {:.6f} left top Left reverse vertical maxcols 1 samplen 2 "
+      "noenhanced\n",
+      static_cast<double>(chart.series.size()) / static_cast<double>(page.height(chart)));
   return text + "set border 3\n" + range_lines('x', chart.x) +
          fmt::format("set xlabel {} noenhanced\n", quoted(chart.x.title, page.width));
 }
@@ -73,6 +75,7 @@ std::string bars(const Chart& chart, const Page& page) {
         fmt::format("set label {} at graph 0, first {} right offset character -1, 0 noenhanced\n",
                     quoted(tick.label, page.left - 2), tick.position);
   }
+  const auto columns = static_cast<double>(page.width - page.left - kRight);
   std::string plots;
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     text += fmt::format("$series{} << EOD\n", i);
@@ -82,11 +85,11 @@ std::string bars(const Chart& chart, const Page& page) {
     text += "EOD\n";
     for (const ChartPoint& point : chart.series[i].points) {
       text +=
-          fmt::format("set label '{0:.2f}x' at first {0}, first {1} left offset character 2, 0\n",
-                      point.x, point.y);
+          fmt::format("set label '{:.2f}x' at first {}, first {} left offset character 2, 0\n",
+                      point.x, place_of_value(chart, point.x, kValueColumns / columns), point.y);
     }
     plots += fmt::format("{} \\\n  $series{} using 1:2 with lines title {} noenhanced",
-                         i == 0 ? "" : ",", i, quoted(chart.series[i].name, page.width - 12));
+                         i == 0 ? "" : ",", i, quoted(" " + chart.series[i].name, page.width - 12));
   }
   return text + "plot" + plots + "\n";
 }
@@ -119,7 +122,7 @@ std::string marks(const Chart& chart, const Page& page) {
     plots +=
         fmt::format("{} \\\n  $series{} using 1:2 with {} title {} noenhanced", i == 0 ? "" : ",",
                     i, chart.kind == ChartKind::kGrowth ? "linespoints" : "points",
-                    quoted(series.name, page.width - 12));
+                    quoted(" " + series.name, page.width - 12));
   }
   return text + "plot" + plots + "\n";
 }
