@@ -19,8 +19,7 @@ constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
-constexpr std::size_t kLongestTitle = 100;  // columns
-constexpr double kColumn = 7.5;             // what one takes at most, in the font below
+constexpr double kColumn = 7.5;  // what one takes at most, in the font below
 constexpr double kBar = 13;
 constexpr double kValueWidth = 34;  // of the text at a bar's end
 constexpr double kEntry = 20;       // of the legend: what has no room gnuplot leaves out
@@ -59,15 +58,17 @@ Layout layout_of(const Chart& chart) {
   return layout;
 }
 
-// What all that is drawn has in common, and what spreads are.
-std::string subtitle_of(const Chart& chart) {
+// What all that is drawn has in common, and what whiskers are.
+std::string quoted_subtitle(const Chart& chart) {
   const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& one) {
     return std::any_of(one.points.begin(), one.points.end(),
                        [](const ChartPoint& point) { return point.spread.has_value(); });
   });
-  if (!has_any) return chart.subtitle;
-  return chart.subtitle + (chart.subtitle.empty() ? "" : "; ") +
-         "whiskers: middle half of the repetitions";
+  if (!has_any) return quoted(chart.subtitle);
+  const std::string whiskers = "whiskers: middle half of the repetitions";
+  if (chart.subtitle.empty()) return quoted(whiskers);
+  return quoted(shorten_middle(printable_xml(chart.subtitle), kLongestName) + "; " + whiskers,
+                2 * kLongestName);
 }
 
 std::string frame(const Chart& chart, const Layout& layout) {
@@ -81,10 +82,9 @@ std::string frame(const Chart& chart, const Layout& layout) {
   text += fmt::format("set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n",
                       1 - kTop / layout.height, kBottom / layout.height);
   for (const auto& [words, size, below] :
-       {std::tuple(chart.title, 17, 24.0), std::tuple(subtitle_of(chart), 13, 46.0)}) {
+       {std::tuple(quoted(chart.title), 17, 24.0), std::tuple(quoted_subtitle(chart), 13, 46.0)}) {
     text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left font ',{}' noenhanced\n",
-                        quoted(words, kLongestTitle), 20 / layout.width, 1 - below / layout.height,
-                        size);
+                        words, 20 / layout.width, 1 - below / layout.height, size);
   }
   text += fmt::format(
       "set key at screen {:.6f}, screen {:.6f} left top Left reverse vertical maxcols 1 samplen 2 "
