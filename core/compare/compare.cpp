@@ -241,7 +241,7 @@ const char* to_string(Verdict verdict) {
 
 std::optional<double> MetricChange::change() const {
   if (!before || !after) return std::nullopt;
-  if (p && *p > kSameAbove) return 0;
+  if (speedup && speedup->is_same()) return 0;
   return *after - *before;
 }
 

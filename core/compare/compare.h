@@ -14,6 +14,7 @@
 #include "core/results/functions_file.h"
 #include "core/results/results.h"
 #include "core/values/attribution.h"
+#include "core/values/significance.h"
 
 namespace instr {
 
@@ -94,8 +95,7 @@ struct MetricChange {
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
-  // Of times: how likely they are where nothing differs (core/values/significance.h).
-  std::optional<double> p = {};
+  std::optional<Speedup> speedup = {};  // of times whose repetitions are known on both sides
 
   // after - before; nothing where a side is absent, 0 of times that chance explains.
   std::optional<double> change() const;

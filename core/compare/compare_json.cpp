@@ -38,6 +38,12 @@ Json limit_json(const std::optional<Limit>& limit) {
   return json;
 }
 
+Json speedup_json(const Speedup& speedup) {
+  Json json{{"ratio", speedup.ratio}, {"p", speedup.p}};
+  if (speedup.interval) json["interval"] = {speedup.interval->first, speedup.interval->second};
+  return json;
+}
+
 Json metric_json(const MetricChange& metric) {
   Json json;
   json["before"] = number(metric.before);
@@ -47,6 +53,7 @@ Json metric_json(const MetricChange& metric) {
   json["hard"] = limit_json(metric.hard);
   json["soft"] = limit_json(metric.soft);
   json["verdict"] = to_string(metric.verdict);
+  if (metric.speedup) json["speedup"] = speedup_json(*metric.speedup);
   return json;
 }
 

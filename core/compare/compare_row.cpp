@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/values/significance.h"
 
 namespace instr {
 
@@ -135,14 +134,13 @@ Verdict judge(const MetricChange& metric) {
 }
 
 // Of a metric that is a time, and whose repetitions are known on both sides.
-std::optional<double> chance_of(const std::string& metric, const Counted* before,
-                                const Counted* after) {
+std::optional<Speedup> speedup_of(const std::string& metric, const Counted* before,
+                                  const Counted* after) {
   if (before == nullptr || after == nullptr || !before->timing || !after->timing)
     return std::nullopt;
   const RepeatedTime* time = repeated_time(metric);
   if (time == nullptr) return std::nullopt;
-  auto found = speedup(*before->timing.*time->values, *after->timing.*time->values);
-  return found ? std::optional(found->p) : std::nullopt;
+  return speedup(*before->timing.*time->values, *after->timing.*time->values);
 }
 
 std::vector<MetricChange> metrics_of(const Counted* before, const Counted* after,
@@ -151,7 +149,7 @@ std::vector<MetricChange> metrics_of(const Counted* before, const Counted* after
   for (const std::string& name : metric_names(before, after)) {
     metrics.push_back({name, value_of(before, name), value_of(after, name),
                        limit_of(limits.hard, name), limit_of(limits.soft, name)});
-    metrics.back().p = chance_of(name, before, after);
+    metrics.back().speedup = speedup_of(name, before, after);
   }
   return metrics;
 }

@@ -36,11 +36,11 @@ std::string result_of(const ComparedRow& row) {
   return row.verdict == Verdict::kPasses ? state : state + ", " + to_string(row.verdict);
 }
 
-// "1.42x (p=0.00)": how many times as fast.
+// How many times as fast.
 std::string time_change(const MetricChange& metric) {
   if (metric.change() == 0 || *metric.after <= 0) return "same";
-  std::string text = fmt::format("{:.2f}x", *metric.before / *metric.after);
-  return metric.p ? fmt::format("{} (p={:.2f})", text, *metric.p) : text;
+  if (metric.speedup) return to_string(*metric.speedup);
+  return fmt::format("{:.2f}x", *metric.before / *metric.after);
 }
 
 CompareLine line_of(const MetricChange& metric) {

@@ -198,6 +198,9 @@ Outcome timed_of(const wire::Message& reply) {
   timing.cpu = numbers_of(reply.get("cpu"));
   timing.iterations = number(reply, "iterations").value_or(0);
   timing.device_peak_bytes = number(reply, "device_peak_bytes");
+  if (reply.fields.contains("others")) {
+    timing.others = std::strtod(reply.get("others").c_str(), nullptr);
+  }
   if (timing.wall.empty() || timing.iterations == 0) return senseless(reply);
   Counted timed;
   timed.iterations = timing.iterations;

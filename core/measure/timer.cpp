@@ -138,6 +138,14 @@ void append(std::vector<double>& to, const std::vector<double>& more, bool drops
   to.insert(to.end(), more.begin() + skipped, more.end());
 }
 
+// What others used while each was taken, by how many repetitions it has.
+std::optional<double> mean_of(const Timing& before, const Timing& more) {
+  if (!more.others || before.wall.empty()) return more.others;
+  const auto first = static_cast<double>(before.wall.size());
+  const auto second = static_cast<double>(more.wall.size());
+  return (before.others.value_or(0) * first + *more.others * second) / (first + second);
+}
+
 void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_first) {
   Outcome outcome = outcome_in_time(reply, group_[place].variant);
   auto* more = std::get_if<Counted>(&outcome);
@@ -148,6 +156,7 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
   Timing taken = std::exchange(*more->timing, {});
   Timing& all = *more->timing;
   if (auto& before = std::get<Counted>(outcomes_[place]).timing) all = *std::move(before);
+  all.others = mean_of(all, taken);
   append(all.wall, taken.wall, drops_first);
   append(all.cpu, taken.cpu, drops_first);
   if (all.iterations == 0) all.iterations = taken.iterations;

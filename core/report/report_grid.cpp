@@ -108,8 +108,7 @@ TableCell wall_cell(const Bench& bench, std::size_t slot) {
   auto found = speedup(eager->timing->wall, timed->timing->wall);
   if (!found) return {time};
   if (found->is_same()) return {time + "  same"};
-  return {fmt::format("{}  {:.2f}x (p={:.2f})", time, found->ratio, found->p),
-          found->ratio > 1 ? Tone::kGood : Tone::kWarning};
+  return {time + "  " + to_string(*found), found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
 // The runtime that is the fastest for a benchmark's forward, or else for all of it.
@@ -233,6 +232,26 @@ void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan,
   if (plan.has_counts) row.cells.push_back(steady_cell(bench));
 }
 
+// Where other processes disturbed the times.
+std::string busy_note(const std::vector<Measurement>& measurements) {
+  std::size_t timed = 0;
+  std::size_t disturbed = 0;
+  double most = 0;
+  for (const Measurement& measurement : measurements) {
+    const Counted* one = counted_of(&measurement);
+    if (one == nullptr || !one->timing) continue;
+    const double others = one->timing->others.value_or(0);
+    ++timed;
+    if (others > kBusyCores) ++disturbed;
+    most = std::max(most, others);
+  }
+  if (disturbed == 0) return "";
+  return fmt::format(
+      "busy machine: during {} of {} timings other processes used up to {:.1f} cores; times are "
+      "longer and vary more",
+      disturbed, timed, most);
+}
+
 std::vector<std::string> footnotes_of(const std::vector<Measurement>& measurements,
                                       const Plan& plan) {
   bool unsteady = false;
@@ -244,6 +263,7 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
     ungated = ungated || !counted->gated;
   }
   std::vector<std::string> notes;
+  if (auto note = busy_note(measurements); !note.empty()) notes.push_back(std::move(note));
   if (!plan.shows(kInstructions)) return notes;
   if (unsteady) notes.emplace_back("~ not steady: two blocks of iterations had different counts");
   if (ungated) {

@@ -41,6 +41,7 @@ struct OutcomeWriter {
       times[name] = json_numbers(timing.*values);
     }
     times["iterations"] = timing.iterations;
+    if (timing.others) times["others"] = json_number(*timing.others);
     json["times"] = std::move(times);
   }
 

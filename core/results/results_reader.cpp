@@ -112,6 +112,9 @@ std::optional<Timing> timing_from(const Json& json, const std::map<std::string, 
       timing.*values = numbers->get<std::vector<double>>();
   }
   timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
+  if (const Json* others = member(*times, "others"); others != nullptr && others->is_number()) {
+    timing.others = others->get<double>();
+  }
   if (auto peak = metrics.find(kDevicePeakBytes); peak != metrics.end() && peak->second >= 0) {
     timing.device_peak_bytes = static_cast<std::uint64_t>(std::min(peak->second, 1e18));
   }

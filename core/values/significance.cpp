@@ -1,5 +1,7 @@
 #include "core/values/significance.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
@@ -84,12 +86,45 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b) {
   return std::min(1.0, 2 * boost::math::cdf(boost::math::complement(distribution, z)));
 }
 
+std::optional<std::pair<double, double>> ratio_interval(const std::vector<double>& before,
+                                                        const std::vector<double>& after) {
+  const auto n = static_cast<double>(before.size());
+  const auto m = static_cast<double>(after.size());
+  // rank_test() without ties: that many ratios below a value, or fewer, reject it.
+  const double z = boost::math::quantile(boost::math::normal(), 0.975);
+  const double least = std::ceil(n * m / 2 - z * std::sqrt(n * m / 12 * (n + m + 1)) - 0.5);
+  if (n == 0 || m == 0 || least < 1) return std::nullopt;
+  if (*std::min_element(after.begin(), after.end()) <= 0) return std::nullopt;
+  std::vector<double> ratios;
+  for (double was : before) {
+    for (double is : after) ratios.push_back(was / is);
+  }
+  std::sort(ratios.begin(), ratios.end());
+  const auto place = static_cast<std::size_t>(least) - 1;
+  return std::pair(ratios[place], ratios[ratios.size() - 1 - place]);
+}
+
+std::string to_string(const Speedup& speedup) {
+  std::string text = fmt::format("{:.2f}x", speedup.ratio);
+  if (speedup.interval) {
+    const auto& [low, high] = *speedup.interval;
+    const double share = (high - low) / 2 / speedup.ratio;
+    text += share < 0.005 ? " ±<1%" : fmt::format(" ±{:.0f}%", share * 100);
+  }
+  return text + (speedup.p < 0.01 ? " (p<0.01)" : fmt::format(" (p={:.2f})", speedup.p));
+}
+
 std::optional<Speedup> speedup(const std::vector<double>& before,
                                const std::vector<double>& after) {
   double was = median(before);
   double is = median(after);
   if (was <= 0 || is <= 0) return std::nullopt;
-  return Speedup{was / is, std::max(t_test(before, after), rank_test(before, after))};
+  Speedup found{was / is, std::max(t_test(before, after), rank_test(before, after)),
+                ratio_interval(before, after)};
+  if (auto& interval = found.interval) {
+    interval = {std::min(interval->first, found.ratio), std::max(interval->second, found.ratio)};
+  }
+  return found;
 }
 
 }  // namespace instr

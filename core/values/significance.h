@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace instr {
@@ -14,11 +16,21 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b);  /
 // Above this, they are the same.
 inline constexpr double kSameAbove = 0.1;
 
+// The ratios before / after that the rank test does not reject at 5%: bounds of the median of all
+// ratios of a value of the one side to one of the other (Hodges and Lehmann's). Nothing where there
+// are too few values to reject any, less than four of each.
+std::optional<std::pair<double, double>> ratio_interval(const std::vector<double>& before,
+                                                        const std::vector<double>& after);
+
 struct Speedup {
   double ratio = 1;  // median of `before` / median of `after`: 2 is twice as fast
   double p = 1;      // the greater one of both tests
+  std::optional<std::pair<double, double>> interval = {};  // 95%, the ratio in it
   bool is_same() const { return p > kSameAbove; }
 };
+
+// "1.42x ±2% (p=0.03)": the percentage is half the interval's width.
+std::string to_string(const Speedup& speedup);
 
 // Nothing where a side has no value above 0.
 std::optional<Speedup> speedup(const std::vector<double>& before, const std::vector<double>& after);

@@ -21,6 +21,8 @@ struct Timing {
   // and until what prepares itself in its first runs is done with that. Empty: not asked for.
   std::vector<double> first_result = {};
   std::vector<double> ready = {};
+  // Cores that other processes used meanwhile, on average; absent where that is not known.
+  std::optional<double> others = {};
 
   bool operator==(const Timing&) const = default;
 };
@@ -59,6 +61,9 @@ std::optional<Quartiles> quartiles(std::vector<double> values);
 // Half the distance between the quartiles, as a share of the median: 0.02 is "± 2%". 0 of less than
 // four values.
 double relative_spread(std::vector<double> values);
+
+// Others that use more than this disturb what is timed; the kernel's own work takes less.
+inline constexpr double kBusyCores = 0.2;
 
 // Adds the medians of what there is, and kDevicePeakBytes where there is one.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);

@@ -1,5 +1,7 @@
 // Wall times by the native worker: what they are made of, what becomes of snippets that misbehave,
 // and that they stand beside counts. Nothing is held to how long anything took, but a sleep.
+#include <thread>
+
 #include "core/base/cores.h"
 #include "tests/e2e/program.h"
 
@@ -58,6 +60,20 @@ TEST_F(Timing, IsOfTheLoopAloneAndAtLeastWhatItSleeps) {
   EXPECT_EQ(records.at("set up once" + kPlain).at("outcome"), "timed");
   EXPECT_EQ(records.at("sleeps/torchscript/forward/t1/cpu").at("outcome"), "timed");
   EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
+  const std::jthread busy([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+    }
+  });
+  auto result = time({"--metrics=wall", "--filter=sleeps", "--runtime=eager",
+                      "--output=" + file("r.jsonl")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const auto record = read_results(file("r.jsonl")).at("sleeps" + kPlain);
+  EXPECT_GT(record.at("times").at("others").get<double>(), 0.2);
+  EXPECT_NE(result.output.find("busy machine: during 1 of 1 timings"), std::string::npos)
+      << result.output;
 }
 
 // Eager has nothing to prepare; a script is compiled before its first result, and more than once

@@ -30,6 +30,33 @@ TEST(Significance, OfNextToNothingNothingIsSaid) {
   EXPECT_EQ(t_test({2, 2}, {3, 3}), 0);
 }
 
+// By the test that scipy confirms: a side scaled by what lies just inside passes it at 5%, and by
+// what lies just outside does not.
+TEST(Significance, TheIntervalHoldsTheRatiosThatTheRankTestDoesNotReject) {
+  const Values before{10.13, 10.41, 9.82, 10.04, 10.26, 10.37, 9.95, 10.18, 10.09, 10.52};
+  const Values after{5.11, 5.23, 4.94, 5.02, 5.17, 4.81, 5.31};
+  const auto interval = ratio_interval(before, after);
+  ASSERT_TRUE(interval);
+  const auto p_of = [&](double ratio) {
+    Values scaled;
+    for (double value : after) scaled.push_back(value * ratio);
+    return rank_test(before, scaled);
+  };
+  EXPECT_GT(p_of(interval->first * 1.000001), 0.05);
+  EXPECT_LT(p_of(interval->first * 0.999999), 0.05);
+  EXPECT_GT(p_of(interval->second * 0.999999), 0.05);
+  EXPECT_LT(p_of(interval->second * 1.000001), 0.05);
+  EXPECT_TRUE(ratio_interval({1, 2, 3, 4}, {1, 2, 3, 4}));
+  EXPECT_FALSE(ratio_interval({1, 2, 3}, {1, 2, 3}));
+  EXPECT_FALSE(ratio_interval({}, {1, 2, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST(Significance, IsSaidInWords) {
+  EXPECT_EQ(to_string(Speedup{1.425, 0.0312, {{1.40, 1.45}}}), "1.43x ±2% (p=0.03)");
+  EXPECT_EQ(to_string(Speedup{2, 0.004, {{1.999, 2.001}}}), "2.00x ±<1% (p<0.01)");
+  EXPECT_EQ(to_string(Speedup{2, 0.2, {}}), "2.00x (p=0.20)");
+}
+
 TEST(Significance, SpeedupIsOfMediansAndSameWhereChanceExplainsIt) {
   auto slower = speedup(kBefore, kSlower);
   ASSERT_TRUE(slower);

@@ -66,6 +66,9 @@ TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
   const auto& got = std::get<Counted>(outcome);
   EXPECT_EQ(got.metrics, (std::map<std::string, double>{{"wall", 11}, {"cpu", 10.25}}));
   EXPECT_EQ(got.timing, (Timing{{10.5, 11, 12}, {10, 10.25, 11}, 5000, {}}));
+  EXPECT_FALSE(got.timing->others);
+  reply.fields["others"] = "0.125";
+  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).timing->others, 0.125);
   reply.fields["device_peak_bytes"] = "1048576";
   EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.at("device_peak_bytes"),
             1048576);
@@ -132,8 +135,8 @@ TEST(Timing, AreComparedBySignificance) {
   const ComparedRow& faster = comparison->rows[0];
   EXPECT_EQ(faster.key, "b");
   ASSERT_NE(faster.metric("wall"), nullptr);
-  EXPECT_LT(*faster.metric("wall")->p, 0.01);
-  EXPECT_EQ(compare_lines(faster)[0].change, "2.00x (p=0.00)");
+  EXPECT_LT(faster.metric("wall")->speedup->p, 0.01);
+  EXPECT_EQ(compare_lines(faster)[0].change, "2.00x ±3% (p<0.01)");
   EXPECT_EQ(compare_lines(comparison->rows[1])[0].change, "same");
 }
 
@@ -150,6 +153,27 @@ TEST(Timing, ALimitHoldsWhereTheDifferenceIsOne) {
   EXPECT_EQ(verdict(kBefore, kFaster), Verdict::kGain);
 }
 
+TEST(Timing, ABusyMachineIsSaidBesideThem) {
+  Measurement quiet = timed("a/eager/forward/t1/cpu", kBefore);
+  Measurement busy = timed("b/eager/forward/t1/cpu", kBefore);
+  for (Measurement* one : {&quiet, &busy}) one->variant = variant_of_key(one->variant.key);
+  ReportOptions options;
+  options.metrics = {"wall"};
+  std::get<Counted>(quiet.outcome).timing->others = 0.15;
+  const std::string silent = report(ReportFormat::kTable, {quiet}, options);
+  EXPECT_EQ(silent.find("busy"), std::string::npos) << silent;
+  std::get<Counted>(busy.outcome).timing->others = 1.26;
+  const std::string text = report(ReportFormat::kTable, {quiet, busy}, options);
+  EXPECT_NE(text.find("busy machine: during 1 of 2 timings other processes used up to 1.3 cores"),
+            std::string::npos)
+      << text;
+  const auto again = parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" +
+                                       to_line(to_json(busy)) + "\n",
+                                   "r.jsonl", Incomplete::kAllowed);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(std::get<Counted>(again->measurements[0].outcome).timing->others, 1.26);
+}
+
 TEST(Timing, CandidatesAreShownAgainstEager) {
   Measurement eager = timed("mm/eager/forward/t1/cpu", kBefore);
   Measurement script = timed("mm/torchscript/forward/t1/cpu", kFaster);
@@ -162,7 +186,7 @@ TEST(Timing, CandidatesAreShownAgainstEager) {
   std::string text = report(ReportFormat::kTable, {eager, script, frozen}, options);
   EXPECT_NE(text.find("wall time"), std::string::npos) << text;
   EXPECT_NE(text.find("10.1 ns"), std::string::npos) << text;
-  EXPECT_NE(text.find("5.05 ns  2.00x (p=0.00)"), std::string::npos) << text;
+  EXPECT_NE(text.find("5.05 ns  2.00x ±3% (p<0.01)"), std::string::npos) << text;
   EXPECT_NE(text.find("10.1 ns  same"), std::string::npos) << text;
   EXPECT_NE(text.find("3 timed"), std::string::npos) << text;
   EXPECT_EQ(text.find("counted"), std::string::npos) << text;

@@ -8,6 +8,7 @@
 
 #include "worker/ended.h"
 #include "worker/native/device.h"
+#include "worker/native/machine_use.h"
 #include "worker/native/timed_snippet.h"
 
 namespace instr {
@@ -118,10 +119,13 @@ std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   int count = 2;
   benchmark::Initialize(&count, arguments);
   Collector collector(entries);
+  const MachineUse use;
   benchmark::RunSpecifiedBenchmarks(&collector);
+  const std::optional<double> others = use.others();
   std::vector<wire::Message> messages;
   for (Entry& entry : entries) {
     messages.push_back(message_of(entry));
+    if (others) messages.back().fields["others"] = number(*others);
     entry.snippet->finish();
   }
   return messages;
