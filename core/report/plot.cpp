@@ -9,6 +9,7 @@
 #include "core/base/format.h"
 #include "core/report/plot_values.h"
 #include "core/values/backends.h"
+#include "core/values/significance.h"
 
 namespace instr {
 
@@ -52,12 +53,12 @@ std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> point
   return all;
 }
 
-// The median against eager's; its spread is of the other's repetitions alone.
 ChartPoint bar_of(const Measurement& eager, const Measurement& other, double place) {
-  const double base = *wall_of(eager);
-  ChartPoint bar{base / *wall_of(other), place};
-  if (auto spread = spread_of(other, kWall)) {
-    bar.spread = Spread{base / spread->to, base / spread->from};
+  ChartPoint bar{*wall_of(eager) / *wall_of(other), place};
+  const auto known = speedup(timing_of_working(eager)->wall, timing_of_working(other)->wall);
+  const auto interval = known ? known->interval : std::nullopt;
+  if (interval && is_drawable(interval->first) && is_drawable(interval->second)) {
+    bar.spread = Spread{interval->first, interval->second};
   }
   return bar;
 }

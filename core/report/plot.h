@@ -33,8 +33,8 @@ struct Spread {
 struct ChartPoint {
   double x = 0;
   double y = 0;
-  // The middle half of the repetitions that the value is the median of; absent where there are too
-  // few, or what was measured is exact.
+  // Of a speed-up its 95% interval; of another time the middle half of the repetitions that the
+  // value is the median of; absent where there are too few of these, or the value is exact.
   std::optional<Spread> spread = {};
   std::string name = {};  // of what it is of, where neither axis says so
 

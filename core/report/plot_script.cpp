@@ -65,7 +65,9 @@ std::string quoted_subtitle(const Chart& chart) {
                        [](const ChartPoint& point) { return point.spread.has_value(); });
   });
   if (!has_any) return quoted(chart.subtitle);
-  const std::string whiskers = "whiskers: middle half of the repetitions";
+  const std::string whiskers = chart.kind == ChartKind::kSpeedup
+                                   ? "whiskers: 95% interval"
+                                   : "whiskers: middle half of the repetitions";
   if (chart.subtitle.empty()) return quoted(whiskers);
   return quoted(shorten_middle(printable_xml(chart.subtitle), kLongestName) + "; " + whiskers,
                 2 * kLongestName);

@@ -161,12 +161,13 @@ constexpr const char* kRecursive = R"(schema = 1
 [[benchmark]]
 label = "recursive"
 global_setup = """
-#define PART __attribute__((noipa))
-PART long leaf(long n) { return n; }
-PART long fib(long n) { return n < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
-PART long even(long n);
-PART long odd(long n) { return 1 + (n == 0 ? 0 : even(n - 1)); }
-PART long even(long n) { return 1 + (n == 0 ? leaf(1) : odd(n - 1)); }
+#define PART __attribute__((noinline)) long
+long hidden(long n) { asm volatile("" : "+r"(n)); return n; }
+PART leaf(long n) { return hidden(n); }
+PART fib(long n) { return hidden(n) < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
+PART even(long n);
+PART odd(long n) { return 1 + (hidden(n) == 0 ? 0 : even(n - 1)); }
+PART even(long n) { return 1 + (hidden(n) == 0 ? leaf(1) : odd(n - 1)); }
 """
 stmt = "long volatile sum = fib(9) + even(20); (void)sum;"
 )";
@@ -227,9 +228,10 @@ TEST_F(InclusiveCosts, CountRecursionOnce) {
   TemporaryFolder folder;
   write(folder.path() / "recursive.toml", kRecursive);
   auto compared = compare("recursive/eager/forward/t1/cpu", folder.path() / "recursive.toml");
-  ASSERT_EQ(compared.size(), 4U);
+  ASSERT_TRUE(compared.contains("leaf(long)"));
   EXPECT_FALSE(compared.at("leaf(long)").at("recursive"));
   for (const char* name : {"fib(long)", "even(long)", "odd(long)"}) {
+    ASSERT_TRUE(compared.contains(name)) << name;
     EXPECT_TRUE(compared.at(name).at("recursive")) << name;
     for (const auto& caller : compared.at(name).at("callers")) EXPECT_NE(caller["function"], name);
   }
