@@ -67,8 +67,8 @@ TEST_F(Timing, OtherProcessesThatKeepTheMachineBusyAreReported) {
     while (!stop.stop_requested()) {
     }
   });
-  auto result = time({"--metrics=wall", "--filter=sleeps", "--runtime=eager",
-                      "--output=" + file("r.jsonl")});
+  auto result =
+      time({"--metrics=wall", "--filter=sleeps", "--runtime=eager", "--output=" + file("r.jsonl")});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   const auto record = read_results(file("r.jsonl")).at("sleeps" + kPlain);
   EXPECT_GT(record.at("times").at("others").get<double>(), 0.2);
