@@ -33,6 +33,8 @@ TEST(Timing, MedianAndSpread) {
   EXPECT_EQ(median({9, 1, 2}), 2);
   // Quartiles 2 and 4 of 1 to 5.
   EXPECT_NEAR(relative_spread({5, 3, 1, 2, 4}), 1.0 / 3, 1e-12);
+  EXPECT_EQ(quartiles({5, 3, 1, 2, 4}), (Quartiles{2, 4}));
+  EXPECT_FALSE(quartiles({1, 2, 3}));
   EXPECT_EQ(relative_spread({1, 2, 3}), 0);
   EXPECT_EQ(relative_spread({0, 0, 0, 0}), 0);
 }
