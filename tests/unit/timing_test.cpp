@@ -167,9 +167,9 @@ TEST(Timing, ABusyMachineIsSaidBesideThem) {
   EXPECT_NE(text.find("busy machine: during 1 of 2 timings other processes used up to 1.3 cores"),
             std::string::npos)
       << text;
-  const auto again = parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" +
-                                       to_line(to_json(busy)) + "\n",
-                                   "r.jsonl", Incomplete::kAllowed);
+  const auto again = parse_results(
+      to_line(to_json(make_results_header({}, {}))) + "\n" + to_line(to_json(busy)) + "\n",
+      "r.jsonl", Incomplete::kAllowed);
   ASSERT_TRUE(again);
   EXPECT_EQ(std::get<Counted>(again->measurements[0].outcome).timing->others, 1.26);
 }
