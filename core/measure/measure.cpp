@@ -159,7 +159,7 @@ std::string text_of(FailureKind kind, const wire::Message& reply, const Variant&
   if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
     return reply.get("message");
   }
-  const std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
+  std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
   const bool has_place = message != reply.get("message");
   if (has_place || kind != FailureKind::kDefinitionError || !variant.signature) return message;
   const std::string place = place_text(variant.signature->where);

@@ -44,6 +44,7 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
   return all;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): its values are moved from.
 std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> points) {
   std::vector<Series> all;
   for (auto& [runtime, some] : points) {
