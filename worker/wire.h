@@ -75,7 +75,7 @@ struct Message {
   std::string verb;
   std::map<std::string, std::string> fields;
 
-  std::string get(const std::string& name, std::string fallback = "") const {
+  std::string get(const std::string& name, const std::string& fallback = "") const {
     auto found = fields.find(name);
     return found == fields.end() ? fallback : found->second;
   }

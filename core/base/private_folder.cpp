@@ -30,7 +30,7 @@ constexpr const char* kLock = ".lock";
 // Younger ones may not have been locked yet.
 constexpr std::time_t kOldEnough = 60;  // seconds
 // Locks of another machine that shares the folder may not be seen here.
-constexpr std::time_t kOldEnoughElsewhere = 24 * 60 * 60;
+constexpr auto kOldEnoughElsewhere = std::time_t{24} * 60 * 60;
 
 // The same in all containers of a machine, different on each machine and after each boot.
 const std::string& this_boot() {

@@ -28,7 +28,8 @@ bool parse_whole(const std::string& text, T& number) {
 template <class Target, class From>
 Take take_from(Target& target, From from) {
   return [&target, from](const Given& given) {
-    return from(given).map([&target](auto&& value) { target = std::move(value); });
+    return from(given).map(
+        [&target](auto&& value) { target = std::forward<decltype(value)>(value); });
   };
 }
 

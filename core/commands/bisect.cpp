@@ -55,9 +55,8 @@ Expected<Comparison> measure_and_compare(const Options& options,
   progress.expect(variants.size());
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto check = [&](const ResultsHeader& header) -> Expected<void> {
-    return check_comparable(baseline, header, options.gate.vary).map([&](auto&& found) {
-      differences = std::move(found);
-    });
+    return check_comparable(baseline, header, options.gate.vary)
+        .map([&](std::vector<FieldDifference>&& found) { differences = std::move(found); });
   };
   auto finished =
       measure_all({options.measure, {}, command}, variants, progress, recorder, stop, check);

@@ -9,7 +9,7 @@ namespace {
 
 using enum OnInterrupt;
 
-constexpr std::array<Command, 15> kCommands{
+constexpr auto kCommands = std::to_array<Command>(
     {{"run", "", "measure and report (the default command)", kFinish, kBadSetup, run_command},
      {"list", "", "print the keys of the benchmarks, one per line", kEnd, kBadSetup, list_command},
      {"watch", "", "stay ready; measure again whatever a saved file changes", kFinish, kBadSetup,
@@ -37,7 +37,7 @@ constexpr std::array<Command, 15> kCommands{
       doctor_command},
      {"generate", "WHAT", "completions for a shell, or a man page", kEnd, kBadSetup,
       generate_command},
-     {"help", "[COMMAND]", "the help of a command", kEnd, kBadSetup, help_command}}};
+     {"help", "[COMMAND]", "the help of a command", kEnd, kBadSetup, help_command}});
 
 }  // namespace
 

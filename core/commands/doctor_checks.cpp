@@ -40,7 +40,7 @@ Finding judge_canary(const Measurement& measurement) {
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
              std::stop_token stop) {
   bool all_good = true;
-  auto report = [&](Finding finding) {
+  auto report = [&](const Finding& finding) {
     all_good = all_good && finding.good;
     on_finding(finding);
   };

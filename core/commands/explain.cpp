@@ -1,13 +1,16 @@
 #include "core/report/explain.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
+#include "core/base/private_folder.h"
 #include "core/base/terminal.h"
 #include "core/cli/gating.h"
 #include "core/cli/measuring.h"
@@ -28,6 +31,9 @@ struct Options {
   PlanConfig plan;
   MeasureConfig measure;
   Incomplete incomplete = Incomplete::kRefused;
+  ReportFormat format = ReportFormat::kTable;
+  ExplainOrder order = ExplainOrder::kSelf;
+  std::optional<std::string> callers;  // of what has this pattern in its name
   int most_functions = 25;
   Showing showing;
 
@@ -83,10 +89,31 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
     if (one.variant.key != key) continue;
     auto functions = set->functions(key);
     if (!functions) return tl::unexpected(functions.error());
-    if (auto* counted = std::get_if<Counted>(&one.outcome)) counted->functions = *functions;
+    if (auto* counted = std::get_if<Counted>(&one.outcome)) {
+      counted->functions = *functions;
+      counted->profile.reset();  // of whatever is there by now
+    }
     return std::move(one);
   }
   return tl::unexpected(no_such_key(key, keys));
+}
+
+// Calls are in the kept profile alone.
+Expected<Explanation> explained(const Options& options, const std::string& key,
+                                const Counted& counted) {
+  if (!options.is_measured() || !counted.profile) return explain(key, counted);
+  auto profile = read_profile(*counted.profile);
+  if (!profile) return tl::unexpected(profile.error());
+  const auto costs = inclusive_costs(*profile, counted.iterations);
+  Explanation all = explain(key, counted, &costs);
+  if (!options.callers) return all;
+  Explanation chosen = callers_of(all, finder(*options.callers));
+  if (!chosen.functions.empty()) return chosen;
+  std::vector<std::string> names;
+  for (const ExplainedFunction& one : all.functions) names.push_back(one.code.function);
+  return fail(
+      fmt::format("--callers: no function has `{}` in its name", printable(*options.callers)),
+      printable(did_you_mean(*options.callers, names)));
 }
 
 ExitStatus show(const Options& options, const Measurement& measurement) {
@@ -95,25 +122,37 @@ ExitStatus show(const Options& options, const Measurement& measurement) {
     print_output(report(ReportFormat::kTable, {measurement}, report_options(options.showing)));
     return std::holds_alternative<Skipped>(measurement.outcome) ? kGood : kNotMeasured;
   }
+  auto explanation = explained(options, measurement.variant.key, *counted);
+  if (!explanation) return refuse(explanation.error());
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   ExplainOptions shown;
+  shown.order = options.order;
   shown.most_functions = static_cast<std::size_t>(options.most_functions);
   shown.width = terminal.width;
   shown.color = terminal.color;
-  print_output(explain_text(measurement.variant.key, *counted, shown));
+  print_output(explain_report(options.format, *explanation, shown));
   return kGood;
+}
+
+ExitStatus measure_and_show(Options options, const std::vector<std::string>& command,
+                            std::stop_token stop) {
+  auto variants = plan_one(options);
+  if (!variants) return refuse(variants.error());
+  std::optional<PrivateFolder> folder;
+  if (!options.measure.keep_profiles) {
+    auto made = PrivateFolder::make();
+    if (!made) return refuse(made.error());
+    options.measure.keep_profiles = folder.emplace(std::move(*made)).path();
+  }
+  auto measurement = measured(options, command, *variants, stop);
+  if (stop.stop_requested()) return kInterrupted;
+  return measurement ? show(options, *measurement) : refuse(measurement.error());
 }
 
 ExitStatus run(const Options& options, const std::vector<std::string>& command,
                std::stop_token stop) {
-  if (!options.is_measured()) {
-    auto measurement = stored(options.key(), options.operands[1], options.incomplete);
-    return measurement ? show(options, *measurement) : refuse(measurement.error());
-  }
-  auto variants = plan_one(options);
-  if (!variants) return refuse(variants.error());
-  auto measurement = measured(options, command, *variants, stop);
-  if (stop.stop_requested()) return kInterrupted;
+  if (options.is_measured()) return measure_and_show(options, command, stop);
+  auto measurement = stored(options.key(), options.operands[1], options.incomplete);
   return measurement ? show(options, *measurement) : refuse(measurement.error());
 }
 
@@ -122,8 +161,9 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
 Action explain_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
   line.describe(
-      "Says where a single count goes: the functions by their self cost, in instructions per "
-      "iteration. Measures it, or takes it from RESULTS, a baseline's name or a results file.");
+      "Says where a single count goes, in instructions per iteration: what each function costs "
+      "itself and with all that it calls (inclusive), and its callers. Measures it, or takes it "
+      "from RESULTS, a baseline's name or a results file, which has self costs alone.");
   line.operands({"KEY [NAME|FILE]", 1, 2}, options->operands);
   line.group("What to measure");
   declare_definitions(line, options->plan);
@@ -134,13 +174,23 @@ Action explain_command(CommandLine& line) {
   declare_counting(line, options->measure);
   line.option("--keep-profiles", "DIR", "keep Callgrind's profile, for kcachegrind",
               take_path(options->measure.keep_profiles));
+  line.group("What to show");
+  const Choices<ExplainOrder> orders{{"self", ExplainOrder::kSelf},
+                                     {"inclusive", ExplainOrder::kInclusive}};
+  line.option("--sort", "ORDER",
+              "self (default) or inclusive: the cost by which functions are sorted",
+              take_choice(options->order, orders), names_of(orders));
+  line.option("--callers", "PATTERN",
+              "only functions with that in their name, with all their callers",
+              take_text(options->callers));
   std::vector<std::string> of_measuring;
   for (const OptionInfo& option : line.options()) of_measuring.push_back(option.name);
   line.needs(
       of_measuring, [options = options.get()] { return options->is_measured(); },
       "a measurement; results were named");
-  line.group("What to show");
-  line.option("--top", "N", "functions to show (25)", take_number(options->most_functions, 1));
+  line.option("--top", "N", "functions that tables show (25)",
+              take_number(options->most_functions, 1));
+  declare_format(line, options->format, explain_formats());
   declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
   line.needs(
       {"allow-incomplete"}, [options = options.get()] { return !options->is_measured(); },

@@ -1,8 +1,10 @@
 #include "core/report/plot.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
+#include <sstream>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
@@ -10,6 +12,7 @@
 #include "core/base/private_folder.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
+#include "core/base/terminal.h"
 #include "core/cli/gating.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
@@ -26,17 +29,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
+enum class PictureFormat { kSvg, kText };
+
 struct Options {
   std::vector<std::string> operands;
   Selection selection;
   std::vector<std::string> metrics;
   PlotOptions plot;
   Incomplete incomplete = Incomplete::kRefused;
+  PictureFormat format = PictureFormat::kSvg;
   std::optional<std::filesystem::path> output;
   Showing showing;
 };
 
 constexpr const char* kGnuplot = "gnuplot";
+constexpr int kTextWidth = 80;  // where standard output is no terminal
 
 // Where gnuplot says what it does not understand: after the lines that it is in.
 std::string last_line(std::string text) {
@@ -45,7 +52,9 @@ std::string last_line(std::string text) {
 }
 
 // As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
-Expected<std::string> draw(const std::string& script, std::stop_token stop) {
+// `end`: what the whole picture has.
+Expected<std::string> draw(const std::string& script, const std::string& end,
+                           std::stop_token stop) {
   auto program = find_program(kGnuplot);
   if (!program) {
     return fail("plot needs gnuplot, which is not on PATH",
@@ -61,11 +70,31 @@ Expected<std::string> draw(const std::string& script, std::stop_token stop) {
   spawn.environment = {{"LC_ALL=C.UTF-8"}};
   auto ran = run_command(std::move(spawn), stop);
   if (!ran) return tl::unexpected(ran.error());
-  if (ran->exit_code != 0 || ran->output.find("</svg>") == std::string::npos) {
+  if (ran->exit_code != 0 || ran->output.find(end) == std::string::npos) {
     return fail("gnuplot could not draw the picture: " + last_line(ran->errors),
                 "version 5.4 or newer is needed: gnuplot --version");
   }
   return std::move(ran->output);
+}
+
+// What gnuplot drew in characters, as a terminal may show it. It fills lines with spaces.
+std::string tidy(const std::string& text) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    line.resize(line.find_last_not_of(" \f\r") + 1);
+    if (out.empty() && line.empty()) continue;
+    out += printable(line) + "\n";
+  }
+  out.resize(out.find_last_not_of('\n') + 1);
+  return out + "\n";
+}
+
+Expected<std::string> picture_of(const Chart& chart, PictureFormat format, std::stop_token stop) {
+  if (format == PictureFormat::kSvg) return draw(plot_script(chart), "</svg>", stop);
+  const int width = inspect_terminal(STDOUT_FILENO, ColorMode::kNever).width;
+  const auto columns = static_cast<std::size_t>(width > 0 ? width : kTextWidth);
+  return draw(plot_text_script(chart, columns), "\n", stop).map(tidy);
 }
 
 constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
@@ -110,7 +139,17 @@ Expected<Chart> chart_of(const Options& options) {
       .and_then([&options](const auto& drawn) { return make_chart(drawn, options.plot); });
 }
 
+// A terminal would show the text that an SVG is.
+Expected<void> check_output(const Options& options) {
+  const bool is_shown = !options.output && isatty(STDOUT_FILENO) != 0;
+  if (options.format != PictureFormat::kSvg || !is_shown) return {};
+  return fail("standard output is a terminal, which cannot show an SVG",
+              "write it to a file with --output=FILE, or add --format=text, which draws it in "
+              "characters");
+}
+
 ExitStatus run(const Options& options, std::stop_token stop) {
+  if (auto checked = check_output(options); !checked) return refuse(checked.error());
   std::optional<OutputFile> output;
   if (options.output) {
     auto opened = OutputFile::open(*options.output, kPicture);
@@ -119,18 +158,18 @@ ExitStatus run(const Options& options, std::stop_token stop) {
   }
   auto chart = chart_of(options);
   if (!chart) return refuse(chart.error());
-  auto svg = draw(plot_script(*chart), stop);
+  auto picture = picture_of(*chart, options.format, stop);
   if (stop.stop_requested()) return kInterrupted;
-  if (!svg) return refuse(svg.error());
+  if (!picture) return refuse(picture.error());
   if (chart->left_out > 0 && options.showing.verbosity != Verbosity::kQuiet) {
     print_message(fmt::format("left out: {} that did not pass verification\n",
                               format_plural(chart->left_out, "measurement")));
   }
   if (!output) {
-    print_output(*svg);
+    print_output(*picture);
     return kGood;
   }
-  auto written = write_picture(std::move(*output), *svg);
+  auto written = write_picture(std::move(*output), *picture);
   return written ? kGood : refuse(written.error());
 }
 
@@ -161,8 +200,11 @@ Action plot_command(CommandLine& line) {
   const Choices<ChartKind> kinds{{"speedup", ChartKind::kSpeedup},
                                  {"growth", ChartKind::kGrowth},
                                  {"memory", ChartKind::kMemory}};
+  const Choices<PictureFormat> formats{{"svg", PictureFormat::kSvg},
+                                       {"text", PictureFormat::kText}};
   line.describe(
-      "Draws results (a file that --output wrote, or a baseline's name) as SVG, with gnuplot. "
+      "Draws results (a file that --output wrote, or a baseline's name) as SVG or in characters, "
+      "with gnuplot. "
       "Without --kind the first that there is something to draw for.");
   line.operands({"NAME|FILE", 1, 1}, options->operands);
   line.group("What to draw");
@@ -176,12 +218,18 @@ Action plot_command(CommandLine& line) {
   declare_metrics(line, options->metrics);
   line.option("--by", "PARAM", "of growth: the parameter, where there is more than one",
               take_text(options->plot.by));
-  line.option("-o,--output", "FILE", "write the picture there (default: standard output)",
+  line.option("--format", "FORMAT",
+              "svg (default), or text: drawn in characters, as wide as the terminal",
+              take_choice(options->format, formats), names_of(formats));
+  line.option("-o,--output", "FILE", "write the SVG there (default: standard output)",
               take_path(options->output));
   declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
   declare_selection(line, options->selection);
   line.group("What to show");
   declare_showing(line, options->showing);
+  line.needs(
+      {"output"}, [options = options.get()] { return options->format == PictureFormat::kSvg; },
+      "--format=svg");
   line.check([options = options.get()] { return check_kind(options->metrics, options->plot); });
   line.section("Exit status", "  0 drawn; 2 nothing to draw, or no gnuplot; 130 interrupted\n");
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };

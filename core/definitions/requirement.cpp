@@ -34,17 +34,17 @@ Numbers leading_numbers(std::string_view text, std::string_view& rest) {
 std::strong_ordering compare(const Numbers& version, const Numbers& required) {
   for (std::size_t i = 0; i < required.size(); ++i) {
     const unsigned number = i < version.size() ? version[i] : 0;
-    if (const auto order = number <=> required[i]; order != 0) return order;
+    if (const auto order = number <=> required[i]; std::is_neq(order)) return order;
   }
   return std::strong_ordering::equal;
 }
 
 bool holds(std::string_view relation, std::strong_ordering order) {
-  if (relation == ">=") return order >= 0;
-  if (relation == "<=") return order <= 0;
-  if (relation == "==") return order == 0;
-  if (relation == "!=") return order != 0;
-  return relation == ">" ? order > 0 : order < 0;
+  if (relation == ">=") return std::is_gteq(order);
+  if (relation == "<=") return std::is_lteq(order);
+  if (relation == "==") return std::is_eq(order);
+  if (relation == "!=") return std::is_neq(order);
+  return relation == ">" ? std::is_gt(order) : std::is_lt(order);
 }
 
 // Whether one part, ">=2.0", holds; nothing if it cannot be read.

@@ -67,13 +67,13 @@ class Pattern {
     return is_in(name.full + " " + name.column) || is_in(name.row + " " + name.column);
   }
 
- private:
   bool is_in(const std::string& text) const {
     return std::any_of(readings_.begin(), readings_.end(), [&text](const auto& reading) {
       return re2::RE2::PartialMatch(text, *reading);
     });
   }
 
+ private:
   std::string text_;
   std::string problem_;
   std::vector<std::unique_ptr<re2::RE2>> readings_;
@@ -284,6 +284,12 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
 bool is_in(const Shard& shard, const std::string& key) {
   auto part = XXH3_64bits(key.data(), key.size()) % static_cast<std::uint64_t>(shard.count);
   return part + 1 == static_cast<std::uint64_t>(shard.index);
+}
+
+std::function<bool(const std::string&)> finder(const std::string& pattern) {
+  return [read = std::make_shared<Pattern>(pattern)](const std::string& text) {
+    return read->is_in(text);
+  };
 }
 
 std::function<bool(const Variant&)> selector(const Selection& selection) {

@@ -40,6 +40,9 @@ struct Selection {
   std::optional<Shard> shard = {};
 };
 
+// Whether the pattern matches a text.
+std::function<bool(const std::string&)> finder(const std::string& pattern);
+
 // Whether a variant is selected.
 std::function<bool(const Variant&)> selector(const Selection& selection);
 

@@ -66,7 +66,7 @@ SourceLocation place_in(const Text& text, std::size_t offset) {
   return where;
 }
 
-tl::unexpected<Error> refuse(const Text& text, std::size_t offset, std::string what) {
+tl::unexpected<Error> refuse(const Text& text, std::size_t offset, const std::string& what) {
   return tl::unexpected<Error>(
       Error{place_in(text, offset), "bad signature: " + what, "write for example `f(x, w) -> y`"});
 }

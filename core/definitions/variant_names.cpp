@@ -16,7 +16,7 @@ std::string suffix_of(const Variant& variant) {
   return printable(suffix);
 }
 
-std::string without_start(std::string text) {
+std::string without_start(const std::string& text) {
   return text.starts_with(' ') ? text.substr(1) : text;
 }
 

@@ -28,7 +28,7 @@ Outcome measure(const Variant& variant, const CompiledVariants& compiled, Native
 
 }  // namespace
 
-Expected<bool> run_experiments(const std::vector<Variant>& variants, CompileOptions compile,
+Expected<bool> run_experiments(const std::vector<Variant>& variants, const CompileOptions& compile,
                                Cache& cache, NativeWorker& worker, const TimerOptions& options,
                                const NativeEvents& events, std::stop_token stop) {
   std::vector<Variant> candidates;

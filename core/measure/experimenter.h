@@ -16,7 +16,7 @@ namespace instr {
 // Compiles them first (as `compile` says, except for its purpose); then each ends in one call of
 // on_done. False if `stop` was requested first: then the worker is killed. An Error if none can be
 // compiled.
-Expected<bool> run_experiments(const std::vector<Variant>& variants, CompileOptions compile,
+Expected<bool> run_experiments(const std::vector<Variant>& variants, const CompileOptions& compile,
                                Cache& cache, NativeWorker& worker, const TimerOptions& options,
                                const NativeEvents& events, std::stop_token stop);
 

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/measure/failure_text.h"
+#include "core/values/function_names.h"
 #include "core/values/simulation.h"
 
 namespace instr {
@@ -106,7 +107,7 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
 void take_off_loop(std::vector<FunctionCost>& functions, double loop,
                    const std::map<std::string, double>& events) {
   for (auto& function : functions) {
-    if (function.function.rfind("instr_snippet_", 0) != 0) continue;
+    if (!is_snippet_symbol(function.function)) continue;
     function.ir -= loop;
     for (auto& [name, count] : function.events) {
       if (auto found = events.find(name); found != events.end()) count -= found->second;
@@ -158,7 +159,7 @@ std::string text_of(FailureKind kind, const wire::Message& reply, const Variant&
   if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
     return reply.get("message");
   }
-  const std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
+  std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
   const bool has_place = message != reply.get("message");
   if (has_place || kind != FailureKind::kDefinitionError || !variant.signature) return message;
   const std::string place = place_text(variant.signature->where);
@@ -245,7 +246,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   std::map<std::pair<std::string, std::string>, Totals> totals;
   for (const auto& function : profile.functions) {
     auto object = std::filesystem::path(function.object).filename().string();
-    Totals& sum = totals[{function.function, object}];
+    Totals& sum = totals[{without_hashes(function.function), object}];
     sum.self.resize(profile.events.size());
     for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
     sum.calls += function.calls;

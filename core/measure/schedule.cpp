@@ -207,6 +207,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
   }
   if (!retry) {
     std::lock_guard one(callbacks);
+    // Moved above only for a retry. NOLINTNEXTLINE(bugprone-use-after-move)
     on_done({std::move(task.compiled.variant), std::move(attempt.outcome), attempt.seconds});
   }
   {

@@ -1,102 +1,133 @@
 #include "core/report/explain.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
-#include <vector>
+#include <nlohmann/json.hpp>
 
-#include "core/base/format.h"
-#include "core/report/table.h"
-#include "core/values/function_names.h"
+#include "core/base/csv.h"
+#include "core/base/version.h"
+#include "core/results/results.h"
 
 namespace instr {
 
 namespace {
 
-constexpr std::size_t kLeastName = 40;
+using Json = nlohmann::ordered_json;
 
-struct Part {
-  CodeName code;
-  double ir = 0;
-  double calls = 0;
-};
+constexpr int kExplanationSchema = 1;
 
-// Code without symbols has an address for a name: all of a library's is one part.
-std::vector<Part> parts_of(const std::vector<FunctionCost>& functions) {
-  std::map<CodeName, Part> sums;
+// Code without symbols has an address for a name: all of a library's is one function.
+std::map<CodeName, ExplainedFunction> merged(const std::vector<FunctionCost>& functions) {
+  std::map<CodeName, ExplainedFunction> sums;
   for (const FunctionCost& one : functions) {
-    Part& part = sums[code_name(one.function, one.object)];
-    part.ir += one.ir;
-    part.calls += one.calls;
+    CodeName code = code_name(one.function, one.object);
+    ExplainedFunction& sum = sums[code];
+    sum.code = std::move(code);
+    sum.self += one.ir;
+    sum.calls += one.calls;
   }
-  std::vector<Part> parts;
-  for (auto& [code, sum] : sums) parts.push_back({code, sum.ir, sum.calls});
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Part& left, const Part& right) { return left.ir > right.ir; });
-  return parts;
+  return sums;
 }
 
-// "at::native::empty_cpu  libtorch_cpu.so" for each, short enough for a terminal whose lines begin
-// with `taken` columns of something else.
-std::vector<std::string> names_of(const std::vector<Part>& parts, std::size_t count,
-                                  std::size_t taken, std::size_t width) {
-  std::vector<std::string> names;
-  std::vector<std::string> objects;
-  std::size_t longest = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const CodeName& code = parts[i].code;
-    names.push_back(code.function);
-    objects.push_back(code.object.empty() || !code.has_symbol ? "" : "  " + printable(code.object));
-    longest = std::max(longest, display_width(objects.back()));
+Json function_json(const ExplainedFunction& function, bool has_calls) {
+  Json json;
+  json["function"] = function.code.function;
+  json["object"] = function.code.object;
+  json["self"] = json_number(function.self);
+  json["calls"] = json_number(function.calls);
+  if (!has_calls) return json;
+  json["inclusive"] = function.inclusive ? json_number(*function.inclusive) : nullptr;
+  json["recursive"] = function.is_recursive;
+  json["callers"] = Json::array();
+  for (const Caller& caller : function.callers) {
+    json["callers"].push_back({{"function", caller.code.function},
+                               {"object", caller.code.object},
+                               {"inclusive", json_number(caller.ir)},
+                               {"calls", json_number(caller.calls)}});
   }
-  taken += longest;
-  std::size_t room = width == 0 ? 0 : std::max(kLeastName, width - std::min(width, taken));
-  names = short_function_names(names, room);
-  for (std::size_t i = 0; i < count; ++i) names[i] += objects[i];
-  return names;
+  return json;
+}
+
+std::string explain_json(const Explanation& explanation) {
+  Json json;
+  json["schema"] = kExplanationSchema;
+  json["program"] = "instr_bench";
+  json["version"] = kProgramVersion;
+  json["kind"] = "explanation";
+  json["key"] = explanation.key;
+  json[kInstructions] = json_number(explanation.total);
+  json["iterations"] = explanation.iterations;
+  json["has_calls"] = explanation.has_calls;
+  json["functions"] = Json::array();
+  for (const ExplainedFunction& one : explanation.functions) {
+    json["functions"].push_back(function_json(one, explanation.has_calls));
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// A line for each function, followed by one for each of its callers.
+std::string explain_csv(const Explanation& explanation) {
+  const auto number = [](double value) { return to_line(json_number(value)); };
+  std::string out =
+      csv_line({"function", "object", "caller", "caller_object", "self", "inclusive", "calls"});
+  for (const ExplainedFunction& one : explanation.functions) {
+    out += csv_line({one.code.function, one.code.object, "", "", number(one.self),
+                     one.inclusive ? number(*one.inclusive) : "", number(one.calls)});
+    for (const Caller& caller : one.callers) {
+      out += csv_line({one.code.function, one.code.object, caller.code.function, caller.code.object,
+                       "", number(caller.ir), number(caller.calls)});
+    }
+  }
+  return out;
 }
 
 }  // namespace
 
-std::string explain_text(const std::string& key, const Counted& counted,
-                         const ExplainOptions& options) {
-  auto found = counted.metrics.find(kInstructions);
-  double total = found == counted.metrics.end() ? 0 : found->second;
-  std::vector<Part> parts = parts_of(counted.functions);
-  std::size_t count = std::min(options.most_functions, parts.size());
-  std::size_t width = static_cast<std::size_t>(std::max(options.width, 0));
+Explanation explain(const std::string& key, const Counted& counted,
+                    const std::map<CodeName, InclusiveCost>* costs) {
+  Explanation explanation;
+  explanation.key = key;
+  explanation.iterations = counted.iterations;
+  explanation.has_calls = costs != nullptr;
+  if (auto found = counted.metrics.find(kInstructions); found != counted.metrics.end()) {
+    explanation.total = found->second;
+  }
+  for (auto& [code, function] : merged(counted.functions)) {
+    if (costs != nullptr && costs->contains(code)) {
+      const InclusiveCost& cost = costs->at(code);
+      // The snippet's own part holds the loop, which is not part of the count.
+      function.inclusive = code.is_snippet() ? explanation.total : cost.ir;
+      function.is_recursive = cost.is_recursive;
+      function.callers = cost.callers;
+    }
+    explanation.functions.push_back(std::move(function));
+  }
+  std::stable_sort(explanation.functions.begin(), explanation.functions.end(),
+                   [](const auto& left, const auto& right) { return left.self > right.self; });
+  return explanation;
+}
 
-  Table table{.columns = {{.heading = "instructions", .least = 14},
-                          {.heading = "share", .least = 7},
-                          {.heading = "so far", .least = 7},
-                          {.heading = "calls", .least = 8},
-                          {.align = Align::kLeft}},
-              .headings = Headings::kStyled};
-  auto add = [&](double ir, double up_to_here, const std::string& calls) {
-    auto share = [total](double part) {
-      return fmt::format("{:.2f}%", total == 0 ? 0 : 100 * part / total);
-    };
-    table.lines.push_back(
-        {.cells = {{format_count(ir)}, {share(ir)}, {share(up_to_here)}, {calls}, {}}});
-  };
-  double sum = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    sum += parts[i].ir;
-    add(parts[i].ir, sum, format_count(parts[i].calls));
-  }
-  std::size_t others = parts.size() - count;
-  bool is_all = others == 0 && total == sum;
-  if (!is_all) add(total - sum, total, "");
-  std::vector<std::string> names = names_of(parts, count, layout_of(table).total(), width);
-  if (!is_all) {
-    names.push_back(others > 0 ? format_plural(others, "other function") : "in no function");
-  }
-  table.columns.back().heading = "function";
-  for (std::size_t i = 0; i < names.size(); ++i) table.lines[i].cells.back().text = names[i];
-  return fmt::format("{}: {} instructions for each iteration\n\n", printable(key),
-                     format_count(total)) +
-         *table_text(table, 0, options.color);
+Explanation callers_of(Explanation explanation,
+                       const std::function<bool(const std::string&)>& is_wanted) {
+  explanation.is_of_callers = true;
+  std::erase_if(explanation.functions, [&is_wanted](const ExplainedFunction& one) {
+    return !is_wanted(one.code.function);
+  });
+  return explanation;
+}
+
+const std::vector<ReportFormat>& explain_formats() {
+  static const std::vector<ReportFormat> formats{ReportFormat::kTable, ReportFormat::kMarkdown,
+                                                 ReportFormat::kJson, ReportFormat::kCsv};
+  return formats;
+}
+
+std::string explain_report(ReportFormat format, const Explanation& explanation,
+                           const ExplainOptions& options) {
+  if (format == ReportFormat::kMarkdown) return explain_markdown(explanation, options);
+  if (format == ReportFormat::kJson) return explain_json(explanation);
+  if (format == ReportFormat::kCsv) return explain_csv(explanation);
+  return explain_table(explanation, options);
 }
 
 }  // namespace instr

@@ -1,23 +1,72 @@
-// Where a single count goes: the functions by their self cost.
+// Where a single count goes: functions with what they cost themselves, what they cost with all that
+// they call, and their callers.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "core/report/report.h"
+#include "core/values/call_graph.h"
 #include "core/values/measurement.h"
 
 namespace instr {
 
+struct ExplainedFunction {
+  CodeName code;
+  double self = 0;  // instructions per iteration
+  double calls = 0;
+  std::optional<double> inclusive;  // absent where it is not known
+  bool is_recursive = false;
+  std::vector<Caller> callers;  // highest cost first
+};
+
+struct Explanation {
+  std::string key;
+  double total = 0;                          // instructions per iteration
+  std::uint64_t iterations = 0;              // of the block that was profiled
+  std::vector<ExplainedFunction> functions;  // highest self cost first; they need not add up to it
+  bool has_calls = false;                    // else self costs alone are known
+  bool is_of_callers = false;                // of chosen functions, for their callers
+};
+
+// `counted` holds the self costs. `costs`: what inclusive_costs() says of the same block; null
+// where there is no profile.
+Explanation explain(const std::string& key, const Counted& counted,
+                    const std::map<CodeName, InclusiveCost>* costs = nullptr);
+
+// What is known of the functions whose name is among those wanted; without functions where there
+// are none.
+Explanation callers_of(Explanation explanation,
+                       const std::function<bool(const std::string&)>& is_wanted);
+
+enum class ExplainOrder { kSelf, kInclusive };
+
 struct ExplainOptions {
-  std::size_t most_functions = 25;
-  int width = 0;  // columns; 0: no limit
+  ExplainOrder order = ExplainOrder::kSelf;  // of a table
+  std::size_t most_functions = 25;           // of a table
+  int width = 0;                             // columns; 0: no limit
   bool color = false;
 };
 
-// A line for each function, the dearest first: instructions for each iteration, its share, the
-// share of all up to it, its calls for each iteration, and its name; the rest as one line, so that
-// they add up to the count. `counted` holds the functions. Ends with a newline.
-std::string explain_text(const std::string& key, const Counted& counted,
-                         const ExplainOptions& options);
+// The formats of core/report/formats.h that an explanation has.
+const std::vector<ReportFormat>& explain_formats();
+
+// In one of these. JSON and CSV hold all functions with their full names, highest self cost first.
+// All end with a newline.
+std::string explain_report(ReportFormat format, const Explanation& explanation,
+                           const ExplainOptions& options = {});
+
+// A line for each function, the rest as one, so that self costs add up to the count; below, the
+// callers of the first ones, or of all that were chosen. What does not fit the width is left out:
+// first the library, then the shares.
+std::string explain_table(const Explanation& explanation, const ExplainOptions& options = {});
+
+// The same as tables in Markdown.
+std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options = {});
 
 }  // namespace instr

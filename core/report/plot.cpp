@@ -9,6 +9,7 @@
 #include "core/base/format.h"
 #include "core/report/plot_values.h"
 #include "core/values/backends.h"
+#include "core/values/significance.h"
 
 namespace instr {
 
@@ -20,7 +21,7 @@ constexpr std::size_t kMostLines = 40;
 
 struct Cluster {
   const Measurement* eager = nullptr;
-  std::map<Runtime, double> walls;
+  std::map<Runtime, const Measurement*> timed;
 };
 
 // What eager and another runtime work for.
@@ -28,22 +29,22 @@ std::vector<Cluster> clusters_of(const std::vector<Measurement>& measurements) {
   std::map<Benchmark, std::size_t> places;
   std::vector<Cluster> all;
   for (const Measurement& one : measurements) {
-    auto wall = wall_of(one);
-    if (!wall) continue;
+    if (!wall_of(one)) continue;
     auto [place, is_new] = places.emplace(benchmark_of(one.variant), all.size());
     if (is_new) all.emplace_back();
     Cluster& cluster = all[place->second];
     if (one.variant.runtime == Runtime::kEager) cluster.eager = &one;
-    cluster.walls[one.variant.runtime] = *wall;
+    cluster.timed[one.variant.runtime] = &one;
   }
   std::erase_if(all,
-                [](const Cluster& one) { return one.eager == nullptr || one.walls.size() < 2; });
+                [](const Cluster& one) { return one.eager == nullptr || one.timed.size() < 2; });
   std::sort(all.begin(), all.end(), [](const Cluster& left, const Cluster& right) {
     return stands_before(left.eager->variant, right.eager->variant);
   });
   return all;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): its values are moved from.
 std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> points) {
   std::vector<Series> all;
   for (auto& [runtime, some] : points) {
@@ -51,6 +52,22 @@ std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> point
     all.back().points = std::move(some);
   }
   return all;
+}
+
+ChartPoint bar_of(const Measurement& eager, const Measurement& other, double place) {
+  ChartPoint bar{*wall_of(eager) / *wall_of(other), place};
+  const auto known = speedup(timing_of_working(eager)->wall, timing_of_working(other)->wall);
+  const auto interval = known ? known->interval : std::nullopt;
+  if (interval && is_drawable(interval->first) && is_drawable(interval->second)) {
+    bar.spread = Spread{interval->first, interval->second};
+  }
+  return bar;
+}
+
+// Where values and their spreads end.
+void add_ends(std::vector<double>& values, double value, const std::optional<Spread>& spread) {
+  values.push_back(value);
+  if (spread) values.insert(values.end(), {spread->from, spread->to});
 }
 
 Chart speedup_chart(const std::vector<Measurement>& measurements) {
@@ -65,12 +82,12 @@ Chart speedup_chart(const std::vector<Measurement>& measurements) {
   std::vector<double> speedups{1};
   double place = 0;  // in bars; half of one is left free on either side of a cluster
   for (const Cluster& cluster : clusters) {
-    double bars = static_cast<double>(cluster.walls.size() - 1);
+    double bars = static_cast<double>(cluster.timed.size() - 1);
     chart.y.ticks.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
-    for (const auto& [runtime, wall] : cluster.walls) {
+    for (const auto& [runtime, one] : cluster.timed) {
       if (runtime == Runtime::kEager) continue;
-      speedups.push_back(cluster.walls.at(Runtime::kEager) / wall);
-      points[runtime].push_back({speedups.back(), place += 1});
+      points[runtime].push_back(bar_of(*cluster.eager, *one, place += 1));
+      add_ends(speedups, points[runtime].back().x, points[runtime].back().spread);
     }
     place += 1;
   }
@@ -82,22 +99,28 @@ Chart speedup_chart(const std::vector<Measurement>& measurements) {
 
 Chart memory_chart(const std::vector<Measurement>& measurements) {
   std::vector<const Measurement*> drawn;
+  for (const Measurement& one : measurements) {
+    auto memory = peak_of_working(one);
+    if (wall_of(one) && memory && is_drawable(*memory)) drawn.push_back(&one);
+  }
+  std::sort(drawn.begin(), drawn.end(), [](const Measurement* left, const Measurement* right) {
+    return stands_before(left->variant, right->variant);
+  });
+  const VariantNames names(drawn);
   std::map<Runtime, std::vector<ChartPoint>> points;
   std::vector<double> memories;
   std::vector<double> walls;
-  for (const Measurement& one : measurements) {
-    auto wall = wall_of(one);
-    auto memory = peak_of_working(one);
-    if (!wall || !memory || !is_drawable(*memory)) continue;
-    drawn.push_back(&one);
-    memories.push_back(*memory);
-    walls.push_back(*wall);
-    points[one.variant.runtime].push_back({*memory, *wall});
+  for (const Measurement* one : drawn) {
+    const ChartPoint point{*peak_of_working(*one), *wall_of(*one), spread_of(*one, kWall),
+                           names.of_benchmark(one->variant)};
+    memories.push_back(point.x);
+    add_ends(walls, point.y, point.spread);
+    points[one->variant.runtime].push_back(point);
   }
   Chart chart;
   chart.kind = ChartKind::kMemory;
   chart.title = "Latency and memory";
-  chart.subtitle = VariantNames(drawn).common_to_benchmarks();
+  chart.subtitle = names.common_to_benchmarks();
   chart.x = value_axis(find_metric(kPeakBytes)->title, AxisUnit::kBytes, memories);
   chart.y = value_axis(find_metric(kWall)->title, AxisUnit::kNanoseconds, walls);
   chart.series = take_series(std::move(points));

@@ -22,9 +22,21 @@ struct PlotOptions {
   std::optional<std::string> by;  // growth by this parameter; absent: the only one that there is
 };
 
+// An interval on the axis of the values.
+struct Spread {
+  double from = 0;
+  double to = 0;
+
+  bool operator==(const Spread&) const = default;
+};
+
 struct ChartPoint {
   double x = 0;
   double y = 0;
+  // Of a speed-up its 95% interval; of another time the middle half of the repetitions that the
+  // value is the median of; absent where there are too few of these, or the value is exact.
+  std::optional<Spread> spread = {};
+  std::string name = {};  // of what it is of, where neither axis says so
 
   bool operator==(const ChartPoint&) const = default;
 };
@@ -55,5 +67,9 @@ Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
 // What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
 // nor expands.
 std::string plot_script(const Chart& chart);
+
+// What gnuplot draws in characters of, in lines of `width` columns: without spreads, for which
+// characters are too coarse.
+std::string plot_text_script(const Chart& chart, std::size_t width);
 
 }  // namespace instr

@@ -94,15 +94,14 @@ void add_logarithmic_ticks(Axis& axis, AxisUnit unit) {
   }
 }
 
-// Where on the axis a position lies: 0 to 1.
+}  // namespace
+
+bool is_drawable(double value) { return value == 0 || (value >= kLeast && value <= kMost); }
+
 double share_at(const Axis& axis, double position) {
   return axis.is_logarithmic ? std::log(position / axis.from) / std::log(axis.to / axis.from)
                              : (position - axis.from) / (axis.to - axis.from);
 }
-
-}  // namespace
-
-bool is_drawable(double value) { return value == 0 || (value >= kLeast && value <= kMost); }
 
 Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values) {
   Extremes extremes = extremes_of(values);

@@ -27,6 +27,9 @@ struct Axis {
 // measured has.
 bool is_drawable(double value);
 
+// Where on the axis a position lies: 0 to 1.
+double share_at(const Axis& axis, double position);
+
 // For values that are drawable: logarithmic where the greatest is more than 8 times the least and
 // none is 0, else from 0.
 Axis value_axis(std::string title, AxisUnit unit, const std::vector<double>& values);

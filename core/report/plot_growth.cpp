@@ -46,7 +46,7 @@ std::optional<double> parameter_of(const Variant& variant, const std::string& na
 // Points by the parameter.
 struct Line {
   const Measurement* first = nullptr;
-  std::map<double, double> points;
+  std::map<double, ChartPoint> points;
 };
 
 // What has more than one point.
@@ -63,7 +63,8 @@ std::vector<Line> lines_by(const std::string& by, const Measured& measured,
     auto [place, is_new] =
         places.try_emplace({std::move(rest), one->variant.runtime}, lines.size());
     if (is_new) lines.push_back({one, {}});
-    lines[place->second].points[*number] = *metric_of(*one, metric);
+    lines[place->second].points[*number] = {*number, *metric_of(*one, metric),
+                                            spread_of(*one, metric)};
   }
   std::erase_if(lines, [](const Line& line) { return line.points.size() < 2; });
   std::sort(lines.begin(), lines.end(), [&by](const Line& left, const Line& right) {
@@ -114,10 +115,11 @@ Chart draw(const std::vector<Line>& lines, const std::string& by, const std::str
     Series& series = chart.series.emplace_back();
     series.name = names.of_line(line.first->variant, by);
     series.look = chart.series.size();
-    for (const auto& [number, value] : line.points) {
+    for (const auto& [number, point] : line.points) {
       numbers.push_back(number);
-      values.push_back(value);
-      series.points.push_back({number, value});
+      values.push_back(point.y);
+      if (point.spread) values.insert(values.end(), {point.spread->from, point.spread->to});
+      series.points.push_back(point);
     }
   }
   chart.x = parameter_axis(by, numbers);

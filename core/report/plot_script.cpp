@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <tuple>
 
 #include "core/base/format.h"
-#include "core/report/plot.h"
+#include "core/report/plot_gnuplot.h"
 
 namespace instr {
 
@@ -20,8 +19,7 @@ constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
-constexpr std::size_t kLongestName = 60;  // columns
-constexpr double kColumn = 7.5;           // what one takes at most, in the font below
+constexpr double kColumn = 7.5;  // what one takes at most, in the font below
 constexpr double kBar = 13;
 constexpr double kValueWidth = 34;  // of the text at a bar's end
 constexpr double kEntry = 20;       // of the legend: what has no room gnuplot leaves out
@@ -29,28 +27,7 @@ constexpr double kTop = 64;
 constexpr double kBottom = 64;
 constexpr double kPlotWidth = 560;
 constexpr double kPlotHeight = 380;
-
-// Characters that mean nothing to gnuplot wherever they stand in a text.
-bool is_harmless(char c) {
-  bool is_letter = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
-  return is_letter || std::string_view(" /=_.,:+-()").find(c) != std::string_view::npos;
-}
-
-// Other characters by their number, so that gnuplot has nothing to expand and the text no end of
-// its own. (Between single quotes only the quote would have a meaning; but a text that begins with
-// one gnuplot takes for an empty text and a command.)
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  bool after_number = false;
-  for (char c : shorten_middle(printable_xml(text), kLongestName)) {
-    // A digit behind a number would be taken for one of its digits.
-    bool is_digit = '0' <= c && c <= '9';
-    bool is_plain = is_harmless(c) || (is_digit && !after_number);
-    out += is_plain ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
-    after_number = !is_plain;
-  }
-  return out + "\"";
-}
+constexpr const char* kSmallEnds = "set errorbars 0.6\n";
 
 double width_of(const std::string& name) {
   return kColumn * static_cast<double>(std::min(display_width(printable_xml(name)), kLongestName));
@@ -81,19 +58,19 @@ Layout layout_of(const Chart& chart) {
   return layout;
 }
 
-std::string ticks_line(char axis, const Axis& of) {
-  std::string list;
-  for (const Tick& tick : of.ticks) {
-    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", quoted(tick.label), tick.position);
-  }
-  return fmt::format("set {}tics nomirror scale 0.5 ({})\n", axis, list);
-}
-
-std::string axis_lines(char axis, const Axis& of) {
-  std::string text = fmt::format("set {}range [{}:{}]\n", axis, of.from, of.to);
-  if (of.is_logarithmic) text += fmt::format("set logscale {} 10\n", axis);
-  text += fmt::format("set {}label {} noenhanced\n", axis, quoted(of.title));
-  return text + ticks_line(axis, of);
+// What all that is drawn has in common, and what whiskers are.
+std::string quoted_subtitle(const Chart& chart) {
+  const bool has_any = std::any_of(chart.series.begin(), chart.series.end(), [](const auto& one) {
+    return std::any_of(one.points.begin(), one.points.end(),
+                       [](const ChartPoint& point) { return point.spread.has_value(); });
+  });
+  if (!has_any) return quoted(chart.subtitle);
+  const std::string whiskers = chart.kind == ChartKind::kSpeedup
+                                   ? "whiskers: 95% interval"
+                                   : "whiskers: middle half of the repetitions";
+  if (chart.subtitle.empty()) return quoted(whiskers);
+  return quoted(shorten_middle(printable_xml(chart.subtitle), kLongestName) + "; " + whiskers,
+                2 * kLongestName);
 }
 
 std::string frame(const Chart& chart, const Layout& layout) {
@@ -107,9 +84,9 @@ std::string frame(const Chart& chart, const Layout& layout) {
   text += fmt::format("set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n",
                       1 - kTop / layout.height, kBottom / layout.height);
   for (const auto& [words, size, below] :
-       {std::tuple(chart.title, 17, 24.0), std::tuple(chart.subtitle, 13, 46.0)}) {
+       {std::tuple(quoted(chart.title), 17, 24.0), std::tuple(quoted_subtitle(chart), 13, 46.0)}) {
     text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left font ',{}' noenhanced\n",
-                        quoted(words), 20 / layout.width, 1 - below / layout.height, size);
+                        words, 20 / layout.width, 1 - below / layout.height, size);
   }
   text += fmt::format(
       "set key at screen {:.6f}, screen {:.6f} left top Left reverse vertical maxcols 1 samplen 2 "
@@ -118,25 +95,11 @@ std::string frame(const Chart& chart, const Layout& layout) {
   return text;
 }
 
-std::string data_block(std::size_t number, const Series& series) {
-  std::string text = fmt::format("$series{} << EOD\n", number);
-  for (const ChartPoint& point : series.points) text += fmt::format("{} {}\n", point.x, point.y);
-  return text + "EOD\n";
-}
-
-std::string data_blocks(const Chart& chart) {
-  std::string text;
-  for (std::size_t i = 0; i < chart.series.size(); ++i) text += data_block(i, chart.series[i]);
-  return text;
+std::string axis_lines(char axis, const Axis& of) {
+  return range_lines(axis, of) + fmt::format("set {}label {} noenhanced\n", axis, quoted(of.title));
 }
 
 const char* colour_of(const Series& series) { return kColours[series.look % std::size(kColours)]; }
-
-// At the bar's end; but not across the line at 1.
-double place_of_value(const Chart& chart, double value) {
-  double width = kValueWidth / kPlotWidth * (chart.x.to - chart.x.from);
-  return value < 1 && value + width > 1 ? 1 : value;
-}
 
 std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
@@ -148,9 +111,15 @@ std::string bars(const Chart& chart) {
   }
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
+      const double end = point.spread ? std::max(point.x, point.spread->to) : point.x;
       text += fmt::format(
           "set label '{:.2f}x' at first {}, first {} left offset character 0.4, 0 font ',9'\n",
-          point.x, place_of_value(chart, point.x), point.y);
+          point.x, place_of_value(chart, end, kValueWidth / kPlotWidth), point.y);
+      if (!point.spread) continue;
+      text += fmt::format(
+          "set arrow from first {}, first {} to first {}, first {} heads size screen 0.003, 90 "
+          "front lw 1 lc rgb '#000000'\n",
+          point.spread->from, point.y, point.spread->to, point.y);
     }
   }
   text += "set style fill solid 1.0 noborder\n" + data_blocks(chart);
@@ -165,35 +134,119 @@ std::string bars(const Chart& chart) {
   return text + "  $eager using 1:2 with lines lw 1.5 dt 2 lc rgb '#000000' title 'eager'\n";
 }
 
-std::string marks(const Chart& chart) {
-  std::string text = axis_lines('y', chart.y) + data_blocks(chart) + "plot";
+int mark_of(const Series& series) { return kMarks[series.look % std::size(kMarks)]; }
+
+std::string lines(const Chart& chart) {
+  std::string text = axis_lines('y', chart.y) + data_blocks(chart) + kSmallEnds + "plot";
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const Series& series = chart.series[i];
-    std::string style = "points";
-    if (chart.kind == ChartKind::kGrowth) {
-      style =
-          fmt::format("linespoints lw 1.5 dt {}", series.look / std::size(kColours) % kDashes + 1);
-    }
+    const bool has_ends = has_spreads(series);
     text += fmt::format(
-        "{} \\\n  $series{} using 1:2 with {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
-        i == 0 ? "" : ",", i, style, colour_of(series), kMarks[series.look % std::size(kMarks)],
-        quoted(series.name));
+        "{} \\\n  $series{} using {} with {} lw 1.5 dt {} lc rgb '{}' pt {} ps 0.8 title {} "
+        "noenhanced",
+        i == 0 ? "" : ",", i, has_ends ? "1:2:3:4" : "1:2",
+        has_ends ? "yerrorlines" : "linespoints", series.look / std::size(kColours) % kDashes + 1,
+        colour_of(series), mark_of(series), quoted(series.name));
   }
   return text + "\n";
+}
+
+// Of each runtime its mark. gnuplot's own would have an entry for each point.
+std::string mark_legend(const Chart& chart, const Layout& layout) {
+  std::string text = "unset key\n";
+  double down = kTop + kEntry / 2;
+  for (const Series& series : chart.series) {
+    const double up = 1 - down / layout.height;
+    text +=
+        fmt::format("set label '' at screen {:.6f}, screen {:.6f} point pt {} ps 0.8 lc rgb '{}'\n",
+                    (layout.right + 24) / layout.width, up, mark_of(series), colour_of(series));
+    text += fmt::format("set label {} at screen {:.6f}, screen {:.6f} left noenhanced\n",
+                        quoted(series.name), (layout.right + 36) / layout.width, up);
+    down += kEntry;
+  }
+  return text;
+}
+
+// The spreads of points.
+std::vector<Box> whiskers(const Chart& chart, const LabelSizes& sizes) {
+  std::vector<Box> boxes;
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) {
+      if (!point.spread) continue;
+      const Spot low = spot_of(chart, {point.x, point.spread->from}, sizes);
+      const Spot high = spot_of(chart, {point.x, point.spread->to}, sizes);
+      boxes.push_back({low.x - 1, high.y, low.x + 1, low.y});
+    }
+  }
+  return boxes;
+}
+
+std::string name_label(const ChartPoint& point, Side side, const LabelSizes& sizes) {
+  if (side == Side::kNone) return "";
+  const bool is_beside = side == Side::kRight || side == Side::kLeft;
+  const double across = (sizes.mark + sizes.gap) / sizes.plot_width;
+  const double up = (sizes.mark + sizes.line / 2) / sizes.plot_height;
+  const bool is_forward = side == Side::kRight || side == Side::kAbove;
+  return fmt::format(
+      "set label {} at first {}, first {} {} offset graph {:.6f}, {:.6f} font ',10' noenhanced\n",
+      quoted(point.name), point.x, point.y,
+      !is_beside   ? "center"
+      : is_forward ? "left"
+                   : "right",
+      !is_beside   ? 0
+      : is_forward ? across
+                   : -across,
+      is_beside    ? 0
+      : is_forward ? up
+                   : -up);
+}
+
+// Each point is a plot of its own, since it is the title of a plot that a reader of the picture
+// shows where the mouse rests.
+std::string points(const Chart& chart, const Layout& layout) {
+  const LabelSizes sizes{kPlotWidth, layout.height - kTop - kBottom, 4.5, 3, 10};
+  const auto sides = label_sides(chart, kColumn * 10 / 13, sizes, whiskers(chart, sizes));
+  std::string text = axis_lines('y', chart.y) + mark_legend(chart, layout) + kSmallEnds;
+  std::string plots;
+  std::size_t number = 0;
+  for (const Series& series : chart.series) {
+    for (const ChartPoint& point : series.points) {
+      text += name_label(point, sides[number], sizes);
+      text += fmt::format("$point{} << EOD\n{} {}", number, point.x, point.y);
+      if (point.spread) text += fmt::format(" {} {}", point.spread->from, point.spread->to);
+      text += "\nEOD\n";
+      plots +=
+          fmt::format("{} \\\n  $point{} using {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
+                      number == 0 ? "" : ",", number,
+                      point.spread ? "1:2:3:4 with yerrorbars" : "1:2 with points",
+                      colour_of(series), mark_of(series), quoted(point.name + ", " + series.name));
+      ++number;
+    }
+  }
+  return text + "plot" + plots + "\n";
+}
+
+std::string drawing(const Chart& chart, const Layout& layout) {
+  switch (chart.kind) {
+    case ChartKind::kSpeedup: break;
+    case ChartKind::kGrowth: return lines(chart);
+    case ChartKind::kMemory: return points(chart, layout);
+  }
+  return bars(chart);
 }
 
 }  // namespace
 
 std::string plot_script(const Chart& chart) {
-  bool has_bars = chart.kind == ChartKind::kSpeedup;
-  std::string text = frame(chart, layout_of(chart));
+  const bool has_bars = chart.kind == ChartKind::kSpeedup;
+  const Layout layout = layout_of(chart);
+  std::string text = frame(chart, layout);
   text +=
       "set border 3 lc rgb '#808080'\nset xtics textcolor rgb '#000000'\n"
       "set ytics textcolor rgb '#000000'\n";
   text += fmt::format("set grid {} back lt 1 lw 1 lc rgb '#DDDDDD'\n",
                       has_bars ? "xtics" : "xtics ytics");
-  text += axis_lines('x', chart.x);
-  return text + (has_bars ? bars(chart) : marks(chart));
+  return text + axis_lines('x', chart.x) + drawing(chart, layout);
 }
 
 }  // namespace instr

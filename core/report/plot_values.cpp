@@ -22,6 +22,16 @@ std::optional<double> wall_of(const Measurement& one) {
   return wall > 0 && is_drawable(wall) ? std::optional(wall) : std::nullopt;
 }
 
+std::optional<Spread> spread_of(const Measurement& one, const std::string& metric) {
+  const RepeatedTime* time = repeated_time(metric);
+  const Timing* timing = timing_of_working(one);
+  if (time == nullptr || timing == nullptr) return std::nullopt;
+  const auto half = quartiles(timing->*(time->values));
+  const bool is_there =
+      half && half->lower > 0 && is_drawable(half->lower) && is_drawable(half->upper);
+  return is_there ? std::optional(Spread{half->lower, half->upper}) : std::nullopt;
+}
+
 std::optional<double> number_from(const std::string& text) {
   double number = 0;
   const char* end = text.data() + text.size();

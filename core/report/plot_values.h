@@ -18,6 +18,9 @@ std::optional<double> metric_of(const Measurement& one, const std::string& metri
 // Nanoseconds, above 0; the median of what works.
 std::optional<double> wall_of(const Measurement& one);
 
+// The quartiles of a metric that is the median of repeated times, all of them above 0.
+std::optional<Spread> spread_of(const Measurement& one, const std::string& metric);
+
 // What a parameter's text is where it is a number that can be drawn.
 std::optional<double> number_from(const std::string& text);
 

@@ -62,6 +62,10 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements);
 // As text: columns if they fit, else a line per value below the title. 0: any width.
 std::string table_of(const Grid& grid, const std::string& title, std::size_t width, bool color);
 
+// Text that reads as it is in a cell or a line of Markdown: what that or HTML would take for its
+// own is escaped.
+std::string markdown_text(const std::string& text);
+
 // As a table in Markdown, whose first column is headed `of`.
 std::string markdown_of(const Grid& grid, const std::string& of);
 

@@ -11,18 +11,6 @@ namespace instr {
 
 namespace {
 
-// Text that renders literally in a cell or a line: characters special to Markdown or HTML are
-// escaped.
-std::string escaped(const std::string& text) {
-  static constexpr std::string_view kSpecial = "\\`*_~[]<>|&";
-  std::string out;
-  for (char c : text) {
-    if (kSpecial.find(c) != std::string_view::npos) out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 // A code block whose fence is longer than any run of backticks in it.
 std::string code_block(const std::string& text) {
   std::size_t longest = 2;
@@ -41,7 +29,8 @@ std::string failures_text(const std::vector<FailureGroup>& failures) {
     out += "\n";
     for (std::size_t i = 0; i < failure.keys.size(); ++i) {
       bool last = i + 1 == failure.keys.size();
-      out += "- " + escaped(failure.keys[i]) + (last ? ": **" + failure.kind + "**" : "") + "\n";
+      out +=
+          "- " + markdown_text(failure.keys[i]) + (last ? ": **" + failure.kind + "**" : "") + "\n";
     }
     if (!failure.message.empty()) out += "\n" + code_block(failure.message);
   }
@@ -50,19 +39,29 @@ std::string failures_text(const std::vector<FailureGroup>& failures) {
 
 }  // namespace
 
+std::string markdown_text(const std::string& text) {
+  static constexpr std::string_view kSpecial = "\\`*_~[]<>|&";
+  std::string out;
+  for (char c : text) {
+    if (kSpecial.find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
 std::string markdown_of(const Grid& grid, const std::string& of) {
   std::string out = "| " + of + " |";
   std::string rule = "|:---|";
   for (const GridColumn& column : grid.columns) {
-    out += " " + escaped(full_heading(column)) + " |";
+    out += " " + markdown_text(full_heading(column)) + " |";
     rule += "---:|";
   }
   out += "\n" + rule + "\n";
   for (const GridGroup& group : grid.groups) {
     for (const GridRow& row : group.rows) {
-      out += "| " + escaped(row.full_name) + " |";
+      out += "| " + markdown_text(row.full_name) + " |";
       for (const TableCell& cell : row.cells) {
-        out += cell.text.empty() ? " |" : " " + escaped(cell.text) + " |";
+        out += cell.text.empty() ? " |" : " " + markdown_text(cell.text) + " |";
       }
       out += "\n";
     }
@@ -81,14 +80,14 @@ std::string report_markdown(const std::vector<Measurement>& measurements,
   std::string out = shown + " per iteration:\n\n" + markdown_of(grid, "benchmark");
   Grid backends = make_backend_grid(measurements);
   if (!backends.columns.empty()) out += "\n" + markdown_of(backends, "runtime");
-  for (const std::string& note : grid.footnotes) out += "\n" + escaped(note) + "\n";
+  for (const std::string& note : grid.footnotes) out += "\n" + markdown_text(note) + "\n";
   if (!summary.unsteady.empty()) out += "\nNot steady:\n\n";
-  for (const std::string& line : summary.unsteady) out += "- " + escaped(line) + "\n";
+  for (const std::string& line : summary.unsteady) out += "- " + markdown_text(line) + "\n";
   out += failures_text(summary.failures) + failures_text(summary.unverified);
   if (!summary.skips.empty()) out += "\n";
   for (const SkipGroup& skip : summary.skips) {
     out += "- " + format_count(static_cast<double>(skip.count)) +
-           " skipped: " + escaped(skip.reason) + "\n";
+           " skipped: " + markdown_text(skip.reason) + "\n";
   }
   return out + "\n" + summary_line(summary, options) + "\n";
 }

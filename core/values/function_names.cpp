@@ -21,6 +21,11 @@ constexpr std::string_view kAnonymous = "(anonymous namespace)";
 constexpr std::string_view kOperator = "operator";
 constexpr std::string_view kElided = "<\xE2\x80\xA6>";  // "<…>"
 constexpr std::string_view kCloneMark = " [clone ";
+// generate.cpp's names, up to the hash.
+constexpr std::string_view kGenerated = "instr_";
+constexpr std::string_view kUnitNamespace = "instr_unit_";
+constexpr std::string_view kSnippet = "instr_snippet_";
+constexpr std::size_t kHashSize = 32;
 constexpr std::size_t kLeastWidth = 20;
 constexpr std::size_t kKeepAll = static_cast<std::size_t>(-1);
 // Longer ones are never shown whole, and each nested bracket is scanned again.
@@ -160,9 +165,7 @@ std::string demangled(const std::string& name) {
 
 // Without what differs between builds of one function: recursion depth, clones, symbol versions.
 std::string_view canonical_function(std::string_view name) {
-  if (std::size_t mark = name.rfind('\''); mark != std::string_view::npos && mark > 0) {
-    if (all_of(name.substr(mark + 1), is_digit)) name = name.substr(0, mark);
-  }
+  if (is_recursion(name)) name = name.substr(0, name.rfind('\''));
   if (std::size_t clone = name.find(kCloneMark); clone != std::string_view::npos && clone > 0) {
     name = name.substr(0, clone);
   }
@@ -237,7 +240,47 @@ void number_equal(std::vector<std::string>& names, std::size_t width) {
   }
 }
 
+// Bytes of the hash that `text` begins with.
+std::size_t hash_size(std::string_view text) {
+  const std::size_t size = std::min(text.find_first_not_of("0123456789abcdef"), text.size());
+  return size == kHashSize ? size : 0;
+}
+
 }  // namespace
+
+bool is_recursion(std::string_view function) {
+  const std::size_t mark = function.rfind('\'');
+  return mark != std::string_view::npos && mark > 0 && all_of(function.substr(mark + 1), is_digit);
+}
+
+bool is_snippet_symbol(std::string_view function) {
+  const std::string_view bare = kSnippet.substr(0, kSnippet.size() - 1);
+  return (function == bare || function.starts_with(kSnippet)) && !is_cpp(function);
+}
+
+std::string without_hashes(std::string_view function) {
+  std::string name;
+  while (true) {
+    const std::size_t mark = function.find(kGenerated);
+    name += function.substr(0, mark);
+    if (mark == std::string_view::npos) return name;
+    function.remove_prefix(mark);
+    const bool is_unit = function.starts_with(kUnitNamespace);
+    const bool is_snippet = function.starts_with(kSnippet);
+    const std::size_t word = is_unit ? kUnitNamespace.size() : is_snippet ? kSnippet.size() : 0;
+    const std::size_t hash = word == 0 ? 0 : hash_size(function.substr(word));
+    const std::string_view behind = function.substr(word + hash);
+    if (hash != 0 && is_unit && behind.starts_with("::")) {
+      function = behind.substr(2);
+    } else if (hash != 0 && is_snippet) {
+      name += kSnippet.substr(0, kSnippet.size() - 1);
+      function = behind;
+    } else {
+      name += kGenerated;
+      function.remove_prefix(kGenerated.size());
+    }
+  }
+}
 
 std::string object_name(std::string_view object) {
   if (object.empty() || object == "???") return "";
@@ -258,9 +301,10 @@ std::string object_name(std::string_view object) {
 
 CodeName code_name(std::string_view function, std::string_view object) {
   CodeName name{"", object_name(object), true};
-  std::string_view canonical = canonical_function(function);
-  if (canonical.starts_with("instr_snippet_")) {
-    name.function = "the snippet";
+  const std::string plain = without_hashes(function);
+  std::string_view canonical = canonical_function(plain);
+  if (canonical.starts_with(kSnippet.substr(0, kSnippet.size() - 1))) {
+    name.function = kSnippetName;
     name.object = "unit";
   } else if (is_address(canonical)) {
     name.has_symbol = false;

@@ -9,11 +9,15 @@
 
 namespace instr {
 
+inline constexpr const char* kSnippetName = "the snippet";
+
 // What one piece of code is called in every build: the join key of two profiles.
 struct CodeName {
   std::string function;  // without marks of recursion, clones and symbol versions
   std::string object;    // without version and build marks: "libtorch_cpu.so"; "" where unknown
   bool has_symbol = true;
+
+  bool is_snippet() const { return function == kSnippetName; }
 
   bool operator==(const CodeName&) const = default;
   auto operator<=>(const CodeName&) const = default;
@@ -22,6 +26,16 @@ struct CodeName {
 // `function`, `object`: as in FunctionCost. Addresses differ between builds, so all code without
 // symbols of one library has one name; each snippet is "the snippet", whatever its hash.
 CodeName code_name(std::string_view function, std::string_view object);
+
+// Callgrind's name of a function while another call of it is active: "f'2".
+bool is_recursion(std::string_view function);
+
+// The snippet's own function, not a lambda in it.
+bool is_snippet_symbol(std::string_view function);
+
+// The name without the hashes in names of generated code: a function from global_setup lies in a
+// namespace of its unit, and must have the same name in every unit.
+std::string without_hashes(std::string_view function);
 
 // "libtorch_cpu.so.1.13.0" and "libtorch_cpu-1a2b3c4d.so.2" -> "libtorch_cpu.so"; a compiled unit,
 // whose name holds its hash, -> "unit".

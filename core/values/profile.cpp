@@ -180,7 +180,13 @@ class Parser {
     auto count = number(next_word(value));
     if (!count) return "a bad number of calls";
     if (!callee_) return "calls of no function";
-    profile_.functions[slot(*callee_, callee_object_.value_or(object_))].calls += *count;
+    const std::size_t callee = slot(*callee_, callee_object_.value_or(object_));
+    profile_.functions[callee].calls += *count;
+    calls_.reset();
+    if (function_) {
+      calls_ = calls_between(current(), callee);
+      profile_.calls[*calls_].count += *count;
+    }
     callee_.reset();
     callee_object_.reset();
     inclusive_next_ = true;
@@ -195,11 +201,10 @@ class Parser {
     // What follows `calls=` is the cost of the callee and all below it.
     if (std::exchange(inclusive_next_, false)) {
       std::vector<std::uint64_t> ignored(profile_.events.size());
-      return add_costs(line, ignored);
+      return add_costs(line, calls_ ? profile_.calls[*calls_].cost : ignored);
     }
     if (!function_) return "costs before a function";
-    if (!current_) current_ = slot(*function_, object_);
-    return add_costs(line, profile_.functions[*current_].self);
+    return add_costs(line, profile_.functions[current()].self);
   }
 
   // Trailing zeros may be missing.
@@ -225,6 +230,22 @@ class Parser {
     return entry->second;
   }
 
+  // Where the function that the next lines are about is; there is one.
+  std::size_t current() {
+    if (!current_) current_ = slot(*function_, object_);
+    return *current_;
+  }
+
+  std::size_t calls_between(std::size_t caller, std::size_t callee) {
+    std::uint64_t key = (std::uint64_t{caller} << 32) | callee;
+    auto [entry, added] = call_slots_.try_emplace(key, profile_.calls.size());
+    if (added) {
+      profile_.calls.push_back(
+          {caller, callee, 0, std::vector<std::uint64_t>(profile_.events.size())});
+    }
+    return entry->second;
+  }
+
   void name_functions() {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       profile_.functions[i].function = functions_.at(keys_[i].first);
@@ -243,9 +264,11 @@ class Parser {
   std::optional<std::size_t> function_;
   std::size_t object_ = objects_.intern(kUnknown);
   std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
+  std::optional<std::size_t> calls_;    // where the cost of the calls just read goes
   std::optional<std::size_t> callee_;   // of the next calls
   std::optional<std::size_t> callee_object_;
   std::unordered_map<std::uint64_t, std::size_t> slots_;
+  std::unordered_map<std::uint64_t, std::size_t> call_slots_;
   std::vector<std::pair<std::size_t, std::size_t>> keys_;
 };
 

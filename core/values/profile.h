@@ -1,5 +1,5 @@
-// Reads Callgrind's output: totals, and for each function of each object its self cost and how
-// often it was called.
+// Reads Callgrind's output: totals, for each function of each object its self cost and how often it
+// was called, and what its calls of others cost.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,19 @@ struct ProfileFunction {
   std::uint64_t calls = 0;
 };
 
+// All calls of one function by another.
+struct ProfileCalls {
+  std::size_t caller = 0;  // in Profile::functions, as the callee is
+  std::size_t callee = 0;
+  std::uint64_t count = 0;
+  std::vector<std::uint64_t> cost;  // of the callee and of all that it called, one for each event
+};
+
 struct Profile {
   std::vector<std::string> events;         // "Ir", ...
   std::vector<std::uint64_t> totals;       // one for each event; summed over the file's parts
   std::vector<ProfileFunction> functions;  // in the order they appear, each once
+  std::vector<ProfileCalls> calls;         // each pair once
   int parts = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/definitions/metrics.h"
 
@@ -45,11 +46,16 @@ std::optional<double> geometric_mean(const std::vector<double>& values) {
   return std::exp(sum / static_cast<double>(values.size()));
 }
 
-double relative_spread(std::vector<double> values) {
-  if (values.size() < 4) return 0;
+std::optional<Quartiles> quartiles(std::vector<double> values) {
+  if (values.size() < 4) return std::nullopt;
   std::sort(values.begin(), values.end());
-  double middle = quantile(values, 0.5);
-  return middle > 0 ? (quantile(values, 0.75) - quantile(values, 0.25)) / 2 / middle : 0;
+  return Quartiles{quantile(values, 0.25), quantile(values, 0.75)};
+}
+
+double relative_spread(std::vector<double> values) {
+  const double middle = median(values);
+  const auto half = quartiles(std::move(values));
+  return half && middle > 0 ? (half->upper - half->lower) / 2 / middle : 0;
 }
 
 void add_times(std::map<std::string, double>& metrics, const Timing& timing) {

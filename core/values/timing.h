@@ -47,6 +47,17 @@ double median(std::vector<double> values);
 // Of numbers above 0; nothing of none.
 std::optional<double> geometric_mean(const std::vector<double>& values);
 
+// The middle half of the values lies between them.
+struct Quartiles {
+  double lower = 0;
+  double upper = 0;
+
+  bool operator==(const Quartiles&) const = default;
+};
+
+// Nothing of less than four values.
+std::optional<Quartiles> quartiles(std::vector<double> values);
+
 // Half the distance between the quartiles, as a share of the median: 0.02 is "± 2%". 0 of less than
 // four values.
 double relative_spread(std::vector<double> values);

@@ -101,7 +101,8 @@ TEST(Errors, AFilterThatMatchesNothingNamesNearMatches) {
   EXPECT_NE(result.errors.find("matmul/mm"), std::string::npos) << result.errors;
   auto broken = run({"--filter=(matmul|conv"});
   EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_NE(broken.errors.find("not a valid regular expression"), std::string::npos) << broken.errors;
+  EXPECT_NE(broken.errors.find("not a valid regular expression"), std::string::npos)
+      << broken.errors;
 }
 
 TEST(Errors, NoLibTorchWhereOneWasNamed) {

@@ -1,5 +1,11 @@
 // Counts compared with an independent truth: snippets whose counts are known by construction.
+#include <algorithm>
+#include <cmath>
+#include <regex>
+#include <sstream>
+
 #include "core/results/results.h"
+#include "core/values/function_names.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -149,6 +155,86 @@ TEST_F(KnownFigures, KeptProfilesAreReadByCallgrindAnnotate) {
     EXPECT_NE(result->output.find("instr_snippet_"), std::string::npos) << result->output;
   }
   EXPECT_EQ(profiles, 1);
+}
+
+constexpr const char* kRecursive = R"(schema = 1
+[[benchmark]]
+label = "recursive"
+global_setup = """
+#define PART __attribute__((noinline)) long
+long hidden(long n) { asm volatile("" : "+r"(n)); return n; }
+PART leaf(long n) { return hidden(n); }
+PART fib(long n) { return hidden(n) < 2 ? leaf(n) : fib(n - 1) + fib(n - 2); }
+PART even(long n);
+PART odd(long n) { return 1 + (hidden(n) == 0 ? 0 : even(n - 1)); }
+PART even(long n) { return 1 + (hidden(n) == 0 ? leaf(1) : odd(n - 1)); }
+"""
+stmt = "long volatile sum = fib(9) + even(20); (void)sum;"
+)";
+
+// callgrind_annotate's inclusive costs, but for recursions and lines of inlined code.
+std::multimap<std::string, double> annotated(const fs::path& profile) {
+  SpawnOptions annotate;
+  annotate.argv = {"callgrind_annotate", "--inclusive=yes", "--threshold=100", profile.string()};
+  auto result = run_command(annotate);
+  EXPECT_TRUE(result && result->exit_code == 0);
+  std::multimap<std::string, double> costs;
+  const std::regex row(R"( *([0-9,]+)(?: \([ 0-9.]+%\))?  [^:]*:(.*) \[.*\])");
+  std::istringstream lines(result.value_or(CommandResult{}).output);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch found;
+    if (!std::regex_match(line, found, row)) continue;
+    std::string digits = found[1];
+    std::erase(digits, ',');
+    costs.emplace(without_hashes(found[2].str()), std::stod(digits));
+  }
+  return costs;
+}
+
+class InclusiveCosts : public ::testing::Test {
+ protected:
+  // Of a benchmark, those that were compared.
+  static std::map<std::string, nlohmann::json> compare(const std::string& key,
+                                                       const fs::path& definitions) {
+    TemporaryFolder folder;
+    auto explained = run({"explain", key, "--definitions=" + definitions.string(), "--format=json",
+                          "--keep-profiles=" + folder.path().string()});
+    EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+    const auto json = nlohmann::json::parse(explained.output);
+    const auto costs = annotated(fs::directory_iterator(folder.path())->path());
+    std::map<std::string, nlohmann::json> compared;
+    for (const auto& one : json["functions"]) {
+      const std::string name = one["function"];
+      const auto [begin, end] = costs.equal_range(name);
+      if (begin == end || one["inclusive"].is_null()) continue;
+      compared[name] = one;
+      EXPECT_LE(one["inclusive"], json["ir"]) << name;
+      const double block = one["inclusive"].get<double>() * json["iterations"].get<double>();
+      EXPECT_TRUE(std::any_of(
+          begin, end, [block](const auto& known) { return std::abs(known.second - block) < 0.5; }))
+          << name << " " << block;
+    }
+    return compared;
+  }
+};
+
+TEST_F(InclusiveCosts, AreThoseOfCallgrindAnnotate) {
+  EXPECT_GE(
+      compare("known/product/n=8/eager/forward_backward/t1/cpu", fixture("known.toml")).size(),
+      100U);
+}
+
+TEST_F(InclusiveCosts, CountRecursionOnce) {
+  TemporaryFolder folder;
+  write(folder.path() / "recursive.toml", kRecursive);
+  auto compared = compare("recursive/eager/forward/t1/cpu", folder.path() / "recursive.toml");
+  ASSERT_TRUE(compared.contains("leaf(long)"));
+  EXPECT_FALSE(compared.at("leaf(long)").at("recursive"));
+  for (const char* name : {"fib(long)", "even(long)", "odd(long)"}) {
+    ASSERT_TRUE(compared.contains(name)) << name;
+    EXPECT_TRUE(compared.at(name).at("recursive")) << name;
+    for (const auto& caller : compared.at(name).at("callers")) EXPECT_NE(caller["function"], name);
+  }
 }
 
 TEST_F(KnownFigures, FunctionsAddUpToTheCount) {

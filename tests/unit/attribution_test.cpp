@@ -223,6 +223,8 @@ TEST(FunctionNames, SymbolVersionsGoAndOperatorsStay) {
             "pthread_cond_broadcast");
   EXPECT_EQ(code_name("X::operator()(int) const'12", kTorch).function, "X::operator()(int) const");
   EXPECT_EQ(code_name("'2", kTorch).function, "'2");
+  EXPECT_TRUE(is_recursion("fib'2"));
+  EXPECT_FALSE(is_recursion("fib") || is_recursion("'2") || is_recursion("fib'2x"));
 }
 
 TEST(FunctionNames, ParametersReturnTypesAndQualifiersGo) {
@@ -308,6 +310,35 @@ TEST(FunctionNames, AnyBytesFitAndStayDifferent) {
       EXPECT_EQ(name, printable(name));
     }
   }
+}
+
+TEST(CodeName, HasNoHashOfAUnit) {
+  const std::string unit = "instr_unit_0123456789abcdef0123456789abcdef";
+  const std::string snippet = "instr_snippet_fedcba9876543210fedcba9876543210";
+  const auto name = [](const std::string& function) {
+    return code_name(function, "unit-1.so").function;
+  };
+  EXPECT_EQ(name(unit + "::twice(at::Tensor const&)"), "twice(at::Tensor const&)");
+  EXPECT_EQ(name("void g<" + unit + "::A>(" + unit + "::A const&)"), "void g<A>(A const&)");
+  EXPECT_EQ(name("void p<" + snippet + "(instr_context*)::{lambda()#1}>(long)"),
+            "void p<instr_snippet(instr_context*)::{lambda()#1}>(long)");
+  EXPECT_EQ(name(snippet), kSnippetName);
+  EXPECT_EQ(name(snippet + "::{lambda()#1}::operator()() const"), kSnippetName);
+  // What only looks like one stays.
+  for (const char* other :
+       {"instr_unit_0123::f()", "instr_support::make_script(int)", "instr_", "my_instr_unit_"}) {
+    EXPECT_EQ(without_hashes(other), other);
+  }
+  EXPECT_EQ(without_hashes(unit), unit);
+}
+
+TEST(Attribution, FunctionsOfGlobalSetUpsAreTheSameInOtherUnits) {
+  auto result =
+      attribute({{"instr_unit_0123456789abcdef0123456789abcdef::f()", "unit-1.so", 10, 1}},
+                {{"instr_unit_fedcba9876543210fedcba9876543210::f()", "unit-2.so", 13, 1}}, 3);
+  ASSERT_EQ(result.parts.size(), 1U);
+  EXPECT_EQ(result.parts[0].function, "f()");
+  EXPECT_EQ(result.parts[0].change, 3);
 }
 
 }  // namespace

@@ -163,7 +163,8 @@ TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
     auto functions = parse_functions(whole.substr(0, size), kHeader, "file");
     ASSERT_FALSE(functions) << size;
-    EXPECT_NE(functions.error().what.find("truncated"), std::string::npos) << functions.error().what;
+    EXPECT_NE(functions.error().what.find("truncated"), std::string::npos)
+        << functions.error().what;
   }
 }
 

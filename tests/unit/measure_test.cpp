@@ -245,6 +245,18 @@ TEST(FunctionsOf, TheCallOfTheSnippetDoesNotBelongToIterations) {
   EXPECT_EQ(counted.functions[1].calls, 0.75);
 }
 
+// The name of a unit is not part of its functions' names.
+TEST(FunctionsOf, AreCalledTheSameInEveryUnit) {
+  auto given = profile();
+  given.functions = {
+      {"instr_unit_0123456789abcdef0123456789abcdef::twice(int)", "unit-1.so", {0, 50}, 50},
+      {"instr_unit_fedcba9876543210fedcba9876543210::twice(int)", "unit-1.so", {0, 50}, 50}};
+  const auto functions = functions_of(given, 50);
+  ASSERT_EQ(functions.size(), 1U);
+  EXPECT_EQ(functions[0].function, "twice(int)");
+  EXPECT_EQ(functions[0].ir, 2);
+}
+
 TEST(FunctionsOf, HaveTheOtherEventsNetOfTheLoop) {
   auto functions = functions_of(profile(), 50);
   EXPECT_EQ(functions[1].events, (std::map<std::string, double>{{"Dr", 9.0 * 2 / 50}}));

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "core/report/plot_labels.h"
+#include "core/report/plot_values.h"
+
 namespace instr {
 namespace {
 
@@ -228,10 +231,51 @@ TEST(PlotMemory, IsAPointForEachOfARuntime) {
   EXPECT_EQ(chart.kind, ChartKind::kMemory);
   ASSERT_EQ(chart.series.size(), 2u);
   EXPECT_EQ(chart.series[0].name, "eager");
-  EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{64, 100}, {32, 300}}));
+  EXPECT_EQ(chart.series[0].points,
+            (std::vector<ChartPoint>{{64, 100, {}, "a"}, {32, 300, {}, "a n=x"}}));
   EXPECT_EQ(chart.series[1].name, "AOTInductor");
-  EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{4096, 5}}));
+  EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{4096, 5, {}, "b"}}));
   EXPECT_TRUE(chart.x.is_logarithmic && chart.y.is_logarithmic);
+}
+
+Measurement repeated(const std::string& label, Runtime runtime, std::vector<double> walls) {
+  Measurement one =
+      made(label, {{"n", "4"}}, runtime, {{"wall", median(walls)}, {"peak_bytes", 8}});
+  std::get<Counted>(one.outcome).timing->wall = std::move(walls);
+  return one;
+}
+
+TEST(PlotSpread, IsTheMiddleHalfOfTheRepetitions) {
+  const Measurement eager = repeated("a", Runtime::kEager, {20, 20, 20, 20, 20, 20, 20});
+  const Measurement fused = repeated("a", Runtime::kFused, {100, 4, 5, 10, 12, 20, 30});
+  EXPECT_EQ(spread_of(fused, "wall"), (Spread{7.5, 25}));
+  const Chart bars = good({eager, fused});
+  EXPECT_EQ(bars.series[0].points[0].x, 20.0 / 12);
+  // Of the 49 ratios the rank test rejects those beyond the ninth at either end.
+  EXPECT_EQ(bars.series[0].points[0].spread, (Spread{20 / 30.0, 20 / 5.0}));
+  EXPECT_GT(bars.x.to, 20 / 5.0);
+  EXPECT_NE(plot_script(bars).find("95\\045 interval"), std::string::npos);
+  PlotOptions options;
+  options.kind = ChartKind::kMemory;
+  EXPECT_EQ(good({fused}, options).series[0].points[0].spread, (Spread{7.5, 25}));
+  Measurement more = repeated("a", Runtime::kFused, {1, 1, 1, 1});
+  more.variant.params = {{"n", "5"}};
+  options.kind = ChartKind::kGrowth;
+  options.metric = "wall";
+  const Chart lines = good({fused, more}, options);
+  EXPECT_EQ(lines.series[0].points[0].spread, (Spread{7.5, 25}));
+  EXPECT_NE(plot_script(lines).find("with yerrorlines"), std::string::npos);
+  EXPECT_NE(plot_script(lines).find("middle half of the repetitions"), std::string::npos);
+}
+
+TEST(PlotSpread, IsNotThereWhereNothingWasRepeated) {
+  EXPECT_FALSE(spread_of(repeated("a", Runtime::kEager, {1, 2, 3}), "wall"));
+  EXPECT_FALSE(spread_of(repeated("a", Runtime::kEager, {0, 0, 0, 5}), "wall"));
+  EXPECT_FALSE(spread_of(repeated("a", Runtime::kEager, {1, 2, 3, 4}), "peak_bytes"));
+  const std::string exact =
+      plot_script(good({counted("mm", {{"n", "4"}}, 1), counted("mm", {{"n", "8"}}, 2)}));
+  EXPECT_EQ(exact.find("yerror"), std::string::npos) << exact;
+  EXPECT_EQ(exact.find("repetitions"), std::string::npos) << exact;
 }
 
 TEST(Plot, DrawsTheFirstKindThatThereIsDataFor) {
@@ -302,6 +346,72 @@ TEST(PlotScript, GrowsWithWhatItShows) {
     return std::stoi(script.substr(size));
   };
   EXPECT_GE(height_of(30) - height_of(20), 200);
+}
+
+TEST(PlotScript, NamesThePointsThatAreFew) {
+  std::vector<Measurement> all;
+  PlotOptions options;
+  options.kind = ChartKind::kMemory;
+  const auto labels = [&] {
+    const std::string script = plot_script(good(all, options));
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = script.find("offset graph", at)) != std::string::npos; ++at) {
+      ++count;
+    }
+    return count;
+  };
+  for (int i = 1; i <= 30; ++i) {
+    all.push_back(made("a" + std::to_string(i), {}, Runtime::kEager,
+                       {{"wall", 10 * std::pow(1.2, i)}, {"peak_bytes", std::pow(1.2, i)}}));
+  }
+  EXPECT_EQ(labels(), 30U);
+  EXPECT_NE(plot_script(good(all, options)).find("title \"a1, eager\""), std::string::npos);
+  all.push_back(made("b", {}, Runtime::kEager, {{"wall", 5}, {"peak_bytes", 5}}));
+  EXPECT_EQ(labels(), 0U);
+}
+
+TEST(PlotTextScript, IsAsWideAsTheTerminalAndOfARowForEachBar) {
+  const Chart chart = good({timed("a", Runtime::kEager, 2), timed("a", Runtime::kFused, 1),
+                            timed("a", Runtime::kFrozen, 1)});
+  const std::string script = plot_text_script(chart, 100);
+  // Titles, the bars with what is free around them, the axis, an entry for each runtime.
+  EXPECT_NE(script.find("set terminal dumb noenhanced nofeed mono size 100,13\n"),
+            std::string::npos)
+      << script;
+  EXPECT_NE(plot_text_script(chart, 7).find("size 40,"), std::string::npos);
+}
+
+TEST(PlotLabels, NeitherOverlapNorLeaveThePlot) {
+  const LabelSizes sizes{560, 380, 4.5, 3, 10};
+  std::vector<Spot> spots;
+  for (int i = 0; i < 30; ++i) {
+    spots.push_back({std::fmod(i * 137.5, 560), std::fmod(i * 71.3, 380), 90});
+  }
+  const Box wall{200, 0, 210, 380};
+  const auto sides = place_labels(spots, {wall}, sizes);
+  ASSERT_EQ(sides.size(), spots.size());
+  std::vector<Box> placed;
+  for (std::size_t i = 0; i < spots.size(); ++i) {
+    if (sides[i] == Side::kNone) continue;
+    const Box box = label_box(spots[i], sides[i], sizes);
+    EXPECT_TRUE(box.left >= 0 && box.top >= 0 && box.right <= 560 && box.bottom <= 380) << i;
+    EXPECT_FALSE(box.overlaps(wall)) << i;
+    for (const Box& other : placed) EXPECT_FALSE(box.overlaps(other)) << i;
+    for (const Spot& spot : spots) {
+      EXPECT_FALSE(box.overlaps({spot.x - 4, spot.y - 4, spot.x + 4, spot.y + 4})) << i;
+    }
+    placed.push_back(box);
+  }
+  EXPECT_GE(placed.size(), 20U);
+}
+
+TEST(PlotLabels, TakeTheFirstSideThatIsFree) {
+  const LabelSizes sizes{100, 100, 2, 1, 6};
+  EXPECT_EQ(place_labels({{50, 50, 30}}, {}, sizes), (std::vector<Side>{Side::kRight}));
+  EXPECT_EQ(place_labels({{90, 50, 30}}, {}, sizes), (std::vector<Side>{Side::kLeft}));
+  EXPECT_EQ(place_labels({{50, 50, 60}}, {}, sizes), (std::vector<Side>{Side::kAbove}));
+  EXPECT_EQ(place_labels({{50, 3, 60}}, {}, sizes), (std::vector<Side>{Side::kBelow}));
+  EXPECT_EQ(place_labels({{50, 50, 200}}, {}, sizes), (std::vector<Side>{Side::kNone}));
 }
 
 }  // namespace

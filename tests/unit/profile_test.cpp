@@ -231,6 +231,21 @@ TEST(Profile, InclusiveCostsOfCallsAreNotSelf) {
   EXPECT_EQ(profile->functions[1].object, "z.so");
 }
 
+TEST(Profile, CallsOfAPairAreOneWithWhatTheyCost) {
+  auto profile = parse_profile(
+      "events: Ir Dr\nfn=(1) f\n1 5\ncfn=(2) g\ncalls=2 1\n1 30 4\n+1 3\ncfn=(2)\ncalls=1 1\n"
+      "* 10\nfn=(2)\n1 40 4\ncfn=(1)\ncalls=1 1\n1 9\ntotals: 48 4\n",
+      "x");
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  ASSERT_EQ(profile->calls.size(), 2U);
+  const ProfileCalls& calls = profile->calls[0];
+  EXPECT_EQ(profile->functions[calls.caller].function, "f");
+  EXPECT_EQ(profile->functions[calls.callee].function, "g");
+  EXPECT_EQ(calls.count, 3U);
+  EXPECT_EQ(calls.cost, (std::vector<std::uint64_t>{40, 4}));
+  EXPECT_EQ(profile->functions[profile->calls[1].callee].function, "f");
+}
+
 TEST(Profile, ACalleeIsInItsCallersObjectUnlessItIsSaid) {
   auto profile = parse_profile(
       "events: Ir\nob=a.so\nfn=f\n1 5\ncob=z.so\ncfn=g\ncalls=3 9\n1 30\ncfn=g\ncalls=4 9\n1 40\n"

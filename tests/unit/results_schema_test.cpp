@@ -15,8 +15,8 @@ using nlohmann::json;
 
 // Members that a line, or an object in it, may lack.
 const std::set<std::string> kOptional{
-    "shard", "limits",  "tags",         "profile",  "times",     "cpu",         "others", "wall",
-    "ready", "machine", "verification", "valgrind", "libraries", "first_result"};
+    "shard", "limits", "tags",    "profile",      "times",    "cpu",       "others",
+    "wall",  "ready",  "machine", "verification", "valgrind", "libraries", "first_result"};
 
 json plain(const nlohmann::ordered_json& line) { return json::parse(line.dump()); }
 

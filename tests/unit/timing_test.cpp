@@ -33,6 +33,8 @@ TEST(Timing, MedianAndSpread) {
   EXPECT_EQ(median({9, 1, 2}), 2);
   // Quartiles 2 and 4 of 1 to 5.
   EXPECT_NEAR(relative_spread({5, 3, 1, 2, 4}), 1.0 / 3, 1e-12);
+  EXPECT_EQ(quartiles({5, 3, 1, 2, 4}), (Quartiles{2, 4}));
+  EXPECT_FALSE(quartiles({1, 2, 3}));
   EXPECT_EQ(relative_spread({1, 2, 3}), 0);
   EXPECT_EQ(relative_spread({0, 0, 0, 0}), 0);
 }
@@ -165,9 +167,9 @@ TEST(Timing, ABusyMachineIsSaidBesideThem) {
   EXPECT_NE(text.find("busy machine: during 1 of 2 timings other processes used up to 1.3 cores"),
             std::string::npos)
       << text;
-  const auto again = parse_results(to_line(to_json(make_results_header({}, {}))) + "\n" +
-                                       to_line(to_json(busy)) + "\n",
-                                   "r.jsonl", Incomplete::kAllowed);
+  const auto again = parse_results(
+      to_line(to_json(make_results_header({}, {}))) + "\n" + to_line(to_json(busy)) + "\n",
+      "r.jsonl", Incomplete::kAllowed);
   ASSERT_TRUE(again);
   EXPECT_EQ(std::get<Counted>(again->measurements[0].outcome).timing->others, 1.26);
 }

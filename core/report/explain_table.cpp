@@ -1,0 +1,295 @@
+// An explanation for people: as tables for a terminal, and as Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/terminal.h"
+#include "core/report/explain.h"
+#include "core/report/report_grid.h"
+#include "core/report/table.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kWithCallers = 5;  // functions
+constexpr std::size_t kMostCallers = 3;  // of each
+constexpr std::size_t kLeastName = 30;   // columns that names keep beside what can be left out
+constexpr std::size_t kNameBesideObject = 44;
+constexpr const char* kUnknown = "-";
+constexpr const char* kFrom = "  from ";
+constexpr const char* kRecursive = " (recursive)";
+
+// A function, one of its callers, or what is left.
+struct Line {
+  std::string name;
+  std::string object = {};
+  std::vector<std::string> numbers = {};
+  const char* before = "";  // the name
+  const char* behind = "";
+  bool is_function = true;  // whose name can be shortened as C++
+};
+
+struct Section {
+  std::string title;
+  std::vector<std::string> headings;  // of the numbers
+  std::vector<Line> lines = {};
+};
+
+constexpr const char* kShare = "share";
+constexpr const char* kSoFar = "so far";
+
+bool is_optional(const std::string& heading) { return heading == kShare || heading == kSoFar; }
+
+std::string share_text(double part, double whole) {
+  return fmt::format("{:.1f}%", whole == 0 ? 0 : 100 * part / whole);
+}
+
+Line line_of(const CodeName& code, std::vector<std::string> numbers) {
+  Line line{code.function, code.has_symbol ? code.object : "", std::move(numbers)};
+  line.is_function = code.has_symbol;
+  return line;
+}
+
+Line function_line(const ExplainedFunction& function, std::vector<std::string> numbers) {
+  Line line = line_of(function.code, std::move(numbers));
+  if (function.is_recursive) line.behind = kRecursive;
+  return line;
+}
+
+// What no function above accounts for.
+void add_rest(Section& section, const Explanation& explanation, double sum, std::size_t shown) {
+  const double rest = explanation.total - sum;
+  const std::size_t others = explanation.functions.size() - shown;
+  if (others == 0 && rest == 0) return;
+  Line line{others > 0 ? format_plural(others, "other function") : "in no function"};
+  line.is_function = false;
+  line.numbers = {format_count(rest), share_text(rest, explanation.total)};
+  line.numbers.resize(section.headings.size());
+  section.lines.push_back(std::move(line));
+}
+
+// Of a results file: the third number is the share of all functions up to this one.
+Section self_section(const Explanation& explanation, std::size_t most) {
+  Section section{"", {"self", kShare, kSoFar, "calls"}};
+  double sum = 0;
+  const std::size_t shown = std::min(most, explanation.functions.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ExplainedFunction& one = explanation.functions[i];
+    sum += one.self;
+    section.lines.push_back(
+        line_of(one.code, {format_count(one.self), share_text(one.self, explanation.total),
+                           share_text(sum, explanation.total), format_count(one.calls)}));
+  }
+  add_rest(section, explanation, sum, shown);
+  return section;
+}
+
+// Where calls are known, `functions` being the explanation's in the order that is shown.
+Section cost_section(const Explanation& explanation,
+                     const std::vector<ExplainedFunction>& functions, std::size_t most) {
+  Section section{"", {"self", kShare, "inclusive", kShare, "calls"}};
+  double sum = 0;
+  const std::size_t shown = std::min(most, functions.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ExplainedFunction& one = functions[i];
+    sum += one.self;
+    section.lines.push_back(function_line(
+        one, {format_count(one.self), share_text(one.self, explanation.total),
+              one.inclusive ? format_count(*one.inclusive) : kUnknown,
+              one.inclusive ? share_text(*one.inclusive, explanation.total) : kUnknown,
+              format_count(one.calls)}));
+  }
+  if (!explanation.is_of_callers) add_rest(section, explanation, sum, shown);
+  return section;
+}
+
+void add_caller(Section& section, Line line) {
+  line.before = kFrom;
+  section.lines.push_back(std::move(line));
+}
+
+void add_callers(Section& section, const ExplainedFunction& function, std::size_t most) {
+  const auto whole = function.inclusive;
+  auto numbers = [whole](const Caller& one) {
+    return std::vector{format_count(one.ir), whole ? share_text(one.ir, *whole) : kUnknown,
+                       format_count(one.calls)};
+  };
+  section.lines.push_back(function_line(
+      function, {whole ? format_count(*whole) : kUnknown, "", format_count(function.calls)}));
+  Caller others;
+  for (std::size_t i = 0; i < function.callers.size(); ++i) {
+    const Caller& caller = function.callers[i];
+    if (i < most) {
+      add_caller(section, line_of(caller.code, numbers(caller)));
+    } else {
+      others.ir += caller.ir;
+      others.calls += caller.calls;
+    }
+  }
+  if (function.callers.size() <= most) return;
+  Line line{format_plural(function.callers.size() - most, "other"), "", numbers(others)};
+  if (!whole) line.numbers[0] = kUnknown;  // one's calls may be made in another's
+  line.is_function = false;
+  add_caller(section, std::move(line));
+}
+
+Section callers_section(const Explanation& explanation,
+                        const std::vector<ExplainedFunction>& functions, std::size_t most) {
+  Section section{"callers, with their share of the function's inclusive cost:",
+                  {"inclusive", kShare, "calls"}};
+  const bool is_all = explanation.is_of_callers;
+  std::size_t left = is_all ? most : std::min(most, kWithCallers);
+  for (const ExplainedFunction& one : functions) {
+    if (left == 0) break;
+    if (one.callers.empty()) continue;
+    add_callers(section, one, is_all ? most : kMostCallers);
+    --left;
+  }
+  return section;
+}
+
+std::vector<Section> sections_of(const Explanation& explanation, const ExplainOptions& options) {
+  const std::size_t most = options.most_functions;
+  if (!explanation.has_calls) return {self_section(explanation, most)};
+  std::vector<ExplainedFunction> functions = explanation.functions;
+  if (options.order == ExplainOrder::kInclusive) {
+    std::stable_sort(functions.begin(), functions.end(), [](const auto& left, const auto& right) {
+      return left.inclusive.value_or(0) > right.inclusive.value_or(0);
+    });
+  }
+  Section callers = callers_section(explanation, functions, most);
+  std::vector<Section> sections{cost_section(explanation, functions, most)};
+  if (!callers.lines.empty()) sections.push_back(std::move(callers));
+  return sections;
+}
+
+// Each line's name, with what stands before and behind it, in `width` columns (0: any). A function
+// has the same one wherever as much is left for it.
+std::vector<std::string> names_of(const std::vector<Line>& lines, std::size_t width) {
+  std::map<std::size_t, std::set<std::string>> functions;  // by the columns beside them
+  const auto beside = [](const Line& line) {
+    return display_width(line.before) + display_width(line.behind);
+  };
+  for (const Line& line : lines) {
+    if (line.is_function) functions[beside(line)].insert(line.name);
+  }
+  std::map<std::pair<std::size_t, std::string>, std::string> shown;
+  for (const auto& [taken, names] : functions) {
+    const std::vector<std::string> all(names.begin(), names.end());
+    const auto fitting =
+        short_function_names(all, width == 0 ? 0 : std::max(width, taken + 1) - taken);
+    for (std::size_t i = 0; i < all.size(); ++i) shown[{taken, all[i]}] = fitting[i];
+  }
+  std::vector<std::string> result;
+  for (const Line& line : lines) {
+    const std::size_t taken = beside(line);
+    const std::string name =
+        line.is_function ? shown.at({taken, line.name})
+        : width == 0     ? printable(line.name)
+                         : shorten_middle(printable(line.name), std::max(width, taken + 1) - taken);
+    result.push_back(line.before + name + line.behind);
+  }
+  return result;
+}
+
+// The numbers of a section that are shown, and the object's column.
+Table numbers_of(const Section& section, bool with_shares, bool with_object) {
+  Table table{.columns = {}, .headings = Headings::kStyled};
+  table.lines.resize(section.lines.size());
+  for (std::size_t i = 0; i < section.headings.size(); ++i) {
+    if (!with_shares && is_optional(section.headings[i])) continue;
+    table.columns.push_back({.heading = section.headings[i]});
+    for (std::size_t at = 0; at < section.lines.size(); ++at) {
+      table.lines[at].cells.push_back({section.lines[at].numbers[i]});
+    }
+  }
+  if (!with_object) return table;
+  table.columns.push_back({.heading = "object", .align = Align::kLeft});
+  for (std::size_t at = 0; at < section.lines.size(); ++at) {
+    table.lines[at].cells.push_back({printable(section.lines[at].object)});
+  }
+  return table;
+}
+
+std::string section_text(const Section& section, const ExplainOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  const auto left_by = [width](const Table& table) {
+    const std::size_t taken = layout_of(table).total() + 2;
+    return width > taken ? width - taken : 1;
+  };
+  bool has_object = true;
+  Table table = numbers_of(section, true, true);
+  if (width != 0 && left_by(table) < kNameBesideObject) {
+    table = numbers_of(section, true, has_object = false);
+  }
+  if (width != 0 && left_by(table) < kLeastName) table = numbers_of(section, false, false);
+  const auto names = names_of(section.lines, width == 0 ? 0 : left_by(table));
+  const auto place = std::ssize(table.columns) - (has_object ? 1 : 0);
+  table.columns.insert(table.columns.begin() + place,
+                       {.heading = "function", .align = Align::kLeft});
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    auto& cells = table.lines[i].cells;
+    cells.insert(cells.begin() + place, {names[i]});
+  }
+  std::string out;
+  for (const std::string& line : wrap(section.title, width)) {
+    if (!line.empty()) out += line + "\n";
+  }
+  return out + *table_text(table, 0, options.color);
+}
+
+std::string section_markdown(const Section& section) {
+  Grid grid;
+  for (const std::string& heading : section.headings) grid.columns.push_back({heading});
+  grid.columns.push_back({"object"});
+  const auto names = names_of(section.lines, 0);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    GridRow row{names[i], names[i], {}};
+    for (const std::string& number : section.lines[i].numbers) row.cells.push_back({number});
+    row.cells.push_back({section.lines[i].object});
+    grid.groups.push_back({names[i], {row}});
+  }
+  return markdown_of(grid, "function");
+}
+
+std::string title_of(const Explanation& explanation) {
+  return printable(explanation.key) + ": " + format_count(explanation.total) +
+         " instructions per iteration";
+}
+
+constexpr const char* kNoCalls =
+    "A results file holds self costs alone: without it, explain measures, and shows inclusive "
+    "costs and callers, too.";
+
+}  // namespace
+
+std::string explain_table(const Explanation& explanation, const ExplainOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  std::string out;
+  for (const std::string& line : wrap(title_of(explanation), width)) out += line + "\n";
+  for (const Section& section : sections_of(explanation, options)) {
+    out += "\n" + section_text(section, options);
+  }
+  if (explanation.has_calls) return out;
+  out += "\n";
+  for (const std::string& line : wrap(kNoCalls, width)) {
+    out += styled(line, Style::kDim, options.color) + "\n";
+  }
+  return out;
+}
+
+std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options) {
+  std::string out = markdown_text(title_of(explanation)) + "\n";
+  for (const Section& section : sections_of(explanation, options)) {
+    if (!section.title.empty()) out += "\n" + markdown_text(section.title) + "\n";
+    out += "\n" + section_markdown(section);
+  }
+  return explanation.has_calls ? out : out + "\n" + markdown_text(kNoCalls) + "\n";
+}
+
+}  // namespace instr

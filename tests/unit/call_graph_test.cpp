@@ -1,0 +1,184 @@
+#include "core/values/call_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <string>
+
+namespace instr {
+namespace {
+
+std::string fixture(const std::string& name) {
+  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
+}
+
+Profile profile_of(const std::string& text) {
+  auto profile = parse_profile(text, "x");
+  EXPECT_TRUE(profile) << to_string(profile.error());
+  return profile.value_or(Profile{});
+}
+
+const InclusiveCost* find(const std::map<CodeName, InclusiveCost>& costs, const std::string& name) {
+  for (const auto& [code, cost] : costs) {
+    if (code.function == name) return &cost;
+  }
+  return nullptr;
+}
+
+// callgrind_annotate --inclusive=yes: "1,465  file:function [object]", by function and object; the
+// lines of inlined code, which it has apart, name no object.
+std::map<CodeName, double> annotated() {
+  std::map<CodeName, double> result;
+  std::ifstream file(fixture("part.inclusive.txt"));
+  EXPECT_TRUE(file);
+  const std::regex row(R"( *([0-9,]+)  [^:]*:(.*) \[.*/([^/]*)\])");
+  for (std::string line; std::getline(file, line);) {
+    std::smatch found;
+    if (!std::regex_match(line, found, row)) continue;
+    std::string digits = found[1];
+    std::erase(digits, ',');
+    if (!is_recursion(found[2].str())) {
+      result[code_name(found[2].str(), found[3].str())] = std::stod(digits);
+    }
+  }
+  return result;
+}
+
+TEST(CallGraph, AgreesWithCallgrindAnnotate) {
+  auto profile = read_profile(fixture("part.callgrind.out"));
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  const auto costs = inclusive_costs(*profile, 1);
+  std::ptrdiff_t compared = 0;
+  for (const auto& [code, inclusive] : annotated()) {
+    if (!code.has_symbol) continue;
+    ASSERT_TRUE(costs.contains(code)) << code.function;
+    EXPECT_EQ(costs.at(code).ir, inclusive) << code.function;
+    ++compared;
+  }
+  EXPECT_EQ(compared, std::count_if(costs.begin(), costs.end(),
+                                    [](const auto& one) { return one.second.ir.has_value(); }));
+  EXPECT_GE(compared, 12);
+}
+
+// All that a function costs is somebody's who called it.
+TEST(CallGraph, CallersSharesAddUp) {
+  auto profile = read_profile(fixture("part.callgrind.out"));
+  ASSERT_TRUE(profile);
+  std::size_t called = 0;
+  for (const auto& [code, cost] : inclusive_costs(*profile, 1)) {
+    if (cost.callers.empty() || !cost.ir) continue;
+    double sum = 0;
+    for (const Caller& caller : cost.callers) sum += caller.ir;
+    EXPECT_EQ(sum, cost.ir) << code.function;
+    ++called;
+  }
+  EXPECT_GE(called, 12U);
+}
+
+TEST(CallGraph, ARecursiveFunctionIsNotItsOwnCaller) {
+  auto profile = read_profile(fixture("part.callgrind.out"));
+  ASSERT_TRUE(profile);
+  const auto costs = inclusive_costs(*profile, 1);
+  const InclusiveCost* fib = find(costs, "fib");
+  ASSERT_NE(fib, nullptr);
+  EXPECT_TRUE(fib->is_recursive);
+  ASSERT_EQ(fib->callers.size(), 1U);
+  EXPECT_EQ(fib->callers[0].code.function, "helper");
+  EXPECT_EQ(fib->callers[0].calls, 5);  // for 0 to 4
+  EXPECT_FALSE(find(costs, "helper")->is_recursive);
+}
+
+// a and b call each other; main is not the snippet's.
+constexpr const char* kMutual =
+    "events: Ir\nob=u.so\nfn=main\n1 1\ncfn=instr_snippet_x\ncalls=1 1\n1 100\n"
+    "fn=instr_snippet_x\n1 10\ncfn=a\ncalls=2 1\n1 90\n"
+    "fn=a\n1 20\ncfn=b\ncalls=2 1\n1 70\n"
+    "fn=b\n1 15\ncfn=a'2\ncalls=3 1\n1 55\n"
+    "fn=a'2\n1 45\ncfn=b'2\ncalls=3 1\n1 30\n"
+    "fn=b'2\n1 10\ncfn=a'2\ncalls=9 1\n1 80\n"
+    "totals: 101\n";
+
+TEST(CallGraph, MutualRecursionCountsOnce) {
+  const auto costs = inclusive_costs(profile_of(kMutual), 2);
+  EXPECT_EQ(costs.size(), 3U);
+  EXPECT_EQ(find(costs, "main"), nullptr);
+  EXPECT_EQ(find(costs, kSnippetName)->ir, 50);
+  const InclusiveCost& a = *find(costs, "a");
+  EXPECT_EQ(a.ir, 45);
+  EXPECT_TRUE(a.is_recursive);
+  ASSERT_EQ(a.callers.size(), 1U);
+  EXPECT_TRUE(a.callers[0].code.is_snippet());
+  EXPECT_EQ(a.callers[0].ir, 45);
+  EXPECT_EQ(a.callers[0].calls, 1);
+  const InclusiveCost& b = *find(costs, "b");
+  EXPECT_EQ(b.ir, 35);
+  EXPECT_TRUE(b.is_recursive);
+  ASSERT_EQ(b.callers.size(), 1U);
+  EXPECT_EQ(b.callers[0].code.function, "a");
+  EXPECT_EQ(b.callers[0].ir, 35);
+}
+
+TEST(CallGraph, PartsOfAFunctionAreOne) {
+  const auto costs = inclusive_costs(
+      profile_of("events: Ir\nob=u.so\nfn=f()\n1 10\ncfn=f() [clone .cold]\ncalls=1 1\n1 7\n"
+                 "fn=f() [clone .cold]\n1 5\ncfn=g()\ncalls=1 1\n1 2\nfn=g()\n1 2\n"
+                 "totals: 17\n"),
+      1);
+  EXPECT_EQ(find(costs, "f()")->ir, 17);
+  EXPECT_TRUE(find(costs, "f()")->callers.empty());
+  EXPECT_EQ(find(costs, "g()")->callers[0].code.function, "f()");
+}
+
+// f calls 0x10 of u.so; that calls g, and g 0x20: what is below g is in both calls.
+TEST(CallGraph, CodeWithoutSymbolsHasCallersButNoInclusiveCost) {
+  const auto costs = inclusive_costs(
+      profile_of("events: Ir\nob=u.so\nfn=f()\n1 5\ncfn=0x00000010\ncalls=3 1\n1 18\n"
+                 "fn=0x00000010\n1 10\ncfn=g()\ncalls=3 1\n1 8\n"
+                 "fn=g()\n1 6\ncfn=0x00000020\ncalls=1 1\n1 2\n"
+                 "fn=0x00000020\n1 2\ntotals: 23\n"),
+      1);
+  EXPECT_EQ(costs.size(), 3U);
+  EXPECT_EQ(find(costs, "f()")->ir, 23);
+  const InclusiveCost& g = *find(costs, "g()");
+  EXPECT_EQ(g.ir, 8);
+  EXPECT_EQ(g.callers[0].code.function, "u.so: code without symbols");
+  EXPECT_EQ(g.callers[0].calls, 3);
+  const InclusiveCost& unknown = *find(costs, "u.so: code without symbols");
+  EXPECT_FALSE(unknown.ir);
+  ASSERT_EQ(unknown.callers.size(), 2U);
+  EXPECT_EQ(unknown.callers[0].code.function, "f()");
+  EXPECT_EQ(unknown.callers[0].ir, 18);
+  EXPECT_EQ(unknown.callers[1].code.function, "g()");
+  EXPECT_EQ(unknown.callers[1].ir, 2);
+}
+
+// Functions of a global set-up and lambdas of the snippet, which LibTorch calls back, are not what
+// the snippet was called by; another thread's first function was called by nobody.
+TEST(CallGraph, LeavesOutWhatCalledTheSnippet) {
+  const auto costs = inclusive_costs(
+      profile_of(
+          "events: Ir\nob=u.so\nfn=main\n1 1\ncfn=instr_snippet_x\ncalls=1 1\n1 100\n"
+          "fn=instr_snippet_x\n1 10\ncfn=a\ncalls=1 1\n1 90\n"
+          "fn=a\n1 60\ncfn=instr_snippet_x(instr_context*)::{lambda()#1}::operator()() const\n"
+          "calls=1 1\n1 20\ncfn=main'2\ncalls=1 1\n1 10\n"
+          "fn=instr_snippet_x(instr_context*)::{lambda()#1}::operator()() const\n1 20\n"
+          "fn=main'2\n1 10\nfn=start_thread\n1 7\ntotals: 108\n"),
+      1);
+  EXPECT_EQ(costs.size(), 3U);
+  EXPECT_EQ(find(costs, "main"), nullptr);
+  EXPECT_EQ(find(costs, "a")->ir, 90);
+  EXPECT_EQ(find(costs, "start_thread")->ir, 7);
+  EXPECT_TRUE(find(costs, kSnippetName)->callers.empty());
+}
+
+TEST(CallGraph, OfNothingIsNothing) {
+  EXPECT_TRUE(inclusive_costs({}, 1).empty());
+  EXPECT_TRUE(inclusive_costs(profile_of("events: Dr\nfn=f\n1 1\ntotals: 1\n"), 1).empty());
+  EXPECT_TRUE(inclusive_costs(profile_of(kMutual), 0).empty());
+}
+
+}  // namespace
+}  // namespace instr
