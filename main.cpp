@@ -85,9 +85,8 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
   });
   auto is_comparable = [&](const ResultsHeader& header) -> Expected<void> {
     if (!reference) return {};
-    return check_comparable(*reference, header, options.gate.vary).map([&](auto&& found) {
-      run.differences = std::move(found);
-    });
+    return check_comparable(*reference, header, options.gate.vary)
+        .map([&](std::vector<FieldDifference>&& found) { run.differences = std::move(found); });
   };
   auto ended = measure_all({options.measure, options.plan.selection.shard, invocation.words},
                            variants, progress, recorder, stop, is_comparable);

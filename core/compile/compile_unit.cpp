@@ -93,7 +93,7 @@ Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& 
   return compiler;
 }
 
-Expected<void> UnitCompiler::run_compiler(std::vector<std::string> arguments,
+Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& arguments,
                                           std::optional<CompilerSays>& says) {
   SpawnOptions spawn;
   spawn.argv = {options_.toolchain.compiler.string()};
@@ -146,7 +146,7 @@ Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
   });
 }
 
-Expected<BuildContext> UnitCompiler::prepare(std::shared_ptr<const BuildOptions> build) {
+Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOptions>& build) {
   BuildContext context;
   context.build = build;
   context.flags = options_.toolchain.flags;

@@ -38,7 +38,7 @@ class UnitCompiler {
                                      std::stop_token stop);
 
   // Prepares build options (null: none); compiles their sources if the cache lacks them.
-  Expected<BuildContext> prepare(std::shared_ptr<const BuildOptions> build);
+  Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build);
 
   // Name of the cache's hint for a variant's code, by the symbol of its snippet.
   static std::string hint_name(const BuildContext& context, const std::string& symbol);
@@ -72,7 +72,7 @@ class UnitCompiler {
   Expected<std::filesystem::path> user_library(BuildContext& context);
   Expected<std::filesystem::path> user_object(const std::filesystem::path& source,
                                               BuildContext& context);
-  Expected<void> run_compiler(std::vector<std::string> arguments,
+  Expected<void> run_compiler(const std::vector<std::string>& arguments,
                               std::optional<CompilerSays>& says);
   std::string header_name(const BuildContext& context) const;
   Expected<std::filesystem::path> plain_header();

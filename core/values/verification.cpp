@@ -121,8 +121,7 @@ std::string with_name(const wire::Message& item, const std::string& reason) {
 
 // FAIL if one of them is bad; else the verdict on the worst of them.
 Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
-  const Verification malformed{VerificationCode::kVerifierDidntRun,
-                               "the worker's reply is malformed"};
+  Verification malformed{VerificationCode::kVerifierDidntRun, "the worker's reply is malformed"};
   if (!reply.fields.contains("0")) return malformed;
   Verification verdict{VerificationCode::kPass, ""};
   double largest = -1;
