@@ -5,16 +5,17 @@
 
 namespace instr {
 
+std::string to_string(const SourceLocation& where) {
+  if (where.file.empty()) return "";
+  std::string text = where.file;
+  if (where.line > 0) text += ":" + std::to_string(where.line);
+  if (where.line > 0 && where.column > 0) text += ":" + std::to_string(where.column);
+  return text;
+}
+
 std::string to_string(const Error& error) {
-  std::string text;
-  if (!error.where.file.empty()) {
-    text = error.where.file;
-    if (error.where.line > 0) text += ":" + std::to_string(error.where.line);
-    if (error.where.line > 0 && error.where.column > 0) {
-      text += ":" + std::to_string(error.where.column);
-    }
-    text += ": ";
-  }
+  std::string text = to_string(error.where);
+  if (!text.empty()) text += ": ";
   text += error.what;
   if (!error.advice.empty()) text += ": " + error.advice;
   return text;

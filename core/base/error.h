@@ -29,6 +29,9 @@ using Errors = std::vector<Error>;
 template <class T>
 using Expected = tl::expected<T, Error>;
 
+// "file:line:column"; parts that are not known are left out, and all of it without a file.
+std::string to_string(const SourceLocation& where);
+
 // "file:line:column: what: advice"; parts that are not known are left out.
 std::string to_string(const Error& error);
 

@@ -123,18 +123,13 @@ std::string prefix_of(const std::vector<Suspect>& suspects) {
     if (one.what != last) words += (words.empty() ? "in " : " or ") + std::string(one.what);
     last = one.what;
     if (&one == &suspects.front()) continue;
-    others += (others.empty() ? " (or at " : ", ") + place_text(one.where);
+    others += (others.empty() ? " (or at " : ", ") + to_string(one.where);
   }
   if (!others.empty()) others += ")";
-  return place_text(suspects.front().where) + ": " + words + others + ": ";
+  return to_string(suspects.front().where) + ": " + words + others + ": ";
 }
 
 }  // namespace
-
-std::string place_text(const SourceLocation& where) {
-  if (where.file.empty()) return "";
-  return fmt::format("{}:{}:{}", where.file, where.line, where.column);
-}
 
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant) {
   const std::vector<Frame> frames = frames_in(message);
@@ -147,7 +142,7 @@ std::optional<SourceLocation> script_place(const std::string& message, const Var
 std::string failure_text(const std::string& message, const std::string& part,
                          const Variant& variant) {
   if (auto place = script_place(message, variant)) {
-    return place_text(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
+    return to_string(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
   }
   if (!part.empty()) return prefix_of(suspects_of(part, variant)) + message;
   return message;
@@ -156,7 +151,7 @@ std::string failure_text(const std::string& message, const std::string& part,
 std::string with_timeout(std::string message, const Variant& variant, double usual) {
   if (!message.ends_with(kRanTooLong)) return message;
   if (!variant.timeout) return message + fmt::format(" of {:g} s: raise --timeout=SECONDS", usual);
-  const std::string where = place_text(variant.where);
+  const std::string where = to_string(variant.where);
   return message + fmt::format(" of {:g} s: raise the benchmark's own `timeout`{}",
                                *variant.timeout, where.empty() ? "" : " (" + where + ")");
 }

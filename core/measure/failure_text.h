@@ -18,9 +18,6 @@ std::string failure_text(const std::string& message, const std::string& part,
 // The place in the TOML file that a TorchScript error refers to, if any.
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant);
 
-// "bench.toml:4:1" or, for a definition without a place, "".
-std::string place_text(const SourceLocation& where);
-
 // The worker's message about a snippet that it ended for its timeout.
 inline constexpr const char* kRanTooLong = "the snippet ran longer than its timeout";
 

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "core/definitions/metrics.h"
 #include "core/measure/failure_text.h"
 #include "core/values/function_names.h"
 #include "core/values/simulation.h"
@@ -162,7 +163,7 @@ std::string text_of(FailureKind kind, const wire::Message& reply, const Variant&
   std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
   const bool has_place = message != reply.get("message");
   if (has_place || kind != FailureKind::kDefinitionError || !variant.signature) return message;
-  const std::string place = place_text(variant.signature->where);
+  const std::string place = to_string(variant.signature->where);
   return place.empty() ? message : place + ": " + message;
 }
 
@@ -288,7 +289,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   if (counted.second_block_ir < 0) return negative(counted.second_block_ir);
   counted.steady = *first == *second && reply.get("steady") == "1";
   counted.gated = variant.threads == 1;
-  counted.metrics["ir"] = counted.second_block_ir;
+  counted.metrics[kInstructions] = counted.second_block_ir;
   for (const auto& [metric, field] :
        {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
     if (auto total = number(reply, field)) {

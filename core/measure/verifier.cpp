@@ -77,7 +77,7 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   Verification verified = verification_of(*reply, candidate.tolerance);
   verified.reason = with_timeout(std::move(verified.reason), candidate, options.timeout_s);
   if (auto place = script_place(reply->get("message"), candidate)) {
-    verified.reason = place_text(*place) + ": " + verified.reason;
+    verified.reason = to_string(*place) + ": " + verified.reason;
   }
   return verified;
 }
