@@ -15,14 +15,6 @@ constexpr std::size_t kShortestPrefix = 3;
 constexpr std::size_t kMostKnown = 40;
 constexpr std::size_t kFar = std::numeric_limits<std::size_t>::max();
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return result;
-}
-
 // How far `word` is from `known`; kFar if they are not near each other. Both in lower case.
 std::size_t distance(std::string_view word, std::string_view known) {
   if (word.empty() || known.empty()) return kFar;
@@ -53,6 +45,14 @@ std::size_t distance_with_parts(std::string_view word, std::string_view known) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
@@ -73,10 +73,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> near_matches(std::string_view word, const std::vector<std::string>& known,
                                       std::size_t count) {
-  const std::string lower_word = lower(word);
+  const std::string lower_word = lower_case(word);
   std::vector<std::pair<std::size_t, const std::string*>> found;
   for (const std::string& candidate : known) {
-    const std::size_t far = distance_with_parts(lower_word, lower(candidate));
+    const std::size_t far = distance_with_parts(lower_word, lower_case(candidate));
     if (far != kFar) found.emplace_back(far, &candidate);
   }
   std::stable_sort(found.begin(), found.end(),

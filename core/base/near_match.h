@@ -11,6 +11,9 @@
 
 namespace instr {
 
+// ASCII letters only.
+std::string lower_case(std::string_view text);
+
 // Insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, in bytes
 // (each stretch of text is edited once: "optimal string alignment").
 std::size_t edit_distance(std::string_view a, std::string_view b);

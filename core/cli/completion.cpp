@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/shell.h"
+
 namespace instr {
 
 namespace {
@@ -17,7 +19,6 @@ bool is_file(const OptionInfo& option) {
   return std::find(kFiles.begin(), kFiles.end(), option.value) != kFiles.end();
 }
 
-// Words separated by blanks.
 template <class Items, class Text>
 std::string joined(const Items& items, const char* between, Text text) {
   std::string out;
@@ -31,13 +32,6 @@ std::string choices_of(const OptionInfo& option) {
 
 std::string names_of(std::span<const CommandSummary> commands, const char* between) {
   return joined(commands, between, [](const CommandSummary& one) { return one.line->command(); });
-}
-
-// 'text' as one word of a shell.
-std::string shell_word(std::string_view text) {
-  std::string out = "'";
-  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 // For fish, which interprets backslashes in single quotes.
@@ -126,7 +120,7 @@ std::string bash_case(const CommandLine& line, bool is_usual) {
 std::string zsh_option(const OptionInfo& option) {
   std::string out =
       "*--" + option.name + (option.value.empty() ? "" : "=") + "[" + zsh_help(option.help) + "]";
-  if (option.value.empty()) return shell_word(out);
+  if (option.value.empty()) return shell_quoted(out);
   out += ":" + zsh_help(option.value) + ":";
   if (!option.choices.empty()) {
     out += is_list(option) ? "_sequence compadd - " + choices_of(option)
@@ -134,7 +128,7 @@ std::string zsh_option(const OptionInfo& option) {
   } else {
     out += is_file(option) ? "_files" : " ";
   }
-  return shell_word(out);
+  return shell_quoted(out);
 }
 
 }  // namespace
@@ -153,7 +147,7 @@ std::string zsh_completion(std::span<const CommandSummary> commands) {
   std::string out = "#compdef instr_bench\n# zsh completion of instr_bench\n\n_instr_bench() {\n";
   out += "  local -a names=(" + names_of(commands, " ") + ")\n  local -a summaries=(\n";
   for (const CommandSummary& one : commands) {
-    out += "    " + shell_word(one.line->command() + ":" + one.text) + "\n";
+    out += "    " + shell_quoted(one.line->command() + ":" + one.text) + "\n";
   }
   out +=
       "  )\n"

@@ -10,9 +10,7 @@
 namespace instr {
 
 std::string list_of(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + word;
-  return list;
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 namespace {

@@ -13,6 +13,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/base/shell.h"
 #include "core/definitions/variant_names.h"
 
 namespace instr {
@@ -155,13 +156,6 @@ std::string without_operators(const std::string& pattern) {
   return text;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
 // As one word of a shell's command line.
 std::string shell_word(const std::string& text) {
   const auto is_plain = [](unsigned char c) {
@@ -169,15 +163,13 @@ std::string shell_word(const std::string& text) {
            std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
   };
   if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
-  return word + "'";
+  return shell_quoted(text);
 }
 
 // Near `pattern`, nearest first.
 std::vector<std::string> near_filters(const Pattern& pattern, const std::vector<Variant>& variants,
                                       const std::vector<std::string>& possible) {
-  const std::string any_case = lower(pattern.text());
+  const std::string any_case = lower_case(pattern.text());
   if (any_case != pattern.text() && finds_any(Pattern(any_case), variants)) return {any_case};
   return near_matches(without_operators(pattern.text()), possible, kNearest);
 }
