@@ -15,19 +15,6 @@ std::string filled(const std::string& text) {
   return out;
 }
 
-// The names, and their help beside them or, if they are too long for that, below.
-std::string entry(const std::string& names, const std::string& help) {
-  std::string out = "  " + names;
-  bool is_beside = out.size() + 2 <= kHelpColumn;
-  if (!is_beside) out += "\n";
-  for (const std::string& line : wrap(help, kWidth - kHelpColumn)) {
-    out = is_beside ? pad_right(out, kHelpColumn) : out + std::string(kHelpColumn, ' ');
-    out += line + "\n";
-    is_beside = false;
-  }
-  return out;
-}
-
 std::string sections_of(const CommandLine& line, bool are_above_options) {
   std::string out;
   for (const HelpSection& section : line.sections()) {
@@ -53,6 +40,18 @@ std::string names_of(const OptionInfo& option) {
   return option.value.empty() ? names : names + "=" + option.value;
 }
 
+std::string help_entry(const std::string& names, const std::string& help) {
+  std::string out = "  " + names;
+  bool is_beside = out.size() + 2 <= kHelpColumn;
+  if (!is_beside) out += "\n";
+  for (const std::string& line : wrap(help, kWidth - kHelpColumn)) {
+    out = is_beside ? pad_right(out, kHelpColumn) : out + std::string(kHelpColumn, ' ');
+    out += line + "\n";
+    is_beside = false;
+  }
+  return out;
+}
+
 std::string help_text(const CommandLine& line) {
   std::string out = "Usage: " + usage_of(line) + "\n\n" + filled(line.description());
   out += sections_of(line, true);
@@ -60,7 +59,7 @@ std::string help_text(const CommandLine& line) {
   for (const OptionInfo& option : line.options()) {
     if (option.group != group) out += "\n" + option.group + "\n";
     group = option.group;
-    out += entry(names_of(option), option.help);
+    out += help_entry(names_of(option), option.help);
   }
   return out + sections_of(line, false);
 }

@@ -53,12 +53,9 @@ void declare_build(CommandLine& line, std::optional<std::filesystem::path>& buil
               take_path(build));
 }
 
-void declare_timeout(CommandLine& line, MeasureConfig& config) {
+void declare_counting(CommandLine& line, MeasureConfig& config) {
   line.option("--timeout", "SECONDS", "the maximum for one benchmark",
               take_seconds(config.timeout));
-}
-
-void declare_counting(CommandLine& line, MeasureConfig& config) {
   const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
   line.option("--retries", "N", "retries after a lost worker (2)", take_number(config.retries, 0));
   line.option("--isolation", "HOW",
@@ -67,6 +64,12 @@ void declare_counting(CommandLine& line, MeasureConfig& config) {
               take_choice(config.isolation, isolations), names_of(isolations));
   line.option("--churn", "N", "allocate N blocks in the worker first (counts must not change)",
               take_number(config.churn, 0));
+}
+
+void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config) {
+  declare_tools(line, config.tools);
+  declare_build(line, plan.build);
+  declare_counting(line, config);
 }
 
 void declare_timing(CommandLine& line, MeasureConfig& config) {

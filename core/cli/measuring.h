@@ -17,8 +17,10 @@ void declare_tools(CommandLine& line, ToolConfig& tools);
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
 
 // --timeout, --retries, --isolation, --churn.
-void declare_timeout(CommandLine& line, MeasureConfig& config);
 void declare_counting(CommandLine& line, MeasureConfig& config);
+
+// All of these.
+void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config);
 
 // --repetitions, --min-time.
 void declare_timing(CommandLine& line, MeasureConfig& config);

@@ -196,7 +196,6 @@ Action ab_command(CommandLine& line) {
   declare_plan(line, options->plan);
   line.group("How to measure");
   declare_jobs(line, options->measure.tools);
-  declare_timeout(line, options->measure);
   declare_counting(line, options->measure);
   declare_timing(line, options->measure);
   line.group("What fails");

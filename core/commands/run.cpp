@@ -6,6 +6,7 @@
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/cli/gating.h"
+#include "core/cli/help.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
@@ -33,24 +34,17 @@ constexpr const char* kStatuses =
 std::string list_of_commands() {
   std::string text;
   for (const Command& command : commands()) {
-    std::string line = std::string("  ") + command.name;
-    if (*command.operands != '\0') line += std::string(" ") + command.operands;
-    line = pad_right(line, 26);
-    for (const std::string& part : wrap(command.summary, 54)) {
-      text += line + part + "\n";
-      line = std::string(26, ' ');
-    }
+    std::string names = command.name;
+    if (*command.operands != '\0') names += std::string(" ") + command.operands;
+    text += help_entry(names, command.summary);
   }
   return text;
 }
 
-void declare_measuring(CommandLine& line, RunOptions& options) {
+void declare_how(CommandLine& line, RunOptions& options) {
   MeasureConfig& measure = options.measure;
   line.group("How to measure");
-  declare_tools(line, measure.tools);
-  declare_build(line, options.plan.build);
-  declare_timeout(line, measure);
-  declare_counting(line, measure);
+  declare_measuring(line, options.plan, measure);
   line.needs(
       {"retries", "isolation", "churn"}, [&measure] { return measure.wants_counts; },
       "a metric that is counted");
@@ -148,7 +142,7 @@ void declare_run(CommandLine& line, RunOptions& options) {
     set_needs(options.measure, options.metrics, limited_metrics(options.gate));
     return {};
   });
-  declare_measuring(line, options);
+  declare_how(line, options);
   declare_output(line, options);
   declare_reference(line, options);
   line.check([&options] { return finish(options); });

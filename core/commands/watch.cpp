@@ -56,10 +56,7 @@ Action watch_command(CommandLine& line) {
       "file of definitions changes. Ctrl-C ends it.");
   declare_plan(line, options->plan);
   line.group("How to measure");
-  declare_tools(line, options->measure.tools);
-  declare_build(line, options->plan.build);
-  declare_timeout(line, options->measure);
-  declare_counting(line, options->measure);
+  declare_measuring(line, options->plan, options->measure);
   line.group("What to show");
   declare_showing(line, options->showing);
   return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
