@@ -73,13 +73,6 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
   auto begin = Clock::now();
   Run run;
   Progress progress(progress_options(options.showing));
-  std::size_t passes =
-      (options.measure.wants_counts ? 1 : 0) + (options.measure.wants_times ? 1 : 0);
-  std::size_t verified =
-      options.measure.verify
-          ? static_cast<std::size_t>(std::count_if(variants.begin(), variants.end(), is_candidate))
-          : 0;
-  progress.expect(variants.size() * passes + verified);
   Recorder recorder(std::move(target), [&](const Error& error) {
     progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
   });

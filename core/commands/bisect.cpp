@@ -52,7 +52,6 @@ Expected<Comparison> measure_and_compare(const Options& options,
                                          const std::vector<Variant>& variants, std::stop_token stop,
                                          std::vector<FieldDifference>& differences) {
   Progress progress(progress_options(options.how.showing));
-  progress.expect(variants.size());
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto check = [&](const ResultsHeader& header) -> Expected<void> {
     return check_comparable(baseline, header, options.gate.vary)
@@ -110,10 +109,7 @@ Action bisect_command(CommandLine& line) {
   line.option("--baseline", "NAME|FILE", "to compare it with", take_text(options->gate.baseline));
   declare_definitions(line, options->plan);
   line.group("How to measure");
-  declare_tools(line, options->measure.tools);
-  declare_build(line, options->plan.build);
-  declare_timeout(line, options->measure);
-  declare_counting(line, options->measure);
+  declare_measuring(line, options->plan, options->measure);
   line.group("What fails");
   declare_gate(line, options->gate, options->how.show_same);
   line.group("What to show");

@@ -67,7 +67,6 @@ tl::expected<std::vector<Variant>, Errors> plan_one(const Options& options) {
 Expected<Measurement> measured(const Options& options, const std::vector<std::string>& command,
                                const std::vector<Variant>& variants, std::stop_token stop) {
   Progress progress(progress_options(options.showing));
-  progress.expect(variants.size());
   Recorder recorder(std::nullopt, [](const Error&) {});
   auto finished = measure_all({options.measure, {}, command}, variants, progress, recorder, stop);
   progress.finish();
@@ -163,15 +162,12 @@ Action explain_command(CommandLine& line) {
   line.describe(
       "Says where a single count goes, in instructions per iteration: what each function costs "
       "itself and with all that it calls (inclusive), and its callers. Measures it, or takes it "
-      "from RESULTS, a baseline's name or a results file, which has self costs alone.");
+      "from a baseline's NAME or a results FILE, which has self costs alone.");
   line.operands({"KEY [NAME|FILE]", 1, 2}, options->operands);
   line.group("What to measure");
   declare_definitions(line, options->plan);
   line.group("How to measure");
-  declare_tools(line, options->measure.tools);
-  declare_build(line, options->plan.build);
-  declare_timeout(line, options->measure);
-  declare_counting(line, options->measure);
+  declare_measuring(line, options->plan, options->measure);
   line.option("--keep-profiles", "DIR", "keep Callgrind's profile, for kcachegrind",
               take_path(options->measure.keep_profiles));
   line.group("What to show");

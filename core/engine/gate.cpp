@@ -26,7 +26,7 @@ Expected<void> check_sums(const fs::path& file, const Results& results,
   for (const Measurement& one : results.measurements) {
     const auto* counted = std::get_if<Counted>(&one.outcome);
     auto ir = counted == nullptr ? std::map<std::string, double>::const_iterator{}
-                                 : counted->metrics.find("ir");
+                                 : counted->metrics.find(kInstructions);
     if (counted == nullptr || ir == counted->metrics.end()) continue;
     auto costs = functions(one.variant.key);
     if (!costs) return tl::unexpected(costs.error());

@@ -47,15 +47,21 @@ Expected<void> make_folders(const MeasureConfig& config) {
   return made;
 }
 
-// The cost of all measurements of these variants.
-double total_cost(const Costs& costs, const MeasureConfig& config,
-                  const std::vector<Variant>& variants) {
-  double total = 0;
+// What is done with each variant.
+std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& variants,
+                                                   const MeasureConfig& config) {
+  std::vector<std::pair<std::string, Work>> works;
   for (const Variant& variant : variants) {
-    if (config.wants_counts) total += costs.of(variant.key, Work::kCount);
-    if (config.wants_times) total += costs.of(variant.key, Work::kTime);
-    if (config.verify && is_candidate(variant)) total += costs.of(variant.key, Work::kVerify);
+    if (config.wants_counts) works.emplace_back(variant.key, Work::kCount);
+    if (config.wants_times) works.emplace_back(variant.key, Work::kTime);
+    if (config.verify && is_candidate(variant)) works.emplace_back(variant.key, Work::kVerify);
   }
+  return works;
+}
+
+double total_cost(const Costs& costs, const std::vector<std::pair<std::string, Work>>& works) {
+  double total = 0;
+  for (const auto& [key, work] : works) total += costs.of(key, work);
   return total;
 }
 
@@ -100,7 +106,8 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   auto session = Session::open(config.measure, events_of(progress, recorder), abandon.get_token());
   if (!session) return session;
-  progress.weigh(session->costs(), total_cost(session->costs(), config.measure, variants));
+  progress.weigh(session->costs(),
+                 total_cost(session->costs(), works_of(variants, config.measure)));
   progress.phase("starting LibTorch under Valgrind");
   session->prepare(variants);
   // Units compile while the zygotes start; the results file needs a zygote's description of itself.
@@ -125,6 +132,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
 Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Variant>& variants,
                                  Progress& progress, Recorder& recorder, std::stop_token stop,
                                  const HeaderCheck& check) {
+  progress.expect(works_of(variants, config.measure).size());
   if (variants.empty()) {
     // A shard may be empty: nothing is started for it, so the tools are not known.
     ResultsHeader header = make_results_header({}, config.command);

@@ -13,6 +13,7 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/replace_file.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 
@@ -69,7 +70,7 @@ std::string progress_line(const ProgressView& view, std::size_t width, bool colo
 std::string finished_line(const Measurement& measurement) {
   std::string text = printable(measurement.variant.key) + "  ";
   if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
-    auto ir = counted->metrics.find("ir");
+    auto ir = counted->metrics.find(kInstructions);
     if (ir != counted->metrics.end()) text += format_count(ir->second) + " instructions, ";
     if (counted->timing) text += format_time(median(counted->timing->wall)) + ", ";
     if (measurement.verification) {
@@ -134,7 +135,6 @@ struct Progress::State {
     // Between two passes of `watch` there is nothing to show.
     if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
     view.elapsed = seconds_since(begun);
-    view.left.reset();
     estimate();
     // Queried each time: the window may have been resized. The last column stays free, since some
     // terminals wrap there.
