@@ -81,6 +81,20 @@ std::string explain_csv(const Explanation& explanation) {
   return out;
 }
 
+using AsText = std::string (*)(const Explanation&, const ExplainOptions&);
+
+template <std::string (*text)(const Explanation&)>
+std::string plain(const Explanation& explanation, const ExplainOptions&) {
+  return text(explanation);
+}
+
+constexpr std::pair<ReportFormat, AsText> kTexts[] = {
+    {ReportFormat::kTable, explain_table},
+    {ReportFormat::kMarkdown, explain_markdown},
+    {ReportFormat::kJson, plain<explain_json>},
+    {ReportFormat::kCsv, plain<explain_csv>},
+};
+
 }  // namespace
 
 Explanation explain(const std::string& key, const Counted& counted,
@@ -116,18 +130,17 @@ Explanation callers_of(Explanation explanation,
   return explanation;
 }
 
-const std::vector<ReportFormat>& explain_formats() {
-  static const std::vector<ReportFormat> formats{ReportFormat::kTable, ReportFormat::kMarkdown,
-                                                 ReportFormat::kJson, ReportFormat::kCsv};
+std::vector<ReportFormat> explain_formats() {
+  std::vector<ReportFormat> formats;
+  for (const auto& [format, text] : kTexts) formats.push_back(format);
   return formats;
 }
 
 std::string explain_report(ReportFormat format, const Explanation& explanation,
                            const ExplainOptions& options) {
-  if (format == ReportFormat::kMarkdown) return explain_markdown(explanation, options);
-  if (format == ReportFormat::kJson) return explain_json(explanation);
-  if (format == ReportFormat::kCsv) return explain_csv(explanation);
-  return explain_table(explanation, options);
+  const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
+                                  [format](const auto& one) { return one.first == format; });
+  return text->second(explanation, options);
 }
 
 }  // namespace instr

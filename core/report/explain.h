@@ -54,7 +54,7 @@ struct ExplainOptions {
 };
 
 // The formats of core/report/formats.h that an explanation has.
-const std::vector<ReportFormat>& explain_formats();
+std::vector<ReportFormat> explain_formats();
 
 // In one of these. JSON and CSV hold all functions with their full names, highest self cost first.
 // All end with a newline.
