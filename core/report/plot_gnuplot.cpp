@@ -27,12 +27,6 @@ std::string ticks_line(char axis, const Axis& of) {
   return fmt::format("set {}tics nomirror scale 0.5 ({})\n", axis, list);
 }
 
-std::string point_line(const ChartPoint& point, bool has_spread) {
-  std::string text = fmt::format("{} {}", point.x, point.y);
-  if (has_spread) text += fmt::format(" {} {}", point.spread->from, point.spread->to);
-  return text + "\n";
-}
-
 }  // namespace
 
 std::string quoted(const std::string& text, std::size_t most) {
@@ -57,6 +51,12 @@ std::string range_lines(char axis, const Axis& of) {
 bool has_spreads(const Series& series) {
   return std::all_of(series.points.begin(), series.points.end(),
                      [](const ChartPoint& point) { return point.spread.has_value(); });
+}
+
+std::string point_line(const ChartPoint& point, bool has_spread) {
+  std::string text = fmt::format("{} {}", point.x, point.y);
+  if (has_spread) text += fmt::format(" {} {}", point.spread->from, point.spread->to);
+  return text + "\n";
 }
 
 std::string data_blocks(const Chart& chart) {

@@ -20,6 +20,9 @@ std::string quoted(const std::string& text, std::size_t most = kLongestName);
 // The range of the axis `x` or `y`, and its ticks.
 std::string range_lines(char axis, const Axis& of);
 
+// Its x, y and, `has_spread`, the ends of its spread.
+std::string point_line(const ChartPoint& point, bool has_spread);
+
 // The points of each series as $series0, $series1, ...: x, y and, where has_spreads(), the ends of
 // the spread.
 std::string data_blocks(const Chart& chart);

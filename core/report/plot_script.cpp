@@ -182,23 +182,27 @@ std::vector<Box> whiskers(const Chart& chart, const LabelSizes& sizes) {
 }
 
 std::string name_label(const ChartPoint& point, Side side, const LabelSizes& sizes) {
-  if (side == Side::kNone) return "";
-  const bool is_beside = side == Side::kRight || side == Side::kLeft;
   const double across = (sizes.mark + sizes.gap) / sizes.plot_width;
   const double up = (sizes.mark + sizes.line / 2) / sizes.plot_height;
-  const bool is_forward = side == Side::kRight || side == Side::kAbove;
+  const char* align = "center";
+  double right = 0;
+  double upwards = 0;
+  switch (side) {
+    case Side::kNone: return "";
+    case Side::kRight:
+      align = "left";
+      right = across;
+      break;
+    case Side::kLeft:
+      align = "right";
+      right = -across;
+      break;
+    case Side::kAbove: upwards = up; break;
+    case Side::kBelow: upwards = -up; break;
+  }
   return fmt::format(
       "set label {} at first {}, first {} {} offset graph {:.6f}, {:.6f} font ',10' noenhanced\n",
-      quoted(point.name), point.x, point.y,
-      !is_beside   ? "center"
-      : is_forward ? "left"
-                   : "right",
-      !is_beside   ? 0
-      : is_forward ? across
-                   : -across,
-      is_beside    ? 0
-      : is_forward ? up
-                   : -up);
+      quoted(point.name), point.x, point.y, align, right, upwards);
 }
 
 // Each point is a plot of its own, since it is the title of a plot that a reader of the picture
@@ -212,9 +216,8 @@ std::string points(const Chart& chart, const Layout& layout) {
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
       text += name_label(point, sides[number], sizes);
-      text += fmt::format("$point{} << EOD\n{} {}", number, point.x, point.y);
-      if (point.spread) text += fmt::format(" {} {}", point.spread->from, point.spread->to);
-      text += "\nEOD\n";
+      text += fmt::format("$point{} << EOD\n{}EOD\n", number,
+                          point_line(point, point.spread.has_value()));
       plots +=
           fmt::format("{} \\\n  $point{} using {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
                       number == 0 ? "" : ",", number,
