@@ -5,6 +5,7 @@
 #include "core/compile/cache.h"
 #include "core/compile/libtorch.h"
 #include "core/compile/toolchain.h"
+#include "core/definitions/metrics.h"
 #include "core/engine/session.h"
 
 namespace instr {
@@ -24,7 +25,7 @@ CompiledVariant canary_variant() {
 Finding judge_canary(const Measurement& measurement) {
   Finding finding{"canary", false, ""};
   if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
-    double ir = counted->metrics.at("ir");
+    double ir = counted->metrics.at(kInstructions);
     finding.good = ir == kCanaryInstructions && counted->steady;
     finding.detail = format_count(ir) + " instructions counted, " +
                      format_count(kCanaryInstructions) + " expected";

@@ -29,7 +29,7 @@ bool grew_by(const ComparedRow& row, const std::string& metric, double expected)
 bool is_found(const Plant& plant, const ComparedRow& row) {
   double calls = calls_in(row.key);
   return row.verdict == Verdict::kFails && row.state == RowState::kSlower &&
-         (!plant.ir || grew_by(row, "ir", *plant.ir * calls)) &&
+         (!plant.ir || grew_by(row, kInstructions, *plant.ir * calls)) &&
          grew_by(row, "allocs", plant.allocs * calls) &&
          grew_by(row, "alloc_bytes", plant.alloc_bytes * calls);
 }
@@ -51,7 +51,7 @@ std::vector<PlantFinding> judge_plant(const Plant& plant, const Comparison& comp
   std::vector<PlantFinding> findings;
   for (const ComparedRow& row : comparison.rows) {
     PlantFinding finding{row.key, is_found(plant, row)};
-    const MetricChange* ir = row.metric("ir");
+    const MetricChange* ir = row.metric(kInstructions);
     finding.change = ir == nullptr ? 0 : ir->change().value_or(0);
     finding.function_change = change_in(row, plant.function);
     // An allocation costs most in the allocator; the cost of all other plants is in the function

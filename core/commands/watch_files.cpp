@@ -9,6 +9,7 @@
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
+#include "core/definitions/metrics.h"
 
 namespace instr {
 
@@ -91,7 +92,7 @@ std::string watch_line(const Measurement& now, const std::optional<double>& last
                        styled(to_string(failure->kind), Style::kBad, color), failure->message);
   }
   const auto& counted = std::get<Counted>(now.outcome);
-  double ir = counted.metrics.at("ir");
+  double ir = counted.metrics.at(kInstructions);
   std::string line =
       fmt::format("{}  {}  {}{}", time, key, format_count(ir), counted.steady ? "" : " ~");
   if (last_ir) {
@@ -113,7 +114,7 @@ std::string WatchLines::next(const Measurement& now, bool color) {
   std::string line = watch_line(
       now, before == last_ir_.end() ? std::nullopt : std::optional(before->second), color);
   if (const auto* counted = std::get_if<Counted>(&now.outcome)) {
-    last_ir_[key] = counted->metrics.at("ir");
+    last_ir_[key] = counted->metrics.at(kInstructions);
     last_failure_.erase(key);
     return line;
   }
