@@ -35,7 +35,6 @@ void fuzz(std::string_view text) {
   declare_shard(line, plan.selection.shard);
   declare_tools(line, measure.tools);
   declare_build(line, plan.build);
-  declare_timeout(line, measure);
   declare_counting(line, measure);
   declare_timing(line, measure);
   declare_metrics(line, metrics);
