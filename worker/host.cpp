@@ -1,6 +1,5 @@
 #include "worker/host.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "worker/outcome.h"
 #include "worker/process_memory.h"
 #include "worker/snippet_folder.h"
+#include "worker/unit.h"
 
 extern "C" void instr_canary_snippet(instr_context* context);
 extern "C" void instr_canary_empty_snippet(instr_context* context);
@@ -63,6 +63,9 @@ wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
   reply.fields["loop_ir"] = std::to_string(loop.events.ir());
   reply.fields["loop_events"] = counts_text(loop.events);
   reply.fields["loop_entry_ir"] = std::to_string(loop.entry_ir);
+  reply.fields["loop_allocs"] = std::to_string(loop.allocs);
+  reply.fields["loop_alloc_bytes"] = std::to_string(loop.alloc_bytes);
+  reply.fields["loop_peak_bytes"] = std::to_string(loop.peak_bytes);
   return reply;
 }
 
@@ -74,7 +77,7 @@ void Host::serve() {
     wire::Message reply = answer(*request);
     if (!channel_.send(reply) || reply.verb == "bye") break;
   }
-  if (unit_ != nullptr) remove_snippet_folder();
+  if (has_unit_) remove_snippet_folder();
   end_process();
 }
 
@@ -109,14 +112,14 @@ wire::Message Host::churn(uint64_t blocks) {
 }
 
 wire::Message Host::load(const std::string& path) {
-  if (unit_ != nullptr) return failed("worker_lost", "this host has loaded a unit already");
+  if (has_unit_) return failed("worker_lost", "this host has loaded a unit already");
   // A unit's constructors are also its author's code.
   channel_.move_out_of_reach();
   if (auto problem = enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
   }
-  unit_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (unit_ == nullptr) return failed("definition_error", dlerror());
+  if (auto problem = load_unit(path); !problem.empty()) return failed("definition_error", problem);
+  has_unit_ = true;
   return {"loaded", {}};
 }
 
@@ -145,17 +148,13 @@ wire::Message Host::measure(const wire::Message& request) {
   if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts cannot measure");
   const std::string symbol = request.get("symbol");
   RunRequest run;
-  instr_snippet empty = nullptr;
-  if (symbol == "instr_canary_snippet") {
-    run.snippet = instr_canary_snippet;
-    empty = instr_canary_empty_snippet;
-  } else if (unit_ != nullptr) {
-    run.snippet = reinterpret_cast<instr_snippet>(dlsym(unit_, symbol.c_str()));
-    empty = reinterpret_cast<instr_snippet>(dlsym(unit_, INSTR_EMPTY_SNIPPET));
-  }
-  if (run.snippet == nullptr || empty == nullptr) {
+  const FoundSnippet found = symbol == "instr_canary_snippet"
+                                 ? FoundSnippet{instr_canary_snippet, instr_canary_empty_snippet}
+                                 : find_snippet(symbol);
+  if (found.snippet == nullptr || found.empty == nullptr) {
     return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
   }
+  run.snippet = found.snippet;
   run.threads = static_cast<int>(number(request, "threads"));
   if (run.threads < 1) run.threads = 1;
   run.warmup = number(request, "warmup");
@@ -166,12 +165,12 @@ wire::Message Host::measure(const wire::Message& request) {
   run.branch_sim = request.get("branch_sim", "0") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
-  if (auto problem = unit_ == nullptr ? "" : enter_snippet_folder(); !problem.empty()) {
+  if (auto problem = !has_unit_ ? "" : enter_snippet_folder(); !problem.empty()) {
     return failed("worker_lost", problem);
   }
   if (request.get("fork", "1") == "0") {
     run.has_host = false;
-    measure_here(run, empty);
+    measure_here(run, found.empty);
   }
 
   int output = make_output();
@@ -185,7 +184,7 @@ wire::Message Host::measure(const wire::Message& request) {
     drop_files(run, ended.pid, kMaxParts);
     return reply;
   }
-  return with_loop(std::move(reply), empty_loop(run, empty));
+  return with_loop(std::move(reply), empty_loop(run, found.empty));
 }
 
 Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {

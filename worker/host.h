@@ -40,7 +40,7 @@ class Host {
   RunResult* result();
 
   Channel channel_;
-  void* unit_ = nullptr;
+  bool has_unit_ = false;
   bool has_hosts_ = false;
   RunResult* result_ = nullptr;  // shared with children
   std::map<instr_snippet, EmptyLoop> empty_loops_;

@@ -79,6 +79,7 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
                         result.state != RunState::kDisturbed;
   if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";
+  if (result.line != 0) reply.fields["line"] = std::to_string(result.line);
   reply.fields["output"] = output;
   return reply;
 }

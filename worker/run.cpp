@@ -55,12 +55,6 @@ uint64_t iterations_for(uint64_t ir) {
   return 1;
 }
 
-// Iterations before the first counted block.
-uint64_t warm_up_for(uint64_t iterations) {
-  if (iterations >= 24) return 8;
-  return iterations >= 6 ? 4 : 2;
-}
-
 enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDouble, kDone };
 
 // The measurement that this process makes.
@@ -177,7 +171,7 @@ void lengthen_blocks() {
 uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
   uint64_t asked = run->request.warmup;
-  uint64_t wanted = asked != 0 ? asked : warm_up_for(run->block_length);
+  uint64_t wanted = asked != 0 ? asked : torch_side::warm_up_for(run->block_length);
   if (result.warmup >= wanted) return begin_counting();
   uint64_t rest = wanted - result.warmup;
   result.warmup = wanted;
@@ -322,6 +316,7 @@ void on_own_stack(void*) {
   RunResult& result = *run->request.result;
   if (caught.any) {
     snprintf(result.text, sizeof result.text, "%s", caught.text.c_str());
+    result.line = caught.line;
     result.state = caught.is_definition_error ? RunState::kDefinitionError : RunState::kException;
   } else if (result.state == RunState::kStarted) {
     result.state = RunState::kNoBlocks;
@@ -405,6 +400,9 @@ EmptyLoop empty_loop_of(const RunResult& result) {
   if (result.state != RunState::kFinished || !result.steady) return {};
   EmptyLoop loop{result.doubled - result.last[1].events};
   loop.entry_ir = result.last[1].events.ir() - loop.events.ir();
+  loop.allocs = result.last[1].allocs;
+  loop.alloc_bytes = result.last[1].alloc_bytes;
+  loop.peak_bytes = result.peak_bytes;
   for (uint64_t& count : loop.events.of) {
     if (count % result.iterations != 0) return {};
     count /= result.iterations;

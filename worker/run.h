@@ -40,6 +40,7 @@ struct RunResult {
   uint32_t stack_overflow;  // the fault was at the stack's end
   int32_t exit_status;      // of kExited
   uint32_t is_over;         // the child has stopped, for its host to kill
+  int32_t line;             // of the snippet in Python, of an exception; 0: unknown
   uint32_t is_set_up;       // it has reported that it is now preparing its text
   uint32_t steady;
   uint64_t iterations;  // of each block
@@ -85,6 +86,9 @@ RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty);
 struct EmptyLoop {
   Events events{};        // per iteration; no instructions: could not be counted
   uint64_t entry_ir = 0;  // of a block, on top of its iterations
+  uint64_t allocs = 0;    // of a block, like the following
+  uint64_t alloc_bytes = 0;
+  uint64_t peak_bytes = 0;
 };
 
 // The results of a run of the empty snippet.

@@ -5,6 +5,7 @@
 #include <ATen/Version.h>
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
+#include <string.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/script.h>
@@ -32,8 +33,9 @@ void prepare(int threads) {
   at::manual_seed(0);
 }
 
+namespace {
+
 void warm_up_eager() {
-  prepare(1);
   for (int round = 0; round < 3; ++round) {
     auto x = at::rand({4, 4});
     auto w = at::rand({4, 4}).requires_grad_(true);
@@ -45,7 +47,6 @@ void warm_up_eager() {
 }
 
 void warm_up_torchscript() {
-  prepare(1);
   torch::jit::Module module("instr_warm_up");
   module.register_parameter("w", torch::rand({4, 4}), false);
   module.define(
@@ -61,8 +62,6 @@ void warm_up_torchscript() {
   }
 }
 
-namespace {
-
 const char kDefinitionErrorMark[] = "instr_definition_error: ";
 
 Caught caught(std::string text) {
@@ -75,6 +74,22 @@ Caught caught(std::string text) {
 }
 
 }  // namespace
+
+std::string python_version() { return ""; }
+
+void warm_up(const char* kind) {
+  prepare(1);
+  if (strcmp(kind, "torchscript") == 0) {
+    warm_up_torchscript();
+  } else {
+    warm_up_eager();
+  }
+}
+
+uint64_t warm_up_for(uint64_t iterations) {
+  if (iterations >= 24) return 8;
+  return iterations >= 6 ? 4 : 2;
+}
 
 Caught run_guarded(void (*body)(void*), void* argument) {
   try {

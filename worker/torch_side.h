@@ -2,26 +2,32 @@
 // headers.
 #pragma once
 
+#include <stdint.h>
+
 #include <string>
 
 namespace instr::torch_side {
 
 std::string version();         // "2.13.0"
 std::string cpu_capability();  // as LibTorch chose it: "AVX2"
+std::string python_version();  // "3.11.2"; empty: of the worker for C++
 
-// The code that a zygote runs before it forks anything: part of its identity, so a change here
-// changes the worker's version.
-void warm_up_eager();
-void warm_up_torchscript();
+// The code that this kind of zygote runs before it forks anything: part of its identity, so a
+// change here changes the worker's version.
+void warm_up(const char* kind);
 
 // Sets LibTorch's state for a snippet: default generator seeded, number of threads.
 void prepare(int threads);
+
+// Iterations of a snippet before the first counted block of so many.
+uint64_t warm_up_for(uint64_t iterations);
 
 // The result of running `body`: the text of the exception that ended it, or nothing.
 // `is_definition_error`: it was an instr_definition_error (worker/snippet_support.h).
 struct Caught {
   bool any = false;
   bool is_definition_error = false;
+  int line = 0;  // of the snippet, in Python
   std::string text;
 };
 Caught run_guarded(void (*body)(void*), void* argument);

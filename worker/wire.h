@@ -55,18 +55,21 @@ inline constexpr const char* kToken = "token";
 //                             -> compared 0 1 ... | raised by message | nondeterministic name
 //                              | nothing message | failed kind message stage
 //   quit                      -> bye
-// On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
+// On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...; that
+// for Python also python_version.
 // measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
 //           double_ir (of a block of twice the iterations; 0: none was counted): gives the cost
 //           of entering a block, which depends on the registers that a snippet uses
 //           loop_ir loop_entry_ir (the empty loop's, per iteration and for entering a block)
 //           events ("Ir Dr Dw": all that Callgrind counted) events_2 double_events (their totals)
 //           loop_events (the empty loop's, per iteration)
+//           loop_allocs loop_alloc_bytes loop_peak_bytes (the empty loop's, of a block)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (name of the last block's, in the folder; empty: none) output (what the snippet
 //           printed, its start)
 // failed:   kind (as FailureKind's names) message; part (setup, statement: which of a snippet's
-//           texts ran; none if that is irrelevant)
+//           texts ran; none if that is irrelevant); line (of the snippet in Python that an
+//           exception came from, as compile_snippets.py counts them)
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
 //           eager_shape eager_device; type shape device, or otherwise (what is there instead);
 //           if these are alike exceeds difference allowed at value eager_value cosine; if a

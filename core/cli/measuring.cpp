@@ -45,6 +45,10 @@ void declare_tools(CommandLine& line, ToolConfig& tools) {
               take_path(tools.libtorch));
   line.option("--compiler", "PROGRAM", "the C++ compiler (default: clang++, else g++)",
               take_text(tools.compiler));
+  line.option("--python", "PROGRAM",
+              "the interpreter for snippets in Python (default: the LibTorch's own, else the "
+              "active one)",
+              take_text(tools.python));
   declare_jobs(line, tools);
 }
 

@@ -11,7 +11,7 @@ namespace instr {
 
 // --jobs, --no-cache.
 void declare_jobs(CommandLine& line, ToolConfig& tools);
-// These, --libtorch and --compiler.
+// These, --libtorch, --compiler and --python.
 void declare_tools(CommandLine& line, ToolConfig& tools);
 // --build.
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);

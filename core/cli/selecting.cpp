@@ -38,6 +38,10 @@ std::string runtimes_help() {
 void declare_axes(CommandLine& line, Selection& selection, const std::string& threads_help) {
   const Choices<Autograd> autograds{{"forward", Autograd::kForward},
                                     {"forward_backward", Autograd::kForwardBackward}};
+  Choices<Language> languages;
+  for (const LanguageFacts& known : kLanguages) languages.emplace_back(known.name, known.language);
+  line.option("--language", "LIST", list_of(names_of(languages)) + ": of the snippets",
+              add_choices(selection.languages, languages), names_of(languages));
   line.option("--runtime", "LIST", runtimes_help(), take_runtimes(selection.runtimes),
               runtime_words());
   line.option("--autograd", "LIST", "forward, forward_backward",

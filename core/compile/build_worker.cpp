@@ -15,8 +15,38 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sources that both workers share.
-constexpr const char* kOfBoth[] = {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp"};
+// Sources that the native worker shares with the counting one, and those that the one for Python
+// does not share with it.
+constexpr std::string_view kInNative[] = {"channel.cpp", "children.cpp", "ended.cpp",
+                                          "torch_side.cpp"};
+constexpr std::string_view kNotInPython[] = {"main.cpp", "torch_side.cpp", "unit.cpp"};
+
+struct KindFacts {
+  const char* artefact;  // the start of its name in the cache
+  const char* program;
+  const char* folder;  // of its own sources, below worker/; null: none
+};
+
+constexpr KindFacts facts_of(WorkerKind kind) {
+  switch (kind) {
+    case WorkerKind::kCounting: break;
+    case WorkerKind::kNative: return {"native-", "worker", "native"};
+    case WorkerKind::kPython: return {"python-worker-", "worker.so", "python"};
+  }
+  return {"worker-", "worker", nullptr};
+}
+
+bool is_compiled(WorkerKind kind, const std::string& source) {
+  const auto is_in = [&source](const auto& list) {
+    return std::find(std::begin(list), std::end(list), source) != std::end(list);
+  };
+  switch (kind) {
+    case WorkerKind::kCounting: break;
+    case WorkerKind::kNative: return is_in(kInNative);
+    case WorkerKind::kPython: return !is_in(kNotInPython);
+  }
+  return true;
+}
 
 struct WorkerSources {
   std::vector<fs::path> compiled;  // *.cpp and *.S
@@ -42,13 +72,11 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
     if (is_compiled && file.extension() != ".h") sources.compiled.push_back(file);
   };
   for (const auto& file : files_in(folder)) {
-    bool is_of_both =
-        std::find(std::begin(kOfBoth), std::end(kOfBoth), file.filename()) != std::end(kOfBoth);
-    bool is_compiled = kind == WorkerKind::kCounting || is_of_both;
-    if (is_compiled || file.extension() == ".h") add(file, is_compiled);
+    const bool is_used = is_compiled(kind, file.filename().string());
+    if (is_used || file.extension() == ".h") add(file, is_used);
   }
-  if (kind == WorkerKind::kNative) {
-    for (const auto& file : files_in(folder / "native")) add(file, true);
+  if (const char* own = facts_of(kind).folder) {
+    for (const auto& file : files_in(folder / own)) add(file, true);
   }
   if (sources.compiled.empty()) {
     return fail("the worker's sources are not in '" + folder.string() + "'",
@@ -122,7 +150,8 @@ class WorkerBuild {
   }
 
   Expected<void> compile_one(const fs::path& source, const fs::path& object) {
-    std::vector<std::string> arguments = options_.toolchain.flags;
+    std::vector<std::string> arguments{"-O2", "-fPIC"};
+    if (kind_ != WorkerKind::kPython) arguments = options_.toolchain.flags;
     // LibTorch must find the worker's malloc, and a unit the worker's symbols.
     std::erase(arguments, "-fvisibility=hidden");
     if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
@@ -132,10 +161,14 @@ class WorkerBuild {
   }
 
   Expected<void> link(const std::vector<fs::path>& objects, const fs::path& program) {
-    std::vector<std::string> arguments{"-rdynamic", "-pthread", "-o", program.string()};
+    const bool is_python = kind_ == WorkerKind::kPython;
+    std::vector<std::string> arguments{is_python ? "-shared" : "-rdynamic", "-pthread", "-o",
+                                       program.string()};
     for (const auto& object : objects) arguments.push_back(object.string());
-    arguments.push_back("-Wl,--no-as-needed");
-    for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
+    if (!is_python) {
+      arguments.push_back("-Wl,--no-as-needed");
+      for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
+    }
     if (kind_ == WorkerKind::kNative) arguments.push_back("-lbenchmark");
     arguments.push_back("-ldl");
     return run(std::move(arguments), "the worker");
@@ -168,9 +201,9 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
                                 const CompileOptions& options, Cache& cache, std::stop_token stop) {
   auto files = read_sources(sources / "worker", kind);
   if (!files) return tl::unexpected(files.error());
-  std::string name = (kind == WorkerKind::kNative ? "native-" : "worker-") +
-                     content_hash(files->identity + toolchain_identity(options));
-  return cache.get(name + "/worker", [&](const fs::path& to) {
+  const KindFacts facts = facts_of(kind);
+  std::string name = facts.artefact + content_hash(files->identity + toolchain_identity(options));
+  return cache.get(name + "/" + facts.program, [&](const fs::path& to) {
     return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files->compiled, to);
   });
 }

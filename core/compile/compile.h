@@ -66,8 +66,9 @@ Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache);
 
-// The counting worker runs under Callgrind, the native one without it.
-enum class WorkerKind { kCounting, kNative };
+// The counting worker runs under Callgrind, the native one without it. That for Python is a shared
+// object, loaded by an interpreter under Callgrind; it does not link LibTorch itself.
+enum class WorkerKind { kCounting, kNative, kPython };
 
 // The worker program for this LibTorch and compiler, built on first use and cached.
 // `sources`: the folder that holds worker/.

@@ -112,6 +112,17 @@ std::optional<SourceLocation> place_in_script(const Text& script, int line, int 
   return place_in(script, number, at);
 }
 
+SourceLocation place_in_lines(const Text& text, int line, int column) {
+  const auto lines = lines_of(text.code);
+  const std::size_t number = static_cast<std::size_t>(std::max(line, 1)) - 1;
+  if (number >= lines.size()) return end_of_script(text);
+  const std::size_t first = lines[number].find_first_not_of(" \t");
+  if (column < 1) return place_in(text, number, first == std::string::npos ? 0 : first);
+  const std::size_t indentation = script_lines(lines).indentation;
+  const std::size_t common = indentation == std::string::npos ? 0 : indentation;
+  return place_in(text, number, common + static_cast<std::size_t>(column) - 1);
+}
+
 SourceLocation end_of_script(const Text& script) {
   const auto lines = lines_of(script.code);
   const ScriptLines known = script_lines(lines);

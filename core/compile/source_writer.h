@@ -50,6 +50,10 @@ std::string script_body(std::string_view text);
 // first character if the column is 0. Nothing if the body has no such line.
 std::optional<SourceLocation> place_in_script(const Text& script, int line, int column);
 
+// The place of that line of the text, from 1; its column counts from 1 behind the indentation that
+// all lines have in common, or is 0: the place of its first character that is not a blank.
+SourceLocation place_in_lines(const Text& text, int line, int column);
+
 // The place after the text's last character that is not a blank.
 SourceLocation end_of_script(const Text& script);
 

@@ -1,4 +1,4 @@
-// What a person writes in TOML, once read: one Definition per statement.
+// What a person writes in TOML, once read: one Definition per statement and language.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/definitions/languages.h"
 
 namespace instr {
 
@@ -51,19 +52,20 @@ struct Tolerance {
 
 struct Definition {
   std::string label;
+  Language language = Language::kCpp;
   std::string description;
   SourceLocation where;              // of the [[benchmark]] table
-  std::optional<Text> global_setup;  // namespace scope
+  std::optional<Text> global_setup;  // C++ at namespace scope
+  std::vector<Text> module_setups;   // Python at module level
   std::vector<Text> setups;          // named setups of `use` in their order, then `setup`
   std::optional<Text> stmt;          // absent if `module` makes the statement
   std::optional<Text> torchscript;   // body of forward
-  std::optional<Text> module;        // C++ expression that makes a torch::nn module
+  std::optional<Text> module;        // expression that makes a torch::nn module
   std::optional<Text> package;       // absolute path of an AOTInductor package of it
   std::optional<Signature> signature;
   bool autograd = false;
-  std::optional<std::string>
-      reduce;                // member function that makes the output a scalar: "sum", "mean"
-  bool is_explicit = false;  // exactly as written, never expanded
+  std::optional<std::string> reduce;  // method that makes the output a scalar: "sum", "mean"
+  bool is_explicit = false;           // exactly as written, never expanded
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
   bool names_devices = false;  // then "{device}" in its texts is the variant's

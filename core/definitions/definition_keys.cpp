@@ -9,6 +9,7 @@ constexpr Key kFileKeys[] = {
     {"schema", Shape::kInteger, "schema = 1"},
     {"include", Shape::kStrings, "include = [\"common.toml\"]"},
     {"global_setup", Shape::kString, "global_setup = \"#include <vector>\""},
+    {"py_global_setup", Shape::kString, "py_global_setup = \"import math\""},
     {"setups", Shape::kTable, "[setups.pair]"},
     {"benchmark", Shape::kTables, "[[benchmark]]"},
     {"build", Shape::kTable, "[build]"},
@@ -16,6 +17,7 @@ constexpr Key kFileKeys[] = {
 
 constexpr Key kSetupKeys[] = {
     {"cpp", Shape::kString, "cpp = \"auto x = torch::rand({4, 4});\""},
+    {"py", Shape::kString, "py = \"x = torch.rand((4, 4))\""},
 };
 
 constexpr Key kBenchmarkKeys[] = {
@@ -27,7 +29,12 @@ constexpr Key kBenchmarkKeys[] = {
     {"stmt", Shape::kString, "stmt = \"auto y = torch::mm(x, w);\""},
     {"stmts", Shape::kStringsTable, "[benchmark.stmts]"},
     {"module", Shape::kString, "module = \"torch::nn::Linear(4, 2)\""},
-    {"torchscript", Shape::kString, "torchscript = \"y = torch.mm(x, w)\""},
+    {"py_setup", Shape::kString, "py_setup = \"x = torch.rand((4, 4))\""},
+    {"py_global_setup", Shape::kString, "py_global_setup = \"import math\""},
+    {"py_stmt", Shape::kString, "py_stmt = \"y = torch.mm(x, w)\""},
+    {"py_stmts", Shape::kStringsTable, "[benchmark.py_stmts]"},
+    {"py_module", Shape::kString, "py_module = \"torch.nn.Linear(4, 2)\""},
+    {"torchscript", Shape::kStringOrTrue, "torchscript = \"y = torch.mm(x, w)\""},
     {"package", Shape::kString, "package = \"mm.pt2\""},
     {"signature", Shape::kString, "signature = \"f(x, w) -> y\""},
     {"autograd", Shape::kBoolean, "autograd = true"},
@@ -71,6 +78,7 @@ const char* describe(Shape shape) {
     case Shape::kIntegers: return "an integer or a list of integers";
     case Shape::kNumber: return "a number";
     case Shape::kBoolean: return "true or false";
+    case Shape::kStringOrTrue: return "a string or true";
     case Shape::kTable: return "a table";
     case Shape::kTables: return "a list of tables";
     case Shape::kStringTable: return "a table of strings";

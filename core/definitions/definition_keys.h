@@ -17,6 +17,7 @@ enum class Shape {
   kIntegers,  // an integer or a list of integers
   kNumber,
   kBoolean,
+  kStringOrTrue,
   kTable,
   kTables,        // a list of tables
   kStringTable,   // name = string

@@ -14,8 +14,9 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 
 using Kind = std::pair<Runtime, Autograd>;
 
-bool has_body(const Definition& definition, Body body) {
-  switch (body) {
+bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
+  if (definition.language == Language::kPython && !runtime.is_in_python) return false;
+  switch (runtime.body) {
     case Body::kStatement: return true;
     case Body::kScript:
     case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
@@ -29,7 +30,7 @@ std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runti
   std::vector<Kind> kinds;
   for (const Runtime runtime : runtimes) {
     const RuntimeFacts& facts = facts_of(runtime);
-    if (!has_body(definition, facts.body)) continue;
+    if (!has_body(definition, facts)) continue;
     kinds.emplace_back(runtime, Autograd::kForward);
     if (!is_differentiated || !facts.keeps_gradients) continue;
     kinds.emplace_back(runtime, Autograd::kForwardBackward);
@@ -37,7 +38,7 @@ std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runti
   return kinds;
 }
 
-// Python's spelling of truth values, for TorchScript.
+// Python's spelling of truth values, also for TorchScript.
 Params python_params(Params params) {
   for (auto& [name, value] : params) {
     if (value == "true") value = "True";
@@ -66,7 +67,9 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   variant.device = device;
   variant.description = definition.description;
   variant.where = definition.where;
+  variant.language = definition.language;
   variant.global_setup = definition.global_setup;
+  variant.module_setups = definition.module_setups;
   variant.setups = definition.setups;
   variant.stmt = definition.stmt;
   variant.torchscript = definition.torchscript;
@@ -83,22 +86,26 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   variant.iterations = definition.iterations;
   variant.timeout = definition.timeout;
   variant.build = definition.build;
-  const Params names = with_device(definition, params, device);
-  if (names.empty() || definition.is_explicit) return variant;
+  const Params given = with_device(definition, params, device);
+  if (given.empty() || definition.is_explicit) return variant;
 
+  const Params names = definition.language == Language::kPython ? python_params(given) : given;
   variant.description = substitute(variant.description, names);
   put_in(variant.global_setup, names);
+  for (Text& setup : variant.module_setups) setup.code = substitute(setup.code, names);
   for (Text& setup : variant.setups) setup.code = substitute(setup.code, names);
   put_in(variant.stmt, names);
-  put_in(variant.torchscript, python_params(names));
+  put_in(variant.torchscript, python_params(given));
   put_in(variant.module, names);
   put_in(variant.package, names);
   return variant;
 }
 
-std::string key_prefix(const std::string& label, const Params& params) {
+std::string key_prefix(const std::string& label, const Params& params, Language language) {
   std::string key = label;
   for (const auto& [name, value] : params) key += "/" + name + "=" + value;
+  // Keys of C++ are older than the other languages.
+  if (language != Language::kCpp) key += std::string("/") + facts_of(language).name;
   return key;
 }
 
@@ -108,7 +115,7 @@ void add_point(const Definition& definition, const std::vector<Kind>& kinds, con
   for (const std::string& device : definition.devices) {
     points.push_back(at_point(definition, params, device));
   }
-  const std::string prefix = key_prefix(definition.label, params);
+  const std::string prefix = key_prefix(definition.label, params, definition.language);
   for (const auto& [runtime, autograd] : kinds) {
     for (const int threads : definition.threads) {
       for (const Variant& point : points) {

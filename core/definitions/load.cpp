@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Setup {
-  Text cpp;
+  std::array<Text, kLanguages.size()> texts;
   SourceLocation where;
   bool is_used = false;
 };
@@ -36,12 +36,12 @@ struct File {
   toml::table table;
   std::vector<Include> includes;
   std::map<std::string, Setup> setups;
-  std::optional<Text> global_setup;
+  std::array<std::optional<Text>, kLanguages.size()> global_setups;
   bool is_root = false;  // named by the caller, not only included
 
   // Including those of the includes.
   std::map<std::string, Setup*> visible_setups;
-  std::vector<const File*> global_setup_files;  // those whose text this file's benchmarks get
+  std::vector<const File*> global_setup_files;  // those whose texts this file's benchmarks get
   // It, or a file that it includes, could not be read entirely: unknown setups may exist.
   bool is_incomplete = false;
   enum class Visit { kNot, kActive, kDone } visit = Visit::kNot;
@@ -154,7 +154,10 @@ class Loader {
     for (const Text& include : read.texts("include")) {
       file.includes.push_back({folder / include.code, include.where});
     }
-    file.global_setup = read.text("global_setup");
+    for (const LanguageFacts& language : kLanguages) {
+      file.global_setups[static_cast<std::size_t>(language.language)] =
+          read.text(key_in(language.language, "global_setup"));
+    }
     const toml::table* setups = read.table("setups");
     if (!setups) return;
     for (const TomlEntry& entry : written_order(*setups, file.source)) read_setup(file, entry);
@@ -174,8 +177,16 @@ class Loader {
                            file.source, errors_);
     Setup& setup = file.setups[entry.name];
     setup.where = entry.where;
-    if (auto cpp = read.text("cpp")) setup.cpp = std::move(*cpp);
-    if (is_blank(setup.cpp.code) && (read.get("cpp") || !read.has("cpp"))) {
+    bool has_any = false;
+    bool is_any_blank = false;
+    for (const LanguageFacts& language : kLanguages) {
+      Text& text = setup.texts[static_cast<std::size_t>(language.language)];
+      if (auto given = read.text(language.name)) text = std::move(*given);
+      const bool is_blank_here = is_blank(text.code) && read.get(language.name);
+      is_any_blank = is_any_blank || is_blank_here;
+      has_any = has_any || read.has(language.name);
+    }
+    if (is_any_blank || !has_any) {
       errors_.push_back({entry.where, fmt::format("setup `{}` is empty", entry.name),
                          "add for example `cpp = \"auto x = torch::rand({4, 4});\"`"});
     }
@@ -196,7 +207,7 @@ class Loader {
       take_over(file, *included, include.where);
     }
     for (auto& [name, setup] : file.setups) add_visible(file, name, setup, setup.where);
-    if (file.global_setup) file.global_setup_files.push_back(&file);
+    file.global_setup_files.push_back(&file);
     chain_.pop_back();
     file.visit = File::Visit::kDone;
   }
@@ -250,11 +261,22 @@ class Loader {
                        "rename one of them"});
   }
 
-  const Text* find_setup(const File& file, const std::string& name, const SourceLocation& where) {
+  const Text* find_setup(const File& file, const std::string& name, Language language,
+                         const SourceLocation& where) {
     const auto found = file.visible_setups.find(name);
     if (found != file.visible_setups.end()) {
       found->second->is_used = true;
-      return &found->second->cpp;
+      const auto& texts = found->second->texts;
+      const Text& text = texts[static_cast<std::size_t>(language)];
+      if (!is_blank(text.code)) return &text;
+      const bool is_empty = std::all_of(texts.begin(), texts.end(),
+                                        [](const Text& one) { return is_blank(one.code); });
+      if (is_empty) return nullptr;  // that is an error of its own
+      const LanguageFacts& facts = facts_of(language);
+      errors_.push_back({where, fmt::format("setup `{}` has no {}", name, facts.title),
+                         fmt::format("add for example `{} = \"{}\"` to [setups.{}]", facts.name,
+                                     facts.example_setup, name)});
+      return nullptr;
     }
     if (file.is_incomplete) return nullptr;  // it may be in the part that could not be read
     std::vector<std::string> known;
@@ -272,16 +294,19 @@ class Loader {
     const toml::node* node = file.table.get("benchmark");
     const toml::array* benchmarks = node ? node->as_array() : nullptr;
     const toml::node* build = file.table.get("build");
-    BenchmarkContext context{file.source,
-                             [&](const std::string& name, const SourceLocation& where) {
-                               return find_setup(file, name, where);
-                             },
-                             {},
-                             build && build->is_table()
-                                 ? read_build(*build->as_table(), file.source, errors_)
-                                 : nullptr};
+    BenchmarkContext context{
+        file.source,
+        [&](const std::string& name, Language language, const SourceLocation& where) {
+          return find_setup(file, name, language, where);
+        },
+        {},
+        build && build->is_table() ? read_build(*build->as_table(), file.source, errors_)
+                                   : nullptr};
     for (const File* giver : file.global_setup_files) {
-      context.global_setups.push_back(*giver->global_setup);
+      for (std::size_t i = 0; i < kLanguages.size(); ++i) {
+        const auto& text = giver->global_setups[i];
+        if (text && !is_blank(text->code)) context.global_setups[i].push_back(*text);
+      }
     }
     if (!benchmarks) return;
     for (const toml::node& benchmark : *benchmarks) {

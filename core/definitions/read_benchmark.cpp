@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/base/near_match.h"
@@ -35,6 +37,7 @@ std::string escaped(std::string_view text) {
 
 // A statement, and the suffix that it adds to the benchmark's label.
 struct Statement {
+  Language language = Language::kCpp;
   std::string suffix;
   std::optional<Text> text;  // absent if the module makes the statement
 };
@@ -51,13 +54,18 @@ class BenchmarkReader {
 
   std::vector<Definition> read() {
     read_label();
-    read_setups();
-    read_code();
-    read_signature();
     read_options();
     read_limits();
     read_tolerance();
-    const std::vector<Statement> statements = read_statements();
+    read_shared_code();
+    std::vector<Statement> statements;
+    for (const LanguageFacts& language : kLanguages) {
+      if (is_written_in(language.language)) read_language(language.language, statements);
+    }
+    if (!is_written_in(Language::kCpp) && !is_written_in(Language::kPython)) read_nothing();
+    read_torchscript(statements);
+    read_signature();
+    sort(statements);
     definition_.matrix = read_matrix(read_, context_.source, variants_of_point(statements));
     check_label_parameters();
     check_conflicts();
@@ -89,31 +97,63 @@ class BenchmarkReader {
     }
   }
 
-  void read_setups() {
+  // Whether something is measured in it.
+  bool is_written_in(Language language) const {
+    return read_.has(key_in(language, "stmt")) || read_.has(key_in(language, "stmts")) ||
+           read_.has(key_in(language, "module"));
+  }
+
+  Definition& in(Language language) { return by_language_[static_cast<std::size_t>(language)]; }
+
+  void read_language(Language language, std::vector<Statement>& statements) {
+    Definition& definition = in(language);
+    definition.language = language;
+    read_setups(language, definition);
+    definition.module = code(key_in(language, "module"));
+    read_statements(language, statements);
+  }
+
+  void read_nothing() {
+    read_.add_error(definition_.where,
+                    definition_.label.empty()
+                        ? "this benchmark has no statement"
+                        : fmt::format("benchmark `{}` has no statement", definition_.label),
+                    "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`; for Python "
+                    "`py_stmt`, `py_stmts` or `py_module`");
+    for (const Text& name : read_.texts("use")) {
+      context_.find_setup(name.code, Language::kCpp, name.where);
+    }
+  }
+
+  void read_setups(Language language, Definition& definition) {
     std::set<std::string> seen;
+    const bool is_first = language == Language::kCpp || !is_written_in(Language::kCpp);
     for (const Text& name : read_.texts("use")) {
       if (!seen.insert(name.code).second) {
+        if (!is_first) continue;
         read_.add_error(name.where, fmt::format("`use` names `{}` twice", name.code),
                         "name it once");
         continue;
       }
-      if (const Text* setup = context_.find_setup(name.code, name.where)) {
-        definition_.setups.push_back(*setup);
+      if (const Text* setup = context_.find_setup(name.code, language, name.where)) {
+        definition.setups.push_back(*setup);
       }
     }
-    if (auto setup = read_.text("setup"); setup && !is_blank(setup->code)) {
-      definition_.setups.push_back(std::move(*setup));
+    if (auto setup = read_.text(key_in(language, "setup")); setup && !is_blank(setup->code)) {
+      definition.setups.push_back(std::move(*setup));
     }
-    std::vector<Text> globals = context_.global_setups;
-    if (auto own = read_.text("global_setup"); own && !is_blank(own->code)) {
+    std::vector<Text> globals = context_.global_setups[static_cast<std::size_t>(language)];
+    if (auto own = read_.text(key_in(language, "global_setup")); own && !is_blank(own->code)) {
       globals.push_back(std::move(*own));
     }
-    definition_.global_setup = join_texts(globals);
+    if (language == Language::kCpp) {
+      definition.global_setup = join_texts(globals);
+    } else {
+      definition.module_setups = std::move(globals);
+    }
   }
 
-  void read_code() {
-    definition_.module = code("module");
-    definition_.torchscript = code("torchscript");
+  void read_shared_code() {
     definition_.package = code("package");
     if (definition_.package) {
       definition_.package->code = context_.source.beside(definition_.package->code).string();
@@ -124,6 +164,24 @@ class BenchmarkReader {
     if (!read_.has("reduce") || !read_.get("reduce")) return;
     definition_.reduce = read_.string("reduce");
     require_known("reduce", read_.texts("reduce"), known_reductions());
+  }
+
+  // `true` stands for the statement in Python, which TorchScript can often read.
+  void read_torchscript(const std::vector<Statement>& statements) {
+    const toml::node* value = read_.get("torchscript");
+    if (value == nullptr) return;
+    if (value->is_string()) {
+      definition_.torchscript = code("torchscript");
+      return;
+    }
+    const auto python = std::find_if(statements.begin(), statements.end(), [](const auto& one) {
+      return one.language == Language::kPython && (one.text || one.suffix.empty());
+    });
+    if (python == statements.end()) {
+      return refuse("torchscript", "`torchscript = true` needs a statement in Python",
+                    "add `py_stmt`, or write the body: `torchscript = \"y = torch.mm(x, w)\"`");
+    }
+    definition_.torchscript = python->text ? *python->text : Text{};
   }
 
   void read_signature() {
@@ -144,7 +202,12 @@ class BenchmarkReader {
     if (definition_.torchscript) need("torchscript");
     if (definition_.package) need("package");
     if (definition_.autograd) need("autograd");
-    if (definition_.module && !read_.has("stmt") && !read_.has("stmts")) need("module");
+    for (const LanguageFacts& language : kLanguages) {
+      const auto has = [&](const char* key) { return read_.has(key_in(language.language, key)); };
+      if (has("module") && !has("stmt") && !has("stmts")) {
+        need(key_in(language.language, "module"));
+      }
+    }
   }
 
   void read_options() {
@@ -228,65 +291,77 @@ class BenchmarkReader {
     }
   }
 
-  std::vector<Statement> read_statements() {
-    if (read_.has("stmt") && read_.has("stmts")) {
-      refuse("stmts", "this benchmark has both `stmt` and `stmts`",
-             "put the statement into `stmts`, or make two benchmarks");
+  void read_statements(Language language, std::vector<Statement>& statements) {
+    const std::string one = key_in(language, "stmt");
+    const std::string many = key_in(language, "stmts");
+    if (read_.has(one) && read_.has(many)) {
+      refuse(many, fmt::format("this benchmark has both `{}` and `{}`", one, many),
+             fmt::format("put the statement into `{}`, or make two benchmarks", many));
     }
-    if (const toml::table* table = read_.table("stmts")) return read_named_statements(*table);
-    if (read_.has("stmts")) return {};
-    if (read_.has("stmt")) {
-      Statement statement{"", code("stmt")};
-      if (!statement.text) return {};
-      return {std::move(statement)};
+    if (const toml::table* table = read_.table(many)) {
+      return read_named_statements(language, *table, statements);
     }
-    if (read_.has("module")) return {Statement{}};
-    read_.add_error(definition_.where,
-                    definition_.label.empty()
-                        ? "this benchmark has no statement"
-                        : fmt::format("benchmark `{}` has no statement", definition_.label),
-                    "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`");
-    return {};
+    if (read_.has(many)) return;
+    if (!read_.has(one)) return statements.push_back({language, "", std::nullopt});  // the module's
+    if (auto text = code(one)) statements.push_back({language, "", std::move(text)});
   }
 
-  std::vector<Statement> read_named_statements(const toml::table& table) {
-    std::vector<Statement> statements;
-    if (table.empty()) refuse("stmts", "`stmts` is empty", "add for example `add = \"x + y;\"`");
+  void read_named_statements(Language language, const toml::table& table,
+                             std::vector<Statement>& statements) {
+    const std::string key = key_in(language, "stmts");
+    if (table.empty()) {
+      refuse(key, fmt::format("`{}` is empty", key),
+             fmt::format("add for example `add = \"{}\"`", facts_of(language).example_stmt));
+    }
     for (const TomlEntry& entry : written_order(table, context_.source)) {
       if (is_blank(entry.name) || has_control_character(entry.name)) {
         read_.add_error(entry.where, "this name is empty or has a control character",
                         "the name becomes a part of the label");
       }
       if (!entry.value->is_array()) {
-        add_statement("/" + entry.name, text_of(*entry.value, context_.source), statements);
+        add_statement(language, "/" + entry.name, text_of(*entry.value, context_.source),
+                      statements);
         continue;
       }
       const toml::array& list = *entry.value->as_array();
       if (list.empty()) {
-        read_.add_error(entry.where, fmt::format("`stmts.{}` is an empty list", entry.name),
+        read_.add_error(entry.where, fmt::format("`{}.{}` is an empty list", key, entry.name),
                         "add a statement, or leave it out");
       }
       for (std::size_t i = 0; i < list.size(); ++i) {
-        add_statement(fmt::format("/{}/{}", entry.name, i), text_of(list[i], context_.source),
-                      statements);
+        add_statement(language, fmt::format("/{}/{}", entry.name, i),
+                      text_of(list[i], context_.source), statements);
       }
     }
-    return statements;
   }
 
-  void add_statement(std::string suffix, Text text, std::vector<Statement>& statements) {
+  void add_statement(Language language, std::string suffix, Text text,
+                     std::vector<Statement>& statements) {
     if (is_blank(text.code)) {
       read_.add_error(text.where, "this statement is empty", "write the code, or leave it out");
       return;
     }
-    statements.push_back({std::move(suffix), std::move(text)});
+    statements.push_back({language, std::move(suffix), std::move(text)});
+  }
+
+  // Statements of one name follow each other, in the order of languages.
+  static void sort(std::vector<Statement>& statements) {
+    std::map<std::string, std::size_t> order;
+    for (const Statement& one : statements) order.emplace(one.suffix, order.size());
+    std::stable_sort(statements.begin(), statements.end(),
+                     [&order](const Statement& left, const Statement& right) {
+                       return order.at(left.suffix) < order.at(right.suffix);
+                     });
   }
 
   // How many variants the table makes per combination of its parameters.
   std::uint64_t variants_of_point(const std::vector<Statement>& statements) const {
-    Definition point = definition_;
-    point.matrix.clear();
-    return saturating_product(statements.size(), count_variants(point));
+    std::uint64_t count = 0;
+    for (Definition& point : with_statements(statements)) {
+      point.matrix.clear();
+      count += count_variants(point);
+    }
+    return count;
   }
 
   void check_label_parameters() {
@@ -298,11 +373,15 @@ class BenchmarkReader {
   }
 
   void check_conflicts() {
-    if (read_.table("stmts") && definition_.torchscript) {
+    const bool has_many = std::any_of(
+        kLanguages.begin(), kLanguages.end(),
+        [this](const auto& one) { return read_.table(key_in(one.language, "stmts")) != nullptr; });
+    if (has_many && definition_.torchscript) {
       refuse("torchscript", "one `torchscript` body cannot stand for all of `stmts`",
              "make a [[benchmark]] of the statement that it is for");
     }
-    if (read_.table("stmts") && definition_.package) {
+    for (const LanguageFacts& language : kLanguages) check_orphans(language.language);
+    if (has_many && definition_.package) {
       refuse("package", "one `package` cannot stand for all of `stmts`",
              "give each statement a benchmark of its own");
     }
@@ -316,11 +395,30 @@ class BenchmarkReader {
     };
     conflict(definition_.torchscript.has_value(), "torchscript");
     conflict(definition_.package.has_value(), "package");
-    conflict(definition_.module.has_value(), "module");
+    for (const LanguageFacts& language : kLanguages) {
+      const std::string key = key_in(language.language, "module");
+      conflict(read_.has(key), key);
+    }
     conflict(definition_.autograd, "autograd");
     conflict(read_.has("matrix"), "matrix");
     conflict(definition_.threads.size() > 1, "threads");
     conflict(definition_.devices.size() > 1, "device");
+  }
+
+  // Texts for a language in which nothing is measured.
+  void check_orphans(Language language) {
+    if (is_written_in(language)) return;
+    for (const char* key : {"setup", "global_setup"}) {
+      const std::string name = key_in(language, key);
+      if (!read_.has(name) ||
+          !(is_written_in(Language::kCpp) || is_written_in(Language::kPython))) {
+        continue;
+      }
+      refuse(name,
+             fmt::format("`{}` in a benchmark without a statement in {}", name,
+                         facts_of(language).title),
+             fmt::format("add `{}`, or leave it out", key_in(language, "stmt")));
+    }
   }
 
   std::vector<Definition> with_statements(const std::vector<Statement>& statements) const {
@@ -328,8 +426,23 @@ class BenchmarkReader {
     definitions.reserve(statements.size());
     for (const Statement& statement : statements) {
       Definition& definition = definitions.emplace_back(definition_);
+      const Definition& own = by_language_[static_cast<std::size_t>(statement.language)];
+      definition.language = own.language;
+      definition.global_setup = own.global_setup;
+      definition.module_setups = own.module_setups;
+      definition.setups = own.setups;
+      definition.module = own.module;
       definition.label += statement.suffix;
       definition.stmt = statement.text;
+      if (own.language == Language::kPython) {
+        definition.package.reset();
+        // What torch.jit.script would get: the statement, or the module.
+        if (definition.torchscript) {
+          definition.torchscript = statement.text ? *statement.text : *own.module;
+        }
+      } else if (is_blank(definition.torchscript ? definition.torchscript->code : "-")) {
+        definition.torchscript.reset();
+      }
     }
     return definitions;
   }
@@ -369,7 +482,8 @@ class BenchmarkReader {
   const TableReader read_;
   const BenchmarkContext& context_;
   Errors& errors_;
-  Definition definition_;  // without statement
+  Definition definition_;                                  // without what is of one language
+  std::array<Definition, kLanguages.size()> by_language_;  // that, without statement
 };
 
 }  // namespace

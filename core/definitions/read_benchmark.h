@@ -1,6 +1,7 @@
-// Reads one [[benchmark]] table into definitions, one for each statement.
+// Reads one [[benchmark]] table into definitions, one for each statement and language.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,10 +15,12 @@ namespace instr {
 // A benchmark's surroundings.
 struct BenchmarkContext {
   const SourceText& source;
-  // The code of the named setup, or null after adding an error at `where`.
-  std::function<const Text*(const std::string& name, const SourceLocation& where)> find_setup;
-  std::vector<Text> global_setups;            // of the file and its includes
-  std::shared_ptr<const BuildOptions> build;  // may be null
+  // The code of the named setup in this language, or null after adding an error at `where`.
+  std::function<const Text*(const std::string& name, Language language,
+                            const SourceLocation& where)>
+      find_setup;
+  std::array<std::vector<Text>, kLanguages.size()> global_setups;  // of the file and its includes
+  std::shared_ptr<const BuildOptions> build;                       // may be null
 };
 
 // Adds to `errors` what is wrong; the definitions must not be used then.

@@ -30,11 +30,11 @@ enum class Body {
   kCapturedScript,  // that module's work, captured on a device
 };
 
-// The zygotes, by their warm-up.
-enum class WarmUp { kEager, kTorchScript };
+// The zygotes, by their warm-up. All runtimes of Python have one in common: it starts slowly.
+enum class WarmUp { kEager, kTorchScript, kPython };
 
 // As the worker takes them; in the order of WarmUp.
-inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torchscript"});
+inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torchscript", "python"});
 
 struct RuntimeFacts {
   Runtime runtime;
@@ -45,6 +45,7 @@ struct RuntimeFacts {
   const char* preparation = nullptr;
   WarmUp zygote = WarmUp::kTorchScript;  // that its counts are made in
   bool is_usual = false;                 // measured without --runtime
+  bool is_in_python = false;             // runs snippets in Python, too
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
   // by; and a captured graph replays only its forward pass.
   bool keeps_gradients = true;
@@ -61,11 +62,13 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .title = "eager",
       .body = Body::kStatement,
       .zygote = WarmUp::kEager,
-      .is_usual = true},
+      .is_usual = true,
+      .is_in_python = true},
      {.runtime = Runtime::kTorchScript,
       .name = "torchscript",
       .title = "TorchScript",
-      .is_usual = true},
+      .is_usual = true,
+      .is_in_python = true},
      {.runtime = Runtime::kFrozen,
       .name = "frozen",
       .title = "frozen",

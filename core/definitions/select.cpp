@@ -253,6 +253,8 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
   const auto add = [&](bool is_limited, const char* name, auto describe) {
     if (is_limited) advice += fmt::format(" {} {};", name, values_of(matching, describe));
   };
+  add(!selection.languages.empty(), "language",
+      [](const Variant& v) { return Values{facts_of(v.language).name}; });
   add(!selection.runtimes.empty(), "runtime",
       [](const Variant& v) { return Values{to_string(v.runtime)}; });
   add(!selection.autograds.empty(), "autograd",
@@ -288,9 +290,9 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
   return [selection, filters = patterns(selection.filters),
           excludes = patterns(selection.excludes)](const Variant& v) {
     return (filters->empty() || any_finds(*filters, v)) && !any_finds(*excludes, v) &&
-           is_listed(selection.runtimes, v.runtime) && is_listed(selection.autograds, v.autograd) &&
-           is_listed(selection.threads, v.threads) && is_listed(selection.devices, v.device) &&
-           has_wanted_tag(selection.tags, v) &&
+           is_listed(selection.languages, v.language) && is_listed(selection.runtimes, v.runtime) &&
+           is_listed(selection.autograds, v.autograd) && is_listed(selection.threads, v.threads) &&
+           is_listed(selection.devices, v.device) && has_wanted_tag(selection.tags, v) &&
            (!selection.shard || is_in(*selection.shard, v.key));
   };
 }

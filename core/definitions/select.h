@@ -32,6 +32,7 @@ bool is_in(const Shard& shard, const std::string& key);
 struct Selection {
   std::vector<std::string> filters = {};   // patterns; one is enough
   std::vector<std::string> excludes = {};  // patterns; none may be found
+  std::vector<Language> languages = {};
   std::vector<Runtime> runtimes = {};
   std::vector<Autograd> autograds = {};
   std::vector<int> threads = {};

@@ -175,6 +175,10 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
     case Shape::kInteger: return require(value.is_integer());
     case Shape::kNumber: return require(value.is_number());
     case Shape::kBoolean: return require(value.is_boolean());
+    case Shape::kStringOrTrue: {
+      const auto* boolean = value.as_boolean();
+      return require(value.is_string() || (boolean != nullptr && boolean->get()));
+    }
     case Shape::kTable: return require(value.is_table());
     case Shape::kStrings: return check_entry(key, value, key.name, is_string, true);
     case Shape::kIntegers: return check_entry(key, value, key.name, is_integer, true);

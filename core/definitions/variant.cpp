@@ -51,6 +51,11 @@ Variant variant_of_key(const std::string& key) {
   const bool is_key = threads.starts_with('t') && std::from_chars(threads.data() + 1, end, count) ==
                                                       std::from_chars_result{end, std::errc{}};
   if (!is_key) return variant;
+  const std::string in_python = std::string("/") + facts_of(Language::kPython).name;
+  if (rest.ends_with(in_python)) {
+    variant.language = Language::kPython;
+    rest.resize(rest.size() - in_python.size());
+  }
   variant.params = take_params(rest);
   variant.label = rest;
   variant.device = device;

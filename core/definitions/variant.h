@@ -1,5 +1,5 @@
-// One measurable thing: a definition at one point of parameters x runtime x autograd x threads x
-// device, with all its texts final.
+// One measurable thing: a definition, in a language, at one point of parameters x runtime x
+// autograd x threads x device, with all its texts final.
 #pragma once
 
 #include <map>
@@ -22,6 +22,7 @@ struct Variant {
   std::string key;  // "matmul/mm/n=64/eager/forward/t1/cpu": the one join key of the program
   std::string label;
   std::vector<std::pair<std::string, std::string>> params;
+  Language language = Language::kCpp;
   Runtime runtime = Runtime::kEager;
   Autograd autograd = Autograd::kForward;
   int threads = 1;
@@ -31,6 +32,7 @@ struct Variant {
   std::string description;
   SourceLocation where;
   std::optional<Text> global_setup;
+  std::vector<Text> module_setups;
   std::vector<Text> setups;
   std::optional<Text> stmt;
   std::optional<Text> torchscript;
@@ -49,8 +51,9 @@ struct Variant {
   std::shared_ptr<const BuildOptions> build;
 };
 
-// What the key alone says: LABEL/PARAMETER=VALUE/.../RUNTIME/AUTOGRAD/tTHREADS/DEVICE, provided
-// that no value has a slash. A variant of a key of another form has a key and a label only.
+// What the key alone says: LABEL/PARAMETER=VALUE/.../[py/]RUNTIME/AUTOGRAD/tTHREADS/DEVICE,
+// provided that no value has a slash. A variant of a key of another form has a key and a label
+// only.
 Variant variant_of_key(const std::string& key);
 
 }  // namespace instr

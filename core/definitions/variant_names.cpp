@@ -31,12 +31,16 @@ VariantName name_of(const Variant& variant) {
   name.full = label + suffix;
   name.row = slash == std::string::npos ? without_start(suffix) : label.substr(slash + 1) + suffix;
   if (name.row.empty()) name.row = label;
-  name.column = column_name(variant.runtime, variant.autograd);
+  name.column = column_name(variant.language, variant.runtime, variant.autograd);
   return name;
 }
 
-std::string column_name(Runtime runtime, Autograd autograd) {
-  const std::string name = facts_of(runtime).title;
+std::string column_name(Language language, Runtime runtime, Autograd autograd) {
+  std::string name = facts_of(runtime).title;
+  if (language != Language::kCpp) {
+    const std::string of = facts_of(language).title;
+    name = runtime == Runtime::kEager ? of : of + " " + name;
+  }
   return autograd == Autograd::kForward ? name : name + " fwd+bwd";
 }
 

@@ -17,7 +17,7 @@ struct VariantName {
 
 VariantName name_of(const Variant& variant);
 
-// "eager", "eager fwd+bwd", "TorchScript", ...
-std::string column_name(Runtime runtime, Autograd autograd);
+// "eager", "eager fwd+bwd", "TorchScript", "Python", "Python TorchScript", ...
+std::string column_name(Language language, Runtime runtime, Autograd autograd);
 
 }  // namespace instr

@@ -34,6 +34,7 @@ struct PlanConfig {
 struct ToolConfig {
   std::optional<std::filesystem::path> libtorch = {};
   std::optional<std::string> compiler = {};
+  std::optional<std::string> python = {};
   bool no_cache = false;  // recompile everything, keep nothing
   int jobs = 0;           // 0: one for each core
 };

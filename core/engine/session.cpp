@@ -11,6 +11,7 @@
 #include "core/base/cores.h"
 #include "core/base/process.h"
 #include "core/base/trim.h"
+#include "core/compile/compile_python.h"
 #include "core/compile/installation.h"
 #include "core/definitions/requirement.h"
 #include "core/measure/experimenter.h"
@@ -44,6 +45,14 @@ Expected<std::vector<int>> counting_cores(int time_cores) {
               "without it, timing comes after counting");
 }
 
+// What determines whether a variant can be measured.
+struct Means {
+  const LibTorch& libtorch;
+  const Expected<Python>& python;
+  bool wants_counts;
+  bool wants_times;
+};
+
 }  // namespace
 
 struct Session::State {
@@ -55,6 +64,8 @@ struct Session::State {
   Costs costs;
   LibTorch libtorch;
   Toolchain toolchain;
+  Expected<Python> python = fail("no snippet is in Python");
+  bool was_needed = false;  // Python
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
@@ -76,6 +87,11 @@ struct Session::State {
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
   TimerOptions timer_options() const;
   std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
+  Means means() const;
+  void look_for_python(const std::vector<Variant>& variants);
+  void compile_python_variants(const std::vector<Variant>& variants,
+                               const std::function<void(UnitResult)>& on_unit,
+                               std::stop_token stop);
 
   NativeEvents native_events() {
     return {[this](const std::string& key) { started(key); },
@@ -126,8 +142,12 @@ Expected<std::string> find_valgrind() {
   return std::string(trim_end(result->output, "\n"));
 }
 
-std::optional<std::string> unsupported_reason(const Variant& variant, const LibTorch& libtorch,
-                                              bool wants_times) {
+std::optional<std::string> unsupported_reason(const Variant& variant, const Means& means) {
+  const auto& [libtorch, python, wants_counts, wants_times] = means;
+  if (variant.language == Language::kPython) {
+    if (!wants_counts) return "snippets in Python are counted, not timed yet: --metrics=ir";
+    if (!python) return to_string(python.error());
+  }
   if (variant.libtorch) {
     auto met = satisfies(libtorch.version, *variant.libtorch);
     if (!met) return to_string(met.error());
@@ -161,11 +181,18 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
   if (!cache) return tl::unexpected(cache.error());
   CompileOptions compile{*toolchain, *libtorch, 1, find_installation().sources};
   compile.each_alone = config.simulation.any();
-  auto compiled = find_compiled(variants, compile, *cache);
+  std::vector<Variant> in_cpp;
+  std::copy_if(variants.begin(), variants.end(), std::back_inserter(in_cpp),
+               [](const Variant& one) { return one.language == Language::kCpp; });
+  auto compiled = find_compiled(in_cpp, compile, *cache);
   if (!compiled) return tl::unexpected(compiled.error());
+  const auto python = in_cpp.size() == variants.size()
+                          ? Expected<Python>(fail("no snippet is in Python"))
+                          : find_python(config.tools.python, *libtorch, compile.sources);
+  const Means means{*libtorch, python, config.wants_counts, config.wants_times};
   std::vector<PlannedVariant> planned;
   for (const auto& variant : variants) {
-    auto reason = unsupported_reason(variant, *libtorch, config.wants_times);
+    auto reason = unsupported_reason(variant, means);
     bool is_unknown = variant.build && !variant.build->sources.empty();
     auto step = reason                            ? PlannedStep::kSkip
                 : compiled->contains(variant.key) ? PlannedStep::kCached
@@ -237,6 +264,10 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
   if (!worker) return tl::unexpected(worker.error());
   schedule.worker = *worker;
+  schedule.python_worker = [this, stop]() -> Expected<std::filesystem::path> {
+    if (!python) return tl::unexpected(python.error());
+    return build_python_worker(*python, compile, *cache, stop);
+  };
   if (config.timeout) schedule.timeout_s = *config.timeout;
   schedule.retries = config.retries;
   schedule.fresh_process = config.isolation == Isolation::kProcess;
@@ -259,10 +290,11 @@ Expected<void> Session::State::open_native(std::stop_token stop) {
 }
 
 void Session::prepare(const std::vector<Variant>& variants) {
+  state_->look_for_python(variants);
   if (!state_->scheduler) return;
   std::vector<Variant> countable;
   for (const auto& variant : variants) {
-    bool is_selected = !unsupported_reason(variant, state_->libtorch, state_->config.wants_times);
+    bool is_selected = !unsupported_reason(variant, state_->means());
     if (is_selected && is_countable(variant)) countable.push_back(variant);
   }
   state_->scheduler->prepare(countable);
@@ -273,6 +305,9 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
                                  : Expected<wire::Message>(state_->native->hello());
   if (!hello) return tl::unexpected(hello.error());
   if (state_->config.wants_times) hello->fields.merge(std::map(state_->native->hello().fields));
+  if (state_->was_needed && state_->python) {
+    hello->fields["python_version"] = state_->python->version;
+  }
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
@@ -345,11 +380,41 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
   return true;
 }
 
+Means Session::State::means() const {
+  return {libtorch, python, config.wants_counts, config.wants_times};
+}
+
+// Asked once, and only if there is something to run.
+void Session::State::look_for_python(const std::vector<Variant>& variants) {
+  const bool is_needed = std::any_of(variants.begin(), variants.end(), [](const Variant& one) {
+    return one.language == Language::kPython;
+  });
+  if (!is_needed || was_needed) return;
+  was_needed = true;
+  python = find_python(config.tools.python, libtorch, compile.sources);
+}
+
+// All as one unit: the interpreter compiles them faster than it starts.
+void Session::State::compile_python_variants(const std::vector<Variant>& variants,
+                                             const std::function<void(UnitResult)>& on_unit,
+                                             std::stop_token stop) {
+  if (variants.empty()) return;
+  auto unit = compile_python(variants, *python, compile.sources, *cache, stop);
+  if (unit) return on_unit(*std::move(unit));
+  if (stop.stop_requested()) return;
+  UnitResult all;
+  for (const Variant& variant : variants) {
+    all.failed.push_back(
+        {variant, Failure{FailureKind::kCompileError, to_string(unit.error())}, 0});
+  }
+  on_unit(std::move(all));
+}
+
 // Reports those that cannot be measured here as skipped, and returns the others.
 std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>& variants) {
   std::vector<Variant> runnable;
   for (const auto& variant : variants) {
-    if (auto reason = unsupported_reason(variant, libtorch, config.wants_times)) {
+    if (auto reason = unsupported_reason(variant, means())) {
       done({variant, Skipped{*reason}, 0});
     } else {
       runnable.push_back(variant);
@@ -372,6 +437,7 @@ void Session::State::take(UnitResult unit, const Selected& selected) {
   for (const auto& one : unit.failed) done(one);
   if (selected) std::erase_if(unit.compiled, [&](const auto& one) { return !selected(one); });
   for (const auto& one : unit.compiled) {
+    if (one.variant.language == Language::kPython) continue;  // the native worker runs none
     if (config.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
     if (config.wants_times) to_time.push_back(one);
     if (config.dump.any()) to_dump.push_back(one);
@@ -392,12 +458,18 @@ Expected<bool> Session::measure(const std::vector<Variant>& variants, std::stop_
 Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_token stop,
                               const Selected& selected) {
   State& state = *state_;
+  state.look_for_python(variants);
   state.to_time.clear();
   state.to_dump.clear();
   state.to_verify.clear();
   auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), selected); };
-  auto compiled =
-      compile(state.skip_unsupported(variants), state.compile, *state.cache, on_unit, stop);
+  auto runnable = state.skip_unsupported(variants);
+  const auto in_python =
+      std::stable_partition(runnable.begin(), runnable.end(),
+                            [](const Variant& one) { return one.language != Language::kPython; });
+  state.compile_python_variants({in_python, runnable.end()}, on_unit, stop);
+  runnable.erase(in_python, runnable.end());
+  auto compiled = compile(runnable, state.compile, *state.cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
   if (!time_all(state.sides(state.take_beside()), stop)) return false;
   return !state.scheduler || state.scheduler->wait(stop);

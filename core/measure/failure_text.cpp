@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compile/generate_python.h"
 #include "core/compile/source_writer.h"
 
 namespace instr {
@@ -139,8 +140,15 @@ std::optional<SourceLocation> script_place(const std::string& message, const Var
   return place;
 }
 
+std::optional<SourceLocation> python_place(int line, const Variant& variant) {
+  if (line == 0 || variant.language != Language::kPython) return std::nullopt;
+  auto place = place_in_python(python_snippet(variant), line);
+  return place && !place->file.empty() ? place : std::nullopt;
+}
+
 std::string failure_text(const std::string& message, const std::string& part,
-                         const Variant& variant) {
+                         const Variant& variant, int line) {
+  if (auto place = python_place(line, variant)) return to_string(*place) + ": " + message;
   if (auto place = script_place(message, variant)) {
     return to_string(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
   }

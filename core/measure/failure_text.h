@@ -11,9 +11,10 @@ namespace instr {
 
 // `message` after the place of the failure; unchanged if that is not known. `part`: which of the
 // variant's texts ran ("setup", "statement"), as reported by the worker, or "". A place in the
-// TorchScript text that `message` names is the one in the TOML file.
+// TorchScript text that `message` names is the one in the TOML file. `line`: of a snippet in Python
+// (core/compile/generate_python.h), or 0.
 std::string failure_text(const std::string& message, const std::string& part,
-                         const Variant& variant);
+                         const Variant& variant, int line = 0);
 
 // The place in the TOML file that a TorchScript error refers to, if any.
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant);

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "core/definitions/metrics.h"
@@ -102,18 +103,22 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
   return events;
 }
 
-// The measured loop is in the snippet's own function; the one call of that function does not belong
-// to an iteration. `loop`: the instructions, `events`: the other costs of the empty loop, per
-// iteration.
+// Which runs the measured loop: the snippet's own function or, in Python, the interpreter's.
+bool runs_loop(std::string_view function) {
+  return is_snippet_symbol(function) || function == "_PyEval_EvalFrameDefault";
+}
+
+// The one call of the function that runs the loop does not belong to an iteration. `loop`: the
+// instructions, `events`: the other costs of the empty loop, per iteration.
 void take_off_loop(std::vector<FunctionCost>& functions, double loop,
                    const std::map<std::string, double>& events) {
   for (auto& function : functions) {
-    if (!is_snippet_symbol(function.function)) continue;
+    if (!runs_loop(function.function)) continue;
     function.ir -= loop;
     for (auto& [name, count] : function.events) {
       if (auto found = events.find(name); found != events.end()) count -= found->second;
     }
-    function.calls = 0;
+    if (is_snippet_symbol(function.function)) function.calls = 0;
     return;
   }
 }
@@ -160,7 +165,8 @@ std::string text_of(FailureKind kind, const wire::Message& reply, const Variant&
   if (kind == FailureKind::kWorkerLost || kind == FailureKind::kNoProfile) {
     return reply.get("message");
   }
-  std::string message = failure_text(reply.get("message"), reply.get("part"), variant);
+  std::string message = failure_text(reply.get("message"), reply.get("part"), variant,
+                                     static_cast<int>(number(reply, "line").value_or(0)));
   const bool has_place = message != reply.get("message");
   if (has_place || kind != FailureKind::kDefinitionError || !variant.signature) return message;
   const std::string place = to_string(variant.signature->where);
@@ -290,14 +296,17 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   counted.steady = *first == *second && reply.get("steady") == "1";
   counted.gated = variant.threads == 1;
   counted.metrics[kInstructions] = counted.second_block_ir;
-  for (const auto& [metric, field] :
-       {std::pair{"allocs", "allocs_2"}, {"alloc_bytes", "alloc_bytes_2"}}) {
+  const auto of_loop = [&reply](const char* field) { return number(reply, field).value_or(0); };
+  for (const auto& [metric, field, loop_field] :
+       {std::tuple{"allocs", "allocs_2", "loop_allocs"},
+        {"alloc_bytes", "alloc_bytes_2", "loop_alloc_bytes"}}) {
     if (auto total = number(reply, field)) {
-      counted.metrics[metric] = per_iteration(*total, 0, *iterations);
+      counted.metrics[metric] = per_iteration(*total, of_loop(loop_field), *iterations);
     }
   }
   if (auto peak = number(reply, "peak_bytes")) {
-    counted.metrics["peak_bytes"] = static_cast<double>(*peak);
+    const std::uint64_t loop_peak = std::min(*peak, of_loop("loop_peak_bytes"));
+    counted.metrics["peak_bytes"] = static_cast<double>(*peak - loop_peak);
   }
   add_simulated(counted.metrics, events_of(reply, *iterations));
   if (profile != nullptr) {

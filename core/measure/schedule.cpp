@@ -41,7 +41,7 @@ Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart star
       on_start(std::move(start)),
       on_done(std::move(done)),
       free_cores(std::max(options.jobs, 1)),
-      zygotes(zygote_options(options, folder.path()), [this] {
+      zygotes(zygote_options(options, folder.path()), options.python_worker, [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
       }) {
@@ -72,14 +72,14 @@ void Scheduler::State::kill() {
 
 void Scheduler::State::add(std::vector<CompiledVariant> variants) {
   if (!options.fresh_process) {
-    for (const auto& each : variants) zygotes.need(each.variant.runtime);
+    for (const auto& each : variants) zygotes.need(zygote_of(each.variant));
   }
   {
     std::lock_guard lock(mutex);
     if (stopping) return;
     for (auto& each : variants) {
       int cores = cores_for(each.variant.threads, options.jobs);
-      UnitKey key{each.variant.runtime, each.unit};
+      UnitKey key{zygote_of(each.variant), each.unit};
       waiting[{key, cores}].push_back({std::move(each), added++, 0});
       ++outstanding;
     }
@@ -106,7 +106,7 @@ std::optional<Groups::iterator> Scheduler::State::next() {
     candidate.order = tasks.front().order;
     if (!options.fresh_process) {
       // One that failed to start counts as ready: it has an error to report.
-      auto state = zygotes.state(key.runtime);
+      auto state = zygotes.state(key.zygote);
       candidate.zygote_ready =
           state == ZygotePool::State::kReady || state == ZygotePool::State::kFailed;
       if (auto unit = units.find(key); unit != units.end()) {
@@ -201,7 +201,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
     if (retry) {
       if (attempt.again) --task.attempts;
       int cores = cores_for(task.compiled.variant.threads, options.jobs);
-      UnitKey key{task.compiled.variant.runtime, task.compiled.unit};
+      UnitKey key{zygote_of(task.compiled.variant), task.compiled.unit};
       waiting[{std::move(key), cores}].push_front(std::move(task));
     }
   }
@@ -240,7 +240,7 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, O
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {
   if (state_->options.fresh_process) return;
-  for (const auto& variant : variants) state_->zygotes.need(variant.runtime);
+  for (const auto& variant : variants) state_->zygotes.need(zygote_of(variant));
 }
 
 void Scheduler::add(std::vector<CompiledVariant> variants) { state_->add(std::move(variants)); }

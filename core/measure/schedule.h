@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/compile/compile.h"
+#include "core/measure/zygote_pool.h"
 #include "core/values/measurement.h"
 #include "core/values/simulation.h"
 #include "worker/wire.h"
@@ -21,7 +22,8 @@ namespace instr {
 
 struct ScheduleOptions {
   std::filesystem::path worker;  // program made by build_worker
-  int churn = 0;                 // ZygoteOptions::churn
+  PythonWorker python_worker = {};
+  int churn = 0;  // ZygoteOptions::churn
   Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                                 // cores in total

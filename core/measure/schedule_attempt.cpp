@@ -58,9 +58,9 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
     std::lock_guard lock(mutex);
     if (units[key].load_failure) return Attempt{*units[key].load_failure};
   }
-  auto zygote = zygotes.get(key.runtime);
+  auto zygote = zygotes.get(key.zygote);
   if (!zygote) {
-    if (zygotes.state(key.runtime) != ZygotePool::State::kFailed) {
+    if (zygotes.state(key.zygote) != ZygotePool::State::kFailed) {
       auto attempt = lost("the worker was lost before this was measured");
       attempt.again = true;  // it waits for the next one
       return attempt;
@@ -70,19 +70,19 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
   auto log_begin = (*zygote)->log_size();
   auto forked = Host::fork(*zygote);
   if (!forked) {
-    zygotes.lost(key.runtime, *zygote);
+    zygotes.lost(key.zygote, *zygote);
     auto attempt = lost("the worker was lost before this was measured");
     attempt.again = true;
     return attempt;
   }
-  zygotes.worked(key.runtime);
+  zygotes.worked(key.zygote);
   host = *std::move(forked);
   {
     std::lock_guard lock(mutex);
     live_hosts.insert(host.get());
     if (stopping) host->hang_up();
   }
-  auto reply = host->request(load_request(options.worker, key.unit),
+  auto reply = host->request(load_request((*zygote)->worker(), key.unit),
                              measurer.load_patience(task.compiled.variant));
   if (reply && reply->verb == "loaded") {
     std::lock_guard lock(mutex);
@@ -116,7 +116,13 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
   ZygoteOptions its_own = zygote_options(options, folder.path());
-  its_own.kind = zygote_kind(task.compiled.variant.runtime);
+  const WarmUp which = zygote_of(task.compiled.variant);
+  its_own.kind = kWarmUpNames[static_cast<std::size_t>(which)];
+  if (which == WarmUp::kPython) {
+    auto worker = options.python_worker();
+    if (!worker) return lost(to_string(worker.error()));
+    its_own.worker = *worker;
+  }
   auto zygote = Zygote::start(its_own);
   if (!zygote) return lost(to_string(zygote.error()));
   {
@@ -134,7 +140,7 @@ Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
   auto hello = zygote.await_hello(kStartTimeout).and_then(check_hello);
   if (!hello) return lost(to_string(hello.error()));
   const auto patience = measurer.load_patience(task.compiled.variant);
-  auto loaded = zygote.request(load_request(options.worker, task.compiled.unit), patience);
+  auto loaded = zygote.request(load_request(zygote.worker(), task.compiled.unit), patience);
   if (!loaded && loaded.error() == Loss::kTimedOut) return {slow_load(patience)};
   if (!loaded) return lost("loading the unit ended the worker", with_cure(zygote.log_since(0)));
   if (loaded->verb != "loaded") return {outcome_of(*loaded, {}, nullptr)};

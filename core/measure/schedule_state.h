@@ -34,7 +34,7 @@ struct Task {
 };
 
 struct UnitKey {
-  Runtime runtime;
+  WarmUp zygote;
   std::filesystem::path unit;
   auto operator<=>(const UnitKey&) const = default;
 };

@@ -15,6 +15,8 @@
 #include <fstream>
 
 #include "core/base/trim.h"
+#include "core/compile/compile_python.h"
+#include "core/definitions/runtimes.h"
 #include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
 #include "core/results/library_fields.h"
@@ -35,6 +37,10 @@ std::string program_of(const ZygoteOptions& options) {
   return "./" + options.worker.filename().string();
 }
 
+bool is_python(const ZygoteOptions& options) {
+  return options.kind == kWarmUpNames[static_cast<std::size_t>(WarmUp::kPython)];
+}
+
 std::vector<std::string> zygote_command(const ZygoteOptions& options) {
   if (options.is_native) return {program_of(options)};
   std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
@@ -51,9 +57,24 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--log-file=" + profiles + "%p.log",
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
-  command.push_back(program_of(options));
-  command.push_back("--zygote=" + options.kind);
+  if (is_python(options)) {
+    for (auto& word : python_command(options.kind)) command.push_back(std::move(word));
+  } else {
+    command.push_back(program_of(options));
+    command.push_back("--zygote=" + options.kind);
+  }
   return command;
+}
+
+std::vector<std::string> environment_of(const ZygoteOptions& options) {
+  std::vector<std::string> environment = pinned_environment();
+  if (!is_python(options)) return environment;
+  for (auto& one : python_environment()) environment.push_back(std::move(one));
+  // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
+  environment.push_back("LD_PRELOAD=" + program_of(options));
+  environment.emplace_back("PYTHONMALLOC=malloc");
+  environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
+  return environment;
 }
 
 Expected<std::pair<Fd, fs::path>> open_log(const fs::path& folder) {
@@ -173,11 +194,12 @@ void Link::hang_up() { ::shutdown(socket_.get(), SHUT_WR); }
 
 void Link::abort() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
-Zygote::Zygote(Link link, Process process, fs::path log, bool is_native)
+Zygote::Zygote(Link link, Process process, fs::path log, const ZygoteOptions& options)
     : link_(std::move(link)),
       process_(std::move(process)),
       log_(std::move(log)),
-      is_native_(is_native) {}
+      worker_(options.worker),
+      is_native_(options.is_native) {}
 
 Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   auto log = open_log(options.work_dir);
@@ -192,7 +214,7 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   if (!ends) return tl::unexpected(ends.error());
   SpawnOptions spawn;
   spawn.argv = zygote_command(options);
-  if (!options.is_native) spawn.environment = pinned_environment();
+  if (!options.is_native) spawn.environment = environment_of(options);
   spawn.working_directory = beside;
   spawn.descriptors = {{ends->second.get(), wire::kControlFd},
                        {folder.get(), wire::kWorkFolderFd},
@@ -202,8 +224,8 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   spawn.cores = options.cores;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
-  return std::shared_ptr<Zygote>(new Zygote(std::move(ends->first), *std::move(process),
-                                            std::move(log->second), options.is_native));
+  return std::shared_ptr<Zygote>(
+      new Zygote(std::move(ends->first), *std::move(process), std::move(log->second), options));
 }
 
 Zygote::~Zygote() = default;  // the process's destructor kills the group

@@ -57,7 +57,7 @@ class Link {
 struct ZygoteOptions {
   std::filesystem::path worker;
   std::filesystem::path valgrind = {};
-  std::string kind = {};           // "eager" or "torchscript"
+  std::string kind = {};           // one of kWarmUpNames
   std::filesystem::path work_dir;  // for profiles and logs
   int churn = 0;                   // blocks to allocate first, half of them permanently
   Simulation simulation = {};
@@ -81,7 +81,8 @@ class Requestable {
 // A request's timeout; the longest sum of timeouts is thirty years.
 std::chrono::milliseconds timeout_of(double seconds);
 
-// The request to load a unit that is kept beside the worker; empty: the worker's own snippets.
+// The request to load a unit that is kept in the cache beside the worker; empty: the worker's own
+// snippets.
 wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
 
 // A worker under Callgrind that forks hosts on request. Calls from several threads take turns.
@@ -92,6 +93,8 @@ class Zygote : public Requestable {
 
   // Kills it and its whole process group.
   ~Zygote() override;
+
+  const std::filesystem::path& worker() const { return worker_; }
 
   // Waits for it to be ready, once: its description of itself, and the libraries that it has loaded
   // (core/measure/loaded_libraries.h). An Error has its last output.
@@ -115,13 +118,14 @@ class Zygote : public Requestable {
   std::string log_since(std::uintmax_t begin, pid_t pid) const;
 
  private:
-  Zygote(Link link, Process process, std::filesystem::path log, bool is_native);
+  Zygote(Link link, Process process, std::filesystem::path log, const ZygoteOptions& options);
   std::string written_since(std::uintmax_t begin) const;
 
   std::mutex turn_;
   Link link_;
   Process process_;
   std::filesystem::path log_;
+  std::filesystem::path worker_;
   bool is_native_;
 };
 

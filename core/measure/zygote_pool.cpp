@@ -23,40 +23,49 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
               "run with --no-cache, so that the worker is built again");
 }
 
-const char* zygote_kind(Runtime runtime) {
-  return kWarmUpNames[static_cast<std::size_t>(facts_of(runtime).zygote)];
+WarmUp zygote_of(const Variant& variant) {
+  if (variant.language == Language::kPython) return WarmUp::kPython;
+  return facts_of(variant.runtime).zygote;
 }
 
-ZygotePool::ZygotePool(ZygoteOptions options, std::function<void()> on_change)
-    : options_(std::move(options)), on_change_(std::move(on_change)) {}
+ZygotePool::ZygotePool(ZygoteOptions options, PythonWorker python_worker,
+                       std::function<void()> on_change)
+    : options_(std::move(options)),
+      python_worker_(std::move(python_worker)),
+      on_change_(std::move(on_change)) {}
 
 ZygotePool::~ZygotePool() {
   kill();
   starters_.clear();  // joins
 }
 
-void ZygotePool::need(Runtime runtime) {
+void ZygotePool::need(WarmUp which) {
   std::lock_guard lock(mutex_);
-  if (slot(runtime).state == State::kAbsent) start(runtime);
+  if (slot(which).state == State::kAbsent) start(which);
 }
 
-void ZygotePool::start(Runtime runtime) {
-  Slot& target = slot(runtime);
+void ZygotePool::start(WarmUp which) {
+  Slot& target = slot(which);
   target.state = killed_ ? State::kFailed : State::kStarting;
   if (killed_) target.error = Error{{}, "interrupted", ""};
   if (killed_) return;
-  starters_.emplace_back([this, runtime] { bring_up(runtime); });
+  starters_.emplace_back([this, which] { bring_up(which); });
 }
 
-Expected<wire::Message> ZygotePool::try_start(Runtime runtime) {
+Expected<wire::Message> ZygotePool::try_start(WarmUp which) {
   ZygoteOptions options = options_;
-  options.kind = zygote_kind(runtime);
+  options.kind = kWarmUpNames[static_cast<std::size_t>(which)];
+  if (which == WarmUp::kPython) {
+    auto worker = python_worker_();
+    if (!worker) return tl::unexpected(worker.error());
+    options.worker = *worker;
+  }
   auto zygote = Zygote::start(options);
   if (!zygote) return tl::unexpected(zygote.error());
   {
     std::lock_guard lock(mutex_);
     if (killed_) return fail("interrupted");
-    slot(runtime).zygote = *zygote;
+    slot(which).zygote = *zygote;
   }
   auto hello = (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
   if (!hello || options.churn == 0) return hello;
@@ -66,21 +75,21 @@ Expected<wire::Message> ZygotePool::try_start(Runtime runtime) {
   return hello;
 }
 
-void ZygotePool::bring_up(Runtime runtime) {
-  auto hello = try_start(runtime);
+void ZygotePool::bring_up(WarmUp which) {
+  auto hello = try_start(which);
   for (int attempt = 1; !hello && attempt < kStartAttempts; ++attempt) {
     {
       std::lock_guard lock(mutex_);
       if (killed_) break;
     }
-    hello = try_start(runtime);
+    hello = try_start(which);
   }
   {
     std::lock_guard lock(mutex_);
-    Slot& target = slot(runtime);
+    Slot& target = slot(which);
     if (hello) {
       target.state = State::kReady;
-      if (!hello_) hello_ = *hello;
+      if (!hello_ && which != WarmUp::kPython) hello_ = *hello;
     } else {
       target.state = State::kFailed;
       target.error = hello.error();
@@ -91,9 +100,9 @@ void ZygotePool::bring_up(Runtime runtime) {
   on_change_();
 }
 
-ZygotePool::State ZygotePool::state(Runtime runtime) const {
+ZygotePool::State ZygotePool::state(WarmUp which) const {
   std::lock_guard lock(mutex_);
-  return slot(runtime).state;
+  return slot(which).state;
 }
 
 bool ZygotePool::any_is(State state) const {
@@ -106,37 +115,40 @@ bool ZygotePool::is_starting() const {
   return any_is(State::kStarting);
 }
 
-Expected<std::shared_ptr<Zygote>> ZygotePool::get(Runtime runtime) const {
+Expected<std::shared_ptr<Zygote>> ZygotePool::get(WarmUp which) const {
   std::lock_guard lock(mutex_);
-  const Slot& from = slot(runtime);
+  const Slot& from = slot(which);
   if (from.state == State::kReady) return from.zygote;
   return tl::unexpected(from.error.value_or(Error{{}, "the worker is not ready", ""}));
 }
 
-void ZygotePool::lost(Runtime runtime, const std::shared_ptr<Zygote>& zygote) {
+void ZygotePool::lost(WarmUp which, const std::shared_ptr<Zygote>& zygote) {
   std::shared_ptr<Zygote> old;  // ended after the mutex is released
   std::lock_guard lock(mutex_);
-  Slot& target = slot(runtime);
+  Slot& target = slot(which);
   if (target.zygote != zygote || target.state != State::kReady) return;
   old = std::exchange(target.zygote, nullptr);
-  if (++target.losses < kMostLosses) return start(runtime);
+  if (++target.losses < kMostLosses) return start(which);
   std::string what = "the worker was lost, again and again";
   if (auto log = old->log_since(0); !log.empty()) what += "\n" + log;
   target.state = State::kFailed;
   target.error = Error{{}, std::move(what), "is the machine out of memory?"};
 }
 
-void ZygotePool::worked(Runtime runtime) {
+void ZygotePool::worked(WarmUp which) {
   std::lock_guard lock(mutex_);
-  slot(runtime).losses = 0;
+  slot(which).losses = 0;
 }
 
 Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  bool none = std::all_of(slots_.begin(), slots_.end(),
-                          [](const Slot& each) { return each.state == State::kAbsent; });
-  if (none && !hello_) start(Runtime::kEager);
-  changed_.wait(lock, stop, [&] { return hello_ || killed_ || !any_is(State::kStarting); });
+  const auto is_any = [this](State state) {
+    return slot(WarmUp::kEager).state == state || slot(WarmUp::kTorchScript).state == state;
+  };
+  if (!hello_ && !is_any(State::kStarting) && !is_any(State::kReady) && !is_any(State::kFailed)) {
+    start(WarmUp::kEager);
+  }
+  changed_.wait(lock, stop, [&] { return hello_ || killed_ || !is_any(State::kStarting); });
   if (hello_) return *hello_;
   for (const Slot& each : slots_) {
     if (each.error) return tl::unexpected(*each.error);

@@ -1,5 +1,5 @@
-// The zygotes of a run: one for eager and one for all script runtimes, started in the background,
-// replaced if lost.
+// The zygotes of a run: for C++ one for eager and one for all script runtimes, for Python one,
+// started in the background, replaced if lost.
 #pragma once
 
 #include <array>
@@ -23,37 +23,42 @@ namespace instr {
 // Checks a worker's description of itself at its start.
 Expected<wire::Message> check_hello(const wire::Message& hello);
 
-// ZygoteOptions::kind of the zygote whose warm-up this runtime needs.
-const char* zygote_kind(Runtime runtime);
+// Which zygote a variant is measured in.
+WarmUp zygote_of(const Variant& variant);
+
+// Builds the worker for Python, once it is needed.
+using PythonWorker = std::function<Expected<std::filesystem::path>()>;
 
 class ZygotePool {
  public:
   enum class State { kAbsent, kStarting, kReady, kFailed };
 
-  // `options.kind` is filled in for each. `on_change` is called, from other threads, as zygotes get
-  // ready or fail.
-  ZygotePool(ZygoteOptions options, std::function<void()> on_change);
+  // `options.kind` is filled in for each, and `options.worker` of the one for Python by
+  // `python_worker`, which is called when that is first needed. `on_change` is called, from other
+  // threads, as zygotes get ready or fail.
+  ZygotePool(ZygoteOptions options, PythonWorker python_worker, std::function<void()> on_change);
   // Kills them all.
   ~ZygotePool();
 
-  // Starts the runtime's zygote if there is none, and returns at once.
-  void need(Runtime runtime);
+  // Starts the zygote if there is none, and returns at once.
+  void need(WarmUp which);
 
-  State state(Runtime runtime) const;
+  State state(WarmUp which) const;
 
   // Whether any of them is starting.
   bool is_starting() const;
 
   // The ready one; an Error if it could not be started, or is not ready.
-  Expected<std::shared_ptr<Zygote>> get(Runtime runtime) const;
+  Expected<std::shared_ptr<Zygote>> get(WarmUp which) const;
 
   // `zygote` no longer answers: another one is started, unless that has happened already, or
   // several in a row were lost before doing anything.
-  void lost(Runtime runtime, const std::shared_ptr<Zygote>& zygote);
+  void lost(WarmUp which, const std::shared_ptr<Zygote>& zygote);
 
-  void worked(Runtime runtime);
+  void worked(WarmUp which);
 
-  // The description from the first one that is ready; starts one if necessary.
+  // The description from the first one for C++ that is ready; starts one if necessary, so that runs
+  // of Python alone describe themselves as all others do.
   Expected<wire::Message> hello(std::stop_token stop);
 
   // Ends all of them, permanently.
@@ -67,16 +72,15 @@ class ZygotePool {
     int losses = 0;  // in a row
   };
 
-  void start(Runtime runtime);  // with the mutex held
-  void bring_up(Runtime runtime);
-  Expected<wire::Message> try_start(Runtime runtime);
-  Slot& slot(Runtime runtime) { return slots_[static_cast<std::size_t>(facts_of(runtime).zygote)]; }
-  const Slot& slot(Runtime runtime) const {
-    return slots_[static_cast<std::size_t>(facts_of(runtime).zygote)];
-  }
+  void start(WarmUp which);  // with the mutex held
+  void bring_up(WarmUp which);
+  Expected<wire::Message> try_start(WarmUp which);
+  Slot& slot(WarmUp which) { return slots_[static_cast<std::size_t>(which)]; }
+  const Slot& slot(WarmUp which) const { return slots_[static_cast<std::size_t>(which)]; }
   bool any_is(State state) const;  // with the mutex held
 
   const ZygoteOptions options_;
+  const PythonWorker python_worker_;
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;

@@ -42,6 +42,7 @@ std::string number(std::size_t count) { return format_count(static_cast<double>(
 Json to_json(const Variant& variant) {
   Json json{{"key", variant.key}, {"label", variant.label}, {"params", Json::object()}};
   for (const auto& [name, value] : variant.params) json["params"][name] = value;
+  json["language"] = to_string(variant.language);
   json["runtime"] = to_string(variant.runtime);
   json["autograd"] = to_string(variant.autograd);
   json["threads"] = variant.threads;
@@ -63,8 +64,8 @@ std::string list_json(const std::vector<Variant>& variants) {
 }
 
 std::string list_csv(const std::vector<Variant>& variants) {
-  std::string text = csv_line({"key", "label", "params", "runtime", "autograd", "threads", "device",
-                               "tags", "description", "file", "line"});
+  std::string text = csv_line({"key", "label", "params", "language", "runtime", "autograd",
+                               "threads", "device", "tags", "description", "file", "line"});
   for (const Variant& variant : variants) {
     std::string params;
     for (const auto& [name, value] : variant.params) {
@@ -72,10 +73,10 @@ std::string list_csv(const std::vector<Variant>& variants) {
     }
     std::string tags;
     for (const std::string& tag : variant.tags) tags += (tags.empty() ? "" : " ") + tag;
-    text += csv_line({variant.key, variant.label, params, to_string(variant.runtime),
-                      to_string(variant.autograd), std::to_string(variant.threads), variant.device,
-                      tags, variant.description, variant.where.file,
-                      std::to_string(variant.where.line)});
+    text += csv_line({variant.key, variant.label, params, to_string(variant.language),
+                      to_string(variant.runtime), to_string(variant.autograd),
+                      std::to_string(variant.threads), variant.device, tags, variant.description,
+                      variant.where.file, std::to_string(variant.where.line)});
   }
   return text;
 }

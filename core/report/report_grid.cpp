@@ -20,19 +20,23 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kAutogradSlots = 2;  // of each runtime
-constexpr std::size_t kSlots = kRuntimes.size() * kAutogradSlots;
+constexpr std::size_t kLanguageSlots = kRuntimes.size() * kAutogradSlots;
+constexpr std::size_t kSlots = kLanguages.size() * kLanguageSlots;
 
 std::string slot_name(std::size_t slot) {
-  return column_name(kRuntimes[slot / kAutogradSlots].runtime,
+  const std::size_t in_language = slot % kLanguageSlots;
+  return column_name(kLanguages[slot / kLanguageSlots].language,
+                     kRuntimes[in_language / kAutogradSlots].runtime,
                      slot % kAutogradSlots == 0 ? Autograd::kForward : Autograd::kForwardBackward);
 }
 
 std::size_t slot_of(const Variant& variant) {
-  return static_cast<std::size_t>(variant.runtime) * kAutogradSlots +
+  return static_cast<std::size_t>(variant.language) * kLanguageSlots +
+         static_cast<std::size_t>(variant.runtime) * kAutogradSlots +
          (variant.autograd == Autograd::kForwardBackward ? 1 : 0);
 }
 
-// What a row is made of: the variants that differ in runtime and autograd alone.
+// What a row is made of: the variants that differ in language, runtime and autograd alone.
 struct Bench {
   VariantName name;  // of the first of them
   std::array<const Measurement*, kSlots> slots{};

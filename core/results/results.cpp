@@ -94,6 +94,7 @@ Json to_json(const Measurement& measurement) {
   json["label"] = variant.label;
   json["params"] = Json::object();
   for (const auto& [name, value] : variant.params) json["params"][name] = value;
+  json["language"] = to_string(variant.language);
   json["runtime"] = to_string(variant.runtime);
   json["autograd"] = to_string(variant.autograd);
   json["threads"] = variant.threads;

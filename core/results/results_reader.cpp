@@ -201,6 +201,7 @@ Expected<Measurement> measurement_from(const Json& json, const std::string& wher
                                   value.is_string() ? value.get<std::string>() : to_line(value));
     }
   }
+  variant.language = language_from(text_or(json, "language")).value_or(Language::kCpp);
   variant.runtime = runtime_from(text_or(json, "runtime")).value_or(Runtime::kEager);
   if (text_or(json, "autograd") == to_string(Autograd::kForwardBackward)) {
     variant.autograd = Autograd::kForwardBackward;

@@ -60,7 +60,7 @@ TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
       "b.toml:2:7: Error while parsing key-value pair: expected '=', saw '\\n': correct the TOML "
       "here (https://toml.io/en/v1.0.0)\n"
       "c.toml:2:1: benchmark `c` has no statement: add `stmt = \"...\"`, or [benchmark.stmts], "
-      "or a `module`\n");
+      "or a `module`; for Python `py_stmt`, `py_stmts` or `py_module`\n");
 }
 
 TEST(DefinitionErrors, ReportUnusedSetupsOnlyIfEverythingWasRead) {

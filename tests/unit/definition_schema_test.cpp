@@ -232,8 +232,13 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryKeyOfABenchmark) {
           "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"user\"\nuse = "
           "\"x\"\nstmt = \"x;\"\n[[benchmark]]\n";
       if (name != "label") text += "label = \"label\"\n";
-      if (name != "stmt" && name != "stmts" && name != "module") text += "stmt = \"x;\"\n";
-      if (name == "torchscript" || name == "autograd" || name == "module") {
+      const bool is_python = name.starts_with("py_");
+      const std::string bare = is_python ? name.substr(3) : name;
+      if (bare != "stmt" && bare != "stmts" && bare != "module") text += "stmt = \"x;\"\n";
+      if (bare == "setup" || bare == "global_setup" || name == "torchscript") {
+        text += "py_stmt = \"x\"\n";
+      }
+      if (name == "torchscript" || name == "autograd" || bare == "module") {
         text += "signature = \"f(x) -> y\"\n";
       }
       // The schema does not know the setups' names.
@@ -256,13 +261,16 @@ TEST(DefinitionSchema, AnswersAsTheLoaderForEveryOtherKey) {
   for (const std::string value : kValues) {
     const bool is_right_path = value.find("x.inc") != std::string::npos;
     const bool is_right_source = value.find("ops.cpp") != std::string::npos || value == "[\"\"]";
-    for (const std::string name : {"global_setup", "include", "setups", "build"}) {
+    for (const std::string name :
+         {"global_setup", "py_global_setup", "include", "setups", "build"}) {
       if (name == "include" && is_path(value) && !is_right_path) continue;
       if (name == "setups" && value.find('{') == 0) continue;
       compare("schema = 1\n" + name + " = " + value + "\n" + benchmark);
     }
     compare("schema = " + value + "\n" + benchmark);
     compare("schema = 1\nsetups.x = { cpp = " + value + " }\n" + benchmark + "use = \"x\"\n");
+    compare("schema = 1\nsetups.x = { cpp = \"int x;\", py = " + value + " }\n" + benchmark +
+            "use = \"x\"\n");
     for (const Key& key : build_keys()) {
       if (key.name == "sources" && is_path(value) && !is_right_source) continue;
       compare("schema = 1\n" + benchmark + "[build]\n" + std::string(key.name) + " = " + value +
@@ -286,6 +294,21 @@ TEST(DefinitionSchema, AnswersAsTheLoaderToWhatKeysDoTogether) {
         "label = \"x\"\nstmt = \"x;\"\nstmts = { a = \"x;\" }",
         "label = \"x\"\nstmts = { a = \"x;\" }\nsignature = \"f(x) -> y\"\ntorchscript = \"y = x\"",
         "label = \"x\"\nstmt = \"x;\"\ntorchscript = \"y = x\"",
+        "label = \"x\"\npy_stmt = \"x\"",
+        "label = \"x\"\npy_stmts = { a = \"x\" }",
+        "label = \"x\"\npy_module = \"M()\"",
+        "label = \"x\"\npy_module = \"M()\"\nsignature = \"f(x) -> y\"",
+        "label = \"x\"\npy_module = \"M()\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
+        "label = \"x\"\npy_stmt = \"x\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
+        "label = \"x\"\nstmt = \"x;\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
+        "label = \"x\"\npy_stmt = \"x\"\npy_stmts = { a = \"x\" }",
+        "label = \"x\"\npy_stmt = \"x\"\nsetup = \"int x;\"",
+        "label = \"x\"\npy_stmt = \"x\"\nglobal_setup = \"int x;\"",
+        "label = \"x\"\nstmt = \"x;\"\npy_setup = \"x = 1\"",
+        "label = \"x\"\nstmt = \"x;\"\npy_global_setup = \"x = 1\"",
+        "label = \"x\"\npy_stmt = \"x\"\npy_module = \"M()\"\nexplicit = true",
+        "label = \"x\"\npy_stmts = { a = \"x\" }\nsignature = \"f(x) -> y\"\ntorchscript = \"y = "
+        "x\"",
         "label = \"x\"\nstmt = \"x;\"\nautograd = true",
         "label = \"x\"\nstmt = \"x;\"\nautograd = false",
         "label = \"x\"\nstmt = \"x;\"\nexplicit = true",

@@ -52,6 +52,7 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
       {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags"}},
       {"compiler", {"compiler", "flags"}},
       {"valgrind", {"valgrind"}},
+      {"python", {}},  // not among these
       {"cpu", {"cpu_capability"}},
       {"worker", {"worker_version"}},
       {"machine", {}},     // only of times

@@ -512,15 +512,15 @@ TEST(ReportCsv, QuotesWhatNeedsIt) {
   EXPECT_EQ(
       report_csv({odd, failed("c", FailureKind::kCrashed, "signal 11, twice"), skipped("d", "why")},
                  {}),
-      "key,label,params,runtime,autograd,threads,device,outcome,ir,allocs,alloc_bytes,"
+      "key,label,params,language,runtime,autograd,threads,device,outcome,ir,allocs,alloc_bytes,"
       "peak_bytes,d1_misses,branches,iterations,steady,first_block_ir,second_block_ir,gated,"
       "seconds,"
       "failure_kind,message,verification,verification_reason\r\n"
-      "\"a,\"\"b\"\"/n=x\ny/eager/forward/t1/cpu\",\"a,\"\"b\"\"\",\"n=x\ny\",eager,forward,1,"
+      "\"a,\"\"b\"\"/n=x\ny/eager/forward/t1/cpu\",\"a,\"\"b\"\"\",\"n=x\ny\",cpp,eager,forward,1,"
       "cpu,counted,1234.5,3,1920,64,7,9,20,true,1234.5,1234.5,true,0.5,,,FAIL,\"it, differs\"\r\n"
-      "c/eager/forward/t1/cpu,c,,eager,forward,1,cpu,failed,,,,,,,,,,,,0.5,crashed,"
+      "c/eager/forward/t1/cpu,c,,cpp,eager,forward,1,cpu,failed,,,,,,,,,,,,0.5,crashed,"
       "\"signal 11, twice\",,\r\n"
-      "d/eager/forward/t1/cpu,d,,eager,forward,1,cpu,skipped,,,,,,,,,,,,0.5,,why,,\r\n");
+      "d/eager/forward/t1/cpu,d,,cpp,eager,forward,1,cpu,skipped,,,,,,,,,,,,0.5,,why,,\r\n");
 }
 
 TEST(Report, ChoosesByFormat) {

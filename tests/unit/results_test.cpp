@@ -160,13 +160,14 @@ class SizeLimit {
 
 TEST(ResultsLine, HasTheNamesOfTheContract) {
   auto json = to_json(counted("k", 1234));
-  EXPECT_EQ(json.dump(),
-            R"({"key":"k","label":"matmul/mm","params":{"n":"64","kind":"a \"b\""},)"
-            R"("runtime":"torchscript","autograd":"forward_backward","threads":2,"device":"cuda",)"
-            R"("outcome":"counted","metrics":{"alloc_bytes":192.5,"allocs":3,"ir":1234,)"
-            R"("peak_bytes":128},"iterations":20,"warmup":10,"steady":true,)"
-            R"("blocks":[1234,1234],"gated":false,"profile":"profiles/x.out",)"
-            R"("seconds":0.041,"limits":{"ir":"0.5%"}})");
+  EXPECT_EQ(
+      json.dump(),
+      R"({"key":"k","label":"matmul/mm","params":{"n":"64","kind":"a \"b\""},)"
+      R"("language":"cpp","runtime":"torchscript","autograd":"forward_backward","threads":2,"device":"cuda",)"
+      R"("outcome":"counted","metrics":{"alloc_bytes":192.5,"allocs":3,"ir":1234,)"
+      R"("peak_bytes":128},"iterations":20,"warmup":10,"steady":true,)"
+      R"("blocks":[1234,1234],"gated":false,"profile":"profiles/x.out",)"
+      R"("seconds":0.041,"limits":{"ir":"0.5%"}})");
 }
 
 TEST(ResultsLine, FailuresAndSkips) {

@@ -31,7 +31,7 @@ TEST(Runtimes, AreFactsThatAgree) {
   for (const RuntimeFacts& one : kRuntimes) {
     EXPECT_EQ(is_script(one.runtime), one.runtime != Runtime::kEager) << one.name;
     // Runtimes that load TorchScript are counted where it is warm.
-    EXPECT_STREQ(zygote_kind(one.runtime), is_script(one.runtime) ? "torchscript" : "eager");
+    EXPECT_EQ(one.zygote, is_script(one.runtime) ? WarmUp::kTorchScript : WarmUp::kEager);
     EXPECT_EQ(runs_on(one.runtime, "cpu"), one.runtime != Runtime::kCudaGraph) << one.name;
     EXPECT_TRUE(runs_on(one.runtime, "cuda")) << one.name;
     if (one.libtorch != nullptr) {

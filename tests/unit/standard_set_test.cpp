@@ -55,8 +55,22 @@ std::string group_of(const std::string& label, const std::map<std::string, int>&
   return best;
 }
 
-TEST(StandardSet, TagGivesExactlyThe95InTheirGroups) {
-  const std::map<std::string, int> expected{
+std::vector<Variant> standard_variants(Language language) {
+  std::vector<Variant> standard = standard_variants();
+  std::erase_if(standard, [language](const Variant& one) { return one.language != language; });
+  return standard;
+}
+
+std::map<std::string, int> sizes_of(const std::map<std::string, int>& groups, Language language) {
+  std::map<std::string, int> sizes;
+  for (const Variant& variant : standard_variants(language)) {
+    ++sizes[group_of(variant.label, groups)];
+  }
+  return sizes;
+}
+
+TEST(StandardSet, TagGivesExactlyThe95OfCppAnd86OfPythonInTheirGroups) {
+  std::map<std::string, int> expected{
       {"Empty", 2},
       {"Empty/overloads/TensorOptions", 3},
       {"Empty/overloads/faithful", 3},
@@ -75,11 +89,15 @@ TEST(StandardSet, TagGivesExactlyThe95InTheirGroups) {
       {"training/ensemble", 8},
       {"InferenceMode", 3},
   };
-  const std::vector<Variant> standard = standard_variants();
-  std::map<std::string, int> got;
-  for (const Variant& variant : standard) ++got[group_of(variant.label, expected)];
-  EXPECT_EQ(got, expected);
-  EXPECT_EQ(standard.size(), 95u);
+  EXPECT_EQ(sizes_of(expected, Language::kCpp), expected);
+  EXPECT_EQ(standard_variants(Language::kCpp).size(), 95u);
+  // What is a matter of C++ has no twin.
+  for (const char* label :
+       {"Empty/overloads/TensorOptions", "Empty/overloads/faithful", "InferenceMode"}) {
+    expected.erase(label);
+  }
+  EXPECT_EQ(sizes_of(expected, Language::kPython), expected);
+  EXPECT_EQ(standard_variants(Language::kPython).size(), 86u);
 }
 
 TEST(StandardSet, ModulesAreEagerAndTorchScriptExceptTheLstm) {
@@ -88,13 +106,21 @@ TEST(StandardSet, ModulesAreEagerAndTorchScriptExceptTheLstm) {
     if (!variant.label.starts_with("nn Modules/")) continue;
     EXPECT_TRUE(variant.module.has_value()) << variant.key;
     EXPECT_EQ(variant.autograd, Autograd::kForward) << variant.key;
-    runtimes[variant.label.substr(11)].insert(to_string(variant.runtime));
+    runtimes[variant.label.substr(11)].insert(to_string(variant.language) + std::string(" ") +
+                                              to_string(variant.runtime));
   }
-  const std::set<std::string> both{"eager", "torchscript"};
+  const std::set<std::string> both{"cpp eager", "cpp torchscript", "py eager", "py torchscript"};
   const std::map<std::string, std::set<std::string>> expected{
-      {"BatchNorm2d", both}, {"Conv1d", both},    {"Conv2d", both}, {"GroupNorm", both},
-      {"LSTM", {"eager"}},   {"LayerNorm", both}, {"Linear", both}, {"MaxPool2d", both},
-      {"ReLU", both},        {"Sigmoid", both},
+      {"BatchNorm2d", both},
+      {"Conv1d", both},
+      {"Conv2d", both},
+      {"GroupNorm", both},
+      {"LSTM", {"cpp eager", "py eager"}},
+      {"LayerNorm", both},
+      {"Linear", both},
+      {"MaxPool2d", both},
+      {"ReLU", both},
+      {"Sigmoid", both},
   };
   EXPECT_EQ(runtimes, expected);
 }
@@ -109,8 +135,10 @@ TEST(StandardSet, TrainingRunsEveryWay) {
     for (const char* runtime : {"eager", "torchscript"}) {
       for (const char* autograd : {"forward", "forward_backward"}) {
         for (const char* threads : {"t1", "t2"}) {
-          expected.insert(std::string("training/") + label + "/" + runtime + "/" + autograd + "/" +
-                          threads + "/cpu");
+          for (const char* language : {"", "py/"}) {
+            expected.insert(std::string("training/") + label + "/" + language + runtime + "/" +
+                            autograd + "/" + threads + "/cpu");
+          }
         }
       }
     }
@@ -122,9 +150,14 @@ TEST(StandardSet, StatementsAreThePublishedOnes) {
   std::map<std::string, std::string> statements;
   for (const Variant& variant : standard_variants()) {
     if (variant.stmt && variant.runtime == Runtime::kEager) {
-      statements[variant.label] = variant.stmt->code;
+      const bool is_python = variant.language == Language::kPython;
+      statements[variant.label + (is_python ? " py" : "")] = variant.stmt->code;
     }
   }
+  EXPECT_EQ(statements["Empty/no allocation py"], "torch.empty(())");
+  EXPECT_EQ(statements["Pointwise/Math/add/0 py"], "x += 1.0");
+  EXPECT_EQ(statements["Pointwise/Math/multiply/6 py"], "torch.mul(x, y_float, out=x)");
+  EXPECT_EQ(statements["Indexing/Tensor-Tensor (Advanced)/4 py"], "x[True] = y[True]");
   EXPECT_EQ(statements["Empty/no allocation"], "torch::empty({0});");
   EXPECT_EQ(statements["Pointwise/Math/add/0"], "x += 1;");
   EXPECT_EQ(statements["Pointwise/Math/multiply/6"], "torch::mul_out(/*out=*/x, x, y_float);");
@@ -167,7 +200,7 @@ TEST(StandardSet, RandomNumbersComeInWholeBlocks) {
     EXPECT_EQ(variant.iterations.value_or(0) % 39, 0) << variant.key;
     EXPECT_GT(variant.iterations.value_or(0), 0) << variant.key;
   }
-  EXPECT_EQ(seen, 7);
+  EXPECT_EQ(seen, 8);
 }
 
 }  // namespace

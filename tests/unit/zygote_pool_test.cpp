@@ -23,7 +23,8 @@ class ZygotePoolTest : public testing::Test {
     options.valgrind = script;
     options.worker = folder_->path() / "worker";
     options.work_dir = folder_->path();
-    pool_.emplace(options, [] {});
+    pool_.emplace(
+        options, [] { return Expected<fs::path>(fail("no Python")); }, [] {});
   }
 
   Expected<PrivateFolder> folder_ = PrivateFolder::make();
@@ -31,30 +32,30 @@ class ZygotePoolTest : public testing::Test {
 };
 
 TEST_F(ZygotePoolTest, AfterItsEndThereIsAnErrorAndNoZygote) {
-  pool_->need(Runtime::kEager);
+  pool_->need(WarmUp::kEager);
   auto hello = pool_->hello({});
   ASSERT_TRUE(hello) << to_string(hello.error());
-  auto zygote = pool_->get(Runtime::kEager);
+  auto zygote = pool_->get(WarmUp::kEager);
   ASSERT_TRUE(zygote);
   pool_->kill();
-  pool_->lost(Runtime::kEager, *zygote);
-  auto after = pool_->get(Runtime::kEager);
+  pool_->lost(WarmUp::kEager, *zygote);
+  auto after = pool_->get(WarmUp::kEager);
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().what, "interrupted");
-  EXPECT_EQ(pool_->state(Runtime::kEager), ZygotePool::State::kFailed);
-  pool_->need(Runtime::kTorchScript);
-  EXPECT_FALSE(pool_->get(Runtime::kTorchScript));
-  EXPECT_EQ(pool_->state(Runtime::kTorchScript), ZygotePool::State::kFailed);
+  EXPECT_EQ(pool_->state(WarmUp::kEager), ZygotePool::State::kFailed);
+  pool_->need(WarmUp::kTorchScript);
+  EXPECT_FALSE(pool_->get(WarmUp::kTorchScript));
+  EXPECT_EQ(pool_->state(WarmUp::kTorchScript), ZygotePool::State::kFailed);
 }
 
 TEST_F(ZygotePoolTest, ALostOneIsReplaced) {
-  pool_->need(Runtime::kEager);
+  pool_->need(WarmUp::kEager);
   ASSERT_TRUE(pool_->hello({}));
-  auto first = pool_->get(Runtime::kEager);
+  auto first = pool_->get(WarmUp::kEager);
   ASSERT_TRUE(first);
-  pool_->lost(Runtime::kEager, *first);
-  while (pool_->state(Runtime::kEager) == ZygotePool::State::kStarting) std::this_thread::yield();
-  auto second = pool_->get(Runtime::kEager);
+  pool_->lost(WarmUp::kEager, *first);
+  while (pool_->state(WarmUp::kEager) == ZygotePool::State::kStarting) std::this_thread::yield();
+  auto second = pool_->get(WarmUp::kEager);
   ASSERT_TRUE(second);
   EXPECT_NE(*second, *first);
 }

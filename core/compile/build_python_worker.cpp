@@ -1,0 +1,97 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/base/process.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/compile_python.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// What the interpreter imports depends on: the folders that its modules are in change as packages
+// are installed.
+std::string identity_of(const Python& python) {
+  std::string text = python.version;
+  std::vector<fs::path> places{python.program, python.home, python.platform_home, python.torch};
+  places.insert(places.end(), python.path.begin(), python.path.end());
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    const auto changed = fs::last_write_time(place, ignored).time_since_epoch().count();
+    text += fmt::format("\n{} {}", place.string(), changed);
+  }
+  return text;
+}
+
+Expected<void> make_links(const Python& python, const fs::path& folder) {
+  std::error_code problem;
+  const auto link = [&](const fs::path& to, const fs::path& name) {
+    if (!problem) fs::create_symlink(to, folder / name, problem);
+  };
+  link(python.program, "python");
+  link(python.home, "home");
+  link(python.platform_home, "platform_home");
+  fs::create_directory(folder / "path", problem);
+  for (std::size_t i = 0; i < python.path.size(); ++i) {
+    link(python.path[i], fs::path("path") / std::to_string(i));
+  }
+  if (!problem) return {};
+  return fail("cannot make links in " + folder.string() + ": " + problem.message());
+}
+
+// Imports what a zygote does, so that the code of these modules is kept in `folder`, too: that
+// beside the modules has the path in it that they were installed at.
+Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
+  Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor) return fail("cannot open " + folder.string());
+  SpawnOptions spawn;
+  spawn.argv = python_command("prime");
+  spawn.environment = python_environment();
+  spawn.working_directory = folder;
+  spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
+  auto result = run_command(spawn, stop);
+  if (!result) return tl::unexpected(result.error());
+  if (result->exit_code == 0) return {};
+  return fail("torch cannot be imported:\n" + result->errors,
+              "try it: python -c 'import torch'; --language=cpp leaves Python out");
+}
+
+}  // namespace
+
+std::vector<std::string> python_command(const std::string& kind) {
+  const std::string folder = "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd);
+  return {folder + "/python", "-S", "-s", "-u", folder + "/serve.py", kind, folder};
+}
+
+std::vector<std::string> python_environment() {
+  const std::string folder = "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd);
+  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home",
+          "PYTHONPYCACHEPREFIX=" + folder + "/pycache", "PYTHONHASHSEED=0",
+          // Another backend that is installed would be imported, too; nothing is counted on one.
+          "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
+}
+
+Expected<fs::path> build_python_worker(const Python& python, const CompileOptions& options,
+                                       Cache& cache, std::stop_token stop) {
+  auto worker = build_worker(WorkerKind::kPython, options.sources, options, cache, stop);
+  if (!worker) return tl::unexpected(worker.error());
+  const fs::path script = options.sources / "worker" / "python" / "serve.py";
+  const std::string text = read_text(script).value_or("");
+  const std::string name = "python-" + content_hash(worker->parent_path().filename().string() +
+                                                    "\n" + text + "\n" + identity_of(python));
+  return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
+    const fs::path folder = to.parent_path();
+    std::error_code problem;
+    fs::copy_file(*worker, to, problem);
+    if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
+    return write_text(folder / "serve.py", text)
+        .and_then([&] { return make_links(python, folder); })
+        .and_then([&] { return import_once(folder, stop); });
+  });
+}
+
+}  // namespace instr

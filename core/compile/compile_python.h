@@ -1,0 +1,34 @@
+// Variants in Python to a unit of their code, compiled by the interpreter that will run it.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/compile/cache.h"
+#include "core/compile/compile.h"
+#include "core/compile/python.h"
+
+namespace instr {
+
+// Reports all of them at once, as one unit; what the cache has is not compiled again. An Error if
+// nothing can be compiled at all.
+Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const Python& python,
+                                    const std::filesystem::path& sources, Cache& cache,
+                                    std::stop_token stop);
+
+// The folder in which the interpreter finds the Python worker, and itself, under names of a fixed
+// length (worker/python/serve.py): built on first use for this interpreter, with the code of the
+// modules that it imports, and cached. Returns the worker, a shared object.
+Expected<std::filesystem::path> build_python_worker(const Python& python,
+                                                    const CompileOptions& options, Cache& cache,
+                                                    std::stop_token stop);
+
+// What the interpreter is started with in that folder, open as kProgramFolderFd (worker/wire.h),
+// and what its environment has besides the pinned one.
+std::vector<std::string> python_command(const std::string& kind);
+std::vector<std::string> python_environment();
+
+}  // namespace instr

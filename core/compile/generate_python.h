@@ -1,0 +1,32 @@
+// Variants in Python to the texts that their code is compiled of, by the interpreter that will run
+// them (worker/python/compile_snippets.py).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/definitions/variant.h"
+
+namespace instr {
+
+// Texts without a place are generated.
+struct PythonSnippet {
+  std::vector<Text> module;     // at module level
+  std::vector<Text> setup;      // in the function that the snippet becomes
+  std::vector<Text> statement;  // in its loop
+};
+
+PythonSnippet python_snippet(const Variant& variant);
+
+// "instr_snippet_<hash>": of all that determines its code.
+std::string python_symbol(const PythonSnippet& snippet);
+
+// The place of a line of the compiled code, which counts from 1 in each text, plus kPythonLines for
+// it and each text before it; the column, if it is not 0, as the interpreter reports it. Nothing
+// for generated code.
+inline constexpr int kPythonLines = 100'000;
+std::optional<SourceLocation> place_in_python(const PythonSnippet& snippet, int line,
+                                              int column = 0);
+
+}  // namespace instr

@@ -1,0 +1,94 @@
+#include "core/compile/python.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/base/process.h"
+#include "core/base/trim.h"
+#include "core/definitions/requirement.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kOldest = ">=3.9";
+constexpr const char* kAdvice =
+    "name an interpreter with --python, or leave it out: --language=cpp";
+
+// The environment that holds it, of ENVIRONMENT/lib/python3.11/site-packages/torch/lib; empty for a
+// LibTorch that was not installed for an interpreter.
+fs::path environment_of(const LibTorch& libtorch) {
+  const fs::path packages = libtorch.library_dir.parent_path().parent_path();
+  const bool is_installed = packages.filename() == "site-packages";
+  return is_installed ? packages.parent_path().parent_path().parent_path() : fs::path();
+}
+
+Expected<std::string> choose(const std::optional<std::string>& requested,
+                             const LibTorch& libtorch) {
+  if (requested) return *requested;
+  std::vector<fs::path> environments{environment_of(libtorch)};
+  if (const char* active = std::getenv("VIRTUAL_ENV")) environments.emplace_back(active);
+  for (const fs::path& environment : environments) {
+    std::error_code ignored;
+    const fs::path program = environment / "bin" / "python";
+    if (!environment.empty() && fs::exists(program, ignored)) return program.string();
+  }
+  auto found = find_program("python3");
+  if (!found) return fail("there is no Python", kAdvice);
+  return found->string();
+}
+
+}  // namespace
+
+Expected<Python> python_from(std::string_view probe, const fs::path& command,
+                             const LibTorch& libtorch) {
+  const auto json = nlohmann::json::parse(probe, nullptr, /*allow_exceptions=*/false);
+  const std::string name = command.string();
+  if (!json.is_object()) return fail(name + " does not run", kAdvice);
+  const auto text = [&json](const char* key) {
+    auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  Python python{command, text("program"), text("version"),      text("home"), text("platform_home"),
+                {},      text("torch"),   text("torch_version")};
+  for (const auto& entry : json.value("path", nlohmann::json::array())) {
+    if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
+  }
+  if (text("implementation") != "cpython" || !satisfies(python.version, kOldest).value_or(false)) {
+    return fail(fmt::format("{} is {} {}: snippets need CPython 3.9 or later", name,
+                            text("implementation"), python.version),
+                kAdvice);
+  }
+  if (json.value("is_free_threaded", false)) {
+    return fail(name + " is a free-threaded build, whose counts depend on more than the snippet",
+                kAdvice);
+  }
+  if (python.torch.empty()) return fail(name + " has no torch", kAdvice);
+  if (python.torch_version != libtorch.version) {
+    return fail(fmt::format("{} has torch {}, the LibTorch that is measured is {}", name,
+                            python.torch_version, libtorch.version),
+                kAdvice);
+  }
+  return python;
+}
+
+Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
+                             const fs::path& sources) {
+  auto chosen = choose(requested, libtorch);
+  if (!chosen) return tl::unexpected(chosen.error());
+  SpawnOptions ask;
+  ask.argv = {*chosen, (sources / "worker" / "python" / "probe.py").string()};
+  auto result = run_command(ask);
+  if (!result) return tl::unexpected(result.error());
+  if (result->exit_code != 0) {
+    return fail(fmt::format("{} cannot be asked: {}", *chosen, trim_end(result->errors, "\n")),
+                kAdvice);
+  }
+  return python_from(result->output, *chosen, libtorch);
+}
+
+}  // namespace instr

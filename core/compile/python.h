@@ -1,0 +1,38 @@
+// The interpreter that runs snippets in Python: found and asked, without importing its torch.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/compile/libtorch.h"
+
+namespace instr {
+
+struct Python {
+  std::filesystem::path command;            // as the user runs it: in a virtual environment
+  std::filesystem::path program;            // the interpreter itself
+  std::string version;                      // "3.11.2"
+  std::filesystem::path home;               // of its standard library: PYTHONHOME
+  std::filesystem::path platform_home;      // of that part which depends on the platform
+  std::vector<std::filesystem::path> path;  // where further modules are, torch among them
+  std::filesystem::path torch;              // its folder
+  std::string torch_version;                // "2.13.0"
+};
+
+// `requested` (--python), else the interpreter that this LibTorch was installed for, else the
+// active one (VIRTUAL_ENV, then python3 on PATH). An Error says why there is none that can run
+// snippets: it is no CPython of 3.9 or later with a global interpreter lock, it has no torch, or
+// another one than the LibTorch that is measured. `sources`: the folder that holds worker/.
+Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
+                             const std::filesystem::path& sources);
+
+// What the probe says of the interpreter `command` (worker/python/probe.py).
+Expected<Python> python_from(std::string_view probe, const std::filesystem::path& command,
+                             const LibTorch& libtorch);
+
+}  // namespace instr

@@ -1,0 +1,31 @@
+// What the worker uses of CPython, declared here: all of it is of the stable ABI, whose symbols the
+// interpreter exports, so that neither its headers nor a second libpython are needed.
+#pragma once
+
+#include <sys/types.h>
+
+extern "C" {
+struct PyObject;  // opaque
+using PyCFunction = PyObject* (*)(PyObject* self, PyObject* arguments);
+struct PyMethodDef {
+  const char* ml_name;
+  PyCFunction ml_meth;
+  int ml_flags;
+  const char* ml_doc;
+};
+inline constexpr int METH_O = 0x0008;
+
+PyObject* PyObject_GetAttrString(PyObject* object, const char* name);
+PyObject* PyObject_CallFunctionObjArgs(PyObject* callable, ...);
+PyObject* PyCFunction_NewEx(PyMethodDef* method, PyObject* self, PyObject* module);
+PyObject* PyLong_FromLong(long value);
+PyObject* PyLong_FromUnsignedLongLong(unsigned long long value);
+long PyLong_AsLong(PyObject* object);
+PyObject* PyUnicode_FromString(const char* text);
+const char* PyUnicode_AsUTF8AndSize(PyObject* object, ssize_t* size);
+PyObject* PyBytes_FromStringAndSize(const char* bytes, ssize_t size);
+PyObject* PySequence_GetItem(PyObject* object, ssize_t index);
+int PyObject_IsTrue(PyObject* object);
+void PyErr_Print();
+void Py_DecRef(PyObject* object);
+}

@@ -1,0 +1,97 @@
+"""Compiles snippets of Python: requests as JSON on standard input, replies on standard output.
+
+A request is a list of {"symbol", "module", "setup", "statement"}: the last three are lists of texts
+for module level, for the function that the snippet becomes, and for the body of its loop. The reply
+is a list of {"symbol", "code"} or {"symbol", "line", "column", "message"}, the code marshalled, in
+hexadecimal digits. Lines count from 1 in each text, plus LINES for it and each text before it, in the
+order of the request: lines of code do not depend on where its text is in a file.
+"""
+
+import ast
+import json
+import marshal
+import sys
+import textwrap
+
+LINES = 100_000
+FILE = "<snippet>"
+LOOP = """
+def instr_snippet_(instr_next_block_, instr_range_):
+    while instr_n_ := instr_next_block_(None):
+        for instr_i_ in instr_range_(instr_n_):
+            pass
+"""
+
+
+class Unit:
+    """The syntax trees of one request's texts."""
+
+    def __init__(self):
+        self.offset = LINES
+
+    def parse(self, texts):
+        body = []
+        for text in texts:
+            try:
+                tree = ast.parse(textwrap.dedent(text), FILE)
+            except SyntaxError as error:
+                error.lineno = (error.lineno or 1) + self.offset
+                raise
+            ast.increment_lineno(tree, self.offset)
+            self.offset += LINES
+            body += tree.body
+        return body
+
+
+class Leaving(ast.NodeVisitor):
+    """Refuses what would leave the loop that is measured."""
+
+    def refuse(self, node):
+        raise SyntaxError(
+            f"'{type(node).__name__.lower()}' would leave the loop that is measured",
+            (FILE, node.lineno, node.col_offset + 1, None),
+        )
+
+    def skip(self, node):
+        pass
+
+    visit_Return = visit_Yield = visit_YieldFrom = visit_Await = refuse
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = skip
+
+
+def compiled(tree):
+    return compile(ast.fix_missing_locations(tree), FILE, "exec", dont_inherit=True)
+
+
+def code_of(request):
+    unit = Unit()
+    tree = ast.parse(LOOP, FILE)
+    function = tree.body[0]
+    outer = function.body[0]
+    loop = outer.body[0]
+    tree.body[:0] = unit.parse(request["module"])
+    setup = unit.parse(request["setup"])
+    statement = unit.parse(request["statement"])
+    for node in setup + statement:
+        Leaving().visit(node)
+    # First outside the loop, where a break or a continue is an error.
+    function.body = setup + statement + [outer]
+    compiled(tree)
+    function.body = setup + [outer]
+    loop.body = statement or loop.body
+    return marshal.dumps(compiled(tree)).hex().upper()
+
+
+def reply_to(request):
+    reply = {"symbol": request["symbol"]}
+    try:
+        reply["code"] = code_of(request)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        reply["line"] = getattr(error, "lineno", None) or 0
+        reply["column"] = getattr(error, "offset", None) or 0
+        reply["message"] = f"{type(error).__name__}: {getattr(error, 'msg', None) or error}"
+    return reply
+
+
+if __name__ == "__main__":
+    json.dump([reply_to(request) for request in json.load(sys.stdin)], sys.stdout)

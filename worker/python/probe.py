@@ -1,0 +1,57 @@
+"""Says as JSON what the worker needs to know of the interpreter that runs this. Imports no torch."""
+
+import json
+import os
+import sys
+import sysconfig
+
+
+def of_torch():
+    """Its folder and version, read and not imported: importing takes seconds."""
+    import importlib.util
+
+    found = importlib.util.find_spec("torch")
+    if found is None or not found.submodule_search_locations:
+        return None, None
+    folder = list(found.submodule_search_locations)[0]
+    version = {}
+    with open(os.path.join(folder, "version.py"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("__version__"):
+                version["text"] = line.split("=", 1)[1].strip().strip("'\"")
+    return folder, version.get("text", "").split("+")[0]
+
+
+def main():
+    own = os.path.dirname(os.path.abspath(__file__))
+    library = sysconfig.get_paths()
+    standard = {library["stdlib"], library["platstdlib"]}
+    standard |= {os.path.join(folder, "lib-dynload") for folder in standard}
+    path = []
+    for entry in sys.path:
+        if not entry or entry == own or entry in standard or not os.path.exists(entry):
+            continue
+        if os.path.basename(entry).startswith("python") and entry.endswith(".zip"):
+            continue
+        path.append(os.path.realpath(entry))
+    torch, torch_version = of_torch()
+    if torch and os.path.realpath(os.path.dirname(torch)) not in path:
+        path.append(os.path.realpath(os.path.dirname(torch)))  # of an editable installation
+    json.dump(
+        {
+            "implementation": sys.implementation.name,
+            "version": ".".join(str(part) for part in sys.version_info[:3]),
+            "is_free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+            "program": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
+            "home": sys.base_prefix,
+            "platform_home": sys.base_exec_prefix,
+            "path": path,
+            "torch": torch,
+            "torch_version": torch_version,
+        },
+        sys.stdout,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+#include "worker/zygote.h"
+
+#include <sys/resource.h>
+#include <valgrind/callgrind.h>
+
+#include "worker/abi.h"
+#include "worker/children.h"
+#include "worker/host.h"
+#include "worker/pages.h"
+#include "worker/torch_side.h"
+
+namespace instr {
+namespace {
+
+std::string cpu_features() {
+  std::string text;
+  auto add = [&text](const char* name, bool has) {
+    if (has) text += (text.empty() ? "" : " ") + std::string(name);
+  };
+  add("sse4.2", __builtin_cpu_supports("sse4.2"));
+  add("avx", __builtin_cpu_supports("avx"));
+  add("avx2", __builtin_cpu_supports("avx2"));
+  add("fma", __builtin_cpu_supports("fma"));
+  add("bmi2", __builtin_cpu_supports("bmi2"));
+  add("avx512f", __builtin_cpu_supports("avx512f"));
+  return text;
+}
+
+wire::Message hello(const char* kind) {
+  wire::Message message{"hello",
+                        {{"version", wire::kWorkerVersion},
+                         {"abi", std::to_string(INSTR_ABI_VERSION)},
+                         {"libtorch_version", torch_side::version()},
+                         {"cpu_capability", torch_side::cpu_capability()},
+                         {"cpu_features", cpu_features()},
+                         {"valgrind", RUNNING_ON_VALGRIND ? "1" : "0"},
+                         {"zygote", kind}}};
+  if (auto python = torch_side::python_version(); !python.empty()) {
+    message.fields["python_version"] = python;
+  }
+  return message;
+}
+
+}  // namespace
+
+void serve_as_zygote(const char* kind) {
+  rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  CALLGRIND_START_INSTRUMENTATION;
+  torch_side::warm_up(kind);
+  Host host(wire::kControlFd);
+  host.rehearse();
+  if (!host.channel().send(hello(kind))) end_process();
+  gather_pages();  // last: units are most likely still being compiled
+  host.serve();
+}
+
+}  // namespace instr
