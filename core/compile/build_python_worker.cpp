@@ -51,7 +51,7 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
   SpawnOptions spawn;
   spawn.argv = python_command("prime");
   spawn.environment = python_environment();
-  spawn.working_directory = folder;
+  spawn.working_directory = "/";
   spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
   auto result = run_command(spawn, stop);
   if (!result) return tl::unexpected(result.error());
@@ -62,13 +62,15 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
 
 }  // namespace
 
+std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
+
 std::vector<std::string> python_command(const std::string& kind) {
-  const std::string folder = "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd);
+  const std::string folder = python_folder();
   return {folder + "/python", "-S", "-s", "-u", folder + "/serve.py", kind, folder};
 }
 
 std::vector<std::string> python_environment() {
-  const std::string folder = "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd);
+  const std::string folder = python_folder();
   return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home",
           "PYTHONPYCACHEPREFIX=" + folder + "/pycache", "PYTHONHASHSEED=0",
           // Another backend that is installed would be imported, too; nothing is counted on one.

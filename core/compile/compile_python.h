@@ -26,8 +26,9 @@ Expected<std::filesystem::path> build_python_worker(const Python& python,
                                                     const CompileOptions& options, Cache& cache,
                                                     std::stop_token stop);
 
-// What the interpreter is started with in that folder, open as kProgramFolderFd (worker/wire.h),
-// and what its environment has besides the pinned one.
+// The name that a process has for that folder, open as kProgramFolderFd (worker/wire.h); what the
+// interpreter is started with, and what its environment has besides the pinned one.
+std::string python_folder();
 std::vector<std::string> python_command(const std::string& kind);
 std::vector<std::string> python_environment();
 

@@ -135,9 +135,7 @@ std::optional<LibTorch> libtorch_in(const fs::path& root, const std::string& fou
   torch.has_cuda = is_file(torch.library_dir / "libtorch_cuda.so");
   if (torch.has_cuda) torch.cuda_headers = find_cuda_headers(root);
   torch.version = read_version(torch);
-  fs::path core_library = torch.library_dir / "libtorch_cpu.so";
-  torch.build_id = elf_build_id(core_library).value_or("");
-  if (torch.build_id.empty()) torch.build_id = file_hash(core_library).value_or("");
+  torch.build_id = library_id(torch.library_dir);
   torch.defines.push_back(string_layout(torch.library_dir));
   return torch;
 }
@@ -242,6 +240,12 @@ std::optional<LibTorch> python_libtorch() {
 }
 
 }  // namespace
+
+std::string library_id(const fs::path& library_dir) {
+  const fs::path library = library_dir / "libtorch_cpu.so";
+  const std::string id = elf_build_id(library).value_or("");
+  return id.empty() ? file_hash(library).value_or("") : id;
+}
 
 Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
   if (requested) return named_libtorch(*requested, "--libtorch");

@@ -44,8 +44,7 @@ Expected<std::string> choose(const std::optional<std::string>& requested,
 
 }  // namespace
 
-Expected<Python> python_from(std::string_view probe, const fs::path& command,
-                             const LibTorch& libtorch) {
+Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   const auto json = nlohmann::json::parse(probe, nullptr, /*allow_exceptions=*/false);
   const std::string name = command.string();
   if (!json.is_object()) return fail(name + " does not run", kAdvice);
@@ -68,11 +67,6 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command,
                 kAdvice);
   }
   if (python.torch.empty()) return fail(name + " has no torch", kAdvice);
-  if (python.torch_version != libtorch.version) {
-    return fail(fmt::format("{} has torch {}, the LibTorch that is measured is {}", name,
-                            python.torch_version, libtorch.version),
-                kAdvice);
-  }
   return python;
 }
 
@@ -88,7 +82,13 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
     return fail(fmt::format("{} cannot be asked: {}", *chosen, trim_end(result->errors, "\n")),
                 kAdvice);
   }
-  return python_from(result->output, *chosen, libtorch);
+  auto python = python_from(result->output, *chosen);
+  if (python && library_id(python->torch / "lib") != libtorch.build_id) {
+    return fail(fmt::format("{} has torch {} of its own, not the LibTorch {} that is measured",
+                            *chosen, python->torch_version, libtorch.version),
+                kAdvice);
+  }
+  return python;
 }
 
 }  // namespace instr

@@ -32,7 +32,6 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
                              const std::filesystem::path& sources);
 
 // What the probe says of the interpreter `command` (worker/python/probe.py).
-Expected<Python> python_from(std::string_view probe, const std::filesystem::path& command,
-                             const LibTorch& libtorch);
+Expected<Python> python_from(std::string_view probe, const std::filesystem::path& command);
 
 }  // namespace instr

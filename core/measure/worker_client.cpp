@@ -71,7 +71,7 @@ std::vector<std::string> environment_of(const ZygoteOptions& options) {
   if (!is_python(options)) return environment;
   for (auto& one : python_environment()) environment.push_back(std::move(one));
   // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
-  environment.push_back("LD_PRELOAD=" + program_of(options));
+  environment.push_back("LD_PRELOAD=" + python_folder() + "/" + options.worker.filename().string());
   environment.emplace_back("PYTHONMALLOC=malloc");
   environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
   return environment;
@@ -215,7 +215,9 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   SpawnOptions spawn;
   spawn.argv = zygote_command(options);
   if (!options.is_native) spawn.environment = environment_of(options);
-  spawn.working_directory = beside;
+  // The interpreter finds all that it needs by the descriptor of its folder, and libraries that it
+  // loads keep the current one's path on the heap.
+  spawn.working_directory = is_python(options) ? fs::path("/") : beside;
   spawn.descriptors = {{ends->second.get(), wire::kControlFd},
                        {folder.get(), wire::kWorkFolderFd},
                        {program_folder.get(), wire::kProgramFolderFd},

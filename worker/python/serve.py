@@ -2,7 +2,7 @@
 
 Run by the user's own interpreter, in a pinned environment: `serve.py KIND FOLDER`. FOLDER, of fixed
 length wherever it is, holds worker.so and, as path/0, path/1, ..., links to the entries of the
-interpreter's module path, so that no installation's path shows on the heap.
+interpreter's module path, so that no installation's path shows on the heap. The current folder is /.
 """
 
 import os

@@ -1,0 +1,293 @@
+// Snippets in Python, in the interpreter that the LibTorch was installed for.
+#include <algorithm>
+
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+// Functions of so many nops, which Python calls through ctypes: what the interpreter does is the
+// same for all of them.
+constexpr const char* kNops = R"(
+extern "C" void nops_100() { __asm__ volatile(".rept 100\nnop\n.endr"); }
+extern "C" void nops_350() { __asm__ volatile(".rept 350\nnop\n.endr"); }
+)";
+
+constexpr const char* kDefinitions = R"toml(schema = 1
+
+[setups.nops]
+py = """
+import ctypes
+library = ctypes.CDLL("FOLDER/nops.so")
+nops_100, nops_350 = library.nops_100, library.nops_350
+"""
+
+[[benchmark]]
+label = "nops"
+use = ["nops"]
+[benchmark.py_stmts]
+few = "nops_100()"
+many = "nops_350()"
+
+[[benchmark]]
+label = "nothing"
+py_stmt = "pass"
+
+[[benchmark]]
+label = "twice"
+py_setup = "x = torch.ones((4, 4))"
+[benchmark.py_stmts]
+once = "x.add_(1)"
+twice = "x.add_(1); x.add_(1)"
+thrice = "x.add_(1); x.add_(1); x.add_(1)"
+
+[[benchmark]]
+label = "memory"
+py_stmt = "bytearray(1000)"
+
+[[benchmark]]
+label = "relu"
+setup = "auto x = torch::ones({4, 4});"
+stmt = "auto y = torch::relu(x);"
+py_setup = "x = torch.ones((4, 4))"
+py_stmt = "y = torch.relu(x)"
+signature = "f(x) -> y"
+torchscript = true
+
+[[benchmark]]
+label = "gradient"
+py_setup = "w = torch.ones(3, requires_grad=True)"
+py_module = "torch.nn.Linear(3, 2)"
+signature = "f(w) -> y"
+autograd = true
+reduce = "sum"
+)toml";
+
+class Python : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* libtorch = getenv("TORCH_DIR");
+    const bool is_of_python =
+        libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
+    if (!is_of_python) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+  }
+
+  fs::path write(const std::string& name, std::string text) const {
+    for (std::size_t at; (at = text.find("FOLDER")) != std::string::npos;) {
+      text.replace(at, 6, folder_.path().string());
+    }
+    std::ofstream(folder_.path() / name) << text;
+    return folder_.path() / name;
+  }
+
+  Records counted(std::vector<std::string> more = {}) const {
+    const fs::path output = folder_.path() / "results.jsonl";
+    fs::remove(output);
+    more.insert(more.begin(), {"--definitions=" + (folder_.path() / "all.toml").string(),
+                               "--output=" + output.string(), "--quiet"});
+    const CommandResult result = run(std::move(more));
+    EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+    return read_results(output);
+  }
+
+  TemporaryFolder folder_;
+};
+
+double metric(const Records& records, const std::string& key, const char* name) {
+  const auto record = records.find(key);
+  if (record == records.end() || record->second.at("outcome") != "counted") {
+    ADD_FAILURE() << key << " was not counted";
+    return -1;
+  }
+  return record->second.at("metrics").at(name).get<double>();
+}
+
+double count(const Records& records, const std::string& key) { return metric(records, key, "ir"); }
+
+TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
+  write("nops.cpp", kNops);
+  SpawnOptions compile;
+  compile.argv = {"g++",
+                  "-shared",
+                  "-fPIC",
+                  "-o",
+                  (folder_.path() / "nops.so").string(),
+                  (folder_.path() / "nops.cpp").string()};
+  auto compiled = run_command(compile);
+  ASSERT_TRUE(compiled && compiled->exit_code == 0);
+  write("all.toml", kDefinitions);
+  const Records records = counted();
+
+  EXPECT_EQ(count(records, "nops/many/py/eager/forward/t1/cpu") -
+                count(records, "nops/few/py/eager/forward/t1/cpu"),
+            250);
+  EXPECT_EQ(count(records, "nothing/py/eager/forward/t1/cpu"), 0);
+  EXPECT_EQ(metric(records, "nothing/py/eager/forward/t1/cpu", "allocs"), 0);
+  EXPECT_EQ(metric(records, "nothing/py/eager/forward/t1/cpu", "peak_bytes"), 0);
+  EXPECT_EQ(count(records, "twice/thrice/py/eager/forward/t1/cpu") -
+                count(records, "twice/twice/py/eager/forward/t1/cpu"),
+            count(records, "twice/twice/py/eager/forward/t1/cpu") -
+                count(records, "twice/once/py/eager/forward/t1/cpu"));
+  // The object and, with a byte at its end, what it holds.
+  EXPECT_EQ(metric(records, "memory/py/eager/forward/t1/cpu", "allocs"), 2);
+  EXPECT_GE(metric(records, "memory/py/eager/forward/t1/cpu", "alloc_bytes"), 1001);
+  // Python runs LibTorch's operator and its own binding of it.
+  EXPECT_GT(count(records, "relu/py/eager/forward/t1/cpu"),
+            count(records, "relu/eager/forward/t1/cpu"));
+  EXPECT_GT(count(records, "gradient/py/eager/forward_backward/t1/cpu"),
+            count(records, "gradient/py/eager/forward/t1/cpu"));
+
+  Records again = counted({"--reverse", "--churn=5000", "--jobs=1"});
+  ASSERT_EQ(again.size(), records.size());
+  for (const auto& [key, record] : records) {
+    EXPECT_EQ(again.at(key).at("metrics"), record.at("metrics")) << key;
+  }
+  // A Valgrind of its own for one of them.
+  again = counted({"--isolation=process", "--filter=twice/once"});
+  EXPECT_EQ(count(again, "twice/once/py/eager/forward/t1/cpu"),
+            count(records, "twice/once/py/eager/forward/t1/cpu"));
+}
+
+TEST_F(Python, FailuresComeBackAtTheTomlLineAndHarmNoOther) {
+  write("all.toml", R"toml(schema = 1
+py_global_setup = """
+def helper(a):
+    return a / 0
+"""
+
+[[benchmark]]
+label = "syntax"
+py_stmt = """
+y = 1
+torch.add(1
+"""
+
+[[benchmark]]
+label = "helper"
+py_stmt = "helper(1)"
+
+[[benchmark]]
+label = "break"
+py_stmt = "break"
+
+[[benchmark]]
+label = "return"
+py_stmt = "x = 1; return"
+
+[[benchmark]]
+label = "exit"
+py_stmt = "import sys; sys.exit(3)"
+
+[[benchmark]]
+label = "_exit"
+py_stmt = "import os; os._exit(4)"
+
+[[benchmark]]
+label = "crash"
+py_stmt = "import ctypes; ctypes.string_at(0)"
+
+[[benchmark]]
+label = "hang"
+timeout = 1
+py_stmt = "while True: pass"
+
+[[benchmark]]
+label = "thread"
+py_setup = """
+import threading
+def spin():
+    while True: pass
+threading.Thread(target=spin, daemon=True).start()
+"""
+py_stmt = "1 + 1"
+
+[[benchmark]]
+label = "recursion"
+py_setup = "def f(n): return f(n + 1)"
+py_stmt = "f(0)"
+
+[[benchmark]]
+label = "closes everything"
+py_stmt = "import os; os.closerange(0, 1000)"
+
+[[benchmark]]
+label = "forks"
+py_stmt = """
+import os
+child = os.fork()
+if child == 0:
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+[[benchmark]]
+label = "changes the state"
+py_stmt = "import gc, random; gc.enable(); random.seed(5); torch.manual_seed(1); print('x' * 100_000)"
+
+[[benchmark]]
+label = "good"
+py_setup = "x = torch.ones((4, 4))"
+py_stmt = "x + x"
+)toml");
+  const fs::path output = folder_.path() / "all.jsonl";
+  const CommandResult result = run({"--definitions=" + (folder_.path() / "all.toml").string(),
+                                    "--output=" + output.string(), "--quiet"});
+  EXPECT_EQ(result.exit_code, 1);
+  const Records records = read_results(output);
+  const auto failure = [&](const std::string& label) {
+    const nlohmann::json& record = records.at(label + "/py/eager/forward/t1/cpu");
+    if (record.at("outcome") != "failed") return label + " did not fail";
+    std::string message = record.at("failure").at("message");
+    const std::string folder = folder_.path().string() + "/";
+    for (std::size_t at; (at = message.find(folder)) != std::string::npos;) {
+      message.erase(at, folder.size());
+    }
+    return record.at("failure").at("kind").get<std::string>() + " " +
+           message.substr(0, message.find('\n'));
+  };
+  EXPECT_EQ(failure("syntax").substr(0, 58),
+            "compile_error all.toml:11:10: SyntaxError: '(' was never c");
+  EXPECT_EQ(failure("helper"), "exception all.toml:4:5: ZeroDivisionError: division by zero");
+  EXPECT_EQ(failure("break").substr(0, 59),
+            "compile_error all.toml:20:12: SyntaxError: 'break' outside ");
+  EXPECT_EQ(failure("return").substr(0, 59),
+            "compile_error all.toml:24:19: SyntaxError: 'return' would l");
+  EXPECT_EQ(failure("exit"),
+            "exited all.toml:28:12: in the statement: the snippet ended the process with exit "
+            "status 3");
+  EXPECT_EQ(failure("_exit"),
+            "exited all.toml:32:12: in the statement: the snippet ended the process with exit "
+            "status 4");
+  EXPECT_EQ(failure("crash").substr(0, 55),
+            "crashed all.toml:36:12: in the statement: SIGSEGV: Segm");
+  EXPECT_EQ(failure("hang").substr(0, 9), "timed_out");
+  EXPECT_EQ(failure("thread").substr(0, 31), "definition_error another thread");
+  EXPECT_EQ(failure("recursion").substr(0, 45), "exception all.toml:55:13: RecursionError: max");
+  for (const char* label : {"closes everything", "forks", "changes the state"}) {
+    EXPECT_GT(count(records, std::string(label) + "/py/eager/forward/t1/cpu"), 0);
+  }
+
+  const Records alone = counted({"--filter=^good/"});
+  EXPECT_EQ(alone.size(), 1u);
+  EXPECT_EQ(count(alone, "good/py/eager/forward/t1/cpu"),
+            count(records, "good/py/eager/forward/t1/cpu"));
+}
+
+TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
+  write("all.toml", kDefinitions);
+  SpawnOptions make;
+  make.argv = {"python3", "-m", "venv", "--without-pip", (folder_.path() / "bare").string()};
+  auto made = run_command(make);
+  ASSERT_TRUE(made && made->exit_code == 0);
+  const fs::path bare = folder_.path() / "bare/bin/python";
+  const Records records = counted({"--filter=relu/", "--python=" + bare.string()});
+  EXPECT_EQ(records.at("relu/eager/forward/t1/cpu").at("outcome"), "counted");
+  const nlohmann::json& skipped = records.at("relu/py/eager/forward/t1/cpu");
+  EXPECT_EQ(skipped.at("outcome"), "skipped");
+  EXPECT_EQ(skipped.at("reason"), bare.string() +
+                                      " has no torch: name an interpreter with --python, or leave "
+                                      "it out: --language=cpp");
+}
+
+}  // namespace
+}  // namespace instr::e2e
