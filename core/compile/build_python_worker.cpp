@@ -65,8 +65,12 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
 std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
 
 std::vector<std::string> python_command(const std::string& kind) {
+  // Not as a program of its own: its path, as the system resolves it, would be on the heap.
   const std::string folder = python_folder();
-  return {folder + "/python", "-S", "-s", "-u", folder + "/serve.py", kind, folder};
+  const std::string serve = folder + "/serve.py";
+  const std::string start = fmt::format(
+      "import sys; sys.path.pop(0); exec(compile(open('{0}').read(), '{0}', 'exec'))", serve);
+  return {folder + "/python", "-S", "-s", "-u", "-c", start, kind, folder};
 }
 
 std::vector<std::string> python_environment() {

@@ -73,7 +73,8 @@ PythonSnippet python_snippet(const Variant& variant) {
   snippet.setup = variant.setups;
   if (variant.module) {
     snippet.setup.push_back(
-        {"instr_module_ = " + std::string(trim(variant.module->code)), variant.module->where});
+        {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
+         first_place(*variant.module)});
   }
   snippet.statement = statement_of(variant);
   if (!is_script(variant.runtime)) return snippet;

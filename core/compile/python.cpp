@@ -52,8 +52,15 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
     auto found = json.find(key);
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
   };
-  Python python{command, text("program"), text("version"),      text("home"), text("platform_home"),
-                {},      text("torch"),   text("torch_version")};
+  Python python;
+  python.command = command;
+  python.program = text("program");
+  python.version = text("version");
+  python.build = text("build");
+  python.home = text("home");
+  python.platform_home = text("platform_home");
+  python.torch = text("torch");
+  python.torch_version = text("torch_version");
   for (const auto& entry : json.value("path", nlohmann::json::array())) {
     if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
   }

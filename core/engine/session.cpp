@@ -306,7 +306,7 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   if (!hello) return tl::unexpected(hello.error());
   if (state_->config.wants_times) hello->fields.merge(std::map(state_->native->hello().fields));
   if (state_->was_needed && state_->python) {
-    hello->fields["python_version"] = state_->python->version;
+    hello->fields["python"] = state_->python->build;
   }
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }

@@ -36,7 +36,7 @@ const std::vector<Group>& groups() {
       {"libtorch", {"libtorch_version", "libtorch_build_id", "flags", "link_flags"}},
       {"compiler", {"compiler", "flags"}},
       {"valgrind", {"valgrind"}},
-      {"python", {"python_version"}},
+      {"python", {"python"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
       {"worker", {"worker_version", "worker_abi"}},
       {"machine", {"timed_cpu_capability", "timed_cpu_model"}}};
@@ -99,7 +99,7 @@ bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& b
   static const std::set<std::string> kOfCounts{"valgrind", "simulated_caches", "cpu_features",
                                                "cpu_capability"};
   // A run that measures nothing in Python does not look for an interpreter.
-  if (difference.name == "python_version") return !difference.before || !difference.after;
+  if (difference.name == "python") return !difference.before || !difference.after;
   bool is_of_times = difference.name.starts_with(kOfTimes);
   bool is_of_counts = kOfCounts.contains(difference.name) || is_library_field(difference.name);
   if (!is_of_times && !is_of_counts) return false;

@@ -41,6 +41,7 @@ def main():
         {
             "implementation": sys.implementation.name,
             "version": ".".join(str(part) for part in sys.version_info[:3]),
+            "build": " ".join(sys.version.split()),
             "is_free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
             "program": os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable),
             "home": sys.base_prefix,

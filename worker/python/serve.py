@@ -1,6 +1,6 @@
 """The side of Python of the Python worker.
 
-Run by the user's own interpreter, in a pinned environment: `serve.py KIND FOLDER`. FOLDER, of fixed
+Run by the user's own interpreter, in a pinned environment, with the arguments KIND FOLDER. FOLDER, of fixed
 length wherever it is, holds worker.so and, as path/0, path/1, ..., links to the entries of the
 interpreter's module path, so that no installation's path shows on the heap. The current folder is /.
 """
@@ -35,7 +35,6 @@ def _pin_paths():
         return os.path.abspath(path) if at_home else usual(path, **options)
 
     os.path.realpath = realpath
-    sys.path.pop(0)  # where this file is
     number = 0
     while os.path.exists(entry := f"{_folder}/path/{number}"):
         sys.path.append(entry)

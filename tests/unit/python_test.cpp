@@ -1,0 +1,119 @@
+// What the probe says of an interpreter; the compiler of snippets, run by a real one.
+#include "core/compile/python.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/private_folder.h"
+#include "core/base/process.h"
+#include "core/compile/cache_files.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+json probed() {
+  return {{"implementation", "cpython"},
+          {"version", "3.11.2"},
+          {"build", "3.11.2 (main, Apr 28 2025) [GCC 12.2.0]"},
+          {"is_free_threaded", false},
+          {"program", "/usr/bin/python3.11"},
+          {"home", "/usr"},
+          {"platform_home", "/usr"},
+          {"path", {"/venv/lib/python3.11/site-packages"}},
+          {"torch", "/venv/lib/python3.11/site-packages/torch"},
+          {"torch_version", "2.13.0"}};
+}
+
+std::string error_of(const json& probe) {
+  auto python = python_from(probe.dump(), "/venv/bin/python");
+  return python ? "none" : python.error().what;
+}
+
+TEST(Python, IsWhatTheProbeSays) {
+  auto python = python_from(probed().dump(), "/venv/bin/python");
+  ASSERT_TRUE(python);
+  EXPECT_EQ(python->command, "/venv/bin/python");
+  EXPECT_EQ(python->program, "/usr/bin/python3.11");
+  EXPECT_EQ(python->version, "3.11.2");
+  EXPECT_EQ(python->build, "3.11.2 (main, Apr 28 2025) [GCC 12.2.0]");
+  EXPECT_EQ(python->path, std::vector<fs::path>{"/venv/lib/python3.11/site-packages"});
+  EXPECT_EQ(python->torch_version, "2.13.0");
+}
+
+TEST(Python, IsRefusedWithTheReason) {
+  json other = probed();
+  other["implementation"] = "pypy";
+  EXPECT_EQ(error_of(other), "/venv/bin/python is pypy 3.11.2: snippets need CPython 3.9 or later");
+  other = probed();
+  other["version"] = "3.8.19";
+  EXPECT_EQ(error_of(other),
+            "/venv/bin/python is cpython 3.8.19: snippets need CPython 3.9 or later");
+  other = probed();
+  other["is_free_threaded"] = true;
+  EXPECT_EQ(
+      error_of(other),
+      "/venv/bin/python is a free-threaded build, whose counts depend on more than the snippet");
+  other = probed();
+  other["torch"] = nullptr;
+  EXPECT_EQ(error_of(other), "/venv/bin/python has no torch");
+  EXPECT_EQ(error_of("a Python that prints something else"), "/venv/bin/python does not run");
+}
+
+fs::path script(const char* name) {
+  return fs::path(INSTR_SOURCE_DIR) / "worker" / "python" / name;
+}
+
+// The reply of the real compiler of snippets.
+json compiled(const json& request) {
+  auto folder = PrivateFolder::make();
+  EXPECT_TRUE(write_text(folder->path() / "request", request.dump()));
+  SpawnOptions spawn;
+  spawn.argv = {"sh", "-c", "exec python3 \"$0\" < \"$1\"", script("compile_snippets.py").string(),
+                (folder->path() / "request").string()};
+  auto result = run_command(spawn);
+  EXPECT_TRUE(result && result->exit_code == 0) << result->errors;
+  return json::parse(result->output);
+}
+
+json snippet(const char* symbol, const char* setup, const char* statement) {
+  return {{"symbol", symbol},
+          {"module", {"import math"}},
+          {"setup", {setup}},
+          {"statement", {statement}}};
+}
+
+TEST(PythonCompiler, SaysWhereWhatDoesNotCompile) {
+  const json reply = compiled(
+      {snippet("good", "x = 1", "x + math.pi"), snippet("setup", "x = 1\ny = (", "x"),
+       snippet("statement", "x = 1", "x +"), snippet("indented", "    x = 1\n    y = 2", "x; y"),
+       snippet("break", "x = 1", "if x: break"), snippet("return", "x = 1", "\nreturn x"),
+       snippet("in a function", "def f(): return 1", "f()"), snippet("empty", "", "")});
+  const auto place = [&reply](std::size_t i) {
+    if (reply[i].contains("code")) return std::string("compiled");
+    return reply[i].at("symbol").get<std::string>() + " " +
+           std::to_string(reply[i].at("line").get<int>()) + ":" +
+           std::to_string(reply[i].at("column").get<int>());
+  };
+  EXPECT_EQ(place(0), "compiled");
+  EXPECT_EQ(place(1), "setup 200002:5");
+  EXPECT_EQ(place(2), "statement 300001:4");
+  EXPECT_EQ(place(3), "compiled");
+  EXPECT_EQ(place(4), "break 300001:7");
+  EXPECT_EQ(place(5), "return 300002:1");
+  EXPECT_EQ(place(6), "compiled");
+  EXPECT_EQ(place(7), "compiled");
+}
+
+TEST(PythonCompiler, CodeDoesNotDependOnItsNeighbours) {
+  const json one = snippet("good", "x = 1", "x + math.pi");
+  const json alone = compiled(json::array({one}));
+  const json among = compiled({snippet("before", "a = 1", "a"), one, snippet("after", "", "1")});
+  EXPECT_EQ(among[1].at("code"), alone[0].at("code"));
+}
+
+}  // namespace
+}  // namespace instr
