@@ -16,7 +16,7 @@ namespace instr {
 struct Python {
   std::filesystem::path command;            // as the user runs it: in a virtual environment
   std::filesystem::path program;            // the interpreter itself
-  std::string build;  // "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]"
+  std::string build;                        // "3.11.2 (main, Apr 28 2025, 14:11:48) [GCC 12.2.0]"
   std::string version;                      // "3.11.2"
   std::filesystem::path home;               // of its standard library: PYTHONHOME
   std::filesystem::path platform_home;      // of that part which depends on the platform
