@@ -75,8 +75,6 @@ Caught caught(std::string text) {
 
 }  // namespace
 
-std::string python_version() { return ""; }
-
 void warm_up(const char* kind) {
   prepare(1);
   if (strcmp(kind, "torchscript") == 0) {

@@ -10,7 +10,6 @@ namespace instr::torch_side {
 
 std::string version();         // "2.13.0"
 std::string cpu_capability();  // as LibTorch chose it: "AVX2"
-std::string python_version();  // "3.11.2"; empty: of the worker for C++
 
 // The code that this kind of zygote runs before it forks anything: part of its identity, so a
 // change here changes the worker's version.

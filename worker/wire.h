@@ -55,8 +55,7 @@ inline constexpr const char* kToken = "token";
 //                             -> compared 0 1 ... | raised by message | nondeterministic name
 //                              | nothing message | failed kind message stage
 //   quit                      -> bye
-// On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...; that
-// for Python also python_version.
+// On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
 // measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
 //           double_ir (of a block of twice the iterations; 0: none was counted): gives the cost
 //           of entering a block, which depends on the registers that a snippet uses

@@ -27,18 +27,14 @@ std::string cpu_features() {
 }
 
 wire::Message hello(const char* kind) {
-  wire::Message message{"hello",
-                        {{"version", wire::kWorkerVersion},
-                         {"abi", std::to_string(INSTR_ABI_VERSION)},
-                         {"libtorch_version", torch_side::version()},
-                         {"cpu_capability", torch_side::cpu_capability()},
-                         {"cpu_features", cpu_features()},
-                         {"valgrind", RUNNING_ON_VALGRIND ? "1" : "0"},
-                         {"zygote", kind}}};
-  if (auto python = torch_side::python_version(); !python.empty()) {
-    message.fields["python_version"] = python;
-  }
-  return message;
+  return {"hello",
+          {{"version", wire::kWorkerVersion},
+           {"abi", std::to_string(INSTR_ABI_VERSION)},
+           {"libtorch_version", torch_side::version()},
+           {"cpu_capability", torch_side::cpu_capability()},
+           {"cpu_features", cpu_features()},
+           {"valgrind", RUNNING_ON_VALGRIND ? "1" : "0"},
+           {"zygote", kind}}};
 }
 
 }  // namespace

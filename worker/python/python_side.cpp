@@ -1,5 +1,4 @@
 // LibTorch and the interpreter, both behind Python: serve.py does whatever can be said in Python.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "worker/abi.h"
@@ -67,7 +66,6 @@ void run(std::string_view code, instr_context* given) {
   const long number = number_of(PySequence_GetItem(result, 1));
   if (how == "exit") exit(static_cast<int>(number));
   caught.any = true;
-  caught.is_definition_error = how == "definition_error";
   caught.line = static_cast<int>(number);
   caught.text = text_of(PySequence_GetItem(result, 2));
 }
@@ -81,7 +79,6 @@ namespace torch_side {
 
 std::string version() { return text_of(call("version")); }
 std::string cpu_capability() { return text_of(call("cpu_capability")); }
-std::string python_version() { return text_of(call("python_version")); }
 
 void warm_up(const char* kind) { Py_DecRef(call("warm_up", PyUnicode_FromString(kind))); }
 

@@ -72,10 +72,6 @@ def cpu_capability():
     return "unknown"
 
 
-def python_version():
-    return ".".join(str(part) for part in sys.version_info[:3])
-
-
 def prepare(threads):
     """The state that a snippet finds: seeds, number of threads."""
     torch.set_num_threads(threads)
@@ -84,7 +80,8 @@ def prepare(threads):
 
 
 def run(code, next_block):
-    """Runs a compiled snippet. Nothing, or how it failed: what, line in its code, text."""
+    """Runs a compiled snippet. Nothing, or how it ended: "exit" and the status, or "exception", the line
+    in its code and the text."""
     namespace = {"__name__": "__main__", "__builtins__": builtins, "torch": torch}
     try:
         exec(marshal.loads(code), namespace)
