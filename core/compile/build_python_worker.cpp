@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
@@ -12,6 +11,8 @@ namespace instr {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kServe = "serve.py";
 
 // What the interpreter imports depends on: the folders that its modules are in change as packages
 // are installed.
@@ -67,7 +68,7 @@ std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kPr
 std::vector<std::string> python_command(const std::string& kind) {
   // Not as a program of its own: its path, as the system resolves it, would be on the heap.
   const std::string folder = python_folder();
-  const std::string serve = folder + "/serve.py";
+  const std::string serve = folder + "/" + kServe;
   const std::string start = fmt::format(
       "import sys; sys.path.pop(0); exec(compile(open('{0}').read(), '{0}', 'exec'))", serve);
   return {folder + "/python", "-S", "-s", "-u", "-c", start, kind, folder};
@@ -85,8 +86,7 @@ Expected<fs::path> build_python_worker(const Python& python, const CompileOption
                                        Cache& cache, std::stop_token stop) {
   auto worker = build_worker(WorkerKind::kPython, options.sources, options, cache, stop);
   if (!worker) return tl::unexpected(worker.error());
-  const fs::path script = options.sources / "worker" / "python" / "serve.py";
-  const std::string text = read_text(script).value_or("");
+  const std::string text = read_text(python_script(options.sources, kServe)).value_or("");
   const std::string name = "python-" + content_hash(worker->parent_path().filename().string() +
                                                     "\n" + text + "\n" + identity_of(python));
   return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
@@ -94,7 +94,7 @@ Expected<fs::path> build_python_worker(const Python& python, const CompileOption
     std::error_code problem;
     fs::copy_file(*worker, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
-    return write_text(folder / "serve.py", text)
+    return write_text(folder / kServe, text)
         .and_then([&] { return make_links(python, folder); })
         .and_then([&] { return import_once(folder, stop); });
   });

@@ -20,13 +20,6 @@ namespace {
 
 constexpr std::size_t kLongestRawMessage = 2000;  // characters
 
-Measurement failed(const Variant& variant, std::string message) {
-  Measurement measurement;
-  measurement.variant = variant;
-  measurement.outcome = Failure{FailureKind::kCompileError, std::move(message)};
-  return measurement;
-}
-
 // Reports the results of units, one call at a time.
 class Reporter {
  public:
@@ -61,7 +54,7 @@ void add_failed(UnitResult& result, const Snippet& snippet,
   for (const auto& variant : snippet.variants) {
     std::string message = describe(variant, diagnostics);
     if (message.empty()) message = raw_message(variant, errors);
-    result.failed.push_back(failed(variant, std::move(message)));
+    result.failed.push_back(not_compiled(variant, std::move(message)));
   }
 }
 
@@ -200,7 +193,7 @@ class Compilation {
  private:
   void fail_all(const std::vector<Variant>& variants, const std::string& message) {
     UnitResult result;
-    for (const auto& variant : variants) result.failed.push_back(failed(variant, message));
+    for (const auto& variant : variants) result.failed.push_back(not_compiled(variant, message));
     reporter_.report(std::move(result));
   }
 
@@ -309,6 +302,13 @@ class Compilation {
 };
 
 }  // namespace
+
+Measurement not_compiled(const Variant& variant, std::string message) {
+  Measurement measurement;
+  measurement.variant = variant;
+  measurement.outcome = Failure{FailureKind::kCompileError, std::move(message)};
+  return measurement;
+}
 
 Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
                                        const CompileOptions& options, Cache& cache,

@@ -30,6 +30,9 @@ struct UnitResult {
       failed;  // outcome Failure{kCompileError}: the compiler's messages, at TOML lines
 };
 
+// That it does not compile, with the message about it.
+Measurement not_compiled(const Variant& variant, std::string message);
+
 struct CompileOptions {
   Toolchain toolchain;
   LibTorch libtorch;

@@ -1,6 +1,5 @@
 #include "core/compile/compile_python.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* kCompiler = "compile_snippets.py";
 constexpr const char* kErrors = "errors.json";  // beside a unit: what did not compile
 
 Json codes(const std::vector<Text>& texts) {
@@ -56,15 +56,14 @@ Expected<std::string> ask_compiler(const std::string& request, const Python& pyt
                                    const fs::path& sources, std::stop_token stop) {
   Fd input = input_of(request);
   SpawnOptions spawn;
-  spawn.argv = {python.program.string(), "-I", "-S",
-                (sources / "worker" / "python" / "compile_snippets.py").string()};
+  spawn.argv = {python.program.string(), "-I", "-S", python_script(sources, kCompiler).string()};
   spawn.environment = std::vector<std::string>{"LC_ALL=C.UTF-8", "PYTHONHASHSEED=0"};
   spawn.descriptors = {{input.get(), STDIN_FILENO}};
   auto result = run_command(spawn, stop);
   if (!result) return tl::unexpected(result.error());
   if (result->exit_code == 0) return result->output;
   return fail(python.command.string() + " cannot compile snippets:\n" + result->errors,
-              "name another interpreter with --python, or leave Python out: --language=cpp");
+              kPythonAdvice);
 }
 
 // The unit and, beside it, what did not compile.
@@ -86,15 +85,10 @@ Expected<void> write_unit(const std::string& reply, const fs::path& unit) {
   });
 }
 
-Measurement failed(const Variant& variant, const PythonSnippet& snippet, const Json& error) {
+std::string message_of(const Json& error, const Variant& variant, const PythonSnippet& snippet) {
   auto place = place_in_python(snippet, error.value("line", 0), error.value("column", 0));
   const std::string what = error.value("message", "does not compile");
-  Measurement measurement;
-  measurement.variant = variant;
-  measurement.outcome = Failure{
-      FailureKind::kCompileError,
-      to_string(Error{place.value_or(variant.where), what + " [in " + variant.key + "]", ""})};
-  return measurement;
+  return to_string(Error{place.value_or(variant.where), what + " [in " + variant.key + "]", ""});
 }
 
 }  // namespace
@@ -111,8 +105,7 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
     snippets.emplace(symbols.back(), std::move(snippet));
   }
   const std::string request = request_for(snippets);
-  const std::string how =
-      read_text(sources / "worker" / "python" / "compile_snippets.py").value_or("");
+  const std::string how = read_text(python_script(sources, kCompiler)).value_or("");
   auto unit = cache.get(
       "python-unit-" + content_hash(python.version + "\n" + how + "\n" + request) + "/unit",
       [&](const fs::path& to) {
@@ -128,7 +121,8 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
     if (error == errors.end()) {
       result.compiled.push_back({variants[i], *unit, symbols[i]});
     } else {
-      result.failed.push_back(failed(variants[i], snippets.at(symbols[i]), *error));
+      result.failed.push_back(
+          not_compiled(variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
     }
   }
   return result;

@@ -16,8 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kOldest = ">=3.9";
-constexpr const char* kAdvice =
-    "name an interpreter with --python, or leave it out: --language=cpp";
 
 // The environment that holds it, of ENVIRONMENT/lib/python3.11/site-packages/torch/lib; empty for a
 // LibTorch that was not installed for an interpreter.
@@ -38,16 +36,20 @@ Expected<std::string> choose(const std::optional<std::string>& requested,
     if (!environment.empty() && fs::exists(program, ignored)) return program.string();
   }
   auto found = find_program("python3");
-  if (!found) return fail("there is no Python", kAdvice);
+  if (!found) return fail("there is no Python", kPythonAdvice);
   return found->string();
 }
 
 }  // namespace
 
+fs::path python_script(const fs::path& sources, const char* name) {
+  return sources / "worker" / "python" / name;
+}
+
 Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   const auto json = nlohmann::json::parse(probe, nullptr, /*allow_exceptions=*/false);
   const std::string name = command.string();
-  if (!json.is_object()) return fail(name + " does not run", kAdvice);
+  if (!json.is_object()) return fail(name + " does not run", kPythonAdvice);
   const auto text = [&json](const char* key) {
     auto found = json.find(key);
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -67,13 +69,13 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   if (text("implementation") != "cpython" || !satisfies(python.version, kOldest).value_or(false)) {
     return fail(fmt::format("{} is {} {}: snippets need CPython 3.9 or later", name,
                             text("implementation"), python.version),
-                kAdvice);
+                kPythonAdvice);
   }
   if (json.value("is_free_threaded", false)) {
     return fail(name + " is a free-threaded build, whose counts depend on more than the snippet",
-                kAdvice);
+                kPythonAdvice);
   }
-  if (python.torch.empty()) return fail(name + " has no torch", kAdvice);
+  if (python.torch.empty()) return fail(name + " has no torch", kPythonAdvice);
   return python;
 }
 
@@ -82,18 +84,18 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   auto chosen = choose(requested, libtorch);
   if (!chosen) return tl::unexpected(chosen.error());
   SpawnOptions ask;
-  ask.argv = {*chosen, (sources / "worker" / "python" / "probe.py").string()};
+  ask.argv = {*chosen, python_script(sources, "probe.py").string()};
   auto result = run_command(ask);
   if (!result) return tl::unexpected(result.error());
   if (result->exit_code != 0) {
     return fail(fmt::format("{} cannot be asked: {}", *chosen, trim_end(result->errors, "\n")),
-                kAdvice);
+                kPythonAdvice);
   }
   auto python = python_from(result->output, *chosen);
   if (python && library_id(python->torch / "lib") != libtorch.build_id) {
     return fail(fmt::format("{} has torch {} of its own, not the LibTorch {} that is measured",
                             *chosen, python->torch_version, libtorch.version),
-                kAdvice);
+                kPythonAdvice);
   }
   return python;
 }

@@ -32,6 +32,13 @@ struct Python {
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
 
+// What to do where there is none that serves.
+inline constexpr const char* kPythonAdvice =
+    "name an interpreter with --python, or leave it out: --language=cpp";
+
+// A script of the worker for Python. `sources`: the folder that holds worker/.
+std::filesystem::path python_script(const std::filesystem::path& sources, const char* name);
+
 // What the probe says of the interpreter `command` (worker/python/probe.py).
 Expected<Python> python_from(std::string_view probe, const std::filesystem::path& command);
 

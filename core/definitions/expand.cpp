@@ -182,8 +182,7 @@ Errors check_sizes(const std::vector<Definition>& definitions,
 }
 
 std::string place(const SourceLocation& where) {
-  return where.file.empty() ? "another definition"
-                            : fmt::format("{}:{}:{}", where.file, where.line, where.column);
+  return where.file.empty() ? "another definition" : to_string(where);
 }
 
 Errors check_keys(const std::vector<Variant>& variants) {

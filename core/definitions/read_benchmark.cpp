@@ -62,7 +62,7 @@ class BenchmarkReader {
     for (const LanguageFacts& language : kLanguages) {
       if (is_written_in(language.language)) read_language(language.language, statements);
     }
-    if (!is_written_in(Language::kCpp) && !is_written_in(Language::kPython)) read_nothing();
+    if (!is_written()) read_nothing();
     read_torchscript(statements);
     read_signature();
     sort(statements);
@@ -101,6 +101,11 @@ class BenchmarkReader {
   bool is_written_in(Language language) const {
     return read_.has(key_in(language, "stmt")) || read_.has(key_in(language, "stmts")) ||
            read_.has(key_in(language, "module"));
+  }
+
+  bool is_written() const {
+    return std::any_of(kLanguages.begin(), kLanguages.end(),
+                       [this](const LanguageFacts& one) { return is_written_in(one.language); });
   }
 
   Definition& in(Language language) { return by_language_[static_cast<std::size_t>(language)]; }
@@ -410,10 +415,7 @@ class BenchmarkReader {
     if (is_written_in(language)) return;
     for (const char* key : {"setup", "global_setup"}) {
       const std::string name = key_in(language, key);
-      if (!read_.has(name) ||
-          !(is_written_in(Language::kCpp) || is_written_in(Language::kPython))) {
-        continue;
-      }
+      if (!read_.has(name) || !is_written()) continue;
       refuse(name,
              fmt::format("`{}` in a benchmark without a statement in {}", name,
                          facts_of(language).title),

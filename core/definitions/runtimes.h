@@ -36,6 +36,10 @@ enum class WarmUp { kEager, kTorchScript, kPython };
 // As the worker takes them; in the order of WarmUp.
 inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torchscript", "python"});
 
+constexpr const char* to_string(WarmUp zygote) {
+  return kWarmUpNames[static_cast<std::size_t>(zygote)];
+}
+
 struct RuntimeFacts {
   Runtime runtime;
   const char* name;   // in keys and options

@@ -30,6 +30,8 @@ constexpr std::uint64_t kCacheLimit = 4'000'000'000;
 
 constexpr const char* kCosts = "costs";  // a file of the cache
 
+bool is_in_python(const Variant& variant) { return variant.language == Language::kPython; }
+
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
 // The cores for counting when `time_cores` of them are reserved for timing; an Error if none is
@@ -48,7 +50,7 @@ Expected<std::vector<int>> counting_cores(int time_cores) {
 // What determines whether a variant can be measured.
 struct Means {
   const LibTorch& libtorch;
-  const Expected<Python>& python;
+  const std::optional<Expected<Python>>& python;  // there if something is in Python
   bool wants_counts;
   bool wants_times;
 };
@@ -64,8 +66,7 @@ struct Session::State {
   Costs costs;
   LibTorch libtorch;
   Toolchain toolchain;
-  Expected<Python> python = fail("no snippet is in Python");
-  bool was_needed = false;  // Python
+  std::optional<Expected<Python>> python;  // there once something is in Python
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
@@ -144,9 +145,11 @@ Expected<std::string> find_valgrind() {
 
 std::optional<std::string> unsupported_reason(const Variant& variant, const Means& means) {
   const auto& [libtorch, python, wants_counts, wants_times] = means;
-  if (variant.language == Language::kPython) {
-    if (!wants_counts) return "snippets in Python are counted, not timed yet: --metrics=ir";
-    if (!python) return to_string(python.error());
+  if (is_in_python(variant)) {
+    if (!wants_counts || !is_countable(variant)) {
+      return "snippets in Python are counted, not timed yet: --metrics=ir";
+    }
+    if (!*python) return to_string(python->error());
   }
   if (variant.libtorch) {
     auto met = satisfies(libtorch.version, *variant.libtorch);
@@ -183,12 +186,13 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
   compile.each_alone = config.simulation.any();
   std::vector<Variant> in_cpp;
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(in_cpp),
-               [](const Variant& one) { return one.language == Language::kCpp; });
+               [](const Variant& one) { return !is_in_python(one); });
   auto compiled = find_compiled(in_cpp, compile, *cache);
   if (!compiled) return tl::unexpected(compiled.error());
-  const auto python = in_cpp.size() == variants.size()
-                          ? Expected<Python>(fail("no snippet is in Python"))
-                          : find_python(config.tools.python, *libtorch, compile.sources);
+  std::optional<Expected<Python>> python;
+  if (in_cpp.size() != variants.size()) {
+    python = find_python(config.tools.python, *libtorch, compile.sources);
+  }
   const Means means{*libtorch, python, config.wants_counts, config.wants_times};
   std::vector<PlannedVariant> planned;
   for (const auto& variant : variants) {
@@ -265,8 +269,8 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   if (!worker) return tl::unexpected(worker.error());
   schedule.worker = *worker;
   schedule.python_worker = [this, stop]() -> Expected<std::filesystem::path> {
-    if (!python) return tl::unexpected(python.error());
-    return build_python_worker(*python, compile, *cache, stop);
+    if (!*python) return tl::unexpected(python->error());
+    return build_python_worker(**python, compile, *cache, stop);
   };
   if (config.timeout) schedule.timeout_s = *config.timeout;
   schedule.retries = config.retries;
@@ -305,8 +309,8 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
                                  : Expected<wire::Message>(state_->native->hello());
   if (!hello) return tl::unexpected(hello.error());
   if (state_->config.wants_times) hello->fields.merge(std::map(state_->native->hello().fields));
-  if (state_->was_needed && state_->python) {
-    hello->fields["python"] = state_->python->build;
+  if (const auto& python = state_->python; python && *python) {
+    hello->fields["python"] = (*python)->build;
   }
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
@@ -386,11 +390,7 @@ Means Session::State::means() const {
 
 // Asked once, and only if there is something to run.
 void Session::State::look_for_python(const std::vector<Variant>& variants) {
-  const bool is_needed = std::any_of(variants.begin(), variants.end(), [](const Variant& one) {
-    return one.language == Language::kPython;
-  });
-  if (!is_needed || was_needed) return;
-  was_needed = true;
+  if (python || std::none_of(variants.begin(), variants.end(), is_in_python)) return;
   python = find_python(config.tools.python, libtorch, compile.sources);
 }
 
@@ -399,13 +399,12 @@ void Session::State::compile_python_variants(const std::vector<Variant>& variant
                                              const std::function<void(UnitResult)>& on_unit,
                                              std::stop_token stop) {
   if (variants.empty()) return;
-  auto unit = compile_python(variants, *python, compile.sources, *cache, stop);
+  auto unit = compile_python(variants, **python, compile.sources, *cache, stop);
   if (unit) return on_unit(*std::move(unit));
   if (stop.stop_requested()) return;
   UnitResult all;
   for (const Variant& variant : variants) {
-    all.failed.push_back(
-        {variant, Failure{FailureKind::kCompileError, to_string(unit.error())}, 0});
+    all.failed.push_back(not_compiled(variant, to_string(unit.error())));
   }
   on_unit(std::move(all));
 }
@@ -437,7 +436,7 @@ void Session::State::take(UnitResult unit, const Selected& selected) {
   for (const auto& one : unit.failed) done(one);
   if (selected) std::erase_if(unit.compiled, [&](const auto& one) { return !selected(one); });
   for (const auto& one : unit.compiled) {
-    if (one.variant.language == Language::kPython) continue;  // the native worker runs none
+    if (!runs_natively(one.variant)) continue;
     if (config.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
     if (config.wants_times) to_time.push_back(one);
     if (config.dump.any()) to_dump.push_back(one);
@@ -464,9 +463,8 @@ Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_to
   state.to_verify.clear();
   auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), selected); };
   auto runnable = state.skip_unsupported(variants);
-  const auto in_python =
-      std::stable_partition(runnable.begin(), runnable.end(),
-                            [](const Variant& one) { return one.language != Language::kPython; });
+  const auto in_python = std::stable_partition(
+      runnable.begin(), runnable.end(), [](const Variant& one) { return !is_in_python(one); });
   state.compile_python_variants({in_python, runnable.end()}, on_unit, stop);
   runnable.erase(in_python, runnable.end());
   auto compiled = compile(runnable, state.compile, *state.cache, on_unit, stop);

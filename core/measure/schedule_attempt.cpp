@@ -115,15 +115,9 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
 }
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
-  ZygoteOptions its_own = zygote_options(options, folder.path());
-  const WarmUp which = zygote_of(task.compiled.variant);
-  its_own.kind = kWarmUpNames[static_cast<std::size_t>(which)];
-  if (which == WarmUp::kPython) {
-    auto worker = options.python_worker();
-    if (!worker) return lost(to_string(worker.error()));
-    its_own.worker = *worker;
-  }
-  auto zygote = Zygote::start(its_own);
+  auto zygote = options_for(zygote_of(task.compiled.variant),
+                            zygote_options(options, folder.path()), options.python_worker)
+                    .and_then(Zygote::start);
   if (!zygote) return lost(to_string(zygote.error()));
   {
     std::lock_guard lock(mutex);

@@ -16,7 +16,6 @@
 
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
-#include "core/definitions/runtimes.h"
 #include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
 #include "core/results/library_fields.h"
@@ -37,9 +36,7 @@ std::string program_of(const ZygoteOptions& options) {
   return "./" + options.worker.filename().string();
 }
 
-bool is_python(const ZygoteOptions& options) {
-  return options.kind == kWarmUpNames[static_cast<std::size_t>(WarmUp::kPython)];
-}
+bool is_python(const ZygoteOptions& options) { return options.kind == WarmUp::kPython; }
 
 std::vector<std::string> zygote_command(const ZygoteOptions& options) {
   if (options.is_native) return {program_of(options)};
@@ -58,10 +55,10 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
   if (is_python(options)) {
-    for (auto& word : python_command(options.kind)) command.push_back(std::move(word));
+    for (auto& word : python_command(to_string(options.kind))) command.push_back(std::move(word));
   } else {
     command.push_back(program_of(options));
-    command.push_back("--zygote=" + options.kind);
+    command.push_back(std::string("--zygote=") + to_string(options.kind));
   }
   return command;
 }

@@ -16,6 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/base/process.h"
+#include "core/definitions/runtimes.h"
 #include "core/values/simulation.h"
 #include "worker/wire.h"
 
@@ -57,7 +58,7 @@ class Link {
 struct ZygoteOptions {
   std::filesystem::path worker;
   std::filesystem::path valgrind = {};
-  std::string kind = {};           // one of kWarmUpNames
+  WarmUp kind = WarmUp::kEager;
   std::filesystem::path work_dir;  // for profiles and logs
   int churn = 0;                   // blocks to allocate first, half of them permanently
   Simulation simulation = {};

@@ -28,6 +28,16 @@ WarmUp zygote_of(const Variant& variant) {
   return facts_of(variant.runtime).zygote;
 }
 
+Expected<ZygoteOptions> options_for(WarmUp which, ZygoteOptions options,
+                                    const PythonWorker& python_worker) {
+  options.kind = which;
+  if (which != WarmUp::kPython) return options;
+  return python_worker().map([&options](const std::filesystem::path& worker) {
+    options.worker = worker;
+    return std::move(options);
+  });
+}
+
 ZygotePool::ZygotePool(ZygoteOptions options, PythonWorker python_worker,
                        std::function<void()> on_change)
     : options_(std::move(options)),
@@ -53,14 +63,9 @@ void ZygotePool::start(WarmUp which) {
 }
 
 Expected<wire::Message> ZygotePool::try_start(WarmUp which) {
-  ZygoteOptions options = options_;
-  options.kind = kWarmUpNames[static_cast<std::size_t>(which)];
-  if (which == WarmUp::kPython) {
-    auto worker = python_worker_();
-    if (!worker) return tl::unexpected(worker.error());
-    options.worker = *worker;
-  }
-  auto zygote = Zygote::start(options);
+  const auto options = options_for(which, options_, python_worker_);
+  if (!options) return tl::unexpected(options.error());
+  auto zygote = Zygote::start(*options);
   if (!zygote) return tl::unexpected(zygote.error());
   {
     std::lock_guard lock(mutex_);
@@ -68,8 +73,8 @@ Expected<wire::Message> ZygotePool::try_start(WarmUp which) {
     slot(which).zygote = *zygote;
   }
   auto hello = (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
-  if (!hello || options.churn == 0) return hello;
-  wire::Message churn{"churn", {{"blocks", std::to_string(options.churn)}}};
+  if (!hello || options->churn == 0) return hello;
+  wire::Message churn{"churn", {{"blocks", std::to_string(options->churn)}}};
   if (auto done = (*zygote)->request(churn, kStartTimeout); !done)
     return fail(to_string(done.error()));
   return hello;

@@ -29,13 +29,16 @@ WarmUp zygote_of(const Variant& variant);
 // Builds the worker for Python, once it is needed.
 using PythonWorker = std::function<Expected<std::filesystem::path>()>;
 
+// `options` for that zygote: its kind and, for Python, its worker.
+Expected<ZygoteOptions> options_for(WarmUp which, ZygoteOptions options,
+                                    const PythonWorker& python_worker);
+
 class ZygotePool {
  public:
   enum class State { kAbsent, kStarting, kReady, kFailed };
 
-  // `options.kind` is filled in for each, and `options.worker` of the one for Python by
-  // `python_worker`, which is called when that is first needed. `on_change` is called, from other
-  // threads, as zygotes get ready or fail.
+  // `options` are completed for each by options_for(). `on_change` is called, from other threads,
+  // as zygotes get ready or fail.
   ZygotePool(ZygoteOptions options, PythonWorker python_worker, std::function<void()> on_change);
   // Kills them all.
   ~ZygotePool();

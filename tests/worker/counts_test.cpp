@@ -130,7 +130,7 @@ TEST(WorkerCounts, DoNotDependOnEarlierMeasurements) {
 TEST(WorkerCounts, DoNotDependOnTheProcess) {
   auto first = counts_of(Rig::get().host());
   std::string folder(120, 'x');  // a longer path for the worker and its profiles
-  auto other = Rig::get().start("eager", folder);
+  auto other = Rig::get().start(WarmUp::kEager, folder);
   EXPECT_EQ(counts_of(TestHost(other, true)), first);
 }
 
@@ -158,7 +158,7 @@ TEST(WorkerCounts, AllThreadsOfAParallelOperatorAreCounted) {
 }
 
 TEST(WorkerCounts, ATorchScriptZygoteCountsAlike) {
-  TestHost host = Rig::get().host("torchscript");
+  TestHost host = Rig::get().host(WarmUp::kTorchScript);
   EXPECT_EQ(host.measure({"instr_canary_snippet"}).ir(), 1000);
   Answer answer = host.measure({"differentiates"});
   EXPECT_EQ(answer.number("steady"), 1u);

@@ -151,19 +151,19 @@ Rig::~Rig() {
   fs::remove_all(work_dir_, ignored);
 }
 
-std::shared_ptr<Zygote> Rig::zygote(const std::string& kind) {
-  auto& zygote = zygotes_[kind];
-  if (!zygote) zygote = start(kind, kind);
+std::shared_ptr<Zygote> Rig::zygote(WarmUp kind) {
+  auto& zygote = zygotes_[to_string(kind)];
+  if (!zygote) zygote = start(kind, to_string(kind));
   return zygote;
 }
 
 TestHost Rig::simulating_host() {
   auto& zygote = zygotes_["simulating"];
-  if (!zygote) zygote = start("eager", "simulating", {true, true});
+  if (!zygote) zygote = start(WarmUp::kEager, "simulating", {true, true});
   return TestHost(zygote, true);
 }
 
-std::shared_ptr<Zygote> Rig::start(const std::string& kind, const std::string& folder,
+std::shared_ptr<Zygote> Rig::start(WarmUp kind, const std::string& folder,
                                    const Simulation& simulation) {
   ZygoteOptions options{
       work_dir_ / folder / "worker", "valgrind", kind, work_dir_ / folder, 0, simulation};

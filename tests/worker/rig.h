@@ -55,12 +55,12 @@ class Rig {
   static Rig& get();
 
   // The zygote that most tests share.
-  std::shared_ptr<Zygote> zygote(const std::string& kind = "eager");
+  std::shared_ptr<Zygote> zygote(WarmUp kind = WarmUp::kEager);
   // One of its own: a copy of the worker, with all its files in a folder with this name.
-  std::shared_ptr<Zygote> start(const std::string& kind, const std::string& folder,
+  std::shared_ptr<Zygote> start(WarmUp kind, const std::string& folder,
                                 const Simulation& simulation = {});
 
-  TestHost host(const std::string& kind = "eager") { return TestHost(zygote(kind), true); }
+  TestHost host(WarmUp kind = WarmUp::kEager) { return TestHost(zygote(kind), true); }
   // For a zygote that simulates caches and branches; requests say so, too.
   TestHost simulating_host();
   TestHost empty_host() { return TestHost(zygote(), false); }
