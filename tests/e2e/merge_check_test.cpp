@@ -146,7 +146,7 @@ TEST_F(MergeCheck, NeverPassesByAccident) {
   auto allowed = check({"compare", "main", "one.jsonl", "--allow-missing"});
   EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
   // Benchmarks excluded by a filter are not missing.
-  EXPECT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--baseline=main"}).exit_code, 0);
+  EXPECT_EQ(check({"compare", "main", "one.jsonl", "--filter=scaled"}).exit_code, 0);
 
   write(file("quick.cpp"), "this is not C++\n");
   auto broken = check({"--definitions=quick.toml", "--baseline=main"});
@@ -164,9 +164,8 @@ std::string build_id_of(const std::string& file) {
 }
 
 TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
-  ASSERT_EQ(check({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"}).exit_code,
-            0);
-  std::ifstream stream(file("a.jsonl"));
+  have_baseline();
+  std::ifstream stream(file(".instr_bench/baselines/main.jsonl"));
   std::string text((std::istreambuf_iterator<char>(stream)), {});
   const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
   // The C library that the worker has loaded is this machine's.
@@ -184,21 +183,21 @@ TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
   }
   EXPECT_TRUE(is_there);
   write(file("b.jsonl"), changed.dump() + text.substr(text.find('\n')));
-  auto otherwise = check({"compare", "b.jsonl", "a.jsonl"});
+  auto otherwise = check({"compare", "b.jsonl", "main"});
   EXPECT_EQ(otherwise.exit_code, 2);
   EXPECT_TRUE(has(otherwise.errors, "--vary=libraries")) << otherwise.errors;
   EXPECT_TRUE(has(otherwise.errors, "  library libc.so.6: another, then " + id + "\n"))
       << otherwise.errors;
-  EXPECT_EQ(check({"compare", "b.jsonl", "a.jsonl", "--vary=libraries"}).exit_code, 0);
+  EXPECT_EQ(check({"compare", "b.jsonl", "main", "--vary=libraries"}).exit_code, 0);
 
   changed = measured;
   changed["fingerprint"]["compiler"] = "another compiler";
   write(file("b.jsonl"), changed.dump() + text.substr(text.find('\n')));
-  auto refused = check({"compare", "b.jsonl", "a.jsonl"});
+  auto refused = check({"compare", "b.jsonl", "main"});
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_TRUE(has(refused.errors, "compiler: another compiler, then ")) << refused.errors;
   EXPECT_TRUE(has(refused.errors, "--vary=compiler")) << refused.errors;
-  EXPECT_EQ(check({"compare", "b.jsonl", "a.jsonl", "--vary=compiler"}).exit_code, 0);
+  EXPECT_EQ(check({"compare", "b.jsonl", "main", "--vary=compiler"}).exit_code, 0);
   // Before the run, too.
   auto run = check({"--definitions=quick.toml", "--filter=scaled", "--baseline=b.jsonl"});
   EXPECT_EQ(run.exit_code, 2);

@@ -137,10 +137,10 @@ TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
   EXPECT_GT(count(records, "gradient/py/eager/forward_backward/t1/cpu"),
             count(records, "gradient/py/eager/forward/t1/cpu"));
 
-  Records again = counted({"--reverse", "--churn=5000", "--jobs=1"});
-  ASSERT_EQ(again.size(), records.size());
-  for (const auto& [key, record] : records) {
-    EXPECT_EQ(again.at(key).at("metrics"), record.at("metrics")) << key;
+  Records again = counted({"--language=py", "--reverse", "--churn=5000", "--jobs=1"});
+  EXPECT_EQ(again.size(), records.size() - 2);  // relu in C++ and in TorchScript
+  for (const auto& [key, record] : again) {
+    EXPECT_EQ(record.at("metrics"), records.at(key).at("metrics")) << key;
   }
   // A Valgrind of its own for one of them.
   again = counted({"--isolation=process", "--filter=twice/once"});
