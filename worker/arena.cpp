@@ -1,6 +1,7 @@
 #include "worker/arena.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include <atomic>
 #include <bit>
+#include <utility>
 
 namespace instr {
 namespace {
@@ -112,6 +114,22 @@ constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
 static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
 static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < 0x5'C000'0000);
 
+// A stretch of the arena: where the next new block in it is, and where it ends.
+struct Stretch {
+  std::uintptr_t begin;
+  std::uintptr_t top;
+  std::uintptr_t end;
+};
+
+// Of the start-up arena each class has a stretch of its own, and what that does not hold goes to
+// one for all. Otherwise what one start needs for a moment and another does not, such as a longer
+// path, would move all later blocks.
+constexpr std::uint64_t kStretchOfSmall = std::uint64_t{160} << 20;
+constexpr std::uint64_t kStretchOfLarge = std::uint64_t{12} << 20;
+constexpr unsigned kForAll = kClasses;
+static_assert(kSmallClasses * kStretchOfSmall + (kClasses - kSmallClasses) * kStretchOfLarge <
+              kStartSize / 8 * 5);
+
 // Uncontended it always takes the same few instructions; contended it yields, since Valgrind runs
 // one thread at a time and spinning would keep the holder from proceeding.
 class Lock {
@@ -135,7 +153,9 @@ struct Arena {
   std::uintptr_t end = 0;
   ArenaCounters counters;
   Pool pools[kClasses] = {};
+  Stretch stretches[kClasses + 1] = {};  // of the start-up arena
 
+  // All but the stretches: only the start-up arena has them.
   void take_memory(const Arena& other) {
     base = other.base;
     top = other.top;
@@ -215,18 +235,50 @@ inline void give_slot(Pool& pool, std::uint32_t slot) {
 void take_lock() { arena.lock.lock(); }
 void give_lock() { arena.lock.unlock(); }
 
+// All memory of the start-up arena is in stretches: its top is its end.
+void divide_into_stretches() {
+  const auto stretch = [](std::uint64_t size) {
+    const std::uintptr_t begin = std::exchange(arena.top, arena.top + size);
+    return Stretch{begin, begin, arena.top};
+  };
+  for (unsigned i = 0; i < kClasses; ++i) {
+    arena.stretches[i] = stretch(i < kSmallClasses ? kStretchOfSmall : kStretchOfLarge);
+  }
+  arena.stretches[kForAll] = stretch(arena.end - arena.top);
+}
+
 [[gnu::noinline, gnu::cold]] void start() {
   arena.ready = true;
   if (!map_region(kStart)) abort();
   use_region(kStart, kStart.size);
+  divide_into_stretches();
 }
 
 // A child of fork() must not inherit a lock that another thread held.
 [[gnu::constructor]] void guard_forks() { pthread_atfork(take_lock, give_lock, give_lock); }
 
-[[gnu::noinline, gnu::cold]] void* refuse() {
-  if (arena.exhausted != nullptr) *arena.exhausted = 1;
+// Makes a block in the class's stretch or in that for all, and leaves it to be taken.
+bool make_in_stretch(unsigned index) {
+  Pool& pool = arena.pools[index];
+  const std::size_t bytes = bytes_of(index) + kHeaderSpace;
+  const auto has_room = [bytes](const Stretch& one) { return bytes <= one.end - one.top; };
+  Stretch& own = arena.stretches[index];
+  Stretch& stretch = has_room(own) ? own : arena.stretches[kForAll];
+  if (arena.fresh || !has_room(stretch) || pool.made == pool.most) return false;
+  pool.blocks[pool.made] = stretch.top;
+  stretch.top += bytes;
+  give_slot(pool, static_cast<std::uint32_t>(pool.made++));
+  return true;
+}
+
+// Where there is no room at the top. Only here are stretches looked at, so that they are not in the
+// code that is counted.
+[[gnu::noinline, gnu::cold]] void* allocate_in_stretch(std::size_t size, std::size_t alignment,
+                                                       unsigned index) {
+  const bool is_made = make_in_stretch(index);
+  if (!is_made && arena.exhausted != nullptr) *arena.exhausted = 1;
   arena.lock.unlock();
+  if (is_made) return memalign(alignment, size);
   errno = ENOMEM;
   return nullptr;
 }
@@ -255,7 +307,9 @@ inline void count_in(std::size_t size) {
   if (slot == kNoSlot) {
     slot = static_cast<std::uint32_t>(pool.made);
     std::size_t bytes = size_class.bytes + kHeaderSpace;
-    if (bytes > arena.end - arena.top || pool.made == pool.most) return refuse();
+    if (bytes > arena.end - arena.top || pool.made == pool.most) {
+      return allocate_in_stretch(size, alignment, size_class.index);
+    }
     pool.made += 1;
     pool.blocks[slot] = arena.top;
     arena.top += bytes;
@@ -324,7 +378,9 @@ ArenaCounters arena_counters() { return arena.counters; }
 
 void reset_arena_peak() { arena.counters.peak_bytes = arena.counters.live_bytes; }
 
-ArenaExtent arena_extent() { return {arena.base, arena.top}; }
+void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end)) {
+  for (const Stretch& stretch : arena.stretches) visit(stretch.begin, stretch.top);
+}
 
 }  // namespace instr
 

@@ -36,12 +36,8 @@ void rehearse_fresh_arena();
 ArenaCounters arena_counters();
 void reset_arena_peak();
 
-// Memory that blocks have been taken from so far.
-struct ArenaExtent {
-  std::uintptr_t begin;
-  std::uintptr_t end;
-};
-ArenaExtent arena_extent();
+// The memory that the start-up arena has taken blocks from so far, piece by piece.
+void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end));
 
 // The maximum size of a fresh arena.
 inline constexpr std::uint64_t kFreshArenaSize = std::uint64_t{32} << 30;

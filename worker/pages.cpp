@@ -30,8 +30,7 @@ void gather(uint64_t begin, uint64_t end) {
 }  // namespace
 
 void gather_pages() {
-  ArenaExtent used = arena_extent();
-  gather(used.begin, used.end);
+  visit_start_arena(gather);
   FILE* maps = fopen("/proc/self/maps", "re");
   if (maps == nullptr) return;
   char line[512];
