@@ -1,0 +1,16 @@
+// What find_snippet() found last (worker/unit.h): a function in C has no code of Python with it.
+#pragma once
+
+#include <string_view>
+
+#include "worker/abi.h"
+
+namespace instr {
+
+std::string_view found_code();
+std::string_view empty_code();
+
+void run_python_snippet(instr_context* context);
+void run_python_empty_snippet(instr_context* context);
+
+}  // namespace instr

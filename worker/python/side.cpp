@@ -1,0 +1,88 @@
+#include "worker/python/side.h"
+
+namespace instr {
+namespace {
+
+PyObject* side = nullptr;
+torch_side::Caught caught;
+
+[[noreturn]] void give_up() {
+  PyErr_Print();
+  abort();
+}
+
+}  // namespace
+
+void set_side(PyObject* module) { side = module; }
+
+PyObject* checked(PyObject* object) {
+  if (object == nullptr) give_up();
+  return object;
+}
+
+PyObject* side_attribute(const char* name) { return attribute(side, name); }
+
+std::string text_of(PyObject* object) {
+  ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object, &size);
+  if (text == nullptr) give_up();
+  std::string copy(text, static_cast<std::size_t>(size));
+  Py_DecRef(object);
+  return copy;
+}
+
+long number_of(PyObject* object) {
+  const long number = PyLong_AsLong(object);
+  Py_DecRef(object);
+  return number;
+}
+
+Came what_came_of(PyObject* described) {
+  if (PyObject_IsTrue(described) == 0) {
+    Py_DecRef(described);
+    return Came::kSuspended;
+  }
+  const std::string how = text_of(PySequence_GetItem(described, 0));
+  const auto number = static_cast<int>(number_of(PySequence_GetItem(described, 1)));
+  std::string text = text_of(PySequence_GetItem(described, 2));
+  Py_DecRef(described);
+  if (how == "exit") exit(number);
+  if (how == "end") return Came::kToItsEnd;
+  caught.any = true;
+  caught.line = number;
+  caught.text = std::move(text);
+  return Came::kToAnException;
+}
+
+const torch_side::Caught& last_caught() { return caught; }
+
+namespace torch_side {
+
+std::string version() { return text_of(call(side_attribute("version"))); }
+std::string cpu_capability() { return text_of(call(side_attribute("cpu_capability"))); }
+
+void warm_up(const char* kind) {
+  Py_DecRef(call(side_attribute("warm_up"), checked(PyUnicode_FromString(kind))));
+}
+
+void prepare(int threads) {
+  Py_DecRef(call(side_attribute("prepare"), checked(PyLong_FromLong(threads))));
+}
+
+// CPython specialises an instruction after some executions. Where it fails it tries again, after
+// twice as many each time: 9, 25, 57, 121, 249 iterations after the first. The counted blocks, four
+// times `iterations`, are between two of these.
+uint64_t warm_up_for(uint64_t iterations) {
+  if (iterations >= 24) return 124;
+  if (iterations >= 12) return 60;
+  return iterations >= 6 ? 28 : 2;
+}
+
+Caught run_guarded(void (*body)(void*), void* argument) {
+  caught = Caught{};
+  body(argument);
+  return caught;
+}
+
+}  // namespace torch_side
+}  // namespace instr
