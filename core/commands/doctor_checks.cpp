@@ -3,7 +3,9 @@
 #include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/compile/cache.h"
+#include "core/compile/installation.h"
 #include "core/compile/libtorch.h"
+#include "core/compile/python.h"
 #include "core/compile/toolchain.h"
 #include "core/definitions/metrics.h"
 #include "core/engine/session.h"
@@ -36,6 +38,18 @@ Finding judge_canary(const Measurement& measurement) {
   return finding;
 }
 
+// Without an interpreter everything but snippets in Python can be measured.
+Finding judge_python(const ToolConfig& tools, const LibTorch& libtorch) {
+  auto python = find_python(tools.python, libtorch, find_installation().sources);
+  if (python) {
+    return {"Python", true, python->version + " with torch (" + python->command.string() + ")"};
+  }
+  const bool is_requested = tools.python.has_value();
+  return {"Python", !is_requested,
+          is_requested ? to_string(python.error())
+                       : "none, so snippets in Python are skipped: " + python.error().what};
+}
+
 }  // namespace
 
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
@@ -66,6 +80,7 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
              (found.is_clang ? "" : "; clang compiles units about five times faster");
     });
   }
+  if (libtorch) report(judge_python(tools, *libtorch));
   check("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
     return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
   });
