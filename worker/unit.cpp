@@ -2,24 +2,35 @@
 
 #include <dlfcn.h>
 
+#include <vector>
+
 namespace instr {
 namespace {
 
-void* unit = nullptr;
+std::vector<void*> units;
 
-instr_snippet function(const char* name) {
-  return unit == nullptr ? nullptr : reinterpret_cast<instr_snippet>(dlsym(unit, name));
+instr_snippet function(const std::string& name) {
+  return reinterpret_cast<instr_snippet>(const_cast<void*>(find_code(name)));
 }
 
 }  // namespace
 
 std::string load_unit(const std::string& path) {
-  unit = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  return unit == nullptr ? dlerror() : "";
+  void* unit = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (unit == nullptr) return dlerror();
+  units.push_back(unit);
+  return "";
+}
+
+const void* find_code(const std::string& symbol) {
+  for (void* unit : units) {
+    if (const void* found = dlsym(unit, symbol.c_str())) return found;
+  }
+  return nullptr;
 }
 
 FoundSnippet find_snippet(const std::string& symbol) {
-  return {function(symbol.c_str()), function(INSTR_EMPTY_SNIPPET)};
+  return {function(symbol), function(INSTR_EMPTY_SNIPPET)};
 }
 
 }  // namespace instr

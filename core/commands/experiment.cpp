@@ -185,8 +185,7 @@ void declare_axes(CommandLine& line, Options& options) {
   std::vector<std::string> backends;
   for (const RuntimeFacts& known : kRuntimes) backends.emplace_back(known.name);
   line.option("--backend", "LIST",
-              "eager, torchscript, frozen, optimized, fused, unfused, aoti, cuda_graph (default: "
-              "all); eager is always included",
+              fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", ")),
               axis(selection.runtimes, backend_from), backends);
   line.option("--test", "LIST", "eval (forward), train (with backward); default: both",
               axis(selection.autograds, test_from), {"eval", "train"});

@@ -78,13 +78,16 @@ std::vector<std::string> python_environment() {
   const std::string folder = python_folder();
   return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home",
           "PYTHONPYCACHEPREFIX=" + folder + "/pycache", "PYTHONHASHSEED=0",
+          // Kept with the worker, under a name of fixed length.
+          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/inductor",
           // Another backend that is installed would be imported, too; nothing is counted on one.
           "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
 }
 
-Expected<fs::path> build_python_worker(const Python& python, const CompileOptions& options,
-                                       Cache& cache, std::stop_token stop) {
-  auto worker = build_worker(WorkerKind::kPython, options.sources, options, cache, stop);
+Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
+                                       const CompileOptions& options, Cache& cache,
+                                       std::stop_token stop) {
+  auto worker = build_worker(kind, options.sources, options, cache, stop);
   if (!worker) return tl::unexpected(worker.error());
   const std::string text = read_text(python_script(options.sources, kServe)).value_or("");
   const std::string name = "python-" + content_hash(worker->parent_path().filename().string() +

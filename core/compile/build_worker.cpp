@@ -15,37 +15,59 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Sources that the native worker shares with the counting one, and those that the one for Python
-// does not share with it.
-constexpr std::string_view kInNative[] = {"channel.cpp", "children.cpp", "ended.cpp",
-                                          "torch_side.cpp"};
-constexpr std::string_view kNotInPython[] = {"main.cpp", "torch_side.cpp", "unit.cpp"};
+// Sources of one folder below worker/ that a worker is made of.
+struct Part {
+  const char* folder;
+  enum { kOnly, kAllBut } choice;
+  std::vector<std::string_view> names;
+
+  bool has(const std::string& name) const {
+    const bool is_named = std::find(names.begin(), names.end(), name) != names.end();
+    return is_named == (choice == kOnly);
+  }
+};
 
 struct KindFacts {
   const char* artefact;  // the start of its name in the cache
-  const char* program;
-  const char* folder;  // of its own sources, below worker/; null: none
+  bool is_in_interpreter;
+  bool includes_libtorch;
+  bool is_native;
+  std::vector<Part> parts;
+
+  const char* program() const { return is_in_interpreter ? "worker.so" : "worker"; }
 };
 
-constexpr KindFacts facts_of(WorkerKind kind) {
+KindFacts facts_of(WorkerKind kind) {
   switch (kind) {
     case WorkerKind::kCounting: break;
-    case WorkerKind::kNative: return {"native-", "worker", "native"};
-    case WorkerKind::kPython: return {"python-worker-", "worker.so", "python"};
+    case WorkerKind::kNative:
+      return {"native-",
+              false,
+              true,
+              true,
+              {{"",
+                Part::kOnly,
+                {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp", "unit.cpp"}},
+               {"native", Part::kAllBut, {}}}};
+    case WorkerKind::kPython:
+      return {"python-worker-",
+              true,
+              false,
+              false,
+              {{"", Part::kAllBut, {"main.cpp", "torch_side.cpp", "unit.cpp"}},
+               {"python", Part::kAllBut, {}},
+               {"python/counted", Part::kAllBut, {}}}};
+    case WorkerKind::kNativePython:
+      return {"native-python-worker-",
+              true,
+              true,
+              true,
+              {{"", Part::kOnly, {"channel.cpp", "children.cpp", "ended.cpp"}},
+               {"native", Part::kAllBut, {"main.cpp", "code.cpp"}},
+               {"python", Part::kAllBut, {}},
+               {"python/native", Part::kAllBut, {}}}};
   }
-  return {"worker-", "worker", nullptr};
-}
-
-bool is_compiled(WorkerKind kind, const std::string& source) {
-  const auto is_in = [&source](const auto& list) {
-    return std::find(std::begin(list), std::end(list), source) != std::end(list);
-  };
-  switch (kind) {
-    case WorkerKind::kCounting: break;
-    case WorkerKind::kNative: return is_in(kInNative);
-    case WorkerKind::kPython: return !is_in(kNotInPython);
-  }
-  return true;
+  return {"worker-", false, true, false, {{"", Part::kAllBut, {}}}};
 }
 
 struct WorkerSources {
@@ -71,12 +93,11 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
     sources.identity += file.filename().string() + " " + file_hash(file).value_or("?") + "\n";
     if (is_compiled && file.extension() != ".h") sources.compiled.push_back(file);
   };
-  for (const auto& file : files_in(folder)) {
-    const bool is_used = is_compiled(kind, file.filename().string());
-    if (is_used || file.extension() == ".h") add(file, is_used);
-  }
-  if (const char* own = facts_of(kind).folder) {
-    for (const auto& file : files_in(folder / own)) add(file, true);
+  for (const Part& part : facts_of(kind).parts) {
+    for (const auto& file : files_in(folder / part.folder)) {
+      const bool is_used = part.has(file.filename().string());
+      if (is_used || file.extension() == ".h") add(file, is_used);
+    }
   }
   if (sources.compiled.empty()) {
     return fail("the worker's sources are not in '" + folder.string() + "'",
@@ -107,7 +128,7 @@ class WorkerBuild {
  public:
   WorkerBuild(WorkerKind kind, const fs::path& root, const CompileOptions& options,
               fs::path scratch, std::stop_token stop)
-      : kind_(kind),
+      : facts_(facts_of(kind)),
         root_(root),
         options_(options),
         scratch_(std::move(scratch)),
@@ -150,8 +171,9 @@ class WorkerBuild {
   }
 
   Expected<void> compile_one(const fs::path& source, const fs::path& object) {
-    std::vector<std::string> arguments{"-O2", "-fPIC"};
-    if (kind_ != WorkerKind::kPython) arguments = options_.toolchain.flags;
+    std::vector<std::string> arguments{"-O2"};
+    if (facts_.includes_libtorch) arguments = options_.toolchain.flags;
+    if (facts_.is_in_interpreter) arguments.emplace_back("-fPIC");
     // LibTorch must find the worker's malloc, and a unit the worker's symbols.
     std::erase(arguments, "-fvisibility=hidden");
     if (!includes_libtorch(source)) arguments.push_back("-std=c++20");
@@ -161,15 +183,14 @@ class WorkerBuild {
   }
 
   Expected<void> link(const std::vector<fs::path>& objects, const fs::path& program) {
-    const bool is_python = kind_ == WorkerKind::kPython;
-    std::vector<std::string> arguments{is_python ? "-shared" : "-rdynamic", "-pthread", "-o",
-                                       program.string()};
+    std::vector<std::string> arguments{facts_.is_in_interpreter ? "-shared" : "-rdynamic",
+                                       "-pthread", "-o", program.string()};
     for (const auto& object : objects) arguments.push_back(object.string());
-    if (!is_python) {
+    if (facts_.includes_libtorch) {
       arguments.push_back("-Wl,--no-as-needed");
       for (const auto& flag : options_.toolchain.link_flags) arguments.push_back(flag);
     }
-    if (kind_ == WorkerKind::kNative) arguments.push_back("-lbenchmark");
+    if (facts_.is_native) arguments.push_back("-lbenchmark");
     arguments.push_back("-ldl");
     return run(std::move(arguments), "the worker");
   }
@@ -188,7 +209,7 @@ class WorkerBuild {
                 advice_for(result->errors));
   }
 
-  WorkerKind kind_;
+  KindFacts facts_;
   fs::path root_;
   const CompileOptions& options_;
   fs::path scratch_;
@@ -203,7 +224,7 @@ Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
   if (!files) return tl::unexpected(files.error());
   const KindFacts facts = facts_of(kind);
   std::string name = facts.artefact + content_hash(files->identity + toolchain_identity(options));
-  return cache.get(name + "/" + facts.program, [&](const fs::path& to) {
+  return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
     return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files->compiled, to);
   });
 }

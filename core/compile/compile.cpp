@@ -310,16 +310,18 @@ Measurement not_compiled(const Variant& variant, std::string message) {
   return measurement;
 }
 
+void CompiledVariants::add(const UnitResult& unit) {
+  for (const auto& one : unit.compiled) units.emplace(one.variant.key, one);
+  for (const auto& one : unit.failed) {
+    failures.emplace(one.variant.key, std::get<Failure>(one.outcome));
+  }
+}
+
 Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
                                        const CompileOptions& options, Cache& cache,
                                        std::stop_token stop) {
   CompiledVariants compiled;
-  auto on_unit = [&compiled](const UnitResult& unit) {
-    for (const auto& one : unit.compiled) compiled.units.emplace(one.variant.key, one);
-    for (const auto& one : unit.failed) {
-      compiled.failures.emplace(one.variant.key, std::get<Failure>(one.outcome));
-    }
-  };
+  auto on_unit = [&compiled](const UnitResult& unit) { compiled.add(unit); };
   return compile(variants, options, cache, on_unit, stop).map([&] { return std::move(compiled); });
 }
 

@@ -57,6 +57,8 @@ Expected<void> compile(const std::vector<Variant>& variants, const CompileOption
 struct CompiledVariants {
   std::map<std::string, CompiledVariant> units;
   std::map<std::string, Failure> failures;  // with the compiler's messages
+
+  void add(const UnitResult& unit);
 };
 
 // The same for callers that need all of them at once.
@@ -69,9 +71,10 @@ Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache);
 
-// The counting worker runs under Callgrind, the native one without it. That for Python is a shared
-// object, loaded by an interpreter under Callgrind; it does not link LibTorch itself.
-enum class WorkerKind { kCounting, kNative, kPython };
+// The counting worker runs under Callgrind, the native one without it. Those for Python are the
+// same as shared objects, loaded by an interpreter; the one that counts does not link LibTorch
+// itself.
+enum class WorkerKind { kCounting, kNative, kPython, kNativePython };
 
 // The worker program for this LibTorch and compiler, built on first use and cached.
 // `sources`: the folder that holds worker/.

@@ -32,16 +32,15 @@ Json codes(const std::vector<Text>& texts) {
 
 std::string request_for(const std::map<std::string, PythonSnippet>& snippets) {
   Json request = Json::array();
-  request.push_back({{"symbol", INSTR_EMPTY_SNIPPET},
-                     {"module", Json::array()},
-                     {"setup", Json::array()},
-                     {"statement", Json::array()}});
-  for (const auto& [symbol, snippet] : snippets) {
+  const auto add = [&request](const std::string& symbol, const PythonSnippet& snippet) {
     request.push_back({{"symbol", symbol},
+                       {"purpose", snippet.purpose == Purpose::kMeasure ? "measure" : "verify"},
                        {"module", codes(snippet.module)},
                        {"setup", codes(snippet.setup)},
                        {"statement", codes(snippet.statement)}});
-  }
+  };
+  add(INSTR_EMPTY_SNIPPET, {});
+  for (const auto& [symbol, snippet] : snippets) add(symbol, snippet);
   return request.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -94,13 +93,14 @@ std::string message_of(const Json& error, const Variant& variant, const PythonSn
 }  // namespace
 
 Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const Python& python,
-                                    const fs::path& sources, Cache& cache, std::stop_token stop) {
+                                    const fs::path& sources, Cache& cache, Purpose purpose,
+                                    std::stop_token stop) {
   UnitResult result;
   if (variants.empty()) return result;
   std::map<std::string, PythonSnippet> snippets;
   std::vector<std::string> symbols;
   for (const Variant& variant : variants) {
-    PythonSnippet snippet = python_snippet(variant);
+    PythonSnippet snippet = python_snippet(variant, purpose);
     symbols.push_back(python_symbol(snippet));
     snippets.emplace(symbols.back(), std::move(snippet));
   }

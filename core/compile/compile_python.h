@@ -17,12 +17,12 @@ namespace instr {
 // nothing can be compiled at all.
 Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const Python& python,
                                     const std::filesystem::path& sources, Cache& cache,
-                                    std::stop_token stop);
+                                    Purpose purpose, std::stop_token stop);
 
-// The folder in which the interpreter finds the Python worker, and itself, under names of a fixed
-// length (worker/python/serve.py): built on first use for this interpreter, with the code of the
-// modules that it imports, and cached. Returns the worker, a shared object.
-Expected<std::filesystem::path> build_python_worker(const Python& python,
+// The folder in which the interpreter finds the worker of that kind, and itself, under names of a
+// fixed length (worker/python/serve.py): built on first use for this interpreter, with the code of
+// the modules that it imports, and cached. Returns the worker, a shared object.
+Expected<std::filesystem::path> build_python_worker(WorkerKind kind, const Python& python,
                                                     const CompileOptions& options, Cache& cache,
                                                     std::stop_token stop);
 

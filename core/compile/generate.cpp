@@ -54,7 +54,8 @@ std::string script_call(const Variant& variant, const std::string& arguments) {
     case Body::kCapturedScript: return "instr_graph_.replay()";
     case Body::kStatement:
     case Body::kScript:
-    case Body::kPackage: break;
+    case Body::kPackage:
+    case Body::kCompiled: break;
   }
   return fmt::format("instr_script_.forward({{{}}})", arguments);
 }
@@ -84,7 +85,8 @@ void write_script_module(Writer& out, const Variant& variant) {
 
 void write_script(Writer& out, const Variant& variant) {
   switch (body_of(variant)) {
-    case Body::kStatement: return;
+    case Body::kStatement:
+    case Body::kCompiled: return;  // of Python alone
     case Body::kScript:
     case Body::kCapturedScript: return write_script_module(out, variant);
     case Body::kPackage: return write_package(out, variant);

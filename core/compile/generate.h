@@ -7,12 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/compile/purpose.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
-
-// The purpose of a generated function: to be counted and timed, or to hand over its results.
-enum class Purpose { kMeasure, kVerify };
 
 // "instr_snippet_<hash>", "instr_verify_<hash>": the hash is of everything that determines the
 // variant's code, and of nothing else: neither the key nor the place in the TOML. Variants that

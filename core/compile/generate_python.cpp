@@ -14,7 +14,7 @@ namespace instr {
 namespace {
 
 // Part of every symbol: increment it when generated code, or the way it is compiled, changes.
-constexpr const char* kGeneratorVersion = "1";
+constexpr const char* kGeneratorVersion = "2";
 
 // As many calls until TorchScript has profiled and optimised it.
 constexpr int kScriptTrials = 12;
@@ -40,48 +40,155 @@ std::string script_of(const Variant& variant) {
          ").instr_function";
 }
 
-std::vector<Text> statement_of(const Variant& variant) {
-  const auto& signature = variant.signature;
-  std::vector<Text> texts;
-  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  const std::string target = is_backward ? signature->output + " = " : "";
-  if (is_script(variant.runtime)) {
-    texts.push_back({target + call_of("instr_script_", *signature), {}});
-  } else if (variant.stmt) {
-    texts.push_back(*variant.stmt);
-  } else {
-    texts.push_back({target + call_of("instr_module_", *signature), {}});
-  }
-  if (is_backward) {
-    const std::string scalar = variant.reduce ? "." + *variant.reduce + "()" : "";
-    texts.push_back({signature->output + scalar + ".backward()", {}});
-  }
-  return texts;
-}
-
+// What the statement is run as: what its output is assigned to, and the call or the author's text.
 std::string indented(const std::string& code) {
   std::string out;
   for (const std::string& line : lines_of(code)) out += "    " + line + "\n";
   return out;
 }
 
+// The statement as a function, its place kept: its text begins one line below.
+Text function_of(const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  Text text = *variant.stmt;
+  text.code = "def instr_function_(" + joined(signature.arguments) + "):\n" + indented(text.code) +
+              "    return " + signature.output + "\n";
+  if (text.where.line > 1) --text.where.line;
+  return text;
+}
+
+// Makes `instr_script_`, and what that needs.
+std::vector<Text> preparation_of(const Variant& variant) {
+  if (facts_of(variant.runtime).body != Body::kCompiled) {
+    return {{script_of(variant), variant.torchscript->where}};
+  }
+  const char* function = variant.module ? "instr_module_" : "instr_function_";
+  const Text compiled{fmt::format("instr_script_ = torch.compile({}, backend={})", function,
+                                  literal_in_python(to_string(variant.runtime))),
+                      {}};
+  if (variant.module) return {compiled};
+  return {function_of(variant), compiled};
+}
+
+// Calls until it is optimised: TorchScript profiles its first ones.
+int trials_of(const Variant& variant) {
+  return facts_of(variant.runtime).body == Body::kCompiled ? 3 : kScriptTrials;
+}
+
+std::vector<Text> forward_of(const Variant& variant, bool needs_output) {
+  if (variant.stmt && !is_script(variant.runtime)) return {*variant.stmt};
+  const std::string target = needs_output ? variant.signature->output + " = " : "";
+  const char* function = is_script(variant.runtime) ? "instr_script_" : "instr_module_";
+  return {{target + call_of(function, *variant.signature), {}}};
+}
+
+void add_backward(std::vector<Text>& texts, const Variant& variant) {
+  if (variant.autograd != Autograd::kForwardBackward) return;
+  const std::string scalar = variant.reduce ? "." + *variant.reduce + "()" : "";
+  texts.push_back({variant.signature->output + scalar + ".backward()", {}});
+}
+
+std::vector<Text> statement_of(const Variant& variant) {
+  auto texts = forward_of(variant, variant.autograd == Autograd::kForwardBackward);
+  add_backward(texts, variant);
+  return texts;
+}
+
+// Before the script is made, after its first result and once it is optimised (worker/abi.h).
+Text mark(int reached) { return {fmt::format("instr_mark_({})", reached), {}}; }
+
+std::string loop(int times, const std::vector<Text>& texts) {
+  std::string code = fmt::format("for instr_trial_ in range({}):\n", times);
+  for (const Text& text : texts) code += indented(text.code);
+  return code;
+}
+
+// Compilers take long: too long to be simulated.
+Text simulate(bool on) { return {on ? "instr_simulate_(True)" : "instr_simulate_(False)", {}}; }
+
+// Makes the script, and runs it until it is optimised.
+void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
+  const bool takes_long = facts_of(variant.runtime).body == Body::kCompiled;
+  std::vector<Text>& setup = snippet.setup;
+  if (takes_long) setup.push_back(simulate(false));
+  setup.push_back(mark(0));
+  for (Text& text : preparation_of(variant)) setup.push_back(std::move(text));
+  setup.push_back({loop(1, snippet.statement), {}});
+  setup.push_back(mark(1));
+  setup.push_back({loop(trials_of(variant) - 1, snippet.statement), {}});
+  setup.push_back(mark(2));
+  if (takes_long) setup.push_back(simulate(true));
+}
+
+// The same on arguments of its own: what is verified is the optimised code, on arguments that
+// nothing has changed.
+void prepare_to_verify(PythonSnippet& snippet, const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  for (Text& text : preparation_of(variant)) snippet.setup.push_back(std::move(text));
+  std::vector<Text> trial{{"instr_verification_.begin()", {}},
+                          {fmt::format("{} = instr_script_(*instr_verification_.copies({}))",
+                                       signature.output, joined(signature.arguments)),
+                           {}}};
+  add_backward(trial, variant);
+  snippet.setup.push_back({loop(trials_of(variant), trial), {}});
+}
+
+// The arguments' values that the statement computes on, if the run is the reference.
+void add_reference(PythonSnippet& snippet, const Variant& variant) {
+  const std::string arguments = joined(variant.signature->arguments);
+  std::string code = "if instr_verification_.is_reference:\n";
+  code += fmt::format("    [{0}] = instr_verification_.to_reference({0})\n", arguments);
+  if (variant.module) code += "    instr_module_ = instr_module_.double()\n";
+  snippet.setup.push_back({code, {}});
+}
+
+void add_verification(PythonSnippet& snippet, const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  const bool runs_script = is_script(variant.runtime);
+  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  if (runs_script) {
+    prepare_to_verify(snippet, variant);
+  } else {
+    add_reference(snippet, variant);
+  }
+  std::vector<std::string> watched = signature.arguments;
+  if (variant.module) watched.emplace_back("instr_module_");
+  if (is_backward) {
+    snippet.setup.push_back({fmt::format("instr_verification_.watch({})", joined(watched)), {}});
+  }
+  snippet.setup.push_back({"instr_verification_.begin()", {}});
+  snippet.statement = forward_of(variant, /*needs_output=*/true);
+  const std::string output = literal_in_python(signature.output);
+  snippet.statement.push_back(
+      {fmt::format("instr_is_tensor_ = instr_verification_.output(locals(), {})", output), {}});
+  if (!is_backward) return;
+  std::vector<Text> after;
+  add_backward(after, variant);
+  for (const std::string& name : watched) {
+    after.push_back({fmt::format("instr_verification_.gradients({}, {})",
+                                 literal_in_python(name == "instr_module_" ? "" : name), name),
+                     {}});
+  }
+  std::string code = "if instr_is_tensor_:\n";
+  for (const Text& text : after) code += indented(text.code);
+  snippet.statement.push_back({code, {}});
+}
+
 }  // namespace
 
-PythonSnippet python_snippet(const Variant& variant) {
-  PythonSnippet snippet;
-  snippet.module = variant.module_setups;
-  snippet.setup = variant.setups;
+PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
+  PythonSnippet snippet{purpose, variant.module_setups, variant.setups, {}};
   if (variant.module) {
     snippet.setup.push_back(
         {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
          first_place(*variant.module)});
   }
+  if (purpose == Purpose::kVerify) {
+    add_verification(snippet, variant);
+    return snippet;
+  }
   snippet.statement = statement_of(variant);
-  if (!is_script(variant.runtime)) return snippet;
-  snippet.setup.push_back({script_of(variant), variant.torchscript->where});
-  std::string trial = fmt::format("for instr_trial_ in range({}):\n", kScriptTrials);
-  for (const Text& text : snippet.statement) trial += indented(text.code);
-  snippet.setup.push_back({trial, {}});
+  if (is_script(variant.runtime)) prepare_to_measure(snippet, variant);
   return snippet;
 }
 
@@ -91,7 +198,8 @@ std::string python_symbol(const PythonSnippet& snippet) {
     text += "\n" + std::to_string(part->size());
     for (const Text& one : *part) text += fmt::format("\n{}\n{}", one.code.size(), one.code);
   }
-  return "instr_snippet_" + content_hash(text);
+  return (snippet.purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") +
+         content_hash(text);
 }
 
 std::optional<SourceLocation> place_in_python(const PythonSnippet& snippet, int line, int column) {

@@ -6,20 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "core/compile/purpose.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
 
 // Texts without a place are generated.
 struct PythonSnippet {
+  Purpose purpose = Purpose::kMeasure;
   std::vector<Text> module;     // at module level
   std::vector<Text> setup;      // in the function that the snippet becomes
   std::vector<Text> statement;  // in its loop
 };
 
-PythonSnippet python_snippet(const Variant& variant);
+PythonSnippet python_snippet(const Variant& variant, Purpose purpose = Purpose::kMeasure);
 
-// "instr_snippet_<hash>": of all that determines its code.
+// "instr_snippet_<hash>", "instr_verify_<hash>": of all that determines its code.
 std::string python_symbol(const PythonSnippet& snippet);
 
 // The place of a line of the compiled code, which counts from 1 in each text, plus kPythonLines for

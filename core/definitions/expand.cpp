@@ -15,12 +15,14 @@ using Params = std::vector<std::pair<std::string, std::string>>;
 using Kind = std::pair<Runtime, Autograd>;
 
 bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
-  if (definition.language == Language::kPython && !runtime.is_in_python) return false;
+  const bool is_python = definition.language == Language::kPython;
+  if (!(is_python ? runtime.is_in_python : runtime.is_in_cpp)) return false;
   switch (runtime.body) {
     case Body::kStatement: return true;
     case Body::kScript:
     case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
     case Body::kPackage: return definition.package && !definition.is_explicit;
+    case Body::kCompiled: return definition.signature && !definition.is_explicit;
   }
   return false;
 }

@@ -20,6 +20,10 @@ enum class Runtime {
   kUnfused,    // without it
   kAoti,       // the definition's AOTInductor package
   kCudaGraph,  // captured once, replayed
+  // torch.compile() with the backend of this name.
+  kInductor,
+  kAotEager,
+  kCudaGraphs,
 };
 
 // What generated code runs, which the definition must have.
@@ -28,16 +32,23 @@ enum class Body {
   kScript,          // its TorchScript body, as a module
   kPackage,         // its AOTInductor package
   kCapturedScript,  // that module's work, captured on a device
+  kCompiled,        // its Python, as a function that torch.compile() has made
 };
 
-// The zygotes, by their warm-up. All runtimes of Python have one in common: it starts slowly.
-enum class WarmUp { kEager, kTorchScript, kPython };
+// The zygotes, by their warm-up. Those of Python start slowly: one for what runs as it is, and one
+// that has also imported what torch.compile() needs.
+enum class WarmUp { kEager, kTorchScript, kPython, kCompiler };
 
 // As the worker takes them; in the order of WarmUp.
-inline constexpr auto kWarmUpNames = std::to_array<const char*>({"eager", "torchscript", "python"});
+inline constexpr auto kWarmUpNames =
+    std::to_array<const char*>({"eager", "torchscript", "python", "compiler"});
 
 constexpr const char* to_string(WarmUp zygote) {
   return kWarmUpNames[static_cast<std::size_t>(zygote)];
+}
+
+constexpr bool is_of_python(WarmUp zygote) {
+  return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler;
 }
 
 struct RuntimeFacts {
@@ -49,7 +60,8 @@ struct RuntimeFacts {
   const char* preparation = nullptr;
   WarmUp zygote = WarmUp::kTorchScript;  // that its counts are made in
   bool is_usual = false;                 // measured without --runtime
-  bool is_in_python = false;             // runs snippets in Python, too
+  bool is_in_cpp = true;                 // runs snippets in C++
+  bool is_in_python = false;             // and in Python
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
   // by; and a captured graph replays only its forward pass.
   bool keeps_gradients = true;
@@ -103,7 +115,32 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .body = Body::kCapturedScript,
       .keeps_gradients = false,
       .device = "cuda",
-      .cuda_header = "ATen/cuda/CUDAGraph.h"}});
+      .cuda_header = "ATen/cuda/CUDAGraph.h"},
+     {.runtime = Runtime::kInductor,
+      .name = "inductor",
+      .title = "Inductor",
+      .body = Body::kCompiled,
+      .zygote = WarmUp::kCompiler,
+      .is_in_cpp = false,
+      .is_in_python = true,
+      .libtorch = ">=2.0"},
+     {.runtime = Runtime::kAotEager,
+      .name = "aot_eager",
+      .title = "AOT eager",
+      .body = Body::kCompiled,
+      .zygote = WarmUp::kCompiler,
+      .is_in_cpp = false,
+      .is_in_python = true,
+      .libtorch = ">=2.0"},
+     {.runtime = Runtime::kCudaGraphs,
+      .name = "cudagraphs",
+      .title = "cudagraphs",
+      .body = Body::kCompiled,
+      .zygote = WarmUp::kCompiler,
+      .is_in_cpp = false,
+      .is_in_python = true,
+      .device = "cuda",
+      .libtorch = ">=2.0"}});
 
 constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];
@@ -121,7 +158,8 @@ inline const std::vector<Runtime> kUsualRuntimes = [] {
 constexpr const char* to_string(Runtime runtime) { return facts_of(runtime).name; }
 std::optional<Runtime> runtime_from(const std::string& name);
 
-// Whether it runs the TorchScript body or, with that compiled beforehand, a package. Not eager.
+// Whether it runs something that is prepared first: a script, a package, a compiled function. Not
+// eager.
 constexpr bool is_script(Runtime runtime) { return facts_of(runtime).body != Body::kStatement; }
 
 bool runs_on(Runtime runtime, const std::string& device);

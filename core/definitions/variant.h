@@ -51,9 +51,6 @@ struct Variant {
   std::shared_ptr<const BuildOptions> build;
 };
 
-// Whether the native worker runs it, which times and verifies.
-inline bool runs_natively(const Variant& variant) { return variant.language == Language::kCpp; }
-
 // What the key alone says: LABEL/PARAMETER=VALUE/.../[py/]RUNTIME/AUTOGRAD/tTHREADS/DEVICE,
 // provided that no value has a slash. A variant of a key of another form has a key and a label
 // only.

@@ -53,7 +53,6 @@ std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& v
   std::vector<std::pair<std::string, Work>> works;
   for (const Variant& variant : variants) {
     if (config.wants_counts) works.emplace_back(variant.key, Work::kCount);
-    if (!runs_natively(variant)) continue;
     if (config.wants_times) works.emplace_back(variant.key, Work::kTime);
     if (config.verify && is_candidate(variant)) works.emplace_back(variant.key, Work::kVerify);
   }

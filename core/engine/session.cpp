@@ -32,6 +32,18 @@ constexpr const char* kCosts = "costs";  // a file of the cache
 
 bool is_in_python(const Variant& variant) { return variant.language == Language::kPython; }
 
+const Variant& variant_of(const Variant& variant) { return variant; }
+const Variant& variant_of(const CompiledVariant& compiled) { return compiled.variant; }
+
+// Those of Variants or CompiledVariants.
+template <class T>
+std::vector<T> in_language(const std::vector<T>& all, Language language) {
+  std::vector<T> its;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(its),
+               [&](const T& one) { return variant_of(one).language == language; });
+  return its;
+}
+
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
 // The cores for counting when `time_cores` of them are reserved for timing; an Error if none is
@@ -51,7 +63,6 @@ Expected<std::vector<int>> counting_cores(int time_cores) {
 struct Means {
   const LibTorch& libtorch;
   const std::optional<Expected<Python>>& python;  // there if something is in Python
-  bool wants_counts;
   bool wants_times;
 };
 
@@ -76,15 +87,19 @@ struct Session::State {
   std::vector<Variant> to_verify;
   std::size_t not_dumped = 0;
   // Last: destroyed first, before the members they use.
-  std::unique_ptr<Scheduler> scheduler;  // if something is to be counted
-  std::unique_ptr<NativeWorker> native;  // if something is to be timed or verified
+  std::unique_ptr<Scheduler> scheduler;         // if something is to be counted
+  std::unique_ptr<NativeWorker> native;         // if something is to be timed or verified
+  std::unique_ptr<NativeWorker> python_native;  // once something in Python is
 
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
   void take(UnitResult unit, const Selected& selected);
   std::vector<CompiledVariant> take_beside();
-  std::vector<TimedSide> sides(std::vector<CompiledVariant> variants);
+  std::vector<TimedSide> sides(std::vector<CompiledVariant> variants, std::stop_token stop);
+  Expected<NativeLanguage> natively(Language language, std::stop_token stop);
+  Expected<CompiledVariants> compile_all_python(const std::vector<Variant>& variants,
+                                                Purpose purpose, std::stop_token stop);
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
   TimerOptions timer_options() const;
   std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
@@ -144,13 +159,8 @@ Expected<std::string> find_valgrind() {
 }
 
 std::optional<std::string> unsupported_reason(const Variant& variant, const Means& means) {
-  const auto& [libtorch, python, wants_counts, wants_times] = means;
-  if (is_in_python(variant)) {
-    if (!wants_counts || !is_countable(variant)) {
-      return "snippets in Python are counted, not timed yet: --metrics=ir";
-    }
-    if (!*python) return to_string(python->error());
-  }
+  const auto& [libtorch, python, wants_times] = means;
+  if (is_in_python(variant) && !*python) return to_string(python->error());
   if (variant.libtorch) {
     auto met = satisfies(libtorch.version, *variant.libtorch);
     if (!met) return to_string(met.error());
@@ -184,16 +194,14 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
   if (!cache) return tl::unexpected(cache.error());
   CompileOptions compile{*toolchain, *libtorch, 1, find_installation().sources};
   compile.each_alone = config.simulation.any();
-  std::vector<Variant> in_cpp;
-  std::copy_if(variants.begin(), variants.end(), std::back_inserter(in_cpp),
-               [](const Variant& one) { return !is_in_python(one); });
+  const auto in_cpp = in_language(variants, Language::kCpp);
   auto compiled = find_compiled(in_cpp, compile, *cache);
   if (!compiled) return tl::unexpected(compiled.error());
   std::optional<Expected<Python>> python;
   if (in_cpp.size() != variants.size()) {
     python = find_python(config.tools.python, *libtorch, compile.sources);
   }
-  const Means means{*libtorch, python, config.wants_counts, config.wants_times};
+  const Means means{*libtorch, python, config.wants_times};
   std::vector<PlannedVariant> planned;
   for (const auto& variant : variants) {
     auto reason = unsupported_reason(variant, means);
@@ -270,7 +278,7 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   schedule.worker = *worker;
   schedule.python_worker = [this, stop]() -> Expected<std::filesystem::path> {
     if (!*python) return tl::unexpected(python->error());
-    return build_python_worker(**python, compile, *cache, stop);
+    return build_python_worker(WorkerKind::kPython, **python, compile, *cache, stop);
   };
   if (config.timeout) schedule.timeout_s = *config.timeout;
   schedule.retries = config.retries;
@@ -315,8 +323,45 @@ Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
   return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
 }
 
-// Those of the variants to time that have not failed, by side; nothing if there are none.
-std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> variants) {
+Expected<NativeLanguage> Session::State::natively(Language language, std::stop_token stop) {
+  if (language == Language::kCpp) {
+    return NativeLanguage{
+        [this](const std::vector<Variant>& variants, Purpose purpose, std::stop_token ended) {
+          CompileOptions options = compile;
+          options.purpose = purpose;
+          options.each_alone = false;
+          return compile_all(variants, options, *cache, std::move(ended));
+        },
+        *native};
+  }
+  if (!python_native) {
+    auto worker = build_python_worker(WorkerKind::kNativePython, **python, compile, *cache, stop);
+    if (!worker) return tl::unexpected(worker.error());
+    auto started = NativeWorker::start(*worker, Language::kPython);
+    if (!started) return tl::unexpected(started.error());
+    python_native = *std::move(started);
+  }
+  return NativeLanguage{
+      [this](const std::vector<Variant>& variants, Purpose purpose, std::stop_token ended) {
+        return compile_all_python(variants, purpose, std::move(ended));
+      },
+      *python_native};
+}
+
+Expected<CompiledVariants> Session::State::compile_all_python(const std::vector<Variant>& variants,
+                                                              Purpose purpose,
+                                                              std::stop_token stop) {
+  CompiledVariants compiled;
+  return compile_python(variants, **python, compile.sources, *cache, purpose, stop)
+      .map([&compiled](const UnitResult& unit) {
+        compiled.add(unit);
+        return std::move(compiled);
+      });
+}
+
+// Those of the variants to time that have not failed, by language; nothing if there are none.
+std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> variants,
+                                             std::stop_token stop) {
   {
     std::lock_guard lock(turn);
     std::erase_if(variants, [this](const auto& one) { return failed.contains(one.variant.key); });
@@ -324,7 +369,18 @@ std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> varian
   if (variants.empty()) return {};
   measuring("timing");
   std::vector<TimedSide> sides;
-  sides.push_back({std::move(variants), *native, timer_options(), native_events()});
+  for (const LanguageFacts& language : kLanguages) {
+    auto its = in_language(variants, language.language);
+    if (its.empty()) continue;
+    auto runner = natively(language.language, stop);
+    if (runner) {
+      sides.push_back({std::move(its), runner->worker, timer_options(), native_events()});
+      continue;
+    }
+    for (const CompiledVariant& one : its) {
+      done({one.variant, Failure{FailureKind::kWorkerLost, to_string(runner.error())}, 0});
+    }
+  }
   return sides;
 }
 
@@ -355,7 +411,17 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   VerifierOptions verifying;
   verifying.memory_limit = memory_limit_here(1);
   if (config.timeout) verifying.timeout_s = *config.timeout;
-  return verify_all(candidates, compile, *cache, *native, verifying, native_events(), stop);
+  bool is_finished = true;
+  for (const LanguageFacts& language : kLanguages) {
+    const auto its = in_language(candidates, language.language);
+    if (its.empty() || !is_finished) continue;
+    auto runner = natively(language.language, stop);
+    if (!runner) return tl::unexpected(runner.error());
+    auto finished = verify_all(its, *runner, verifying, native_events(), stop);
+    if (!finished) return finished;
+    is_finished = *finished;
+  }
+  return is_finished;
 }
 
 // Inspects each, once more in a process of its own. One that cannot be inspected was reported when
@@ -364,11 +430,13 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
                                     std::stop_token stop) {
   if (variants.empty()) return true;
   measuring("inspecting");
-  std::stop_callback end(stop, [this] { native->kill(); });
   for (const CompiledVariant& one : variants) {
     if (stop.stop_requested()) return false;
     if (failed.contains(one.variant.key)) continue;
-    auto inspected = ask_worker("inspect", *native, {one}, timer_options());
+    auto runner = natively(one.variant.language, stop);
+    if (!runner) return tl::unexpected(runner.error());
+    std::stop_callback end(stop, [&runner] { runner->worker.kill(); });
+    auto inspected = ask_worker("inspect", runner->worker, {one}, timer_options());
     if (stop.stop_requested()) return false;
     if (!inspected || inspected->verb != "inspected") {
       ++not_dumped;
@@ -384,9 +452,7 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
   return true;
 }
 
-Means Session::State::means() const {
-  return {libtorch, python, config.wants_counts, config.wants_times};
-}
+Means Session::State::means() const { return {libtorch, python, config.wants_times}; }
 
 // Asked once, and only if there is something to run.
 void Session::State::look_for_python(const std::vector<Variant>& variants) {
@@ -399,7 +465,7 @@ void Session::State::compile_python_variants(const std::vector<Variant>& variant
                                              const std::function<void(UnitResult)>& on_unit,
                                              std::stop_token stop) {
   if (variants.empty()) return;
-  auto unit = compile_python(variants, **python, compile.sources, *cache, stop);
+  auto unit = compile_python(variants, **python, compile.sources, *cache, Purpose::kMeasure, stop);
   if (unit) return on_unit(*std::move(unit));
   if (stop.stop_requested()) return;
   UnitResult all;
@@ -425,9 +491,17 @@ std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>
 Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::stop_token stop) {
   TimerOptions timing = state_->timer_options();
   timing.iterations = state_->config.iterations;
-  auto finished =
-      run_experiments(state_->skip_unsupported(variants), state_->compile, *state_->cache,
-                      *state_->native, timing, state_->native_events(), stop);
+  state_->look_for_python(variants);
+  const auto runnable = state_->skip_unsupported(variants);
+  Expected<bool> finished = true;
+  for (const LanguageFacts& language : kLanguages) {
+    const auto its = in_language(runnable, language.language);
+    if (its.empty() || !finished || !*finished) continue;
+    finished =
+        state_->natively(language.language, stop).and_then([&](const NativeLanguage& runner) {
+          return run_experiments(its, runner, timing, state_->native_events(), stop);
+        });
+  }
   state_->tidy();
   return finished;
 }
@@ -436,7 +510,6 @@ void Session::State::take(UnitResult unit, const Selected& selected) {
   for (const auto& one : unit.failed) done(one);
   if (selected) std::erase_if(unit.compiled, [&](const auto& one) { return !selected(one); });
   for (const auto& one : unit.compiled) {
-    if (!runs_natively(one.variant)) continue;
     if (config.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
     if (config.wants_times) to_time.push_back(one);
     if (config.dump.any()) to_dump.push_back(one);
@@ -462,21 +535,19 @@ Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_to
   state.to_dump.clear();
   state.to_verify.clear();
   auto on_unit = [&](UnitResult unit) { state.take(std::move(unit), selected); };
-  auto runnable = state.skip_unsupported(variants);
-  const auto in_python = std::stable_partition(
-      runnable.begin(), runnable.end(), [](const Variant& one) { return !is_in_python(one); });
-  state.compile_python_variants({in_python, runnable.end()}, on_unit, stop);
-  runnable.erase(in_python, runnable.end());
-  auto compiled = compile(runnable, state.compile, *state.cache, on_unit, stop);
+  const auto runnable = state.skip_unsupported(variants);
+  state.compile_python_variants(in_language(runnable, Language::kPython), on_unit, stop);
+  auto compiled =
+      compile(in_language(runnable, Language::kCpp), state.compile, *state.cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
-  if (!time_all(state.sides(state.take_beside()), stop)) return false;
+  if (!time_all(state.sides(state.take_beside(), stop), stop)) return false;
   return !state.scheduler || state.scheduler->wait(stop);
 }
 
 bool Session::time(const std::vector<Session*>& sessions, std::stop_token stop) {
   std::vector<TimedSide> sides;
   for (Session* session : sessions) {
-    auto its = session->state_->sides(std::exchange(session->state_->to_time, {}));
+    auto its = session->state_->sides(std::exchange(session->state_->to_time, {}), stop);
     std::move(its.begin(), its.end(), std::back_inserter(sides));
   }
   return time_all(std::move(sides), stop);

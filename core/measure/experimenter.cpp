@@ -28,15 +28,16 @@ Outcome measure(const Variant& variant, const CompiledVariants& compiled, Native
 
 }  // namespace
 
-Expected<bool> run_experiments(const std::vector<Variant>& variants, const CompileOptions& compile,
-                               Cache& cache, NativeWorker& worker, const TimerOptions& options,
-                               const NativeEvents& events, std::stop_token stop) {
+Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
+                               const TimerOptions& options, const NativeEvents& events,
+                               std::stop_token stop) {
+  NativeWorker& worker = language.worker;
   std::vector<Variant> candidates;
   std::copy_if(variants.begin(), variants.end(), std::back_inserter(candidates), is_candidate);
-  auto to_verify = compile_for_verification(candidates, compile, cache, stop);
+  auto to_verify = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
   if (!to_verify) return tl::unexpected(to_verify.error());
-  auto to_measure = compile_all(variants, compile, cache, stop);
+  auto to_measure = language.compile(variants, Purpose::kMeasure, stop);
   if (stop.stop_requested()) return false;
   if (!to_measure) return tl::unexpected(to_measure.error());
 

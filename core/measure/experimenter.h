@@ -6,18 +6,15 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/compile/cache.h"
-#include "core/compile/compile.h"
 #include "core/measure/native_worker.h"
 #include "core/measure/timer.h"
 
 namespace instr {
 
-// Compiles them first (as `compile` says, except for its purpose); then each ends in one call of
-// on_done. False if `stop` was requested first: then the worker is killed. An Error if none can be
-// compiled.
-Expected<bool> run_experiments(const std::vector<Variant>& variants, const CompileOptions& compile,
-                               Cache& cache, NativeWorker& worker, const TimerOptions& options,
-                               const NativeEvents& events, std::stop_token stop);
+// Compiles them first; then each ends in one call of on_done. False if `stop` was requested first:
+// then the worker is killed. An Error if none can be compiled.
+Expected<bool> run_experiments(const std::vector<Variant>& variants, const NativeLanguage& language,
+                               const TimerOptions& options, const NativeEvents& events,
+                               std::stop_token stop);
 
 }  // namespace instr

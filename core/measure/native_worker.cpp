@@ -26,13 +26,14 @@ wire::Message load_failure(Loss loss) {
 
 }  // namespace
 
-NativeWorker::NativeWorker(std::filesystem::path program, PrivateFolder folder)
-    : program_(std::move(program)), folder_(std::move(folder)) {}
+NativeWorker::NativeWorker(std::filesystem::path program, Language language, PrivateFolder folder)
+    : program_(std::move(program)), language_(language), folder_(std::move(folder)) {}
 
-Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesystem::path& program) {
+Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesystem::path& program,
+                                                            Language language) {
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(folder.error());
-  std::unique_ptr<NativeWorker> worker(new NativeWorker(program, *std::move(folder)));
+  std::unique_ptr<NativeWorker> worker(new NativeWorker(program, language, *std::move(folder)));
   auto hello = worker->bring_up();
   if (!hello) return tl::unexpected(hello.error());
   worker->hello_ = *std::move(hello);
@@ -41,7 +42,11 @@ Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesyste
 
 // Starts a zygote, replacing the old one.
 Expected<wire::Message> NativeWorker::bring_up() {
-  auto started = Zygote::start({.worker = program_, .work_dir = folder_.path(), .is_native = true});
+  auto started =
+      Zygote::start({.worker = program_,
+                     .kind = language_ == Language::kPython ? WarmUp::kPython : WarmUp::kEager,
+                     .work_dir = folder_.path(),
+                     .is_native = true});
   if (!started) return tl::unexpected(started.error());
   std::shared_ptr<Zygote> old;  // ended after the mutex is released
   {

@@ -8,10 +8,14 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/private_folder.h"
+#include "core/compile/compile.h"
+#include "core/definitions/languages.h"
 #include "core/measure/worker_client.h"
 #include "core/values/measurement.h"
 
@@ -25,8 +29,10 @@ struct NativeEvents {
 
 class NativeWorker {
  public:
-  // Starts the program that build_worker made of kNative, and waits until it is ready.
-  static Expected<std::unique_ptr<NativeWorker>> start(const std::filesystem::path& program);
+  // Starts what build_worker made of kNative, or build_python_worker of kNativePython, and waits
+  // until it is ready.
+  static Expected<std::unique_ptr<NativeWorker>> start(const std::filesystem::path& program,
+                                                       Language language = Language::kCpp);
 
   // Its description of itself.
   const wire::Message& hello() const { return hello_; }
@@ -42,7 +48,7 @@ class NativeWorker {
   void kill();
 
  private:
-  NativeWorker(std::filesystem::path program, PrivateFolder folder);
+  NativeWorker(std::filesystem::path program, Language language, PrivateFolder folder);
   Expected<wire::Message> bring_up();
   std::shared_ptr<Zygote> zygote();
   tl::expected<std::unique_ptr<Host>, std::string> fork_host();
@@ -50,11 +56,19 @@ class NativeWorker {
              std::chrono::milliseconds limit) const;
 
   const std::filesystem::path program_;
+  const Language language_;
   const PrivateFolder folder_;
   wire::Message hello_;
   std::mutex mutex_;  // of the next two
   std::shared_ptr<Zygote> zygote_;
   bool is_killed_ = false;
+};
+
+// How variants of a language are compiled and run without Valgrind.
+struct NativeLanguage {
+  std::function<Expected<CompiledVariants>(const std::vector<Variant>&, Purpose, std::stop_token)>
+      compile;
+  NativeWorker& worker;
 };
 
 }  // namespace instr

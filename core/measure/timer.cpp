@@ -71,6 +71,7 @@ class GroupTimer {
     for (std::size_t i = 0; i < group_.size(); ++i) parts_[0].push_back(i);
   }
 
+  Language language() const { return group_.front().variant.language; }
   void begin() const {
     for (const CompiledVariant& one : group_) side_->events.on_start(one.variant.key);
   }
@@ -223,13 +224,27 @@ std::vector<std::vector<GroupTimer>> timers_of(const std::vector<TimedSide>& sid
   return timers;
 }
 
+// The rounds of repetitions. Two builds take turns after each; twins in two languages only once,
+// since a process may have much to prepare before its first.
+int rounds_of(const std::vector<GroupTimer>& timers, int repetitions) {
+  if (timers.size() < 2) return 1;
+  std::set<Language> languages;
+  for (const GroupTimer& timer : timers) languages.insert(timer.language());
+  return languages.size() == timers.size() ? std::min(2, repetitions) : repetitions;
+}
+
+// Of so many, those of one round.
+int share_of(int round, int rounds, int all) {
+  return all * (round + 1) / rounds - all * round / rounds;
+}
+
 // So many rounds: a, b, then b, a, so that neither side always comes first.
 template <class Action>
 void in_turns(std::vector<GroupTimer>& timers, int rounds, const std::stop_token& stop,
               const Action& action) {
   for (int round = 0; round < rounds; ++round) {
     for (GroupTimer& timer : timers) {
-      if (!stop.stop_requested()) action(timer);
+      if (!stop.stop_requested()) action(timer, round);
     }
     std::reverse(timers.begin(), timers.end());
   }
@@ -253,12 +268,13 @@ bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
     if (stop.stop_requested()) return false;
     const TimerOptions& options = sides.front().options;
     bool has_turns = timers.size() > 1;
-    int rounds = has_turns ? options.repetitions : 1;
+    const int rounds = rounds_of(timers, options.repetitions);
     for (const GroupTimer& timer : timers) timer.begin();
-    in_turns(timers, rounds, stop,
-             [&](GroupTimer& timer) { timer.repeat(options.repetitions / rounds, has_turns); });
+    in_turns(timers, rounds, stop, [&](GroupTimer& timer, int round) {
+      timer.repeat(share_of(round, rounds, options.repetitions), has_turns);
+    });
     in_turns(timers, options.wants_start ? kStarts : 0, stop,
-             [](GroupTimer& timer) { timer.start(); });
+             [](GroupTimer& timer, int) { timer.start(); });
     if (stop.stop_requested()) return false;
     for (GroupTimer& timer : timers) timer.report();
   }

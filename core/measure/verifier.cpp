@@ -19,10 +19,8 @@ using Code = VerificationCode;
 }  // namespace
 
 Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
-                                                    CompileOptions options, Cache& cache,
+                                                    const NativeLanguage& language,
                                                     std::stop_token stop) {
-  options.purpose = Purpose::kVerify;
-  options.each_alone = false;
   std::vector<Variant> all;
   std::set<std::string> keys;
   for (const Variant& candidate : candidates) {
@@ -30,7 +28,7 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
       if (keys.insert(one.key).second) all.push_back(one);
     }
   }
-  return compile_all(all, options, cache, stop);
+  return language.compile(all, Purpose::kVerify, stop);
 }
 
 namespace {
@@ -82,10 +80,11 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   return verified;
 }
 
-Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
-                          Cache& cache, NativeWorker& worker, const VerifierOptions& options,
-                          const NativeEvents& events, std::stop_token stop) {
-  auto compiled = compile_for_verification(candidates, std::move(compile), cache, stop);
+Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
+                          const VerifierOptions& options, const NativeEvents& events,
+                          std::stop_token stop) {
+  NativeWorker& worker = language.worker;
+  auto compiled = compile_for_verification(candidates, language, stop);
   if (stop.stop_requested()) return false;
   if (!compiled) return tl::unexpected(compiled.error());
   std::stop_callback end(stop, [&worker] { worker.kill(); });

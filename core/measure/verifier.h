@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/compile/cache.h"
 #include "core/compile/compile.h"
 #include "core/measure/native_worker.h"
 
@@ -18,9 +17,9 @@ struct VerifierOptions {
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: no limit
 };
 
-// Compiles the candidates and their eager variants as `options` says, except for its purpose.
+// Compiles the candidates and their eager variants.
 Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
-                                                    CompileOptions options, Cache& cache,
+                                                    const NativeLanguage& language,
                                                     std::stop_token stop);
 
 // The error says how the worker was lost, for which the candidate is not to blame.
@@ -29,12 +28,11 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                NativeWorker& worker,
                                                const VerifierOptions& options);
 
-// Compiles the candidates and their eager variants for this (as `compile` says, except for its
-// purpose), and verifies one after the other: each ends in one call of on_done, with a measurement
-// that has only a verification. False if `stop` was requested first: then the worker is killed; an
-// Error if none can be verified at all.
-Expected<bool> verify_all(const std::vector<Variant>& candidates, CompileOptions compile,
-                          Cache& cache, NativeWorker& worker, const VerifierOptions& options,
-                          const NativeEvents& events, std::stop_token stop);
+// Compiles the candidates and their eager variants for this, and verifies one after the other: each
+// ends in one call of on_done, with a measurement that has only a verification. False if `stop` was
+// requested first: then the worker is killed; an Error if none can be verified at all.
+Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
+                          const VerifierOptions& options, const NativeEvents& events,
+                          std::stop_token stop);
 
 }  // namespace instr

@@ -36,9 +36,10 @@ std::string program_of(const ZygoteOptions& options) {
   return "./" + options.worker.filename().string();
 }
 
-bool is_python(const ZygoteOptions& options) { return options.kind == WarmUp::kPython; }
+bool is_python(const ZygoteOptions& options) { return is_of_python(options.kind); }
 
 std::vector<std::string> zygote_command(const ZygoteOptions& options) {
+  if (options.is_native && is_python(options)) return python_command("native");
   if (options.is_native) return {program_of(options)};
   std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
@@ -63,14 +64,26 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
   return command;
 }
 
+std::vector<std::string> own_environment() {
+  std::vector<std::string> environment;
+  for (char** one = environ; *one != nullptr; ++one) environment.emplace_back(*one);
+  return environment;
+}
+
+// The caller's own for a native worker, the pinned one for those that count.
 std::vector<std::string> environment_of(const ZygoteOptions& options) {
-  std::vector<std::string> environment = pinned_environment();
+  std::vector<std::string> environment =
+      options.is_native ? own_environment() : pinned_environment();
   if (!is_python(options)) return environment;
   for (auto& one : python_environment()) environment.push_back(std::move(one));
+  if (options.is_native) return environment;
   // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
   environment.push_back("LD_PRELOAD=" + python_folder() + "/" + options.worker.filename().string());
   environment.emplace_back("PYTHONMALLOC=malloc");
   environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
+  // Inductor compiles for a processor that Valgrind knows, in this process.
+  environment.emplace_back("TORCHINDUCTOR_CPP_MARCH=haswell");
+  environment.emplace_back("TORCHINDUCTOR_COMPILE_THREADS=1");
   return environment;
 }
 
@@ -211,7 +224,7 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   if (!ends) return tl::unexpected(ends.error());
   SpawnOptions spawn;
   spawn.argv = zygote_command(options);
-  if (!options.is_native) spawn.environment = environment_of(options);
+  spawn.environment = environment_of(options);
   // The interpreter finds all that it needs by the descriptor of its folder, and libraries that it
   // loads keep the current one's path on the heap.
   spawn.working_directory = is_python(options) ? fs::path("/") : beside;

@@ -24,14 +24,14 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 }
 
 WarmUp zygote_of(const Variant& variant) {
-  if (variant.language == Language::kPython) return WarmUp::kPython;
-  return facts_of(variant.runtime).zygote;
+  const WarmUp zygote = facts_of(variant.runtime).zygote;
+  return variant.language == Language::kPython && !is_of_python(zygote) ? WarmUp::kPython : zygote;
 }
 
 Expected<ZygoteOptions> options_for(WarmUp which, ZygoteOptions options,
                                     const PythonWorker& python_worker) {
   options.kind = which;
-  if (which != WarmUp::kPython) return options;
+  if (!is_of_python(which)) return options;
   return python_worker().map([&options](const std::filesystem::path& worker) {
     options.worker = worker;
     return std::move(options);
@@ -94,7 +94,7 @@ void ZygotePool::bring_up(WarmUp which) {
     Slot& target = slot(which);
     if (hello) {
       target.state = State::kReady;
-      if (!hello_ && which != WarmUp::kPython) hello_ = *hello;
+      if (!hello_ && !is_of_python(which)) hello_ = *hello;
     } else {
       target.state = State::kFailed;
       target.error = hello.error();

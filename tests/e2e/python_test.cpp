@@ -273,6 +273,79 @@ py_stmt = "x + x"
             count(records, "good/py/eager/forward/t1/cpu"));
 }
 
+constexpr const char* kTimed = R"toml(schema = 1
+[[benchmark]]
+label = "sleeps"
+setup = "auto x = torch::ones({4});"
+stmt = "usleep(2000); auto y = x + 1;"
+py_setup = "import time; x = torch.ones(4)"
+py_stmt = "time.sleep(0.002); y = x + 1"
+signature = "f(x) -> y"
+iterations = 3
+
+[[benchmark]]
+label = "wrong"
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = x + (2 if torch.jit.is_scripting() else 1)"
+torchscript = true
+signature = "f(x) -> y"
+
+[[benchmark]]
+label = "gradient"
+py_setup = "w = torch.ones(3, requires_grad=True)"
+py_module = "torch.nn.Linear(3, 2)"
+signature = "f(w) -> y"
+torchscript = true
+autograd = true
+reduce = "sum"
+
+[[benchmark]]
+label = "raises"
+py_setup = "n = 0"
+py_stmt = """
+n += 1
+if n == 5: raise ValueError("five")
+"""
+)toml";
+
+TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
+  write("all.toml", kTimed);
+  const CommandResult result =
+      run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
+           "--metrics=wall,first_result,ready", "--verify", "--repetitions=3", "--min-time=0.001",
+           "--runtime=eager,torchscript,aot_eager"});
+  EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
+  const auto report = nlohmann::json::parse(result.output);
+  Records records;
+  for (const auto& one : report.at("measurements")) {
+    records[one.at("key").get<std::string>()] = one;
+  }
+  for (const char* key : {"sleeps/eager/forward/t1/cpu", "sleeps/py/eager/forward/t1/cpu"}) {
+    const nlohmann::json& record = records.at(key);
+    ASSERT_EQ(record.at("outcome"), "timed") << record;
+    EXPECT_GE(record.at("metrics").at("wall").get<double>(), 2e6);
+    EXPECT_EQ(record.at("times").at("wall").size(), 3u);
+    EXPECT_EQ(record.at("times").at("iterations"), 3);
+  }
+  const auto code_of = [&](const std::string& key) {
+    const nlohmann::json& record = records.at(key + "/t1/cpu");
+    EXPECT_EQ(record.at("outcome"), "timed") << record;
+    return record.at("verification").at("code").get<std::string>();
+  };
+  EXPECT_EQ(code_of("wrong/py/torchscript/forward"), "FAIL");
+  for (const std::string runtime : {"torchscript", "aot_eager"}) {
+    EXPECT_EQ(code_of("gradient/py/" + runtime + "/forward"), "PASS");
+    EXPECT_EQ(code_of("gradient/py/" + runtime + "/forward_backward"), "PASS");
+    const auto& metrics = records.at("gradient/py/" + runtime + "/forward/t1/cpu").at("metrics");
+    EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());
+  }
+  const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
+  ASSERT_EQ(raises.at("outcome"), "failed");
+  const std::string message = raises.at("failure").at("message");
+  EXPECT_NE(message.find("all.toml:32:1: ValueError: five"), std::string::npos) << message;
+  EXPECT_TRUE(stray_processes().empty());
+}
+
 TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
   write("all.toml", kDefinitions);
   SpawnOptions make;

@@ -57,15 +57,41 @@ TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
 TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
   Variant variant = in_python(Runtime::kTorchScript);
   PythonSnippet snippet = python_snippet(variant);
-  ASSERT_EQ(snippet.setup.size(), 3u);
-  EXPECT_EQ(snippet.setup[1].code,
+  ASSERT_EQ(snippet.setup.size(), 7u);
+  EXPECT_EQ(snippet.setup[1].code, "instr_mark_(0)");
+  EXPECT_EQ(snippet.setup[2].code,
             "instr_script_ = torch.jit.CompilationUnit(\"def instr_function(x):\\n    y = "
             "torch.relu(x)\\n    return y\\n\").instr_function");
-  EXPECT_EQ(snippet.setup[2].code, "for instr_trial_ in range(12):\n    instr_script_(x)\n");
+  EXPECT_EQ(snippet.setup[3].code, "for instr_trial_ in range(1):\n    instr_script_(x)\n");
+  EXPECT_EQ(snippet.setup[5].code, "for instr_trial_ in range(11):\n    instr_script_(x)\n");
   EXPECT_EQ(codes(snippet.statement), Codes{"instr_script_(x)"});
   variant.module = Text{"torch.nn.ReLU()", {}};
   snippet = python_snippet(variant);
-  EXPECT_EQ(snippet.setup[2].code, "instr_script_ = torch.jit.script(instr_module_)");
+  EXPECT_EQ(snippet.setup[3].code, "instr_script_ = torch.jit.script(instr_module_)");
+}
+
+TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
+  PythonSnippet snippet = python_snippet(in_python(Runtime::kInductor));
+  ASSERT_EQ(snippet.setup.size(), 10u);
+  EXPECT_EQ(snippet.setup[1].code, "instr_simulate_(False)");
+  EXPECT_EQ(snippet.setup[3].code,
+            "def instr_function_(x):\n    y = torch.relu(x)\n    return y\n");
+  // Its module setup and setup are texts 1 and 2.
+  EXPECT_EQ(to_string(*place_in_python(snippet, 5 * kPythonLines + 2)), "a.toml:20:5");
+  EXPECT_EQ(snippet.setup[4].code,
+            "instr_script_ = torch.compile(instr_function_, backend=\"inductor\")");
+  EXPECT_EQ(snippet.setup.back().code, "instr_simulate_(True)");
+}
+
+TEST(PythonSnippet, AVerifierHandsOverTheOutputAndTheGradients) {
+  Variant variant = in_python(Runtime::kEager, Autograd::kForwardBackward);
+  const PythonSnippet snippet = python_snippet(variant, Purpose::kVerify);
+  EXPECT_EQ(
+      codes(snippet.statement),
+      (Codes{"y = torch.relu(x)", "instr_is_tensor_ = instr_verification_.output(locals(), \"y\")",
+             "if instr_is_tensor_:\n    y.backward()\n    "
+             "instr_verification_.gradients(\"x\", x)\n"}));
+  EXPECT_TRUE(python_symbol(snippet).starts_with("instr_verify_"));
 }
 
 TEST(PythonSnippet, ItsSymbolIsOfItsCodeAlone) {

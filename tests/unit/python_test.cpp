@@ -81,6 +81,7 @@ json compiled(const json& request) {
 
 json snippet(const char* symbol, const char* setup, const char* statement) {
   return {{"symbol", symbol},
+          {"purpose", "measure"},
           {"module", {"import math"}},
           {"setup", {setup}},
           {"statement", {statement}}};

@@ -1,6 +1,5 @@
 #include "worker/native/native_host.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "worker/native/device.h"
 #include "worker/native/experiment.h"
 #include "worker/native/verification.h"
+#include "worker/unit.h"
 
 namespace instr {
 namespace {
@@ -150,25 +150,16 @@ wire::Message NativeHost::answer(const wire::Message& request) {
 
 wire::Message NativeHost::load(const std::string& path) {
   channel_.move_out_of_reach();
-  void* unit = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (unit == nullptr) return failed("definition_error", dlerror());
-  units_.push_back(unit);
+  if (auto problem = load_unit(path); !problem.empty()) return failed("definition_error", problem);
   return {"loaded", {}};
-}
-
-void* NativeHost::find(const std::string& symbol) const {
-  for (void* unit : units_) {
-    if (void* found = dlsym(unit, symbol.c_str())) return found;
-  }
-  return nullptr;
 }
 
 wire::Message NativeHost::time(const wire::Message& request) {
   TimingRequest timing;
   for (const std::string& symbol : words_of<std::string>(request.get("symbols"))) {
-    void* snippet = find(symbol);
-    if (snippet == nullptr) return no_such(symbol);
-    timing.snippets.push_back(reinterpret_cast<instr_snippet>(snippet));
+    const void* code = find_code(symbol);
+    if (code == nullptr) return no_such(symbol);
+    timing.snippets.push_back(code);
   }
   timing.device = request.get("device", "cpu");
   timing.threads = static_cast<int>(number(request, "threads", "1"));
@@ -186,12 +177,10 @@ wire::Message NativeHost::time(const wire::Message& request) {
 
 wire::Message NativeHost::verify(const wire::Message& request) {
   VerificationRequest asked;
-  void* eager = find(request.get("eager"));
-  void* candidate = find(request.get("candidate"));
-  if (eager == nullptr) return no_such(request.get("eager"));
-  if (candidate == nullptr) return no_such(request.get("candidate"));
-  asked.eager = reinterpret_cast<instr_verifier>(eager);
-  asked.candidate = reinterpret_cast<instr_verifier>(candidate);
+  asked.eager = find_code(request.get("eager"));
+  asked.candidate = find_code(request.get("candidate"));
+  if (asked.eager == nullptr) return no_such(request.get("eager"));
+  if (asked.candidate == nullptr) return no_such(request.get("candidate"));
   asked.threads = static_cast<int>(number(request, "threads", "1"));
   std::istringstream allowed(request.get("allowed"));
   Allowed limit;

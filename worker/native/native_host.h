@@ -3,9 +3,7 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
-#include <vector>
 
 #include "worker/channel.h"
 #include "worker/native/repetitions.h"
@@ -31,10 +29,8 @@ class NativeHost {
   using Work =
       std::function<wire::Message(const std::function<void(const std::string&)>& on_stage)>;
   wire::Message in_child(const wire::Message& request, const Work& work);
-  void* find(const std::string& symbol) const;
 
   Channel channel_;
-  std::vector<void*> units_;
 };
 
 }  // namespace instr

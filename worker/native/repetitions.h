@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "worker/abi.h"
 #include "worker/wire.h"
 
 namespace instr {
 
 struct TimingRequest {
-  std::vector<instr_snippet> snippets;
+  std::vector<const void*> snippets;  // find_code() of each (worker/unit.h)
   std::string device = "cpu";
   int threads = 1;
   int repetitions = 10;

@@ -1,29 +1,21 @@
-// A snippet that is suspended between blocks: it runs on a stack of its own, so that its setup runs
-// once, and the caller decides how many iterations each block has.
+// A snippet that is timed: what came of its setup, of its start and of each block.
 #pragma once
-
-#include <sys/types.h>
-#include <ucontext.h>
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "worker/abi.h"
+#include "worker/native/code.h"
 #include "worker/wire.h"
 
 namespace instr {
 
-class TimedSnippet : instr_context {
+class TimedSnippet {
  public:
-  TimedSnippet(instr_snippet snippet, int threads, std::string device);
-  ~TimedSnippet();
-  TimedSnippet(const TimedSnippet&) = delete;
-  TimedSnippet& operator=(const TimedSnippet&) = delete;
+  TimedSnippet(const void* code, int threads, std::string device);
 
   // Runs the setup, up to the loop. False if that failed.
   bool set_up();
@@ -57,27 +49,19 @@ class TimedSnippet : instr_context {
  private:
   using Clock = std::chrono::steady_clock;
 
-  static std::uint64_t next_block(instr_context* context);
-  static void mark(instr_context* context, instr_mark reached);
-  static void take_module(instr_context* context, const void* module);
-  static void enter();
-  void body();
-  void resume();
+  void mark(instr_mark reached);
+  void take_module(const void* module);
+  void note_end();
 
-  instr_snippet snippet_;
+  int threads_;
   std::string device_;
-  pid_t pid_;
-  void* stack_ = nullptr;
   const void* module_ = nullptr;
-  ucontext_t inside_{};
-  ucontext_t outside_{};
-  std::uint64_t iterations_ = 0;  // of the next block
-  Clock::time_point begin_;
-  Clock::time_point end_;
   std::map<instr_mark, Clock::time_point> marks_;
+  SuspendedCode code_;
   bool is_at_loop_ = false;
   bool is_over_ = false;
   bool is_definition_error_ = false;
+  int line_ = 0;
   std::string failure_;
 };
 

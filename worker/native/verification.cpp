@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "worker/ended.h"
+#include "worker/native/code.h"
 #include "worker/native/tensor_difference.h"
 #include "worker/torch_side.h"
 
@@ -28,7 +29,7 @@ struct Value {
 // A run of the statement from a setup of its own.
 class Run : instr_verification {
  public:
-  Run(instr_verifier verifier, int threads, bool wants_reference)
+  Run(const void* verifier, int threads, bool wants_reference)
       : verifier_(verifier), threads_(threads) {
     abi_version = INSTR_ABI_VERSION;
     is_reference = wants_reference ? 1 : 0;
@@ -49,7 +50,7 @@ class Run : instr_verification {
   }
 
  private:
-  void call() { verifier_(this); }
+  void call() { call_verifier(verifier_, this); }
 
   static void begin_run(instr_verification* self) {
     torch_side::prepare(static_cast<Run*>(self)->threads_);
@@ -62,7 +63,7 @@ class Run : instr_verification {
     static_cast<Run*>(self)->values_.push_back(std::move(value));
   }
 
-  instr_verifier verifier_;
+  const void* verifier_;
   int threads_;
   std::vector<Value> values_;
   torch_side::Caught caught_;

@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 
-#include "worker/abi.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -19,8 +18,8 @@ struct Allowed {
 };
 
 struct VerificationRequest {
-  instr_verifier eager = nullptr;
-  instr_verifier candidate = nullptr;
+  const void* eager = nullptr;  // verifiers: find_code() of each (worker/unit.h)
+  const void* candidate = nullptr;
   std::string device = "cpu";
   int threads = 1;
   std::map<std::string, Allowed> allowed;  // by LibTorch's names ("Float"); others must be equal

@@ -5,7 +5,8 @@
 #include <sys/types.h>
 
 extern "C" {
-struct PyObject;  // opaque
+struct _object;  // opaque
+using PyObject = _object;
 using PyCFunction = PyObject* (*)(PyObject* self, PyObject* arguments);
 struct PyMethodDef {
   const char* ml_name;
@@ -19,6 +20,10 @@ PyObject* PyObject_GetAttrString(PyObject* object, const char* name);
 PyObject* PyObject_CallFunctionObjArgs(PyObject* callable, ...);
 PyObject* PyCFunction_NewEx(PyMethodDef* method, PyObject* self, PyObject* module);
 PyObject* PyLong_FromLong(long value);
+PyObject* PyLong_FromVoidPtr(void* pointer);
+void* PyLong_AsVoidPtr(PyObject* object);
+void* PyCapsule_GetPointer(PyObject* capsule, const char* name);
+int PyCapsule_SetName(PyObject* capsule, const char* name);
 PyObject* PyLong_FromUnsignedLongLong(unsigned long long value);
 long PyLong_AsLong(PyObject* object);
 PyObject* PyUnicode_FromString(const char* text);

@@ -1,8 +1,8 @@
 """Compiles snippets of Python: requests as JSON on standard input, replies on standard output.
 
-A request is a list of {"symbol", "module", "setup", "statement"}: the last three are lists of texts
-for module level, for the function that the snippet becomes, and for the body of its loop. The reply
-is a list of {"symbol", "code"} or {"symbol", "line", "column", "message"}, the code marshalled, in
+A request is a list of {"symbol", "purpose", "module", "setup", "statement"}: the last three are lists of
+texts for module level, for the function that the snippet becomes, and for the body of its loop. The
+purpose is one of PURPOSES. The reply is a list of {"symbol", "code"} or {"symbol", "line", "column", "message"}, the code marshalled, in
 hexadecimal digits. Lines count from 1 in each text, plus LINES for it and each text before it, in the
 order of the request: lines of code do not depend on where its text is in a file.
 """
@@ -15,12 +15,26 @@ import textwrap
 
 LINES = 100_000
 FILE = "<snippet>"
-LOOP = """
-def instr_snippet_(instr_next_block_, instr_range_):
+
+# The functions of a snippet, each around the setup and, in its innermost loop, the statement: as it is
+# counted and, suspended between blocks, as it is timed.
+MEASURE = """
+def instr_snippet_(instr_next_block_, instr_mark_, instr_simulate_, instr_range_):
     while instr_n_ := instr_next_block_(None):
         for instr_i_ in instr_range_(instr_n_):
             pass
+
+def instr_timed_snippet_(instr_mark_, instr_simulate_, instr_range_):
+    while instr_n_ := (yield):
+        for instr_i_ in instr_range_(instr_n_):
+            pass
 """
+VERIFY = """
+def instr_verifier_(instr_verification_):
+    for instr_run_ in (1,):
+        pass
+"""
+PURPOSES = {"measure": MEASURE, "verify": VERIFY}
 
 
 class Unit:
@@ -63,22 +77,28 @@ def compiled(tree):
     return compile(ast.fix_missing_locations(tree), FILE, "exec", dont_inherit=True)
 
 
+def innermost(loop):
+    inner = loop.body[0]
+    return innermost(inner) if isinstance(inner, ast.For) else loop
+
+
 def code_of(request):
     unit = Unit()
-    tree = ast.parse(LOOP, FILE)
-    function = tree.body[0]
-    outer = function.body[0]
-    loop = outer.body[0]
-    tree.body[:0] = unit.parse(request["module"])
+    tree = ast.parse(PURPOSES[request["purpose"]], FILE)
+    functions = tree.body
+    tree.body = unit.parse(request["module"]) + functions
     setup = unit.parse(request["setup"])
     statement = unit.parse(request["statement"])
     for node in setup + statement:
         Leaving().visit(node)
+    loops = [function.body[0] for function in functions]
     # First outside the loop, where a break or a continue is an error.
-    function.body = setup + statement + [outer]
+    for function, loop in zip(functions, loops):
+        function.body = setup + statement + [loop]
     compiled(tree)
-    function.body = setup + [outer]
-    loop.body = statement or loop.body
+    for function, loop in zip(functions, loops):
+        function.body = setup + [loop]
+        innermost(loop).body = statement or innermost(loop).body
     return marshal.dumps(compiled(tree)).hex().upper()
 
 

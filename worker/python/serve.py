@@ -48,12 +48,15 @@ def _pin_paths():
 
 
 _pin_paths()
+os.environ.pop("LD_PRELOAD", None)  # programs started from here have an allocator of their own
 
 import builtins
 import ctypes
 import gc
+import importlib
 import marshal
 import random
+import subprocess
 
 import torch
 
@@ -79,18 +82,134 @@ def prepare(threads):
     random.seed(0)
 
 
-def run(code, next_block):
-    """Runs a compiled snippet. Nothing, or how it ended: "exit" and the status, or "exception", the line
-    in its code and the text."""
+def _loaded(code):
     namespace = {"__name__": "__main__", "__builtins__": builtins, "torch": torch}
-    try:
-        exec(marshal.loads(code), namespace)
-        namespace["instr_snippet_"](next_block, range)
-    except SystemExit as ended:
-        status = ended.code
+    exec(marshal.loads(code), namespace)
+    return namespace
+
+
+_END = "end", 0, ""
+
+
+def _ended(error):
+    """How code ended: "exit" and the status, or "exception", the line in its code and the text."""
+    if isinstance(error, SystemExit):
+        status = error.code
         return "exit", 0 if status is None else status if isinstance(status, int) else 1, ""
+    return "exception", _line_of(error), _text_of(error)
+
+
+def run(code, next_block, simulate):
+    """Runs a snippet as it is counted. How it ended."""
+    try:
+        _loaded(code)["instr_snippet_"](next_block, abs, simulate, range)
     except BaseException as error:
-        return "exception", _line_of(error), _text_of(error)
+        return _ended(error)
+    return _END
+
+
+class Suspended:
+    """A snippet as it is timed: suspended between blocks."""
+
+    def __init__(self, code, mark):
+        self._code, self._mark, self._snippet = code, mark, None
+
+    def resume(self, iterations):
+        """Runs the setup and then, each time, a block of so many iterations; 0: leaves the loop.
+        How it ended, or nothing."""
+        try:
+            if self._snippet is None:
+                self._snippet = _loaded(self._code)["instr_timed_snippet_"](self._mark, bool, range)
+                next(self._snippet)
+            else:
+                self._snippet.send(iterations)
+        except StopIteration:
+            return _END
+        except BaseException as error:
+            return _ended(error)
+
+
+class _Verification:
+    """What the code of a verifier calls. `begin` and `take` are the worker's."""
+
+    def __init__(self, is_reference, begin, take):
+        self.is_reference, self._begin, self._take = is_reference, begin, take
+
+    def begin(self):
+        self._begin(None)
+
+    def to_reference(self, *values):
+        return [self._in_double(value) for value in values]
+
+    def _in_double(self, value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._in_double(one) for one in value)
+        if not isinstance(value, torch.Tensor) or not (value.is_floating_point() or value.is_complex()):
+            return value
+        exact = torch.complex128 if value.is_complex() else torch.float64
+        return value.detach().to(exact).requires_grad_(value.requires_grad)
+
+    def copies(self, *values):
+        return [self._copy(value) for value in values]
+
+    def _copy(self, value):
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._copy(one) for one in value)
+        if not isinstance(value, torch.Tensor):
+            return value
+        return value.detach().clone().requires_grad_(value.requires_grad)
+
+    def watch(self, *values):
+        for value in values:
+            for _, tensor in _tensors_in("", value):
+                if tensor.requires_grad:
+                    tensor.retain_grad()
+                    tensor.grad = None
+
+    def output(self, variables, name):
+        """Hands over the statement's output. False: it is not a tensor, and there is nothing more."""
+        if name not in variables:
+            self._take(("", "", "no value: the statement does not assign one to the output's name"))
+            return False
+        self._hand_over("", variables[name])
+        return isinstance(variables[name], torch.Tensor)
+
+    def gradients(self, name, value):
+        for part, tensor in _tensors_in(name, value):
+            if tensor.requires_grad:
+                self._hand_over(f"gradient of {part}", tensor.grad)
+
+    def _hand_over(self, name, value):
+        if value is None and name:
+            self._take((name, "", "there is none"))
+        elif not isinstance(value, torch.Tensor):
+            kind = type(value).__name__
+            self._take((name, "", f"a{'n' if kind[0] in 'aeiou' else ''} {kind}, not a tensor"))
+        else:
+            plain = value.detach().resolve_conj().resolve_neg()
+            # Of the types, DLPack lacks this one in older versions.
+            plain = plain.to(torch.uint8) if plain.dtype is torch.bool else plain
+            self._take((name, torch.utils.dlpack.to_dlpack(plain), ""))
+
+
+def _tensors_in(name, value):
+    """Those of an argument, or of a module's parameters, with their names."""
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif isinstance(value, torch.nn.Module):
+        yield from value.named_parameters()
+    elif isinstance(value, (list, tuple)):
+        for i, one in enumerate(value):
+            yield from _tensors_in(f"{name}[{i}]", one)
+
+
+def verify(code, is_reference, begin, take):
+    """Runs a verifier. How it ended."""
+    try:
+        _loaded(code)["instr_verifier_"](_Verification(bool(is_reference), begin, take))
+    except BaseException as error:
+        return _ended(error)
+    return _END
 
 
 def _line_of(error):
@@ -123,16 +242,37 @@ def _warm_up_eager():
         y.backward()
 
 
+def _import_compiler():
+    """What torch.compile() needs; this torch may be too old for it."""
+    try:
+        importlib.import_module("torch._inductor.compile_fx")
+    except ImportError:
+        pass
+
+
+class _Popen(subprocess.Popen):
+    """For programs that FOLDER is a name for, too."""
+
+    def __init__(self, *arguments, **options):
+        descriptor = int(_folder.rsplit("/", 1)[1])
+        super().__init__(*arguments, **{"pass_fds": (descriptor,), **options})
+
+
 def warm_up(kind):
     prepare(1)
     _warm_up_eager()
+    if kind == "compiler":
+        _import_compiler()
     # From here on there is nothing to collect, and what is there is never looked at again.
     gc.collect()
     gc.freeze()
     gc.disable()
 
 
-if __name__ == "__main__" and _kind != "prime":
+subprocess.Popen = _Popen
+if _kind == "prime":
+    _import_compiler()
+elif __name__ == "__main__":
     serve = ctypes.PyDLL(f"{_folder}/worker.so").instr_serve
     serve.argtypes = [ctypes.py_object, ctypes.c_char_p]
     serve(sys.modules["__main__"], _kind.encode())

@@ -6,21 +6,16 @@
 #include <fstream>
 #include <map>
 
-#include "worker/python/loaded_code.h"
+#include "worker/python/code.h"
 #include "worker/wire.h"
 
 namespace instr {
-
-void run_python_snippet(instr_context* context);
-void run_python_empty_snippet(instr_context* context);
-
 namespace {
 
-std::map<std::string, std::string> codes;
-const std::string* found = nullptr;
+std::map<std::string, PythonCode> codes;
 
-std::string bytes_of(const std::string& digits) {
-  std::string bytes;
+PythonCode bytes_of(const std::string& digits) {
+  PythonCode bytes;
   for (std::size_t i = 0; i + 1 < digits.size(); i += 2) {
     const int byte = wire::hex_digit(digits[i]) * 16 + wire::hex_digit(digits[i + 1]);
     bytes += static_cast<char>(byte);
@@ -32,22 +27,18 @@ std::string bytes_of(const std::string& digits) {
 
 std::string load_unit(const std::string& path) {
   std::ifstream file(path);
+  if (!file) return "the unit cannot be read";
   for (std::string line; std::getline(file, line);) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string::npos) return "this is not a unit";
     codes[line.substr(0, tab)] = bytes_of(line.substr(tab + 1));
   }
-  return codes.contains(INSTR_EMPTY_SNIPPET) ? "" : "the unit cannot be read";
+  return "";
 }
 
-FoundSnippet find_snippet(const std::string& symbol) {
+const void* find_code(const std::string& symbol) {
   const auto code = codes.find(symbol);
-  if (code == codes.end()) return {};
-  found = &code->second;
-  return {run_python_snippet, run_python_empty_snippet};
+  return code == codes.end() ? nullptr : &code->second;
 }
-
-std::string_view found_code() { return *found; }
-std::string_view empty_code() { return codes.at(INSTR_EMPTY_SNIPPET); }
 
 }  // namespace instr

@@ -1,0 +1,121 @@
+// Code of Python: a snippet as a generator, which is suspended by nature.
+#include "worker/native/code.h"
+
+#include <ATen/DLConvertor.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "worker/children.h"
+#include "worker/python/code.h"
+#include "worker/python/side.h"
+
+namespace instr {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <class T>
+T& target_of(PyObject* pointer) {
+  return *static_cast<T*>(PyLong_AsVoidPtr(pointer));
+}
+
+// A function for Python that calls this one with the target.
+PyObject* function_on(PyMethodDef& method, void* target) {
+  PyObject* pointer = checked(PyLong_FromVoidPtr(target));
+  PyObject* function = checked(PyCFunction_NewEx(&method, pointer, nullptr));
+  Py_DecRef(pointer);
+  return function;
+}
+
+PyObject* none() { return PyLong_FromLong(0); }
+
+}  // namespace
+
+class SuspendedCode::Implementation {
+ public:
+  Implementation(const PythonCode& code, Listener listener)
+      : listener_(std::move(listener)), pid_(getpid()) {
+    static PyMethodDef mark_method{"mark", mark, METH_O, nullptr};
+    snippet_ =
+        call(side_attribute("Suspended"), bytes_of(code), function_on(mark_method, &listener_));
+  }
+
+  ~Implementation() { Py_DecRef(snippet_); }
+
+  bool resume(std::uint64_t iterations) {
+    PyObject* function = attribute(snippet_, "resume");
+    PyObject* number = checked(PyLong_FromUnsignedLongLong(iterations));
+    const auto begin = Clock::now();
+    PyObject* result = call(function, number);
+    if (getpid() != pid_) end_process();  // a process that the snippet forked came here
+    listener_.on_block_end();
+    seconds_ = std::chrono::duration<double>(Clock::now() - begin).count();
+    const Came came = what_came_of(result);
+    if (came == Came::kToAnException) caught_ = last_caught();
+    return came == Came::kSuspended;
+  }
+
+  double seconds() const { return seconds_; }
+  const torch_side::Caught& caught() const { return caught_; }
+
+ private:
+  static PyObject* mark(PyObject* self, PyObject* reached) {
+    target_of<Listener>(self).on_mark(static_cast<instr_mark>(PyLong_AsLong(reached)));
+    return none();
+  }
+
+  Listener listener_;
+  pid_t pid_;
+  PyObject* snippet_ = nullptr;
+  double seconds_ = 0;
+  torch_side::Caught caught_;
+};
+
+SuspendedCode::SuspendedCode(const void* code, int, Listener listener)
+    : implementation_(std::make_unique<Implementation>(*static_cast<const PythonCode*>(code),
+                                                       std::move(listener))) {}
+SuspendedCode::~SuspendedCode() = default;
+bool SuspendedCode::resume(std::uint64_t iterations) { return implementation_->resume(iterations); }
+double SuspendedCode::seconds() const { return implementation_->seconds(); }
+const torch_side::Caught& SuspendedCode::caught() const { return implementation_->caught(); }
+
+namespace {
+
+PyObject* begin(PyObject* self, PyObject*) {
+  auto& verification = target_of<instr_verification>(self);
+  verification.begin(&verification);
+  return none();
+}
+
+// (name, a DLPack capsule or an empty text, what there is instead of a tensor)
+PyObject* take(PyObject* self, PyObject* given) {
+  auto& verification = target_of<instr_verification>(self);
+  const std::string name = text_of(PySequence_GetItem(given, 0));
+  const std::string otherwise = text_of(PySequence_GetItem(given, 2));
+  if (!otherwise.empty()) {
+    verification.take(&verification, name.c_str(), nullptr, otherwise.c_str());
+    return none();
+  }
+  PyObject* capsule = PySequence_GetItem(given, 1);
+  void* exported = PyCapsule_GetPointer(capsule, "dltensor");
+  PyCapsule_SetName(capsule, "used_dltensor");
+  const at::Tensor tensor = at::fromDLPack(static_cast<DLManagedTensor*>(exported));
+  verification.take(&verification, name.c_str(), &tensor, "");
+  Py_DecRef(capsule);
+  return none();
+}
+
+}  // namespace
+
+void call_verifier(const void* code, instr_verification* verification) {
+  static PyMethodDef begin_method{"begin", begin, METH_O, nullptr};
+  static PyMethodDef take_method{"take", take, METH_O, nullptr};
+  what_came_of(call(side_attribute("verify"), bytes_of(*static_cast<const PythonCode*>(code)),
+                    checked(PyLong_FromLong(verification->is_reference)),
+                    function_on(begin_method, verification),
+                    function_on(take_method, verification)));
+}
+
+}  // namespace instr

@@ -1,0 +1,9 @@
+// The native worker for Python: the interpreter's own process, in which serve.py loads this.
+#include "worker/native/serve.h"
+#include "worker/python/side.h"
+
+// Called by serve.py, which passes itself.
+extern "C" void instr_serve(PyObject* side, const char*) {
+  instr::set_side(side);
+  instr::serve_natively();
+}
