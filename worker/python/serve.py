@@ -66,8 +66,9 @@ def version():
 
 
 def cpu_capability():
-    if hasattr(torch.backends.cpu, "get_cpu_capability"):
-        return torch.backends.cpu.get_cpu_capability()
+    cpu = getattr(torch.backends, "cpu", None)  # not before 2.0
+    if hasattr(cpu, "get_cpu_capability"):
+        return cpu.get_cpu_capability()
     mark = "CPU capability usage: "
     for line in torch.__config__.show().splitlines():
         if mark in line:
