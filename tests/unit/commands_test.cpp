@@ -150,6 +150,9 @@ TEST(RunOptions, FormatsOfCountsAloneAreRefusedBeforeAComparison) {
 TEST(RunOptions, KeysInsteadOfNames) {
   EXPECT_FALSE(good({}).showing.show_keys);
   EXPECT_TRUE(good({"--show-keys"}).showing.show_keys);
+  EXPECT_TRUE(good({"--show-binding"}).showing.show_binding);
+  EXPECT_NE(error_of({"--show-keys", "--show-binding"}).find("cannot go together"),
+            std::string::npos);
   EXPECT_EQ(command_of({"compare", "a", "b", "--show-keys"}), "compare");
   EXPECT_EQ(command_of({"baseline", "show", "main", "--show-keys"}), "baseline");
 }

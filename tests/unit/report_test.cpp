@@ -400,6 +400,30 @@ TEST(ReportTable, ShowsNamesThatSelect) {
   EXPECT_EQ(cells, measurements.size());
 }
 
+TEST(ReportTable, ShowsWhatTheBindingCostsOnRequest) {
+  ReportOptions options = at_width(0);
+  options.show_binding = true;
+  options.metrics = {"ir"};
+  const auto in_python = [](Measurement one) {
+    one.variant.language = Language::kPython;
+    return one;
+  };
+  const std::vector<Measurement> both{counted("relu", "", 4832),
+                                      in_python(counted("relu", "", 8053)), counted("mm", "", 5313),
+                                      in_python(counted("abs", "", 9000))};
+  const std::string table = report_table(both, options);
+  EXPECT_EQ(table.substr(0, table.find("\n\n")), R"(      ─── instructions ────
+                     Python
+      eager  Python   - C++  steady
+───────────────────────────────────
+relu  4,832   8,053   3,221     yes
+mm    5,313                     yes
+abs           9,000             yes)");
+  // In a narrow one it is a line of its own.
+  options.width = 30;
+  EXPECT_NE(report_table(both, options).find("Python - C++"), std::string::npos);
+}
+
 TEST(ReportTable, ShowsKeysOnRequest) {
   ReportOptions options = at_width(0);
   options.show_keys = true;
