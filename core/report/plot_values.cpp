@@ -47,7 +47,7 @@ bool stands_before(const Variant& left, const Variant& right, const std::string&
       if (name != but) params.emplace_back(name, number_from(text).value_or(0), text);
     }
     return std::tuple(variant.label, std::move(params), variant.autograd, variant.threads,
-                      variant.device, variant.runtime);
+                      variant.device, variant.language, variant.runtime);
   };
   return sortable(left) < sortable(right);
 }
@@ -86,14 +86,15 @@ std::string VariantNames::common_to_benchmarks() const { return common(1); }
 VariantNames::Facets VariantNames::facets_of(const Variant& variant) {
   auto threads = static_cast<std::size_t>(std::max(variant.threads, 0));
   return {series_of(variant.runtime).name, to_string(variant.autograd),
-          format_plural(threads, "thread"), variant.device};
+          format_plural(threads, "thread"), variant.device,
+          variant.language == Language::kCpp ? "" : facts_of(variant.language).title};
 }
 
 std::string VariantNames::differing(const Variant& variant, std::size_t first) const {
   Facets facets = facets_of(variant);
   std::string text;
   for (std::size_t i = first; i < facets.size(); ++i) {
-    if (!is_common_[i]) text += ", " + facets[i];
+    if (!is_common_[i] && !facets[i].empty()) text += ", " + facets[i];
   }
   return text;
 }
@@ -101,7 +102,7 @@ std::string VariantNames::differing(const Variant& variant, std::size_t first) c
 std::string VariantNames::common(std::size_t first) const {
   std::string text;
   for (std::size_t i = first; i < common_.size(); ++i) {
-    if (is_common_[i]) text += (text.empty() ? "" : ", ") + common_[i];
+    if (is_common_[i] && !common_[i].empty()) text += (text.empty() ? "" : ", ") + common_[i];
   }
   return text;
 }

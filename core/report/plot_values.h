@@ -45,14 +45,14 @@ class VariantNames {
   std::string common_to_benchmarks() const;
 
  private:
-  // Runtime, autograd, threads, device: as in the key.
-  using Facets = std::array<std::string, 4>;
+  // Runtime, autograd, threads, device, language; empty: C++.
+  using Facets = std::array<std::string, 5>;
   static Facets facets_of(const Variant& variant);
   std::string differing(const Variant& variant, std::size_t first) const;
   std::string common(std::size_t first) const;
 
   Facets common_;
-  std::array<bool, 4> is_common_{true, true, true, true};
+  std::array<bool, std::tuple_size_v<Facets>> is_common_{true, true, true, true, true};
 };
 
 // Of one metric against a parameter. Without series where nothing has it for two values of a

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
+#include "core/definitions/variant_names.h"
 #include "core/report/report_grid.h"
 #include "core/values/backends.h"
 
@@ -44,7 +45,7 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
     }
   }
   for (const BackendSummary& one : summaries) {
-    std::string name = facts_of(one.runtime).title;
+    std::string name = column_name(one.language, one.runtime, Autograd::kForward);
     TableCell fastest{format_count(static_cast<double>(one.fastest))};
     GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));

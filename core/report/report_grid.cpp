@@ -115,17 +115,27 @@ TableCell wall_cell(const Bench& bench, std::size_t slot) {
   return {time + "  " + to_string(*found), found->ratio > 1 ? Tone::kGood : Tone::kWarning};
 }
 
-// The runtime that is the fastest for a benchmark's forward, or else for all of it.
-TableCell fastest_cell(const Bench& bench) {
+// The runtime of one language that is the fastest for a benchmark's forward, or else for all of it.
+std::string fastest_in(const Bench& bench, std::size_t language) {
   for (std::size_t autograd = 0; autograd < kAutogradSlots; ++autograd) {
     std::vector<const Measurement*> alternatives;
-    for (std::size_t slot = autograd; slot < kSlots; slot += kAutogradSlots) {
-      alternatives.push_back(bench.slots[slot]);
+    for (std::size_t slot = autograd; slot < kLanguageSlots; slot += kAutogradSlots) {
+      alternatives.push_back(bench.slots[language * kLanguageSlots + slot]);
     }
     const Measurement* fastest = fastest_of(alternatives);
-    if (fastest != nullptr) return {slot_name(slot_of(fastest->variant) - autograd)};
+    if (fastest != nullptr) return slot_name(slot_of(fastest->variant) - autograd);
   }
-  return {};
+  return "";
+}
+
+// Of each language that has more than one.
+TableCell fastest_cell(const Bench& bench) {
+  std::string names;
+  for (std::size_t language = 0; language < kLanguages.size(); ++language) {
+    const std::string name = fastest_in(bench, language);
+    if (!name.empty()) names += (names.empty() ? "" : ", ") + name;
+  }
+  return {names};
 }
 
 // Of all of the row's variants that were counted.
@@ -239,9 +249,11 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
   plan.slots = slots_of(benches);
   if (options.show_binding) plan.bindings = bindings_of(benches);
   plan.owners = plan.panels.empty() ? plan.slots : first_slots_of(benches);
-  std::size_t first = plan.slots.empty() ? 0 : plan.slots.front() / kAutogradSlots;
-  plan.names_fastest =
-      plan.shows(kWall) && !plan.slots.empty() && plan.slots.back() / kAutogradSlots != first;
+  std::set<std::size_t> runtimes;
+  for (const std::size_t slot : plan.slots) {
+    runtimes.insert(slot % kLanguageSlots / kAutogradSlots);
+  }
+  plan.names_fastest = plan.shows(kWall) && runtimes.size() > 1;
   return plan;
 }
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "core/values/significance.h"
 
 namespace instr {
 
 namespace {
+
+using Backend = std::pair<Language, Runtime>;
 
 double wall_of(const Measurement& measurement) {
   return median(timing_of_working(measurement)->wall);
@@ -32,14 +35,14 @@ const Measurement* eager_among(const std::vector<const Measurement*>& alternativ
 }
 
 void add_benchmark(const std::vector<const Measurement*>& alternatives,
-                   std::map<Runtime, BackendSummary>& summaries,
-                   std::map<Runtime, Figures>& figures) {
+                   std::map<Backend, BackendSummary>& summaries,
+                   std::map<Backend, Figures>& figures) {
   const Measurement* eager = eager_among(alternatives);
   const Measurement* fastest = fastest_of(alternatives);
   for (const Measurement* one : alternatives) {
-    Runtime runtime = one->variant.runtime;
-    BackendSummary& summary = summaries[runtime];
-    Figures& known = figures[runtime];
+    const Backend backend{one->variant.language, one->variant.runtime};
+    BackendSummary& summary = summaries[backend];
+    Figures& known = figures[backend];
     ++summary.requested;
     if (one == fastest) ++summary.fastest;
     const Timing* timing = timing_of_working(*one);
@@ -59,7 +62,8 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
 }  // namespace
 
 Benchmark benchmark_of(const Variant& variant) {
-  return {variant.label, variant.params, variant.autograd, variant.threads, variant.device};
+  return {variant.label,   variant.params, variant.autograd,
+          variant.threads, variant.device, variant.language};
 }
 
 bool has_passed(const Measurement& measurement) {
@@ -114,23 +118,25 @@ std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& m
   for (const Measurement& one : measurements) {
     benchmarks[benchmark_of(one.variant)].push_back(&one);
   }
-  std::map<Runtime, BackendSummary> summaries;
-  std::map<Runtime, Figures> figures;
+  std::map<Backend, BackendSummary> summaries;
+  std::map<Backend, Figures> figures;
   for (const auto& [benchmark, alternatives] : benchmarks) {
     add_benchmark(alternatives, summaries, figures);
   }
   std::vector<BackendSummary> all;
-  std::size_t timed = 0;
-  for (auto& [runtime, summary] : summaries) {
-    summary.runtime = runtime;
-    summary.speedup = geometric_mean(figures[runtime].speedups);
-    summary.memory_saved = geometric_mean(figures[runtime].memory_ratios);
-    summary.first_result = median_of(figures[runtime].first_results);
-    summary.ready = median_of(figures[runtime].ready);
-    if (summary.works > 0) ++timed;
+  std::map<Language, std::size_t> timed;
+  for (auto& [backend, summary] : summaries) {
+    std::tie(summary.language, summary.runtime) = backend;
+    summary.speedup = geometric_mean(figures[backend].speedups);
+    summary.memory_saved = geometric_mean(figures[backend].memory_ratios);
+    summary.first_result = median_of(figures[backend].first_results);
+    summary.ready = median_of(figures[backend].ready);
+    if (summary.works > 0) ++timed[backend.first];
     all.push_back(summary);
   }
-  return timed < 2 ? std::vector<BackendSummary>{} : all;
+  const bool has_choice =
+      std::any_of(timed.begin(), timed.end(), [](const auto& its) { return its.second > 1; });
+  return has_choice ? all : std::vector<BackendSummary>{};
 }
 
 }  // namespace instr

@@ -13,13 +13,14 @@
 
 namespace instr {
 
-// What runs by one runtime or another: label, parameters, autograd, threads, device.
+// What runs by one runtime or another: label, parameters, autograd, threads, device, language.
 using Benchmark = std::tuple<std::string, std::vector<std::pair<std::string, std::string>>,
-                             Autograd, int, std::string>;
+                             Autograd, int, std::string, Language>;
 
 Benchmark benchmark_of(const Variant& variant);
 
 struct BackendSummary {
+  Language language = Language::kCpp;
   Runtime runtime = Runtime::kEager;
   std::size_t requested = 0;  // benchmarks
   std::size_t works = 0;      // of these: timed and, if verified, correct
@@ -34,8 +35,8 @@ struct BackendSummary {
   std::optional<double> ready;
 };
 
-// The runtimes that were requested, in the order of kRuntimes. Empty if there is nothing to
-// compare: fewer than two were timed.
+// The runtimes that were requested, by language and in the order of kRuntimes. Empty if there is
+// nothing to compare: fewer than two of each language were timed.
 std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements);
 
 // Not verified, or found correct.

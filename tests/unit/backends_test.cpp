@@ -56,6 +56,19 @@ TEST(Backends, AreSummedUpOverBenchmarks) {
   EXPECT_FALSE(all[2].speedup);
 }
 
+TEST(Backends, AreComparedWithEagerOfTheirOwnLanguage) {
+  const Measurement eager = timed("a/eager/forward/t1/cpu", 8);
+  const Measurement in_python = timed("a/py/eager/forward/t1/cpu", 16);
+  EXPECT_TRUE(summarize_backends({eager, in_python}).empty());
+  auto all = summarize_backends({eager, in_python, timed("a/py/torchscript/forward/t1/cpu", 4)});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].fastest, 0u);
+  EXPECT_EQ(all[1].language, Language::kPython);
+  EXPECT_EQ(all[1].speedup, 1);
+  EXPECT_EQ(all[2].speedup, 4);
+  EXPECT_EQ(all[2].fastest, 1u);
+}
+
 TEST(Backends, AWrongResultIsNotASpeedup) {
   Measurement eager = timed("a/eager/forward/t1/cpu", 8);
   Measurement script = timed("a/torchscript/forward/t1/cpu", 4);
