@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "core/base/process.h"
@@ -44,7 +45,8 @@ struct Compiler {
   int major = 0;
 };
 
-Expected<Compiler> ask_compiler(const fs::path& path) {
+// Nothing if it does not answer as a compiler would; an Error if it could not be asked.
+Expected<std::optional<Compiler>> ask_compiler(const fs::path& path) {
   SpawnOptions options;
   options.argv = {path.string(), "--version"};
   auto result = run_command(options);
@@ -55,9 +57,7 @@ Expected<Compiler> ask_compiler(const fs::path& path) {
   compiler.is_clang = compiler.version.find("clang") != std::string::npos;
   compiler.major =
       compiler.is_clang ? number_after(compiler.version, "version") : gcc_major(compiler.version);
-  if (result->exit_code != 0 || compiler.major == 0) {
-    return fail("'" + path.string() + "' does not answer --version as a C++ compiler would");
-  }
+  if (result->exit_code != 0 || compiler.major == 0) return std::nullopt;
   return compiler;
 }
 
@@ -72,11 +72,15 @@ Expected<Compiler> requested_compiler(const std::string& name) {
                 "give --compiler the name or full path of clang++ (14 or newer) or g++");
   }
   auto compiler = ask_compiler(*path);
-  if (compiler && !is_new_enough(*compiler)) {
-    return fail("the compiler '" + name + "' is too old: " + compiler->version,
+  if (!compiler) return tl::unexpected(compiler.error());
+  if (!*compiler) {
+    return fail("'" + path->string() + "' does not answer --version as a C++ compiler would");
+  }
+  if (!is_new_enough(**compiler)) {
+    return fail("the compiler '" + name + "' is too old: " + (*compiler)->version,
                 "clang++ 14 or g++ 10 are the oldest that LibTorch's headers work with");
   }
-  return compiler;
+  return **compiler;
 }
 
 Expected<Compiler> best_compiler() {
@@ -88,8 +92,10 @@ Expected<Compiler> best_compiler() {
   for (const auto& name : names) {
     auto path = on_path(name);
     if (!path) continue;
+    // One that cannot be asked now may be the one that earlier results were made with.
     auto compiler = ask_compiler(*path);
-    if (compiler && is_new_enough(*compiler)) return compiler;
+    if (!compiler) return tl::unexpected(compiler.error());
+    if (*compiler && is_new_enough(**compiler)) return **compiler;
   }
   return fail(
       "no C++ compiler found: neither clang++ (14 or newer) nor g++",

@@ -420,7 +420,7 @@ relu  4,832   8,053   3,221     yes
 mm    5,313                     yes
 abs           9,000             yes)");
   // In a narrow one it is a line of its own.
-  options.width = 30;
+  options.width = 24;
   EXPECT_NE(report_table(both, options).find("Python - C++"), std::string::npos);
 }
 
