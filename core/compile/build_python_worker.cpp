@@ -52,6 +52,7 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
   SpawnOptions spawn;
   spawn.argv = python_command("prime");
   spawn.environment = python_environment();
+  spawn.environment->push_back(python_code_cache());
   spawn.working_directory = "/";
   spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
   auto result = run_command(spawn, stop);
@@ -74,10 +75,11 @@ std::vector<std::string> python_command(const std::string& kind) {
   return {folder + "/python", "-S", "-s", "-u", "-c", start, kind, folder};
 }
 
+std::string python_code_cache() { return "PYTHONPYCACHEPREFIX=" + python_folder() + "/pycache"; }
+
 std::vector<std::string> python_environment() {
   const std::string folder = python_folder();
-  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home",
-          "PYTHONPYCACHEPREFIX=" + folder + "/pycache", "PYTHONHASHSEED=0",
+  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
           // Kept with the worker, under a name of fixed length.
           "TORCHINDUCTOR_CACHE_DIR=" + folder + "/inductor",
           // Another backend that is installed would be imported, too; nothing is counted on one.
@@ -99,7 +101,10 @@ Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
     return write_text(folder / kServe, text)
         .and_then([&] { return make_links(python, folder); })
-        .and_then([&] { return import_once(folder, stop); });
+        .and_then([&]() -> Expected<void> {
+          // Only counts depend on where a module was compiled.
+          return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
+        });
   });
 }
 

@@ -21,7 +21,7 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
 
 // The folder in which the interpreter finds the worker of that kind, and itself, under names of a
 // fixed length (worker/python/serve.py): built on first use for this interpreter, with the code of
-// the modules that it imports, and cached. Returns the worker, a shared object.
+// the modules that one that counts imports, and cached. Returns the worker, a shared object.
 Expected<std::filesystem::path> build_python_worker(WorkerKind kind, const Python& python,
                                                     const CompileOptions& options, Cache& cache,
                                                     std::stop_token stop);
@@ -31,5 +31,7 @@ Expected<std::filesystem::path> build_python_worker(WorkerKind kind, const Pytho
 std::string python_folder();
 std::vector<std::string> python_command(const std::string& kind);
 std::vector<std::string> python_environment();
+// For one that counts: where the code of the modules that it imports is kept.
+std::string python_code_cache();
 
 }  // namespace instr

@@ -76,11 +76,12 @@ std::vector<std::string> environment_of(const ZygoteOptions& options) {
       options.is_native ? own_environment() : pinned_environment();
   if (!is_python(options)) return environment;
   for (auto& one : python_environment()) environment.push_back(std::move(one));
+  environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
   if (options.is_native) return environment;
+  environment.push_back(python_code_cache());
   // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
   environment.push_back("LD_PRELOAD=" + python_folder() + "/" + options.worker.filename().string());
   environment.emplace_back("PYTHONMALLOC=malloc");
-  environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
   // Inductor compiles for a processor that Valgrind knows, in this process.
   environment.emplace_back("TORCHINDUCTOR_CPP_MARCH=haswell");
   environment.emplace_back("TORCHINDUCTOR_COMPILE_THREADS=1");
