@@ -19,6 +19,8 @@
 #include <fstream>
 #include <thread>
 
+#include "core/base/environment.h"
+
 namespace instr {
 
 namespace fs = std::filesystem;
@@ -62,13 +64,7 @@ Expected<ChildPlan> plan_child(const SpawnOptions& options) {
   if (!program) return tl::unexpected(program.error());
   ChildPlan plan;
   plan.argv_texts = options.argv;
-  if (options.environment) {
-    plan.environment_texts = *options.environment;
-  } else {
-    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-      plan.environment_texts.emplace_back(*entry);
-    }
-  }
+  plan.environment_texts = options.environment ? *options.environment : own_environment();
   plan.argv = pointers(plan.argv_texts);
   plan.environment = pointers(plan.environment_texts);
   plan.program = program->string();

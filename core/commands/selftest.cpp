@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/private_folder.h"
@@ -130,8 +131,7 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
 // Varies everything about the process that is unrelated to the code.
 SpawnOptions perturbed(int number, const fs::path& folder) {
   SpawnOptions spawn;
-  std::vector<std::string> environment;
-  for (char** one = environ; *one != nullptr; ++one) environment.emplace_back(*one);
+  std::vector<std::string> environment = own_environment();
   for (int i = 0; i <= number % 7; ++i) {
     environment.push_back(fmt::format("SELFTEST_{}={}", i, std::string(37 * number + i, 'x')));
   }

@@ -1,14 +1,11 @@
 #include "core/compile/build_inputs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 
+#include "core/base/environment.h"
 #include "core/compile/cache.h"
 #include "core/compile/cache_files.h"
-
-extern char** environ;
 
 namespace instr {
 
@@ -107,15 +104,14 @@ std::string toolchain_identity(const CompileOptions& options) {
 
 std::vector<std::string> compiler_environment(const fs::path& scratch) {
   std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    std::string_view text = *entry;
+  for (const std::string& text : own_environment()) {
     // Variables that would change the code without the cache noticing, or the messages that we
     // parse.
     bool is_dropped = false;
     for (std::string_view name : {"LC_ALL=", "LANG=", "LANGUAGE=", "CPATH=", "C_INCLUDE_PATH=",
                                   "CPLUS_INCLUDE_PATH=", "LIBRARY_PATH=", "GCC_COLORS=",
                                   "CCC_OVERRIDE_OPTIONS=", "DEPENDENCIES_OUTPUT=", "TMPDIR="}) {
-      is_dropped = is_dropped || text.substr(0, name.size()) == name;
+      is_dropped = is_dropped || text.starts_with(name);
     }
     if (!is_dropped) environment.emplace_back(text);
   }

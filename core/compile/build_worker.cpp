@@ -29,9 +29,9 @@ struct Part {
 
 struct KindFacts {
   const char* artefact;  // the start of its name in the cache
-  bool is_in_interpreter;
-  bool includes_libtorch;
-  bool is_native;
+  bool is_in_interpreter = false;
+  bool includes_libtorch = true;
+  bool is_native = false;
   std::vector<Part> parts;
 
   const char* program() const { return is_in_interpreter ? "worker.so" : "worker"; }
@@ -41,33 +41,30 @@ KindFacts facts_of(WorkerKind kind) {
   switch (kind) {
     case WorkerKind::kCounting: break;
     case WorkerKind::kNative:
-      return {"native-",
-              false,
-              true,
-              true,
-              {{"",
-                Part::kOnly,
-                {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp", "unit.cpp"}},
-               {"native", Part::kAllBut, {}}}};
+      return {
+          .artefact = "native-",
+          .is_native = true,
+          .parts = {{"",
+                     Part::kOnly,
+                     {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp", "unit.cpp"}},
+                    {"native", Part::kAllBut, {}}}};
     case WorkerKind::kPython:
-      return {"python-worker-",
-              true,
-              false,
-              false,
-              {{"", Part::kAllBut, {"main.cpp", "torch_side.cpp", "unit.cpp"}},
-               {"python", Part::kAllBut, {}},
-               {"python/counted", Part::kAllBut, {}}}};
+      return {.artefact = "python-worker-",
+              .is_in_interpreter = true,
+              .includes_libtorch = false,
+              .parts = {{"", Part::kAllBut, {"main.cpp", "torch_side.cpp", "unit.cpp"}},
+                        {"python", Part::kAllBut, {}},
+                        {"python/counted", Part::kAllBut, {}}}};
     case WorkerKind::kNativePython:
-      return {"native-python-worker-",
-              true,
-              true,
-              true,
-              {{"", Part::kOnly, {"channel.cpp", "children.cpp", "ended.cpp"}},
-               {"native", Part::kAllBut, {"main.cpp", "code.cpp"}},
-               {"python", Part::kAllBut, {}},
-               {"python/native", Part::kAllBut, {}}}};
+      return {.artefact = "native-python-worker-",
+              .is_in_interpreter = true,
+              .is_native = true,
+              .parts = {{"", Part::kOnly, {"channel.cpp", "children.cpp", "ended.cpp"}},
+                        {"native", Part::kAllBut, {"main.cpp", "code.cpp"}},
+                        {"python", Part::kAllBut, {}},
+                        {"python/native", Part::kAllBut, {}}}};
   }
-  return {"worker-", false, true, false, {{"", Part::kAllBut, {}}}};
+  return {.artefact = "worker-", .parts = {{"", Part::kAllBut, {}}}};
 }
 
 struct WorkerSources {

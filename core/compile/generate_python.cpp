@@ -40,7 +40,6 @@ std::string script_of(const Variant& variant) {
          ").instr_function";
 }
 
-// What the statement is run as: what its output is assigned to, and the call or the author's text.
 std::string indented(const std::string& code) {
   std::string out;
   for (const std::string& line : lines_of(code)) out += "    " + line + "\n";
@@ -75,6 +74,7 @@ int trials_of(const Variant& variant) {
   return facts_of(variant.runtime).body == Body::kCompiled ? 3 : kScriptTrials;
 }
 
+// What the statement is run as: what its output is assigned to, and the call or the author's text.
 std::vector<Text> forward_of(const Variant& variant, bool needs_output) {
   if (variant.stmt && !is_script(variant.runtime)) return {*variant.stmt};
   const std::string target = needs_output ? variant.signature->output + " = " : "";

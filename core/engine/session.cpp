@@ -98,6 +98,9 @@ struct Session::State {
   std::vector<CompiledVariant> take_beside();
   std::vector<TimedSide> sides(std::vector<CompiledVariant> variants, std::stop_token stop);
   Expected<NativeLanguage> natively(Language language, std::stop_token stop);
+  template <class Run>
+  Expected<bool> by_language(const std::vector<Variant>& variants, std::stop_token stop,
+                             const Run& run);
   Expected<CompiledVariants> compile_all_python(const std::vector<Variant>& variants,
                                                 Purpose purpose, std::stop_token stop);
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
@@ -348,6 +351,21 @@ Expected<NativeLanguage> Session::State::natively(Language language, std::stop_t
       *python_native};
 }
 
+// Runs those of one language after those of another; false once a run has not finished.
+template <class Run>
+Expected<bool> Session::State::by_language(const std::vector<Variant>& variants,
+                                           std::stop_token stop, const Run& run) {
+  Expected<bool> finished = true;
+  for (const LanguageFacts& language : kLanguages) {
+    const auto its = in_language(variants, language.language);
+    if (its.empty() || !finished || !*finished) continue;
+    finished = natively(language.language, stop).and_then([&](const NativeLanguage& runner) {
+      return run(its, runner);
+    });
+  }
+  return finished;
+}
+
 Expected<CompiledVariants> Session::State::compile_all_python(const std::vector<Variant>& variants,
                                                               Purpose purpose,
                                                               std::stop_token stop) {
@@ -411,17 +429,9 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   VerifierOptions verifying;
   verifying.memory_limit = memory_limit_here(1);
   if (config.timeout) verifying.timeout_s = *config.timeout;
-  bool is_finished = true;
-  for (const LanguageFacts& language : kLanguages) {
-    const auto its = in_language(candidates, language.language);
-    if (its.empty() || !is_finished) continue;
-    auto runner = natively(language.language, stop);
-    if (!runner) return tl::unexpected(runner.error());
-    auto finished = verify_all(its, *runner, verifying, native_events(), stop);
-    if (!finished) return finished;
-    is_finished = *finished;
-  }
-  return is_finished;
+  return by_language(candidates, stop, [&](const auto& its, const NativeLanguage& runner) {
+    return verify_all(its, runner, verifying, native_events(), stop);
+  });
 }
 
 // Inspects each, once more in a process of its own. One that cannot be inspected was reported when
@@ -493,15 +503,10 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   timing.iterations = state_->config.iterations;
   state_->look_for_python(variants);
   const auto runnable = state_->skip_unsupported(variants);
-  Expected<bool> finished = true;
-  for (const LanguageFacts& language : kLanguages) {
-    const auto its = in_language(runnable, language.language);
-    if (its.empty() || !finished || !*finished) continue;
-    finished =
-        state_->natively(language.language, stop).and_then([&](const NativeLanguage& runner) {
-          return run_experiments(its, runner, timing, state_->native_events(), stop);
-        });
-  }
+  auto finished =
+      state_->by_language(runnable, stop, [&](const auto& its, const NativeLanguage& runner) {
+        return run_experiments(its, runner, timing, state_->native_events(), stop);
+      });
   state_->tidy();
   return finished;
 }

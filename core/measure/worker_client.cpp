@@ -14,6 +14,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/base/environment.h"
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"
@@ -62,12 +63,6 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
     command.push_back(std::string("--zygote=") + to_string(options.kind));
   }
   return command;
-}
-
-std::vector<std::string> own_environment() {
-  std::vector<std::string> environment;
-  for (char** one = environ; *one != nullptr; ++one) environment.emplace_back(*one);
-  return environment;
 }
 
 // The caller's own for a native worker, the pinned one for those that count.

@@ -401,7 +401,7 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
       add_metric_cells(row, alone, plan, {slot});
       grid.groups.back().rows.push_back(std::move(row));
     }
-    for (const std::size_t slot : options.show_keys ? std::vector<std::size_t>{} : plan.bindings) {
+    for (const std::size_t slot : plan.bindings) {
       GridRow row{bench.name.full + " " + binding_name(slot), binding_name(slot), {}};
       for (const Metric* panel : plan.panels) {
         row.cells.push_back(binding_cell(bench, slot, panel->name));
