@@ -32,7 +32,7 @@ class Files : public testing::Test {
     SpawnOptions options;
     options.argv = {"bash", "-c", line};
     options.environment = environment();
-    options.environment->push_back("P=" INSTR_BENCH_PROGRAM);
+    options.environment->push_back("P=" + program_under_test());
     options.working_directory = folder_.path();
     auto result = run_command(options);
     if (!result) throw std::runtime_error(to_string(result.error()));

@@ -147,21 +147,21 @@ int run_on_terminal(std::vector<std::string> arguments, const std::string& typed
   Fd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!ours || grantpt(ours.get()) != 0 || unlockpt(ours.get()) != 0) return -1;
   const std::string name = ptsname(ours.get());
-  arguments.insert(arguments.begin(), INSTR_BENCH_PROGRAM);
+  arguments.insert(arguments.begin(), program_under_test());
   std::vector<char*> words;
   for (auto& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
-  pid_t program = fork();
-  if (program == 0) {
+  pid_t child = fork();
+  if (child == 0) {
     setsid();
     dup2(open(name.c_str(), O_RDWR), 0);  // now the session's
     alarm(60);
-    execv(INSTR_BENCH_PROGRAM, words.data());
+    execv(words[0], words.data());
     _exit(127);
   }
   int status = 0;
   EXPECT_EQ(::write(ours.get(), typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
-  EXPECT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_EQ(waitpid(child, &status, 0), child);
   return exit_code_of(status);
 }
 

@@ -25,11 +25,17 @@ inline fs::path fixture(const std::string& name) {
   return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "e2e" / name;
 }
 
+// Of another build, if these tests were not built again for that.
+inline std::string program_under_test() {
+  const char* given = getenv("INSTR_TEST_PROGRAM");
+  return given ? given : INSTR_BENCH_PROGRAM;
+}
+
 // One cache for all end-to-end tests, so that they do not recompile the worker; it also identifies
 // stray processes: every worker runs a program from it.
 inline fs::path cache_folder() {
   if (const char* given = getenv("INSTR_TEST_CACHE")) return given;
-  return fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
+  return fs::path(program_under_test()).parent_path() / "e2e-cache";
 }
 
 class TemporaryFolder {
@@ -62,7 +68,7 @@ inline std::vector<std::string> environment(const fs::path& cache = cache_folder
 
 inline SpawnOptions command(std::vector<std::string> arguments) {
   SpawnOptions options;
-  options.argv = {INSTR_BENCH_PROGRAM};
+  options.argv = {program_under_test()};
   options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
   options.environment = environment();
   return options;

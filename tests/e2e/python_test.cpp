@@ -313,7 +313,7 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
   const CommandResult result =
       run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
            "--metrics=wall,first_result,ready", "--verify", "--repetitions=3", "--min-time=0.001",
-           "--runtime=eager,torchscript,aot_eager"});
+           "--runtime=eager,torchscript,aot_eager", "--exclude=gradient/py/.*/forward/"});
   EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
   const auto report = nlohmann::json::parse(result.output);
   Records records;
@@ -334,9 +334,9 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
   };
   EXPECT_EQ(code_of("wrong/py/torchscript/forward"), "FAIL");
   for (const std::string runtime : {"torchscript", "aot_eager"}) {
-    EXPECT_EQ(code_of("gradient/py/" + runtime + "/forward"), "PASS");
-    EXPECT_EQ(code_of("gradient/py/" + runtime + "/forward_backward"), "PASS");
-    const auto& metrics = records.at("gradient/py/" + runtime + "/forward/t1/cpu").at("metrics");
+    const std::string gradient = "gradient/py/" + runtime + "/forward_backward";
+    EXPECT_EQ(code_of(gradient), "PASS");
+    const auto& metrics = records.at(gradient + "/t1/cpu").at("metrics");
     EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());
   }
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
