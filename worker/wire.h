@@ -44,6 +44,7 @@ inline constexpr const char* kToken = "token";
 //                             timeout_ms; of the native worker: times them alternately, in a child
 //                             -> all 0 1 ... (timed or failed, each) | failed kind message
 //   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
+//             [graphs graph_breaks]  of what has been compiled
 //   experiment, inspect       as start, with all that an experiment asks of one in a fresh process;
 //                             what LibTorch makes of it -> experimented (the fields of timed and
 //                             started, peak_bytes operators_cpu operators_device (ns), counters) |

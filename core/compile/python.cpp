@@ -8,6 +8,7 @@
 #include "core/base/process.h"
 #include "core/base/trim.h"
 #include "core/definitions/requirement.h"
+#include "core/definitions/runtimes.h"
 
 namespace instr {
 
@@ -66,6 +67,9 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   for (const auto& entry : json.value("path", nlohmann::json::array())) {
     if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
   }
+  for (const auto& package : json.value("packages", nlohmann::json::array())) {
+    if (package.is_string()) python.packages.insert(package.get<std::string>());
+  }
   if (text("implementation") != "cpython" || !satisfies(python.version, kOldest).value_or(false)) {
     return fail(fmt::format("{} is {} {}: snippets need CPython 3.9 or later", name,
                             text("implementation"), python.version),
@@ -85,6 +89,9 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   if (!chosen) return tl::unexpected(chosen.error());
   SpawnOptions ask;
   ask.argv = {*chosen, python_script(sources, "probe.py").string()};
+  for (const RuntimeFacts& one : kRuntimes) {
+    if (one.package.module != nullptr) ask.argv.emplace_back(one.package.module);
+  }
   auto result = run_command(ask);
   if (!result) return tl::unexpected(result.error());
   if (result->exit_code != 0) {

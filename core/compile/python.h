@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ struct Python {
   std::vector<std::filesystem::path> path;  // where further modules are, torch among them
   std::filesystem::path torch;              // its folder
   std::string torch_version;                // "2.13.0"
+  std::set<std::string> packages;  // of those that a runtime needs, by their modules' names
 };
 
 // `requested` (--python), else the interpreter that this LibTorch was installed for, else the

@@ -31,6 +31,8 @@ const char* to_string(Unit unit) {
     case Unit::kCycles: return "cycles";
     case Unit::kBranches: return "branches";
     case Unit::kNanoseconds: return "ns";
+    case Unit::kGraphs: return "graphs";
+    case Unit::kGraphBreaks: return "breaks";
   }
   return "";
 }

@@ -22,6 +22,8 @@ enum class Unit {
   kCycles,
   kBranches,
   kNanoseconds,
+  kGraphs,
+  kGraphBreaks,
 };
 
 const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
@@ -230,6 +232,23 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .unit = Unit::kNanoseconds,
       .group = MetricGroup::kStart,
       .example_limit = "20%",
+      .is_side_by_side = true},
+     // Of torch.compile(): the graphs that it made, and the places that it could not put into one.
+     {.name = "graphs",
+      .heading = "graphs",
+      .title = "Graphs compiled",
+      .what = "the number of graphs",
+      .unit = Unit::kGraphs,
+      .group = MetricGroup::kStart,
+      .example_limit = "+0",
+      .is_side_by_side = true},
+     {.name = "graph_breaks",
+      .heading = "graph breaks",
+      .title = "Graph breaks",
+      .what = "the number of graph breaks",
+      .unit = Unit::kGraphBreaks,
+      .group = MetricGroup::kStart,
+      .example_limit = "+0",
       .is_side_by_side = true},
      // The most memory that LibTorch had in use there.
      {.name = kDevicePeakBytes,

@@ -24,6 +24,9 @@ enum class Runtime {
   kInductor,
   kAotEager,
   kCudaGraphs,
+  kOpenXla,
+  kOpenVino,
+  kTvm,
 };
 
 // What generated code runs, which the definition must have.
@@ -51,6 +54,11 @@ constexpr bool is_of_python(WarmUp zygote) {
   return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler;
 }
 
+struct PythonPackage {
+  const char* module = nullptr;  // null: none
+  const char* on_pypi = nullptr;
+};
+
 struct RuntimeFacts {
   Runtime runtime;
   const char* name;   // in keys and options
@@ -67,6 +75,7 @@ struct RuntimeFacts {
   bool keeps_gradients = true;
   const char* device = nullptr;    // the one that it runs on; null: any
   const char* libtorch = nullptr;  // the versions it needs; null: any
+  PythonPackage package = {};      // what its Python needs besides torch
   // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
   const char* cuda_header = nullptr;
 };
@@ -140,7 +149,34 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .is_in_cpp = false,
       .is_in_python = true,
       .device = "cuda",
-      .libtorch = ">=2.0"}});
+      .libtorch = ">=2.0"},
+     {.runtime = Runtime::kOpenXla,
+      .name = "openxla",
+      .title = "OpenXLA",
+      .body = Body::kCompiled,
+      .zygote = WarmUp::kCompiler,
+      .is_in_cpp = false,
+      .is_in_python = true,
+      .libtorch = ">=2.0",
+      .package = {"torch_xla", "torch_xla"}},
+     {.runtime = Runtime::kOpenVino,
+      .name = "openvino",
+      .title = "OpenVINO",
+      .body = Body::kCompiled,
+      .zygote = WarmUp::kCompiler,
+      .is_in_cpp = false,
+      .is_in_python = true,
+      .libtorch = ">=2.0",
+      .package = {"openvino", "openvino"}},
+     {.runtime = Runtime::kTvm,
+      .name = "tvm",
+      .title = "TVM",
+      .body = Body::kCompiled,
+      .zygote = WarmUp::kCompiler,
+      .is_in_cpp = false,
+      .is_in_python = true,
+      .libtorch = ">=2.0",
+      .package = {"tvm", "apache-tvm"}}});
 
 constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];

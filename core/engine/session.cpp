@@ -175,6 +175,11 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
     return fmt::format("the runtime {} needs LibTorch {}, this is {}", runtime.name,
                        runtime.libtorch, libtorch.version);
   }
+  const PythonPackage& package = runtime.package;
+  if (package.module != nullptr && !(*python)->packages.contains(package.module)) {
+    return fmt::format("the runtime {} needs the package {}: {} -m pip install {}", runtime.name,
+                       package.module, (*python)->command.string(), package.on_pypi);
+  }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
   if (runtime.cuda_header != nullptr && !libtorch.cuda_headers) {

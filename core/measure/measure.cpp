@@ -196,8 +196,8 @@ Failure negative(double ir) {
 
 // An experiment's results besides the times, under the metrics' names.
 constexpr const char* kExperimentMetrics[] = {
-    "first_result", "ready", "peak_bytes", "operators_cpu", "operators_device",
-    "graphs",       "fused", "fallbacks",  "bailouts"};
+    "first_result", "ready",        "peak_bytes", "operators_cpu", "operators_device",
+    "graphs",       "graph_breaks", "fused",      "fallbacks",     "bailouts"};
 
 // `timed`, and `experimented`, a superset of it.
 Outcome timed_of(const wire::Message& reply) {

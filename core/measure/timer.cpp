@@ -186,8 +186,17 @@ void GroupTimer::start_one(std::size_t place, Counted& timed) {
   } else if (reply->verb != "started") {
     outcomes_[place] = outcome_in_time(*reply, group_[place].variant);
   } else {
-    timed.timing->first_result.push_back(std::strtod(reply->get("first_result").c_str(), nullptr));
-    timed.timing->ready.push_back(std::strtod(reply->get("ready").c_str(), nullptr));
+    const auto number = [&reply](const char* name) {
+      return std::strtod(reply->get(name).c_str(), nullptr);
+    };
+    timed.timing->first_result.push_back(number("first_result"));
+    timed.timing->ready.push_back(number("ready"));
+    for (const Metric& metric : kStartMetrics) {
+      const bool is_count = repeated_time(metric.name) == nullptr;
+      if (is_count && reply->fields.contains(metric.name)) {
+        timed.metrics[metric.name] = number(metric.name);
+      }
+    }
     add_times(timed.metrics, *timed.timing);
   }
 }

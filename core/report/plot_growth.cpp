@@ -25,7 +25,9 @@ AxisUnit axis_unit(Unit unit) {
     case Unit::kAllocations:
     case Unit::kAccesses:
     case Unit::kCycles:
-    case Unit::kBranches: break;
+    case Unit::kBranches:
+    case Unit::kGraphs:
+    case Unit::kGraphBreaks: break;
   }
   return AxisUnit::kNumber;
 }

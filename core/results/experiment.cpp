@@ -33,6 +33,7 @@ constexpr MetricName kMetricNames[] = {{"first_result", "first_result_time", kNa
                                        {"peak_bytes", "peak_memory_bytes", 1},
                                        {"device_peak_bytes", "cuda_peak_memory_bytes", 1},
                                        {"graphs", "graphs", 1},
+                                       {"graph_breaks", "graph_breaks", 1},
                                        {"fused", "fused_groups", 1},
                                        {"fallbacks", "fallbacks", 1},
                                        {"bailouts", "bailouts", 1}};

@@ -312,8 +312,9 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
   write("all.toml", kTimed);
   const CommandResult result =
       run({"--definitions=" + (folder_.path() / "all.toml").string(), "--format=json", "--quiet",
-           "--metrics=wall,first_result,ready", "--verify", "--repetitions=3", "--min-time=0.001",
-           "--runtime=eager,torchscript,aot_eager", "--exclude=gradient/py/.*/forward/"});
+           "--metrics=wall,first_result,ready,graphs,graph_breaks", "--verify", "--repetitions=3",
+           "--min-time=0.001", "--runtime=eager,torchscript,aot_eager,tvm",
+           "--exclude=gradient/py/.*/forward/"});
   EXPECT_EQ(result.exit_code, 1) << result.errors << result.output;
   const auto report = nlohmann::json::parse(result.output);
   Records records;
@@ -338,6 +339,20 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
     EXPECT_EQ(code_of(gradient), "PASS");
     const auto& metrics = records.at(gradient + "/t1/cpu").at("metrics");
     EXPECT_GT(metrics.at("ready").get<double>(), metrics.at("wall").get<double>());
+  }
+  // Dynamo cannot put what sleeps into a graph.
+  for (const auto& [label, breaks] : {std::pair{"sleeps", 1}, {"wrong", 0}}) {
+    const std::string key = std::string(label) + "/py/aot_eager/forward/t1/cpu";
+    const nlohmann::json& metrics = records.at(key).at("metrics");
+    EXPECT_EQ(metrics.at("graphs"), 1) << key;
+    EXPECT_EQ(metrics.at("graph_breaks"), breaks) << key;
+    EXPECT_FALSE(records.at(std::string(label) + "/py/eager/forward/t1/cpu")
+                     .at("metrics")
+                     .contains("graphs"));
+    const nlohmann::json& tvm = records.at(std::string(label) + "/py/tvm/forward/t1/cpu");
+    EXPECT_EQ(tvm.at("outcome"), "skipped");
+    EXPECT_NE(tvm.at("reason").get<std::string>().find("needs the package tvm: "),
+              std::string::npos);
   }
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
   ASSERT_EQ(raises.at("outcome"), "failed");

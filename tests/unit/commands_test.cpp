@@ -366,8 +366,7 @@ TEST(CommandLine, BadValues) {
             "--metrics: `time` is not one of its values: it takes ir, allocs, alloc_bytes, "
             "peak_bytes, data_reads, data_writes, i1_misses, d1_misses, l1_hits, ll_hits, "
             "ram_hits, estimated_cycles, branches, mispredictions, wall, cpu, first_result, ready, "
-            "device_peak_bytes, "
-            "cache, branch");
+            "graphs, graph_breaks, device_peak_bytes, cache, branch");
   EXPECT_NE(error_of({"--runtime=eager,"}).find("`` is not one of its values"), std::string::npos);
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("an item of the list is empty"), std::string::npos);

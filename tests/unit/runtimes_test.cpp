@@ -60,6 +60,9 @@ TEST(Runtimes, AreInTheTableOfTheDocument) {
       const std::string version = std::string(one.libtorch).substr(2);
       EXPECT_NE(what.find("LibTorch " + version + " and newer"), std::string::npos) << one.name;
     }
+    EXPECT_EQ(what.find("skipped without the package") != std::string::npos,
+              one.package.module != nullptr)
+        << one.name;
     EXPECT_EQ(what.find("CUDA's toolkit") != std::string::npos, one.cuda_header != nullptr)
         << one.name;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "worker/abi.h"
 #include "worker/torch_side.h"
@@ -39,6 +40,14 @@ class SuspendedCode {
   class Implementation;
   std::unique_ptr<Implementation> implementation_;
 };
+
+// What a compiler of whole functions has made of the code that ran in this process; nothing if none
+// has run.
+struct CompiledGraphs {
+  std::uint64_t graphs = 0;
+  std::uint64_t breaks = 0;  // places that it could not put into a graph
+};
+std::optional<CompiledGraphs> compiled_graphs();
 
 void call_verifier(const void* code, instr_verification* verification);
 

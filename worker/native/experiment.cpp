@@ -57,7 +57,7 @@ std::uint64_t sum_of(const std::vector<OperatorEvent>& events, bool is_on_device
 }
 
 void add_state(wire::Message& reply, const ScriptState& state) {
-  reply.fields["graphs"] = std::to_string(state.graphs);
+  reply.fields.emplace("graphs", std::to_string(state.graphs));  // unless a compiler has made some
   reply.fields["fused"] = std::to_string(state.fused);
   reply.fields["fallbacks"] = std::to_string(state.fallbacks);
   reply.fields["bailouts"] = std::to_string(state.bailouts);

@@ -100,9 +100,14 @@ wire::Message time_start(const TimingRequest& request) {
   auto start = snippet.start();
   if (!start) return snippet.failure_message();
   snippet.finish();
-  return {
+  wire::Message message{
       "started",
       {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
+  if (const auto made = compiled_graphs()) {
+    message.fields["graphs"] = std::to_string(made->graphs);
+    message.fields["graph_breaks"] = std::to_string(made->breaks);
+  }
+  return message;
 }
 
 std::vector<wire::Message> time_in_turns(const TimingRequest& request) {

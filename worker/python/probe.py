@@ -1,4 +1,5 @@
-"""Says as JSON what the worker needs to know of the interpreter that runs this. Imports no torch."""
+"""Says as JSON what the worker needs to know of the interpreter that runs this, and which of the packages
+that are its arguments it has. Imports no torch."""
 
 import json
 import os
@@ -20,6 +21,15 @@ def of_torch():
             if line.startswith("__version__"):
                 version["text"] = line.split("=", 1)[1].strip().strip("'\"")
     return folder, version.get("text", "").split("+")[0]
+
+
+def is_there(module):
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def main():
@@ -49,6 +59,7 @@ def main():
             "path": path,
             "torch": torch,
             "torch_version": torch_version,
+            "packages": [module for module in sys.argv[1:] if is_there(module)],
         },
         sys.stdout,
     )

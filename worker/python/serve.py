@@ -149,6 +149,14 @@ class Suspended:
             return _ended(error)
 
 
+def compiled_graphs():
+    """How many graphs torch.compile() has made here, and in how many places it could not; nothing if it
+    has not run."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", None)
+    if counters:
+        return counters["stats"]["unique_graphs"], sum(counters["graph_break"].values())
+
+
 class _Verification:
     """What the code of a verifier calls. `begin` and `take` are the worker's."""
 

@@ -81,6 +81,19 @@ bool SuspendedCode::resume(std::uint64_t iterations) { return implementation_->r
 double SuspendedCode::seconds() const { return implementation_->seconds(); }
 const torch_side::Caught& SuspendedCode::caught() const { return implementation_->caught(); }
 
+std::optional<CompiledGraphs> compiled_graphs() {
+  PyObject* made = call(side_attribute("compiled_graphs"));
+  std::optional<CompiledGraphs> graphs;
+  if (PyObject_IsTrue(made) != 0) {
+    const auto number = [made](ssize_t at) {
+      return static_cast<std::uint64_t>(number_of(PySequence_GetItem(made, at)));
+    };
+    graphs = CompiledGraphs{number(0), number(1)};
+  }
+  Py_DecRef(made);
+  return graphs;
+}
+
 namespace {
 
 PyObject* begin(PyObject* self, PyObject*) {
