@@ -161,6 +161,7 @@ wire::Message Host::measure(const wire::Message& request) {
   run.iterations = number(request, "iterations");
   run.memory_limit = number(request, "memory_limit");
   run.want_profile = request.get("want_profile", "1") == "1";
+  run.follow_calls = request.get("follow_calls", "0") == "1";
   run.cache_sim = request.get("cache_sim", "0") == "1";
   run.branch_sim = request.get("branch_sim", "0") == "1";
   run.result = result();
@@ -180,6 +181,10 @@ wire::Message Host::measure(const wire::Message& request) {
   wire::Message reply = outcome(run, got, ended, read_output(output), profile_of(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  if (got.followed != 0) {
+    reply.fields["followed"] = profile_name(ended.pid) + wire::kFollowedSuffix;
+    reply.fields["followed_iterations"] = std::to_string(got.followed);
+  }
   if (reply.verb != "measured") {
     drop_files(run, ended.pid, kMaxParts);
     return reply;

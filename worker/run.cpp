@@ -10,7 +10,9 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
+#include <algorithm>
 #include <atomic>
+#include <string>
 
 #include "worker/arena.h"
 #include "worker/children.h"
@@ -42,6 +44,7 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // third iteration: 6 hold whole periods of either.
 constexpr uint64_t kShortBlock = 2;
 constexpr uint64_t kLongerBlock = 6;
+constexpr uint64_t kMostFollowed = 6;  // iterations; each call in them takes a look at the counters
 
 // Iterations of a block by the cost of one iteration: a function of the count alone, never of time,
 // so that each run of the same code measures alike. Numbers with many divisors: if a snippet keeps
@@ -55,7 +58,7 @@ uint64_t iterations_for(uint64_t ir) {
   return 1;
 }
 
-enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDouble, kDone };
+enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDouble, kFollowed, kDone };
 
 // The measurement that this process makes.
 struct Run {
@@ -167,6 +170,27 @@ void lengthen_blocks() {
   run->block_length = kLongerBlock;
 }
 
+// All has been counted; the calls may still be to be followed.
+uint64_t follow_or_finish() {
+  const auto total = [] { return collected(run->log).events.ir(); };
+  if (!run->request.follow_calls || !torch_side::follow_calls(total)) {
+    return finish(RunState::kFinished);
+  }
+  const uint64_t iterations = std::min(run->block_length, kMostFollowed);
+  return begin_block(Phase::kFollowed, iterations, true);
+}
+
+// Beside the profiles: longer than what is shared with the host.
+void write_followed() {
+  const std::string text = torch_side::followed_calls();
+  FILE* file = fopen((std::string(run->profile) + wire::kFollowedSuffix).c_str(), "we");
+  if (file == nullptr) return;
+  const bool is_written = fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (fclose(file) == 0 && is_written) {
+    run->request.result->followed = static_cast<uint32_t>(run->iterations);
+  }
+}
+
 // The rest of the warm-up, then the blocks.
 uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
@@ -224,11 +248,12 @@ uint64_t next_iterations(const ArenaCounters& end) {
       }
       if (request.want_profile) result.profile_part = dump();
       if (!result.steady || (run->block_length == 1 && !is_simulated())) {
-        return finish(RunState::kFinished);
+        return follow_or_finish();
       }
       // Its additional events come from iterations alone: the cost of entering a block is in both.
       return begin_block(Phase::kDouble, 2 * run->block_length, true);
-    case Phase::kDouble: result.doubled = events; return finish(RunState::kFinished);
+    case Phase::kDouble: result.doubled = events; return follow_or_finish();
+    case Phase::kFollowed: write_followed(); return finish(RunState::kFinished);
     case Phase::kDone: break;
   }
   return 0;
@@ -381,6 +406,7 @@ RunRequest empty_loop_request(const RunRequest& like, instr_snippet empty) {
   request.warmup = 1;
   request.iterations = kEmptyLoopIterations;
   request.want_profile = false;
+  request.follow_calls = false;
   return request;
 }
 

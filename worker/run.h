@@ -50,6 +50,7 @@ struct RunResult {
   Events doubled;            // of a block of twice the iterations after them; all 0: not counted
   char event_names[256];     // "Ir Dr Dw", as many as have a meaning
   uint64_t peak_bytes;       // above the start of an iteration
+  uint32_t followed;         // the iterations of the block whose calls were noted; 0: none
   uint32_t profile_part;     // the profile's number; 0: there is none
   uint64_t memory_at_start;  // taken when the snippet began (memory_taken_by)
   char text[16 * 1024];      // of an exception
@@ -63,6 +64,7 @@ struct RunRequest {
   uint64_t memory_limit = 0;    // bytes; 0: no limit
   bool is_rehearsal = false;    // nothing is collected or written
   bool want_profile = true;     // of the last block
+  bool follow_calls = false;    // and a last block of which the interpreter's calls are noted
   bool cache_sim = false;       // Callgrind simulates caches,
   bool branch_sim = false;      // and a branch predictor
   bool has_host = true;         // this process is its child

@@ -84,6 +84,9 @@ void warm_up(const char* kind) {
   }
 }
 
+bool follow_calls(uint64_t (*)()) { return false; }
+std::string followed_calls() { return ""; }
+
 uint64_t warm_up_for(uint64_t iterations) {
   if (iterations >= 24) return 8;
   return iterations >= 6 ? 4 : 2;

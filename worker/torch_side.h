@@ -18,6 +18,17 @@ void warm_up(const char* kind);
 // Sets LibTorch's state for a snippet: default generator seeded, number of threads.
 void prepare(int threads);
 
+// From here on, notes what each function costs that the snippet's interpreter runs; `total`: the
+// instructions counted so far. Such a function is noted with all that it calls natively. False:
+// there is no interpreter, or none that shows its calls.
+bool follow_calls(uint64_t (*total)());
+
+// Ends that. What was noted, as JSON: functions, of which the first is the statement itself, with
+// code
+// ({name, file, line}), self, inclusive, calls, recursive; and calls, each of caller, callee,
+// inclusive, calls. Empty: there were too many.
+std::string followed_calls();
+
 // Iterations of a snippet before the first counted block of so many.
 uint64_t warm_up_for(uint64_t iterations);
 

@@ -22,6 +22,7 @@ inline constexpr int kControlFd = 3;  // requests and replies
 inline constexpr int kWorkFolderFd = 4;
 inline constexpr int kProgramFolderFd = 5;  // the worker's own, if units lie beside it
 inline constexpr const char* kProfilePrefix = "profile.";
+inline constexpr const char* kFollowedSuffix = ".followed";  // the calls of an interpreter, as JSON
 
 // The link to LibTorch's libraries, in the folder that the worker is started in.
 inline constexpr const char* kLibraryLink = "libtorch";
@@ -34,10 +35,11 @@ inline constexpr const char* kToken = "token";
 //   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host
 //                             that serves this same protocol on that socket -> forked pid
 //   load    path              loads a unit into this process -> loaded | failed kind message
-//   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork
+//   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork follow_calls
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
 //                             do not matter. fork=0: measures in this process, which ends.
 //                             cache_sim, branch_sim: 1 if Callgrind was started with that.
+//                             follow_calls=1: notes the calls of an interpreter in one more block.
 //                             -> measured | failed kind message
 //   churn   blocks            allocates that many, frees half of them -> churned
 //   time    symbols device threads repetitions min_time warm_up iterations cores memory_limit
@@ -66,7 +68,8 @@ inline constexpr const char* kToken = "token";
 //           loop_allocs loop_alloc_bytes loop_peak_bytes (the empty loop's, of a block)
 //           allocs_1 allocs_2 alloc_bytes_1 alloc_bytes_2 (totals of one block) peak_bytes
 //           profile (name of the last block's, in the folder; empty: none) output (what the snippet
-//           printed, its start)
+//           printed, its start) followed followed_iterations (if calls were followed: the name
+//           of the file that they are in, and the iterations of their block)
 // failed:   kind (as FailureKind's names) message; part (setup, statement: which of a snippet's
 //           texts ran; none if that is irrelevant); line (of the snippet in Python that an
 //           exception came from, as compile_snippets.py counts them)

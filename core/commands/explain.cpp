@@ -97,15 +97,29 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
   return tl::unexpected(no_such_key(key, keys));
 }
 
+Expected<Explanation> explained_in_python(const std::string& key, const Counted& counted) {
+  if (!counted.followed) return fail("this interpreter does not show its calls");
+  if (counted.followed->empty()) {
+    return fail("the statement makes too many calls in Python to follow each");
+  }
+  return explain_followed(key, counted, *counted.followed);
+}
+
 // Calls are in the kept profile alone.
-Expected<Explanation> explained(const Options& options, const std::string& key,
-                                const Counted& counted) {
-  if (!options.is_measured() || !counted.profile) return explain(key, counted);
+Expected<Explanation> explained_natively(const std::string& key, const Counted& counted) {
   auto profile = read_profile(*counted.profile);
   if (!profile) return tl::unexpected(profile.error());
   const auto costs = inclusive_costs(*profile, counted.iterations);
-  Explanation all = explain(key, counted, &costs);
-  if (!options.callers) return all;
+  return explain(key, counted, &costs);
+}
+
+Expected<Explanation> explained(const Options& options, const std::string& key,
+                                const Counted& counted) {
+  if (!options.is_measured() || !counted.profile) return explain(key, counted);
+  auto found = options.measure.follows_calls ? explained_in_python(key, counted)
+                                             : explained_natively(key, counted);
+  if (!found || !options.callers) return found;
+  const Explanation& all = *found;
   Explanation chosen = callers_of(all, finder(*options.callers));
   if (!chosen.functions.empty()) return chosen;
   std::vector<std::string> names;
@@ -137,6 +151,10 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
                             std::stop_token stop) {
   auto variants = plan_one(options);
   if (!variants) return refuse(variants.error());
+  if (options.measure.follows_calls && variants->front().language != Language::kPython) {
+    return refuse(
+        Error{{}, "--functions=python: " + printable(options.key()) + " is not in Python", ""});
+  }
   std::optional<PrivateFolder> folder;
   if (!options.measure.keep_profiles) {
     auto made = PrivateFolder::make();
@@ -176,6 +194,12 @@ Action explain_command(CommandLine& line) {
   line.option("--sort", "ORDER",
               "self (default) or inclusive: the cost by which functions are sorted",
               take_choice(options->order, orders), names_of(orders));
+  const Choices<bool> kinds{{"native", false}, {"python", true}};
+  line.option(
+      "--functions", "KIND",
+      "native (default): of LibTorch, CPython and other libraries; or python: of Python, each "
+      "with all that it calls natively",
+      take_choice(options->measure.follows_calls, kinds), names_of(kinds));
   line.option("--callers", "PATTERN",
               "only functions with that in their name, with all their callers",
               take_text(options->callers));

@@ -28,6 +28,7 @@ std::string python_symbol(const PythonSnippet& snippet);
 // it and each text before it; the column, if it is not 0, as the interpreter reports it. Nothing
 // for generated code.
 inline constexpr int kPythonLines = 100'000;
+inline constexpr const char* kPythonFile = "<snippet>";  // its name, as Python has it
 std::optional<SourceLocation> place_in_python(const PythonSnippet& snippet, int line,
                                               int column = 0);
 

@@ -47,7 +47,8 @@ struct MeasureConfig {
   // Self costs of functions are for results that are kept or compared: for a mere table of counts,
   // measuring them would be a waste of time.
   bool wants_functions = false;
-  bool verify = false;  // the other runtimes against eager
+  bool follows_calls = false;  // of an interpreter
+  bool verify = false;         // the other runtimes against eager
   Simulation simulation = {};
   std::optional<double> timeout =
       {};           // seconds per variant; absent: the definition's, or the usual

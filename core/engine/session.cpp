@@ -294,6 +294,7 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   schedule.churn = config.churn;
   schedule.simulation = config.simulation;
   schedule.want_functions = config.wants_functions;
+  schedule.follow_calls = config.follows_calls;
   schedule.keep_profiles = config.keep_profiles;
   return Scheduler::start(
              schedule, [this](const std::string& key) { started(key); },

@@ -1,10 +1,12 @@
 #include "core/measure/measurer.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "core/base/replace_file.h"
 #include "core/compile/cache_files.h"
+#include "core/compile/generate_python.h"
 #include "core/measure/failure_text.h"
 #include "core/values/profile.h"
 
@@ -51,6 +53,7 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
            {"timeout_ms", std::to_string(timeout.count())},
            {"memory_limit", std::to_string(options_.memory_limit)},
            {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
+           {"follow_calls", options_.follow_calls ? "1" : "0"},
            {"cache_sim", options_.simulation.cache ? "1" : "0"},
            {"branch_sim", options_.simulation.branch ? "1" : "0"},
            {"fork", options_.fork ? "1" : "0"}}};
@@ -68,6 +71,9 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) {
     auto outcome = settle(*reply, compiled.variant);
+    if (auto* counted = std::get_if<Counted>(&outcome)) {
+      counted->followed = followed(*reply, compiled.variant);
+    }
     return {with_timeout(std::move(outcome), compiled.variant, options_.timeout_s), seconds};
   }
   if (reply.error() == Loss::kTimedOut) {
@@ -102,6 +108,23 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) con
   std::error_code ignored;
   fs::remove(written, ignored);
   return with_cause(std::move(settled));
+}
+
+std::optional<std::vector<FollowedFunction>> Measurer::followed(const wire::Message& reply,
+                                                                const Variant& variant) const {
+  const std::string name = reply.get("followed");
+  if (name.empty()) return std::nullopt;
+  const fs::path file = options_.work_dir / name;
+  const std::string text = read_text(file).value_or("");
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  const PythonSnippet snippet = python_snippet(variant);
+  const auto place = [&snippet](const std::string& in, int line) {
+    const auto own = in == kPythonFile ? place_in_python(snippet, line) : std::nullopt;
+    return own ? to_string(*own) : in + ":" + std::to_string(line);
+  };
+  return followed_calls(text, std::strtoull(reply.get("followed_iterations").c_str(), nullptr, 10),
+                        std::strtod(reply.get("loop_ir").c_str(), nullptr), place);
 }
 
 // On a full disk Valgrind cannot write its output, so that a count or a profile is missing: then

@@ -33,6 +33,7 @@ class Measurer {
     bool fork = true;
     std::filesystem::path work_dir;  // of the workers
     Simulation simulation = {};
+    bool follow_calls = false;  // of an interpreter
   };
 
   explicit Measurer(Options options) : options_(std::move(options)) {}
@@ -47,6 +48,8 @@ class Measurer {
   wire::Message request_for(const CompiledVariant& compiled) const;
   Outcome settle(const wire::Message& reply, const Variant& variant) const;
   Outcome keep(const std::filesystem::path& profile, const Variant& variant, Counted counted) const;
+  std::optional<std::vector<FollowedFunction>> followed(const wire::Message& reply,
+                                                        const Variant& variant) const;
   Outcome with_cause(Outcome outcome) const;
 
   const Options options_;

@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kClearAwayTime{2};
 Measurer::Options measurer_options(const ScheduleOptions& options, const fs::path& folder) {
   auto limit = options.memory_limit != 0 ? options.memory_limit : memory_limit_here(options.jobs);
   return {options.timeout_s,      limit,  options.want_functions, options.keep_profiles,
-          !options.fresh_process, folder, options.simulation};
+          !options.fresh_process, folder, options.simulation,     options.follow_calls};
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct ScheduleOptions {
   int retries = 2;                              // per variant, after a lost worker
   bool fresh_process = false;                   // --isolation=process: a Valgrind for each variant
   bool want_functions = true;
+  bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
   std::uint64_t memory_limit = 0;  // bytes that one variant may use; 0: the worker's own
 };

@@ -29,6 +29,11 @@ std::map<CodeName, ExplainedFunction> merged(const std::vector<FunctionCost>& fu
   return sums;
 }
 
+void sort_by_self(std::vector<ExplainedFunction>& functions) {
+  std::stable_sort(functions.begin(), functions.end(),
+                   [](const auto& left, const auto& right) { return left.self > right.self; });
+}
+
 Json function_json(const ExplainedFunction& function, bool has_calls) {
   Json json;
   json["function"] = function.code.function;
@@ -116,8 +121,24 @@ Explanation explain(const std::string& key, const Counted& counted,
     }
     explanation.functions.push_back(std::move(function));
   }
-  std::stable_sort(explanation.functions.begin(), explanation.functions.end(),
-                   [](const auto& left, const auto& right) { return left.self > right.self; });
+  sort_by_self(explanation.functions);
+  return explanation;
+}
+
+Explanation explain_followed(const std::string& key, const Counted& counted,
+                             const std::vector<FollowedFunction>& functions) {
+  Counted sum;
+  sum.metrics = counted.metrics;
+  Explanation explanation = explain(key, sum);
+  explanation.iterations = counted.iterations;
+  explanation.has_calls = true;
+  explanation.where = "place";
+  explanation.rest = "in following the calls, not in the count";
+  for (const FollowedFunction& one : functions) {
+    explanation.functions.push_back(
+        {one.code, one.self, one.calls, one.cost.ir, one.cost.is_recursive, one.cost.callers});
+  }
+  sort_by_self(explanation.functions);
   return explanation;
 }
 

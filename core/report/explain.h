@@ -32,12 +32,19 @@ struct Explanation {
   std::vector<ExplainedFunction> functions;  // highest self cost first; they need not add up to it
   bool has_calls = false;                    // else self costs alone are known
   bool is_of_callers = false;                // of chosen functions, for their callers
+  const char* where = "object";              // what a function's object is
+  const char* rest = "in no function";       // what is beyond all functions
 };
 
 // `counted` holds the self costs. `costs`: what inclusive_costs() says of the same block; null
 // where there is no profile.
 Explanation explain(const std::string& key, const Counted& counted,
                     const std::map<CodeName, InclusiveCost>* costs = nullptr);
+
+// By what was followed of an interpreter's calls. Following them costs, too: that is the difference
+// between the sum and the count.
+Explanation explain_followed(const std::string& key, const Counted& counted,
+                             const std::vector<FollowedFunction>& functions);
 
 // What is known of the functions whose name is among those wanted; without functions where there
 // are none.

@@ -38,6 +38,7 @@ struct Section {
   std::string title;
   std::vector<std::string> headings;  // of the numbers
   std::vector<Line> lines = {};
+  const char* where = "object";  // what a function's object is
 };
 
 constexpr const char* kShare = "share";
@@ -66,7 +67,7 @@ void add_rest(Section& section, const Explanation& explanation, double sum, std:
   const double rest = explanation.total - sum;
   const std::size_t others = explanation.functions.size() - shown;
   if (others == 0 && rest == 0) return;
-  Line line{others > 0 ? format_plural(others, "other function") : "in no function"};
+  Line line{others > 0 ? format_plural(others, "other function") : explanation.rest};
   line.is_function = false;
   line.numbers = {format_count(rest), share_text(rest, explanation.total)};
   line.numbers.resize(section.headings.size());
@@ -165,6 +166,7 @@ std::vector<Section> sections_of(const Explanation& explanation, const ExplainOp
   Section callers = callers_section(explanation, functions, most);
   std::vector<Section> sections{cost_section(explanation, functions, most)};
   if (!callers.lines.empty()) sections.push_back(std::move(callers));
+  for (Section& section : sections) section.where = explanation.where;
   return sections;
 }
 
@@ -209,7 +211,7 @@ Table numbers_of(const Section& section, bool with_shares, bool with_object) {
     }
   }
   if (!with_object) return table;
-  table.columns.push_back({.heading = "object", .align = Align::kLeft});
+  table.columns.push_back({.heading = section.where, .align = Align::kLeft});
   for (std::size_t at = 0; at < section.lines.size(); ++at) {
     table.lines[at].cells.push_back({printable(section.lines[at].object)});
   }
@@ -246,7 +248,7 @@ std::string section_text(const Section& section, const ExplainOptions& options) 
 std::string section_markdown(const Section& section) {
   Grid grid;
   for (const std::string& heading : section.headings) grid.columns.push_back({heading});
-  grid.columns.push_back({"object"});
+  grid.columns.push_back({section.where});
   const auto names = names_of(section.lines, 0);
   for (std::size_t i = 0; i < names.size(); ++i) {
     GridRow row{names[i], names[i], {}};

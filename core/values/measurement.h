@@ -12,6 +12,7 @@
 #include "core/definitions/metrics.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
+#include "core/values/followed_calls.h"
 #include "core/values/timing.h"
 #include "core/values/verification.h"
 
@@ -67,7 +68,9 @@ struct Counted {
   double first_block_ir = 0;
   double second_block_ir = 0;
   bool gated = true;  // false for more than one thread: then counts depend on scheduling
-  std::vector<FunctionCost> functions;           // sorted by cost, highest first
+  std::vector<FunctionCost> functions;  // sorted by cost, highest first
+  // If the calls of an interpreter were followed: its functions, the statement first.
+  std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<std::filesystem::path> profile;  // with --keep-profiles
   std::optional<Timing> timing;
 

@@ -80,6 +80,14 @@ class Python : public ::testing::Test {
     return folder_.path() / name;
   }
 
+  void compile_nops() const {
+    SpawnOptions compile;
+    const std::string library = (folder_.path() / "nops.so").string();
+    compile.argv = {"g++", "-shared", "-fPIC", "-o", library, write("nops.cpp", kNops).string()};
+    auto compiled = run_command(compile);
+    ASSERT_TRUE(compiled && compiled->exit_code == 0);
+  }
+
   Records counted(std::vector<std::string> more = {}) const {
     const fs::path output = folder_.path() / "results.jsonl";
     fs::remove(output);
@@ -105,16 +113,7 @@ double metric(const Records& records, const std::string& key, const char* name) 
 double count(const Records& records, const std::string& key) { return metric(records, key, "ir"); }
 
 TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
-  write("nops.cpp", kNops);
-  SpawnOptions compile;
-  compile.argv = {"g++",
-                  "-shared",
-                  "-fPIC",
-                  "-o",
-                  (folder_.path() / "nops.so").string(),
-                  (folder_.path() / "nops.cpp").string()};
-  auto compiled = run_command(compile);
-  ASSERT_TRUE(compiled && compiled->exit_code == 0);
+  compile_nops();
   write("all.toml", kDefinitions);
   const Records records = counted();
 
@@ -271,6 +270,61 @@ py_stmt = "x + x"
   EXPECT_EQ(alone.size(), 1u);
   EXPECT_EQ(count(alone, "good/py/eager/forward/t1/cpu"),
             count(records, "good/py/eager/forward/t1/cpu"));
+}
+
+TEST_F(Python, IsExplainedByItsFunctions) {
+  compile_nops();
+  write("all.toml", R"toml(schema = 1
+py_global_setup = """
+import ctypes
+library = ctypes.CDLL("FOLDER/nops.so")
+
+def few(): library.nops_100()
+def many(): library.nops_350()
+def down(n): return n and down(n - 1)
+def most(): raise KeyError
+def all_of_them():
+    few(); many(); many(); down(3)
+    try: most()
+    except KeyError: pass
+    return sum(i for i in range(2))
+"""
+[[benchmark]]
+label = "calls"
+py_stmt = "all_of_them()"
+)toml");
+  const std::string key = "calls/py/eager/forward/t1/cpu";
+  const CommandResult result =
+      run({"explain", key, "--definitions=" + (folder_.path() / "all.toml").string(),
+           "--functions=python", "--format=json"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  const auto explanation = nlohmann::json::parse(result.output);
+  std::map<std::string, nlohmann::json> functions;
+  double sum = 0;
+  for (const auto& one : explanation.at("functions")) {
+    std::string name = one.at("function");
+    functions[name.substr(name.rfind('>') + 1)] = one;
+    sum += one.at("self").get<double>();
+  }
+  const auto value = [&](const char* name, const char* what) {
+    return functions.contains(name) ? functions[name].at(what).get<double>() : -1;
+  };
+  EXPECT_EQ(value("many", "self") - 2 * value("few", "self"), 2 * 250);
+  EXPECT_EQ(value("few", "calls"), 1);
+  EXPECT_EQ(value("many", "calls"), 2);
+  EXPECT_EQ(value("most", "calls"), 1);
+  EXPECT_EQ(value("down", "calls"), 4);
+  EXPECT_TRUE(functions["down"].at("recursive"));
+  EXPECT_EQ(value("down", "inclusive"), value("down", "self"));
+  EXPECT_EQ(value("the snippet", "inclusive"), sum);
+  EXPECT_EQ(value("all_of_them", "inclusive"), sum - value("the snippet", "self"));
+  // Following a call costs more than making it without, but not much.
+  const double count = explanation.at("ir");
+  EXPECT_GT(sum, count);
+  EXPECT_LT(sum, 1.5 * count);
+  EXPECT_EQ(functions["many"].at("object"), (folder_.path() / "all.toml").string() + ":7:1");
+  ASSERT_EQ(functions["many"].at("callers").size(), 1U);
+  EXPECT_EQ(functions["many"].at("callers")[0].at("function"), "all_of_them");
 }
 
 constexpr const char* kTimed = R"toml(schema = 1

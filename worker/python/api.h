@@ -32,5 +32,6 @@ PyObject* PyBytes_FromStringAndSize(const char* bytes, ssize_t size);
 PyObject* PySequence_GetItem(PyObject* object, ssize_t index);
 int PyObject_IsTrue(PyObject* object);
 void PyErr_Print();
+void Py_IncRef(PyObject* object);
 void Py_DecRef(PyObject* object);
 }

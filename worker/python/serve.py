@@ -54,6 +54,7 @@ import builtins
 import ctypes
 import gc
 import importlib
+import json
 import marshal
 import random
 import subprocess
@@ -87,6 +88,18 @@ def _loaded(code):
     namespace = {"__name__": "__main__", "__builtins__": builtins, "torch": torch}
     exec(marshal.loads(code), namespace)
     return namespace
+
+
+def described(code):
+    """A function's name and place, as JSON; of a library's, the file as it is imported."""
+    file = code.co_filename
+    homes = [os.path.dirname(os.__file__), *sys.path]
+    for home in sorted(homes, key=len, reverse=True):
+        if file.startswith(home + "/"):
+            file = file[len(home) + 1 :]
+            break
+    name = getattr(code, "co_qualname", code.co_name)  # not before 3.11
+    return json.dumps({"name": name, "file": file, "line": code.co_firstlineno})
 
 
 _END = "end", 0, ""

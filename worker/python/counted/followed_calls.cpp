@@ -1,0 +1,201 @@
+// Which functions of Python call each other, and what they cost: noted by an evaluator of frames
+// (PEP 523), which the interpreter then calls for each of them instead of staying in its loop.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+#include <valgrind/callgrind.h>
+
+#include <string>
+
+#include "worker/python/side.h"
+#include "worker/torch_side.h"
+
+namespace instr {
+namespace {
+
+// What is noted lies in place and not on the heap, whose state affects the snippet.
+constexpr uint32_t kMostFunctions = 4096;
+constexpr uint32_t kMostPairs = 4 * kMostFunctions;
+constexpr uint32_t kDeepest = 16 * 1024;
+constexpr uint64_t kMostCalls = 20'000;
+
+struct Function {
+  PyObject* code;  // null: the statement itself
+  uint64_t self;
+  uint64_t inclusive;  // of the outermost calls
+  uint64_t calls;
+  uint32_t active;  // calls under way
+  bool is_recursive;
+};
+struct Pair {
+  uint32_t caller, callee;  // callee 0: none, since nothing calls the statement
+  uint64_t inclusive;
+  uint64_t calls;
+};
+struct Call {
+  uint32_t function;
+  uint64_t begin;
+};
+
+Function functions[kMostFunctions];
+Pair pairs[kMostPairs];
+Call stack[kDeepest];
+uint32_t function_count;
+uint32_t depth;
+uint64_t calls;
+uint64_t last;  // what had been counted when the running function last began or went on
+bool is_too_much;
+pthread_t followed;
+uint64_t (*counted)();
+
+// Not of the stable ABI, and found when needed: without them nothing can be followed.
+using Evaluator = PyObject* (*)(void* thread, void* frame, int raises);
+struct Api {
+  void* (*interpreter)();
+  Evaluator (*get)(void* interpreter);
+  void (*set)(void* interpreter, Evaluator evaluator);
+  PyObject* (*code)(void* frame);  // a new reference; null: of CPython 3.11, which has no function
+  bool is_there;
+};
+Api api;
+Evaluator usual;
+
+template <class Pointer>
+bool find(Pointer& function, const char* name) {
+  function = reinterpret_cast<Pointer>(dlsym(RTLD_DEFAULT, name));
+  return function != nullptr;
+}
+
+const Api& find_api() {
+  const char* (*version)() = nullptr;
+  api.is_there = find(api.interpreter, "PyInterpreterState_Get") &&
+                 find(api.get, "_PyInterpreterState_GetEvalFrameFunc") &&
+                 find(api.set, "_PyInterpreterState_SetEvalFrameFunc") &&
+                 find(version, "Py_GetVersion");
+  if (!api.is_there || find(api.code, "PyUnstable_InterpreterFrame_GetCode")) return api;
+  const bool is_3_11 = strncmp(version(), "3.11.", 5) == 0;
+  if (!is_3_11) api.is_there = find(api.code, "PyFrame_GetCode");
+  return api;
+}
+
+// The frame keeps the code alive.
+PyObject* code_of(void* frame) {
+  if (api.code == nullptr) return static_cast<PyObject**>(frame)[4];
+  PyObject* code = api.code(frame);
+  Py_DecRef(code);
+  return code;
+}
+
+uint32_t number_of_code(PyObject* code) {
+  for (uint32_t i = 1; i < function_count; ++i) {
+    if (functions[i].code == code) return i;
+  }
+  if (function_count == kMostFunctions) return 0;
+  Py_IncRef(code);  // its name is looked at later
+  functions[function_count].code = code;
+  return function_count++;
+}
+
+// The place of these two, perhaps still without them; null: there is no more room.
+Pair* pair_of(uint32_t caller, uint32_t callee) {
+  const uint32_t begin = (caller * 31 + callee) % kMostPairs;
+  for (uint32_t i = 0; i < kMostPairs; ++i) {
+    Pair& pair = pairs[(begin + i) % kMostPairs];
+    if (pair.callee == 0) pair = {caller, callee, 0, 0};
+    if (pair.caller == caller && pair.callee == callee) return &pair;
+  }
+  return nullptr;
+}
+
+void charge_the_running() {
+  const uint64_t now = counted();
+  functions[stack[depth].function].self += now - last;
+  last = now;
+}
+
+bool enter(PyObject* code) {
+  if (is_too_much) return false;
+  charge_the_running();
+  const uint32_t number = number_of_code(code);
+  is_too_much = number == 0 || depth + 1 == kDeepest || ++calls > kMostCalls ||
+                pair_of(stack[depth].function, number) == nullptr;
+  if (is_too_much) return false;
+  Function& function = functions[number];
+  function.calls += 1;
+  function.is_recursive = function.is_recursive || function.active != 0;
+  function.active += 1;
+  stack[++depth] = {number, last};
+  return true;
+}
+
+void leave() {
+  if (is_too_much) return;
+  charge_the_running();
+  const Call call = stack[depth--];
+  Function& function = functions[call.function];
+  Pair& pair = *pair_of(stack[depth].function, call.function);
+  pair.calls += 1;
+  if (--function.active != 0) return;
+  function.inclusive += last - call.begin;
+  pair.inclusive += last - call.begin;
+}
+
+PyObject* evaluate(void* thread, void* frame, int raises) {
+  if (!pthread_equal(pthread_self(), followed)) return usual(thread, frame, raises);
+  CALLGRIND_TOGGLE_COLLECT;
+  const bool is_noted = enter(code_of(frame));
+  CALLGRIND_TOGGLE_COLLECT;
+  PyObject* result = usual(thread, frame, raises);
+  if (!is_noted) return result;
+  CALLGRIND_TOGGLE_COLLECT;
+  leave();
+  CALLGRIND_TOGGLE_COLLECT;
+  return result;
+}
+
+}  // namespace
+
+namespace torch_side {
+
+bool follow_calls(uint64_t (*total)()) {
+  if (!find_api().is_there) return false;
+  followed = pthread_self();
+  counted = total;
+  function_count = 1;
+  last = counted();
+  usual = api.get(api.interpreter());
+  api.set(api.interpreter(), evaluate);
+  return true;
+}
+
+std::string followed_calls() {
+  charge_the_running();
+  api.set(api.interpreter(), usual);
+  if (is_too_much) return "";
+  functions[0].inclusive = 0;
+  for (uint32_t i = 0; i < function_count; ++i) functions[0].inclusive += functions[i].self;
+  std::string text = "{\"functions\": [";
+  for (uint32_t i = 0; i < function_count; ++i) {
+    const Function& one = functions[i];
+    if (i != 0) text += ", ";
+    text +=
+        "{\"code\": " + (i == 0 ? "null" : text_of(call(side_attribute("described"), one.code))) +
+        ", \"self\": " + std::to_string(one.self) +
+        ", \"inclusive\": " + std::to_string(one.inclusive) +
+        ", \"calls\": " + std::to_string(one.calls) +
+        ", \"recursive\": " + (one.is_recursive ? "true" : "false") + "}";
+  }
+  text += "], \"calls\": [";
+  bool is_first = true;
+  for (const Pair& pair : pairs) {
+    if (pair.callee == 0) continue;
+    text += std::string(is_first ? "" : ", ") + "[" + std::to_string(pair.caller) + ", " +
+            std::to_string(pair.callee) + ", " + std::to_string(pair.inclusive) + ", " +
+            std::to_string(pair.calls) + "]";
+    is_first = false;
+  }
+  return text + "]}";
+}
+
+}  // namespace torch_side
+}  // namespace instr
