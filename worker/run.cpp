@@ -35,7 +35,6 @@ constexpr uint64_t kGuardSize = 1 << 20;
 constexpr uint64_t kStackSize = 8 << 20;  // what a program's main thread usually has
 constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 
-constexpr uint64_t kMaxBlocks = 8;
 constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is started once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
@@ -152,7 +151,8 @@ bool keep_block(const Events& events, const ArenaCounters& end) {
   run->counted += events.ir();
   if (result.blocks < 2) return false;
   result.steady = result.last[0] == result.last[1];
-  return result.steady || result.blocks >= kMaxBlocks || run->counted > kMaxInstructions;
+  return result.steady || result.blocks >= torch_side::most_blocks() ||
+         run->counted > kMaxInstructions;
 }
 
 uint64_t begin_counting() {

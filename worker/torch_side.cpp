@@ -92,6 +92,8 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 4 : 2;
 }
 
+uint64_t most_blocks() { return 8; }
+
 Caught run_guarded(void (*body)(void*), void* argument) {
   try {
     body(argument);

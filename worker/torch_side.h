@@ -32,6 +32,9 @@ std::string followed_calls();
 // Iterations of a snippet before the first counted block of so many.
 uint64_t warm_up_for(uint64_t iterations);
 
+// Blocks that are counted at most until two in a row are equal.
+uint64_t most_blocks();
+
 // The result of running `body`: the text of the exception that ended it, or nothing.
 // `is_definition_error`: it was an instr_definition_error (worker/snippet_support.h).
 struct Caught {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -194,15 +195,27 @@ struct Plan {
   }
 };
 
-// Those that some row has a variant in.
+bool is_skipped(const Measurement* measurement) {
+  return counted_of(measurement) == nullptr && !is_failure(*measurement);
+}
+
+// Those that some row has a variant in. One in which all were skipped says nothing that is not said
+// below the table, unless a row has no other.
 std::vector<std::size_t> slots_of(const std::vector<Bench>& benches) {
-  std::vector<std::size_t> slots;
-  for (std::size_t slot = 0; slot < kSlots; ++slot) {
-    bool exists = std::any_of(benches.begin(), benches.end(),
-                              [slot](const Bench& bench) { return bench.slots[slot] != nullptr; });
-    if (exists) slots.push_back(slot);
+  std::set<std::size_t> slots;
+  const auto add = [&slots](const Bench& bench, const auto& is_shown) {
+    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+      if (bench.slots[slot] != nullptr && is_shown(bench.slots[slot])) slots.insert(slot);
+    }
+  };
+  for (const Bench& bench : benches) add(bench, std::not_fn(is_skipped));
+  for (const Bench& bench : benches) {
+    const bool is_in_one = std::any_of(slots.begin(), slots.end(), [&bench](std::size_t slot) {
+      return bench.slots[slot] != nullptr;
+    });
+    if (!is_in_one) add(bench, [](const Measurement*) { return true; });
   }
-  return slots;
+  return {slots.begin(), slots.end()};
 }
 
 // Those of Python's eager that some row has beside C++'s.

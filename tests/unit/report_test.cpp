@@ -222,6 +222,28 @@ alone
 )");
 }
 
+TEST(ReportTable, AColumnInWhichAllWereSkippedIsLeftOut) {
+  const Where script{Runtime::kTorchScript, Autograd::kForward};
+  Measurement without = counted("nn/a", "", 7, script);
+  without.outcome = Skipped{"no Python"};
+  std::string table = report_table({counted("nn/a", "", 5), without}, at_width(0));
+  EXPECT_EQ(table, R"(      instructions  allocs  bytes  steady
+─────────────────────────────────────────
+nn/a             5       3  1,920     yes
+
+1 skipped: no Python
+
+1 counted; 1 skipped; 14.8 s
+)");
+  // Unless a row has no other: "nn/b" here.
+  Measurement alone = without;
+  alone.variant.label = "nn/b";
+  table = report_table({counted("nn/a", "", 5), without, alone}, at_width(0));
+  EXPECT_NE(table.find("nn/a"), std::string::npos) << table;
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 11) << table;
+  EXPECT_NE(table.find("skipped\n"), std::string::npos) << table;
+}
+
 TEST(ReportTable, ListsFailuresWithTheirMessages) {
   std::string table = report_table(
       {failed("nn/a", FailureKind::kCompileError, "one:1:2: error\n  two\n"),

@@ -78,6 +78,10 @@ uint64_t warm_up_for(uint64_t iterations) {
   return iterations >= 6 ? 28 : 2;
 }
 
+// An instruction that fails in one of the blocks fails next after twice as many: later ones have
+// more room.
+uint64_t most_blocks() { return 24; }
+
 Caught run_guarded(void (*body)(void*), void* argument) {
   caught = Caught{};
   body(argument);
