@@ -115,9 +115,9 @@ Expected<Explanation> explained_natively(const std::string& key, const Counted& 
 
 Expected<Explanation> explained(const Options& options, const std::string& key,
                                 const Counted& counted) {
-  if (!options.is_measured() || !counted.profile) return explain(key, counted);
-  auto found = options.measure.follows_calls ? explained_in_python(key, counted)
-                                             : explained_natively(key, counted);
+  const bool is_in_python = options.measure.follows_calls;
+  if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
+  auto found = is_in_python ? explained_in_python(key, counted) : explained_natively(key, counted);
   if (!found || !options.callers) return found;
   const Explanation& all = *found;
   Explanation chosen = callers_of(all, finder(*options.callers));
@@ -155,8 +155,9 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
     return refuse(
         Error{{}, "--functions=python: " + printable(options.key()) + " is not in Python", ""});
   }
+  options.measure.wants_functions = !options.measure.follows_calls;
   std::optional<PrivateFolder> folder;
-  if (!options.measure.keep_profiles) {
+  if (options.measure.wants_functions && !options.measure.keep_profiles) {
     auto made = PrivateFolder::make();
     if (!made) return refuse(made.error());
     options.measure.keep_profiles = folder.emplace(std::move(*made)).path();
@@ -216,7 +217,6 @@ Action explain_command(CommandLine& line) {
       {"allow-incomplete"}, [options = options.get()] { return !options->is_measured(); },
       "the name of a baseline or file");
   declare_showing(line, options->showing);
-  options->measure.wants_functions = true;
   return [options](const Invocation& invocation) {
     return run(*options, invocation.words, invocation.stop);
   };

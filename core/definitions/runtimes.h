@@ -80,6 +80,20 @@ struct RuntimeFacts {
   const char* cuda_header = nullptr;
 };
 
+// A backend of torch.compile().
+constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char* title,
+                                   PythonPackage package = {}, const char* device = nullptr) {
+  RuntimeFacts facts{.runtime = runtime, .name = name, .title = title};
+  facts.body = Body::kCompiled;
+  facts.zygote = WarmUp::kCompiler;
+  facts.is_in_cpp = false;
+  facts.is_in_python = true;
+  facts.device = device;
+  facts.libtorch = ">=2.0";
+  facts.package = package;
+  return facts;
+}
+
 // In the order of reports, the plainest first.
 inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
     {{.runtime = Runtime::kEager,
@@ -125,58 +139,12 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .keeps_gradients = false,
       .device = "cuda",
       .cuda_header = "ATen/cuda/CUDAGraph.h"},
-     {.runtime = Runtime::kInductor,
-      .name = "inductor",
-      .title = "Inductor",
-      .body = Body::kCompiled,
-      .zygote = WarmUp::kCompiler,
-      .is_in_cpp = false,
-      .is_in_python = true,
-      .libtorch = ">=2.0"},
-     {.runtime = Runtime::kAotEager,
-      .name = "aot_eager",
-      .title = "AOT eager",
-      .body = Body::kCompiled,
-      .zygote = WarmUp::kCompiler,
-      .is_in_cpp = false,
-      .is_in_python = true,
-      .libtorch = ">=2.0"},
-     {.runtime = Runtime::kCudaGraphs,
-      .name = "cudagraphs",
-      .title = "cudagraphs",
-      .body = Body::kCompiled,
-      .zygote = WarmUp::kCompiler,
-      .is_in_cpp = false,
-      .is_in_python = true,
-      .device = "cuda",
-      .libtorch = ">=2.0"},
-     {.runtime = Runtime::kOpenXla,
-      .name = "openxla",
-      .title = "OpenXLA",
-      .body = Body::kCompiled,
-      .zygote = WarmUp::kCompiler,
-      .is_in_cpp = false,
-      .is_in_python = true,
-      .libtorch = ">=2.0",
-      .package = {"torch_xla", "torch_xla"}},
-     {.runtime = Runtime::kOpenVino,
-      .name = "openvino",
-      .title = "OpenVINO",
-      .body = Body::kCompiled,
-      .zygote = WarmUp::kCompiler,
-      .is_in_cpp = false,
-      .is_in_python = true,
-      .libtorch = ">=2.0",
-      .package = {"openvino", "openvino"}},
-     {.runtime = Runtime::kTvm,
-      .name = "tvm",
-      .title = "TVM",
-      .body = Body::kCompiled,
-      .zygote = WarmUp::kCompiler,
-      .is_in_cpp = false,
-      .is_in_python = true,
-      .libtorch = ">=2.0",
-      .package = {"tvm", "apache-tvm"}}});
+     compiled_by(Runtime::kInductor, "inductor", "Inductor"),
+     compiled_by(Runtime::kAotEager, "aot_eager", "AOT eager"),
+     compiled_by(Runtime::kCudaGraphs, "cudagraphs", "cudagraphs", {}, "cuda"),
+     compiled_by(Runtime::kOpenXla, "openxla", "OpenXLA", {"torch_xla", "torch_xla"}),
+     compiled_by(Runtime::kOpenVino, "openvino", "OpenVINO", {"openvino", "openvino"}),
+     compiled_by(Runtime::kTvm, "tvm", "TVM", {"tvm", "apache-tvm"})});
 
 constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];

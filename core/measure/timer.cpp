@@ -186,15 +186,13 @@ void GroupTimer::start_one(std::size_t place, Counted& timed) {
   } else if (reply->verb != "started") {
     outcomes_[place] = outcome_in_time(*reply, group_[place].variant);
   } else {
-    const auto number = [&reply](const char* name) {
-      return std::strtod(reply->get(name).c_str(), nullptr);
-    };
-    timed.timing->first_result.push_back(number("first_result"));
-    timed.timing->ready.push_back(number("ready"));
     for (const Metric& metric : kStartMetrics) {
-      const bool is_count = repeated_time(metric.name) == nullptr;
-      if (is_count && reply->fields.contains(metric.name)) {
-        timed.metrics[metric.name] = number(metric.name);
+      if (!reply->fields.contains(metric.name)) continue;
+      const double value = std::strtod(reply->get(metric.name).c_str(), nullptr);
+      if (const RepeatedTime* time = repeated_time(metric.name)) {
+        ((*timed.timing).*(time->values)).push_back(value);
+      } else {
+        timed.metrics[metric.name] = value;
       }
     }
     add_times(timed.metrics, *timed.timing);

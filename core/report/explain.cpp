@@ -29,6 +29,16 @@ std::map<CodeName, ExplainedFunction> merged(const std::vector<FunctionCost>& fu
   return sums;
 }
 
+Explanation without_functions(const std::string& key, const Counted& counted) {
+  Explanation explanation;
+  explanation.key = key;
+  explanation.iterations = counted.iterations;
+  if (auto found = counted.metrics.find(kInstructions); found != counted.metrics.end()) {
+    explanation.total = found->second;
+  }
+  return explanation;
+}
+
 void sort_by_self(std::vector<ExplainedFunction>& functions) {
   std::stable_sort(functions.begin(), functions.end(),
                    [](const auto& left, const auto& right) { return left.self > right.self; });
@@ -104,13 +114,8 @@ constexpr std::pair<ReportFormat, AsText> kTexts[] = {
 
 Explanation explain(const std::string& key, const Counted& counted,
                     const std::map<CodeName, InclusiveCost>* costs) {
-  Explanation explanation;
-  explanation.key = key;
-  explanation.iterations = counted.iterations;
+  Explanation explanation = without_functions(key, counted);
   explanation.has_calls = costs != nullptr;
-  if (auto found = counted.metrics.find(kInstructions); found != counted.metrics.end()) {
-    explanation.total = found->second;
-  }
   for (auto& [code, function] : merged(counted.functions)) {
     if (costs != nullptr && costs->contains(code)) {
       const InclusiveCost& cost = costs->at(code);
@@ -127,10 +132,7 @@ Explanation explain(const std::string& key, const Counted& counted,
 
 Explanation explain_followed(const std::string& key, const Counted& counted,
                              const std::vector<FollowedFunction>& functions) {
-  Counted sum;
-  sum.metrics = counted.metrics;
-  Explanation explanation = explain(key, sum);
-  explanation.iterations = counted.iterations;
+  Explanation explanation = without_functions(key, counted);
   explanation.has_calls = true;
   explanation.where = "place";
   explanation.rest = "in following the calls, not in the count";

@@ -122,7 +122,7 @@ TEST(Architecture, MetricsAreNamedOnlyWhereTheyAreComputed) {
   }
   EXPECT_EQ(files_with(names, folders),
             (std::set<std::string>{
-                "core/measure/measure.cpp", "core/measure/timer.cpp",
+                "core/measure/measure.cpp",
                 "core/report/inspection.cpp",   // TorchScript's graphs
                 "core/results/experiment.cpp",  // under names of their own
             }));

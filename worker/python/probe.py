@@ -1,6 +1,7 @@
 """Says as JSON what the worker needs to know of the interpreter that runs this, and which of the packages
 that are its arguments it has. Imports no torch."""
 
+import importlib.util
 import json
 import os
 import sys
@@ -9,8 +10,6 @@ import sysconfig
 
 def of_torch():
     """Its folder and version, read and not imported: importing takes seconds."""
-    import importlib.util
-
     found = importlib.util.find_spec("torch")
     if found is None or not found.submodule_search_locations:
         return None, None
@@ -24,8 +23,6 @@ def of_torch():
 
 
 def is_there(module):
-    import importlib.util
-
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
