@@ -13,8 +13,10 @@
 #include "worker/collected.h"
 #include "worker/ended.h"
 #include "worker/outcome.h"
+#include "worker/pages.h"
 #include "worker/process_memory.h"
 #include "worker/snippet_folder.h"
+#include "worker/torch_side.h"
 #include "worker/unit.h"
 
 extern "C" void instr_canary_snippet(instr_context* context);
@@ -76,6 +78,7 @@ void Host::serve() {
   while (auto request = channel_.receive()) {
     wire::Message reply = answer(*request);
     if (!channel_.send(reply) || reply.verb == "bye") break;
+    if (reply.verb == "warmed_up") gather_pages();  // units are most likely still being compiled
   }
   if (has_unit_) remove_snippet_folder();
   end_process();
@@ -83,6 +86,7 @@ void Host::serve() {
 
 wire::Message Host::answer(const wire::Message& request) {
   if (request.verb == "fork") return fork_host();
+  if (request.verb == "warm_up") return warm_up(request.get("kind"));
   if (request.verb == "load") return load(request.get("path"));
   if (request.verb == "measure") return measure(request);
   if (request.verb == "churn") return churn(number(request, "blocks"));
@@ -123,6 +127,15 @@ wire::Message Host::load(const std::string& path) {
   return {"loaded", {}};
 }
 
+// Instrumentation is on from here, so that all forks inherit the translations.
+wire::Message Host::warm_up(const std::string& kind) {
+  CALLGRIND_START_INSTRUMENTATION;
+  torch_side::warm_up(kind.c_str());
+  rehearse();
+  return {"warmed_up", {}};
+}
+
+// Measures the canary without counting, so that later forks have the code translated.
 void Host::rehearse() {
   RunRequest run;
   run.snippet = instr_canary_snippet;

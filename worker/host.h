@@ -1,5 +1,5 @@
-// Answers requests on a control socket: forks hosts, loads a unit, measures its variants each in a
-// forked child, and survives whatever a snippet does.
+// Answers requests on a control socket: forks processes that do the same, warms up, loads a unit,
+// measures its variants each in a forked child, and survives whatever a snippet does.
 #pragma once
 
 #include <stdint.h>
@@ -19,16 +19,14 @@ class Host {
 
   Channel& channel() { return channel_; }
 
-  // Measures the canary without counting, so that later forks have the code translated. Before the
-  // first request.
-  void rehearse();
-
   // Serves until `quit` or the other side's end. Never returns: the process ends.
   [[noreturn]] void serve();
 
  private:
   wire::Message answer(const wire::Message& request);
   wire::Message fork_host();
+  wire::Message warm_up(const std::string& kind);
+  void rehearse();
   wire::Message load(const std::string& path);
   wire::Message churn(uint64_t blocks);
   wire::Message measure(const wire::Message& request);

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "worker/serve.h"
 #include "worker/torch_side.h"
 #include "worker/wire.h"
-#include "worker/zygote.h"
 
 int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "--version") == 0) {
@@ -12,9 +12,6 @@ int main(int argc, char** argv) {
            instr::torch_side::version().c_str());
     return 0;
   }
-  if (argc == 2 && strcmp(argv[1], "--zygote=eager") == 0) instr::serve_as_zygote("eager");
-  if (argc == 2 && strcmp(argv[1], "--zygote=torchscript") == 0) {
-    instr::serve_as_zygote("torchscript");
-  }
+  if (argc == 1) instr::serve();
   return 2;
 }

@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint: to be incremented with any change of the worker that may change a count
 // (the allocator, a zygote's warm-up, the plan of blocks, the environment below).
-inline constexpr const char* kWorkerVersion = "4";
+inline constexpr const char* kWorkerVersion = "5";
 
 // What a worker is started with besides its standard descriptors, and the names in its folder under
 // which Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
@@ -32,8 +32,9 @@ inline constexpr const char* kLibraryLink = "libtorch";
 inline constexpr const char* kToken = "token";
 
 // Requests (coordinator to worker), each with one reply:
-//   fork                      + a socket as ancillary data (SCM_RIGHTS): the worker forks a host
+//   fork                      + a socket as ancillary data (SCM_RIGHTS): the process forks another
 //                             that serves this same protocol on that socket -> forked pid
+//   warm_up kind              makes this process a zygote of this kind (torch_side.h) -> warmed_up
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork follow_calls
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions

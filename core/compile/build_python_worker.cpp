@@ -66,14 +66,14 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
 
 std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
 
-std::vector<std::string> python_command(const std::string& kind) {
+std::vector<std::string> python_command(const std::string& task) {
   // Not as a program of its own: its path, as the system resolves it, would be on the heap. And not
   // named as a file: to show a line of it, Python would look who owns that.
   const std::string folder = python_folder();
   const std::string start = fmt::format(
       "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
       kServe);
-  return {folder + "/python", "-S", "-s", "-u", "-c", start, kind, folder};
+  return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
 }
 
 std::string python_code_cache() { return "PYTHONPYCACHEPREFIX=" + python_folder() + "/pycache"; }

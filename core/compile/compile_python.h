@@ -27,9 +27,10 @@ Expected<std::filesystem::path> build_python_worker(WorkerKind kind, const Pytho
                                                     std::stop_token stop);
 
 // The name that a process has for that folder, open as kProgramFolderFd (worker/wire.h); what the
-// interpreter is started with, and what its environment has besides the pinned one.
+// interpreter is started with for that task of serve.py, and what its environment has besides the
+// pinned one.
 std::string python_folder();
-std::vector<std::string> python_command(const std::string& kind);
+std::vector<std::string> python_command(const std::string& task);
 std::vector<std::string> python_environment();
 // For one that counts: where the code of the modules that it imports is kept.
 std::string python_code_cache();

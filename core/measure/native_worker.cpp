@@ -40,47 +40,44 @@ Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesyste
   return worker;
 }
 
-// Starts a zygote, replacing the old one.
+// Starts a root, replacing the old one.
 Expected<wire::Message> NativeWorker::bring_up() {
-  auto started =
-      Zygote::start({.worker = program_,
-                     .kind = language_ == Language::kPython ? WarmUp::kPython : WarmUp::kEager,
-                     .work_dir = folder_.path(),
-                     .is_native = true});
+  auto started = Root::start(
+      {.worker = program_, .language = language_, .work_dir = folder_.path(), .is_native = true});
   if (!started) return tl::unexpected(started.error());
-  std::shared_ptr<Zygote> old;  // ended after the mutex is released
+  std::shared_ptr<Root> old;  // ended after the mutex is released
   {
     std::lock_guard lock(mutex_);
     if (is_killed_) return fail("interrupted");
-    old = std::exchange(zygote_, *started);
+    old = std::exchange(root_, *started);
   }
   return (*started)->await_hello(kStartTimeout).and_then(check_hello);
 }
 
-std::shared_ptr<Zygote> NativeWorker::zygote() {
+std::shared_ptr<Root> NativeWorker::root() {
   std::lock_guard lock(mutex_);
-  return zygote_;
+  return root_;
 }
 
 void NativeWorker::kill() {
   std::lock_guard lock(mutex_);
   is_killed_ = true;
-  if (zygote_) zygote_->kill();
+  if (root_) root_->kill();
 }
 
-// From the current zygote or, if that no longer answers, from another one.
-tl::expected<std::unique_ptr<Host>, std::string> NativeWorker::fork_host() {
-  if (auto host = Host::fork(zygote())) return *std::move(host);
+// From the current root or, if that no longer answers, from another one.
+tl::expected<std::unique_ptr<WorkerProcess>, std::string> NativeWorker::fork_host() {
+  if (auto host = WorkerProcess::fork(root())) return *std::move(host);
   if (auto started = bring_up(); !started) {
     return tl::unexpected(lost("it could not be started again: " + to_string(started.error())));
   }
-  return Host::fork(zygote()).map_error([](Loss loss) { return lost(to_string(loss)); });
+  return WorkerProcess::fork(root()).map_error([](Loss loss) { return lost(to_string(loss)); });
 }
 
 tl::expected<wire::Message, std::string> NativeWorker::ask(
     const std::set<std::filesystem::path>& units, const wire::Message& request,
     std::chrono::milliseconds limit) {
-  tl::expected<std::unique_ptr<Host>, std::string> host;
+  tl::expected<std::unique_ptr<WorkerProcess>, std::string> host;
   Reply loaded = tl::unexpected(Loss::kClosed);
   for (int i = 0; i < kLoadAttempts && !loaded && loaded.error() == Loss::kClosed; ++i) {
     host = fork_host();
@@ -95,7 +92,7 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
 }
 
 // `loaded`, or the reply to the first unit that could not be loaded.
-Reply NativeWorker::load(Host& host, const std::set<std::filesystem::path>& units,
+Reply NativeWorker::load(WorkerProcess& host, const std::set<std::filesystem::path>& units,
                          std::chrono::milliseconds limit) const {
   Reply reply = wire::Message{"loaded", {}};
   for (const auto& unit : units) {

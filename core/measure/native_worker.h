@@ -50,9 +50,9 @@ class NativeWorker {
  private:
   NativeWorker(std::filesystem::path program, Language language, PrivateFolder folder);
   Expected<wire::Message> bring_up();
-  std::shared_ptr<Zygote> zygote();
-  tl::expected<std::unique_ptr<Host>, std::string> fork_host();
-  Reply load(Host& host, const std::set<std::filesystem::path>& units,
+  std::shared_ptr<Root> root();
+  tl::expected<std::unique_ptr<WorkerProcess>, std::string> fork_host();
+  Reply load(WorkerProcess& host, const std::set<std::filesystem::path>& units,
              std::chrono::milliseconds limit) const;
 
   const std::filesystem::path program_;
@@ -60,7 +60,7 @@ class NativeWorker {
   const PrivateFolder folder_;
   wire::Message hello_;
   std::mutex mutex_;  // of the next two
-  std::shared_ptr<Zygote> zygote_;
+  std::shared_ptr<Root> root_;
   bool is_killed_ = false;
 };
 

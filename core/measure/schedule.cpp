@@ -25,7 +25,7 @@ Measurer::Options measurer_options(const ScheduleOptions& options, const fs::pat
 
 }  // namespace
 
-ZygoteOptions zygote_options(const ScheduleOptions& options, const fs::path& folder) {
+WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& folder) {
   return {.worker = options.worker,
           .valgrind = options.valgrind,
           .work_dir = folder,
@@ -41,7 +41,7 @@ Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart star
       on_start(std::move(start)),
       on_done(std::move(done)),
       free_cores(std::max(options.jobs, 1)),
-      zygotes(zygote_options(options, folder.path()), options.python_worker, [this] {
+      zygotes(worker_options(options, folder.path()), options.python_worker, [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
       }) {
@@ -57,10 +57,10 @@ void Scheduler::State::kill() {
     changed.notify_all();
     // Hosts first: they know what a snippet has left behind. Those that do not clean up in time are
     // killed with their zygote.
-    for (Host* host : live_hosts) host->hang_up();
-    for (Zygote* zygote : live_zygotes) zygote->kill();
+    for (WorkerProcess* host : live_hosts) host->hang_up();
+    for (Root* root : live_roots) root->kill();
     changed.wait_for(lock, kClearAwayTime, [this] { return busy == 0; });
-    for (Host* host : live_hosts) host->abort();
+    for (WorkerProcess* host : live_hosts) host->abort();
   }
   zygotes.kill();
   threads.clear();  // joins
@@ -143,7 +143,7 @@ void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::ite
   group->second.pop_front();
   if (group->second.empty()) waiting.erase(group);
   UnitState& unit = units[key];
-  std::unique_ptr<Host> host;
+  std::unique_ptr<WorkerProcess> host;
   if (!unit.idle.empty()) {
     host = std::move(unit.idle.back());
     unit.idle.pop_back();
@@ -156,7 +156,7 @@ void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::ite
 
   Attempt result = attempt(task, key, host);
 
-  std::vector<std::unique_ptr<Host>> useless;
+  std::vector<std::unique_ptr<WorkerProcess>> useless;
   lock.lock();
   free_cores += cores;
   --units[key].busy;
@@ -170,8 +170,8 @@ void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::ite
 }
 
 // Keeps the host while its unit has variants to measure.
-void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<Host> host,
-                                std::vector<std::unique_ptr<Host>>& useless) {
+void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
+                                std::vector<std::unique_ptr<WorkerProcess>>& useless) {
   auto& idle = units[key].idle;
   if (host) idle.push_back(std::move(host));
   if (has_waiting(key) && !stopping) return;
@@ -182,7 +182,7 @@ void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<Host> host,
   idle.clear();
 }
 
-void Scheduler::State::drop(std::unique_ptr<Host>& host) {
+void Scheduler::State::drop(std::unique_ptr<WorkerProcess>& host) {
   {
     std::lock_guard lock(mutex);
     live_hosts.erase(host.get());

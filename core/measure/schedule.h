@@ -23,7 +23,7 @@ namespace instr {
 struct ScheduleOptions {
   std::filesystem::path worker;  // program made by build_worker
   PythonWorker python_worker = {};
-  int churn = 0;  // ZygoteOptions::churn
+  int churn = 0;  // WorkerOptions::churn
   Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                                 // cores in total

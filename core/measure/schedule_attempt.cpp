@@ -33,7 +33,7 @@ Failure slow_load(std::chrono::milliseconds patience) {
 }  // namespace
 
 Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
-                                  std::unique_ptr<Host>& host) {
+                                  std::unique_ptr<WorkerProcess>& host) {
   if (task.attempts == 1) {
     std::lock_guard one(callbacks);
     on_start(task.compiled.variant.key);
@@ -53,7 +53,7 @@ Attempt Scheduler::State::attempt(const Task& task, const UnitKey& key,
 
 // A host that has loaded the unit; or the reason why there is none.
 std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitKey& key,
-                                                   std::unique_ptr<Host>& host) {
+                                                   std::unique_ptr<WorkerProcess>& host) {
   {
     std::lock_guard lock(mutex);
     if (units[key].load_failure) return Attempt{*units[key].load_failure};
@@ -68,7 +68,7 @@ std::optional<Attempt> Scheduler::State::make_host(const Task& task, const UnitK
     return lost(to_string(zygote.error()));
   }
   auto log_begin = (*zygote)->log_size();
-  auto forked = Host::fork(*zygote);
+  auto forked = WorkerProcess::fork(*zygote);
   if (!forked) {
     zygotes.lost(key.zygote, *zygote);
     auto attempt = lost("the worker was lost before this was measured");
@@ -115,38 +115,39 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
 }
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
-  auto zygote = options_for(zygote_of(task.compiled.variant),
-                            zygote_options(options, folder.path()), options.python_worker)
-                    .and_then(Zygote::start);
-  if (!zygote) return lost(to_string(zygote.error()));
+  auto root = start_root(task.compiled.variant.language, worker_options(options, folder.path()),
+                         options.python_worker);
+  if (!root) return lost(to_string(root.error()));
   {
     std::lock_guard lock(mutex);
-    live_zygotes.insert(zygote->get());
-    if (stopping) (*zygote)->kill();
+    live_roots.insert(root->get());
+    if (stopping) (*root)->kill();
   }
-  Attempt result = run_fresh(task, **zygote);
+  Attempt result = run_fresh(task, **root);
   std::lock_guard lock(mutex);
-  live_zygotes.erase(zygote->get());
+  live_roots.erase(root->get());
   return result;
 }
 
-Attempt Scheduler::State::run_fresh(const Task& task, Zygote& zygote) {
-  auto hello = zygote.await_hello(kStartTimeout).and_then(check_hello);
-  if (!hello) return lost(to_string(hello.error()));
+Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
+  auto ready = root.await_hello(kStartTimeout).and_then(check_hello).and_then([&](const auto&) {
+    return warm_up(root, zygote_of(task.compiled.variant));
+  });
+  if (!ready) return lost(to_string(ready.error()));
   const auto patience = measurer.load_patience(task.compiled.variant);
-  auto loaded = zygote.request(load_request(zygote.worker(), task.compiled.unit), patience);
+  auto loaded = root.request(load_request(root.worker(), task.compiled.unit), patience);
   if (!loaded && loaded.error() == Loss::kTimedOut) return {slow_load(patience)};
-  if (!loaded) return lost("loading the unit ended the worker", with_cure(zygote.log_since(0)));
+  if (!loaded) return lost("loading the unit ended the worker", with_cure(root.log_since(0)));
   if (loaded->verb != "loaded") return {outcome_of(*loaded, {}, nullptr)};
-  auto result = measurer.measure(task.compiled, zygote);
+  auto result = measurer.measure(task.compiled, root);
   auto* failure = std::get_if<Failure>(&result.outcome);
   if (failure == nullptr || failure->kind != FailureKind::kWorkerLost) return result;
   {
     std::lock_guard lock(mutex);
-    live_zygotes.erase(&zygote);  // it has ended: its number may soon be reused
+    live_roots.erase(&root);  // it has ended: its number may soon be reused
   }
   // There is no host in between to report the snippet's end.
-  if (auto status = zygote.await_end(std::chrono::seconds(5))) {
+  if (auto status = root.await_end(std::chrono::seconds(5))) {
     if (auto ended = failure_of_status(*status)) result.outcome = *std::move(ended);
   }
   return result;

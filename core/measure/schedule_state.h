@@ -25,7 +25,7 @@
 
 namespace instr {
 
-ZygoteOptions zygote_options(const ScheduleOptions& options, const std::filesystem::path& folder);
+WorkerOptions worker_options(const ScheduleOptions& options, const std::filesystem::path& folder);
 
 struct Task {
   CompiledVariant compiled;
@@ -41,7 +41,7 @@ struct UnitKey {
 
 // The hosts that have loaded a unit, and the result of loading it.
 struct UnitState {
-  std::vector<std::unique_ptr<Host>> idle;
+  std::vector<std::unique_ptr<WorkerProcess>> idle;
   int busy = 0;
   int load_crashes = 0;
   std::optional<Outcome> load_failure;
@@ -62,17 +62,17 @@ struct Scheduler::State {
   void serve();
   std::optional<Groups::iterator> next();
   void serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group);
-  void put_back(const UnitKey& key, std::unique_ptr<Host> host,
-                std::vector<std::unique_ptr<Host>>& useless);
-  void drop(std::unique_ptr<Host>& host);
+  void put_back(const UnitKey& key, std::unique_ptr<WorkerProcess> host,
+                std::vector<std::unique_ptr<WorkerProcess>>& useless);
+  void drop(std::unique_ptr<WorkerProcess>& host);
   void finish(Task task, Attempt attempt);
-  Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<Host>& host);
+  Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<WorkerProcess>& host);
   std::optional<Attempt> make_host(const Task& task, const UnitKey& key,
-                                   std::unique_ptr<Host>& host);
+                                   std::unique_ptr<WorkerProcess>& host);
   Attempt load_problem(const Task& task, const UnitKey& key, const Reply& reply,
                        const std::string& log);
   Attempt attempt_fresh(const Task& task);
-  Attempt run_fresh(const Task& task, Zygote& zygote);
+  Attempt run_fresh(const Task& task, Root& root);
   bool has_waiting(const UnitKey& key) const;
 
   const ScheduleOptions options;
@@ -86,8 +86,8 @@ struct Scheduler::State {
   std::condition_variable_any changed;
   Groups waiting;
   std::map<UnitKey, UnitState> units;
-  std::set<Host*> live_hosts;
-  std::set<Zygote*> live_zygotes;  // of --isolation=process
+  std::set<WorkerProcess*> live_hosts;
+  std::set<Root*> live_roots;  // of --isolation=process
   int free_cores;
   std::uint64_t added = 0;
   std::uint64_t outstanding = 0;

@@ -29,19 +29,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::chrono::minutes kForkTimeout{2};
 constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 constexpr std::size_t kLogTail = 2000;  // characters of a log shown in a message
 
 // Relative, so that the installation's path shows nowhere in the worker's memory.
-std::string program_of(const ZygoteOptions& options) {
+std::string program_of(const WorkerOptions& options) {
   return "./" + options.worker.filename().string();
 }
 
-bool is_python(const ZygoteOptions& options) { return is_of_python(options.kind); }
+bool is_python(const WorkerOptions& options) { return options.language == Language::kPython; }
 
-std::vector<std::string> zygote_command(const ZygoteOptions& options) {
-  if (options.is_native && is_python(options)) return python_command("native");
-  if (options.is_native) return {program_of(options)};
+std::vector<std::string> worker_command(const WorkerOptions& options) {
+  std::vector<std::string> program{program_of(options)};
+  if (is_python(options)) program = python_command("serve");
+  if (options.is_native) return program;
   std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
       options.valgrind.string(),
@@ -56,17 +58,12 @@ std::vector<std::string> zygote_command(const ZygoteOptions& options) {
       "--log-file=" + profiles + "%p.log",
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
-  if (is_python(options)) {
-    for (auto& word : python_command(to_string(options.kind))) command.push_back(std::move(word));
-  } else {
-    command.push_back(program_of(options));
-    command.push_back(std::string("--zygote=") + to_string(options.kind));
-  }
+  for (auto& word : program) command.push_back(std::move(word));
   return command;
 }
 
 // The caller's own for a native worker, the pinned one for those that count.
-std::vector<std::string> environment_of(const ZygoteOptions& options) {
+std::vector<std::string> environment_of(const WorkerOptions& options) {
   std::vector<std::string> environment =
       options.is_native ? own_environment() : pinned_environment();
   if (!is_python(options)) return environment;
@@ -200,14 +197,84 @@ void Link::hang_up() { ::shutdown(socket_.get(), SHUT_WR); }
 
 void Link::abort() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
-Zygote::Zygote(Link link, Process process, fs::path log, const ZygoteOptions& options)
-    : link_(std::move(link)),
-      process_(std::move(process)),
-      log_(std::move(log)),
-      worker_(options.worker),
-      is_native_(options.is_native) {}
+struct WorkerProcess::Started {
+  Process process;  // its destructor kills the group
+  fs::path log;
+  fs::path worker;
+  bool is_native;
 
-Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
+  std::uintmax_t log_size() const {
+    std::error_code problem;
+    auto size = fs::file_size(log, problem);
+    return problem ? 0 : size;
+  }
+
+  std::string written_since(std::uintmax_t begin) const {
+    auto size = log_size();
+    if (size <= begin) return {};
+    if (size - begin > kLogTail) begin = size - kLogTail;
+    std::ifstream file(log, std::ios::binary);
+    std::string text(static_cast<std::size_t>(size - begin), '\0');
+    file.seekg(static_cast<std::streamoff>(begin));
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    return text;
+  }
+};
+
+WorkerProcess::WorkerProcess(std::shared_ptr<Started> started, Link link, pid_t pid,
+                             std::shared_ptr<WorkerProcess> parent)
+    : started_(std::move(started)), link_(std::move(link)), parent_(std::move(parent)), pid_(pid) {}
+
+WorkerProcess::~WorkerProcess() {
+  link_.abort();
+  // Only one that was alive a moment ago: its number may have been reused by now.
+  if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
+}
+
+const fs::path& WorkerProcess::worker() const { return started_->worker; }
+
+bool WorkerProcess::answers() const {
+  std::lock_guard lock(turn_);
+  return !loss_;
+}
+
+Reply WorkerProcess::ask(const wire::Message& message, std::chrono::milliseconds timeout,
+                         int passed) {
+  std::lock_guard lock(turn_);
+  auto reply = link_.request(message, timeout, passed);
+  if (!reply) loss_ = reply.error();
+  return reply;
+}
+
+Reply WorkerProcess::request(const wire::Message& message, std::chrono::milliseconds timeout) {
+  return ask(message, timeout, -1);
+}
+
+tl::expected<std::unique_ptr<WorkerProcess>, Loss> WorkerProcess::fork(
+    std::shared_ptr<WorkerProcess> parent) {
+  auto ends = Link::make();
+  if (!ends) return tl::unexpected(Loss::kClosed);
+  auto reply = parent->ask({"fork", {}}, kForkTimeout, ends->second.get());
+  if (!reply) return tl::unexpected(reply.error());
+  int pid = std::atoi(reply->get("pid").c_str());
+  if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
+  auto started = parent->started_;
+  return std::unique_ptr<WorkerProcess>(
+      new WorkerProcess(std::move(started), std::move(ends->first), pid, std::move(parent)));
+}
+
+std::uintmax_t WorkerProcess::log_size() const { return started_->log_size(); }
+
+// With Valgrind's messages about this process: each has a log of its own.
+std::string WorkerProcess::log_since(std::uintmax_t begin) const {
+  std::string own = wire::kProfilePrefix + std::to_string(pid_) + ".log";
+  std::string text =
+      started_->written_since(begin) + valgrind_words(started_->log.parent_path() / own);
+  return std::string(trim_end(text, "\n"));
+}
+
+Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   auto log = open_log(options.work_dir);
   if (!log) return tl::unexpected(log.error());
   Fd folder(::open(options.work_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -219,7 +286,7 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   auto ends = Link::make();
   if (!ends) return tl::unexpected(ends.error());
   SpawnOptions spawn;
-  spawn.argv = zygote_command(options);
+  spawn.argv = worker_command(options);
   spawn.environment = environment_of(options);
   // The interpreter finds all that it needs by the descriptor of its folder, and libraries that it
   // loads keep the current one's path on the heap.
@@ -232,18 +299,18 @@ Expected<std::shared_ptr<Zygote>> Zygote::start(const ZygoteOptions& options) {
   spawn.cores = options.cores;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
-  return std::shared_ptr<Zygote>(
-      new Zygote(std::move(ends->first), *std::move(process), std::move(log->second), options));
+  const pid_t pid = process->pid();
+  auto started = std::make_shared<Started>(*std::move(process), std::move(log->second),
+                                           options.worker, options.is_native);
+  return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends->first), pid));
 }
 
-Zygote::~Zygote() = default;  // the process's destructor kills the group
-
-Expected<wire::Message> Zygote::await_hello(std::chrono::milliseconds timeout) {
+Expected<wire::Message> Root::await_hello(std::chrono::milliseconds timeout) {
   std::lock_guard lock(turn_);
   auto hello = link_.receive(timeout);
   if (hello && hello->verb == "hello") {
-    for (const auto& [name, id] : loaded_libraries(process_.pid())) {
-      hello->fields[(is_native_ ? std::string(kOfTimes) : "") + name] = id;
+    for (const auto& [name, id] : loaded_libraries(started_->process.pid())) {
+      hello->fields[(started_->is_native ? std::string(kOfTimes) : "") + name] = id;
     }
     return *std::move(hello);
   }
@@ -253,58 +320,13 @@ Expected<wire::Message> Zygote::await_hello(std::chrono::milliseconds timeout) {
   return fail(std::move(what), "'instr_bench doctor' says what is missing");
 }
 
-Reply Zygote::request(const wire::Message& message, std::chrono::milliseconds timeout) {
-  std::lock_guard lock(turn_);
-  return link_.request(message, timeout);
+void Root::kill() {
+  started_->process.kill();
+  abort();
 }
 
-tl::expected<std::pair<Link, pid_t>, Loss> Zygote::fork_host(std::chrono::milliseconds timeout) {
-  auto ends = Link::make();
-  if (!ends) return tl::unexpected(Loss::kClosed);
-  std::lock_guard lock(turn_);
-  auto reply = link_.request({"fork", {}}, timeout, ends->second.get());
-  if (!reply) return tl::unexpected(reply.error());
-  int pid = std::atoi(reply->get("pid").c_str());
-  if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
-  return std::pair{std::move(ends->first), static_cast<pid_t>(pid)};
-}
-
-void Zygote::kill() {
-  process_.kill();
-  link_.abort();
-}
-
-std::optional<int> Zygote::await_end(std::chrono::milliseconds timeout) {
-  std::lock_guard lock(turn_);
-  return process_.wait_for(timeout);
-}
-
-std::uintmax_t Zygote::log_size() const {
-  std::error_code problem;
-  auto size = fs::file_size(log_, problem);
-  return problem ? 0 : size;
-}
-
-std::string Zygote::log_since(std::uintmax_t begin) const {
-  return log_since(begin, process_.pid());
-}
-
-std::string Zygote::log_since(std::uintmax_t begin, pid_t pid) const {
-  std::string own = wire::kProfilePrefix + std::to_string(pid) + ".log";
-  std::string text = written_since(begin) + valgrind_words(log_.parent_path() / own);
-  return std::string(trim_end(text, "\n"));
-}
-
-std::string Zygote::written_since(std::uintmax_t begin) const {
-  auto size = log_size();
-  if (size <= begin) return {};
-  if (size - begin > kLogTail) begin = size - kLogTail;
-  std::ifstream file(log_, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size - begin), '\0');
-  file.seekg(static_cast<std::streamoff>(begin));
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+std::optional<int> Root::await_end(std::chrono::milliseconds timeout) {
+  return started_->process.wait_for(timeout);
 }
 
 std::chrono::milliseconds timeout_of(double seconds) {
@@ -320,30 +342,6 @@ wire::Message load_request(const fs::path& worker, const fs::path& unit) {
   fs::path seen = fs::path("/proc/self/fd") / std::to_string(wire::kProgramFolderFd) /
                   unit.lexically_relative(worker.parent_path());
   return {"load", {{"path", seen.string()}}};
-}
-
-Host::Host(std::shared_ptr<Zygote> zygote, Link link, pid_t pid)
-    : zygote_(std::move(zygote)), link_(std::move(link)), pid_(pid) {}
-
-tl::expected<std::unique_ptr<Host>, Loss> Host::fork(std::shared_ptr<Zygote> zygote) {
-  auto forked = zygote->fork_host(std::chrono::minutes(2));
-  if (!forked) return tl::unexpected(forked.error());
-  return std::unique_ptr<Host>(
-      new Host(std::move(zygote), std::move(forked->first), forked->second));
-}
-
-Host::~Host() {
-  link_.abort();
-  // Only one that was alive a moment ago: its number may have been reused by now.
-  if (loss_ && *loss_ != Loss::kClosed) kill_tree(pid_);
-}
-
-std::string Host::log_since(std::uintmax_t begin) const { return zygote_->log_since(begin, pid_); }
-
-Reply Host::request(const wire::Message& message, std::chrono::milliseconds timeout) {
-  auto reply = link_.request(message, timeout);
-  if (!reply) loss_ = reply.error();
-  return reply;
 }
 
 }  // namespace instr

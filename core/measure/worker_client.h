@@ -1,5 +1,5 @@
-// The coordinator's side of the wire protocol (worker/wire.h): starts zygotes under Callgrind, has
-// them fork hosts, and has those load units and measure variants.
+// The coordinator's side of the wire protocol (worker/wire.h): starts workers under Callgrind, has
+// them fork zygotes and these hosts, which load units and measure variants.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/base/process.h"
-#include "core/definitions/runtimes.h"
+#include "core/definitions/languages.h"
 #include "core/values/simulation.h"
 #include "worker/wire.h"
 
@@ -55,12 +55,12 @@ class Link {
   std::string received_;  // after the end of the last message
 };
 
-struct ZygoteOptions {
+struct WorkerOptions {
   std::filesystem::path worker;
   std::filesystem::path valgrind = {};
-  WarmUp kind = WarmUp::kEager;
+  Language language = Language::kCpp;
   std::filesystem::path work_dir;  // for profiles and logs
-  int churn = 0;                   // blocks to allocate first, half of them permanently
+  int churn = 0;  // blocks for each zygote to allocate first, half of them permanently
   Simulation simulation = {};
   // The native worker: without Valgrind, and in the caller's own environment.
   bool is_native = false;
@@ -73,8 +73,8 @@ class Requestable {
   virtual ~Requestable() = default;
   virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
 
-  // The standard error of it and its hosts: the size so far, and the end of the text since then,
-  // with Valgrind's messages in the meantime.
+  // The standard error of it and what it forked: the size so far, and the end of the text since
+  // then, with Valgrind's messages in the meantime.
   virtual std::uintmax_t log_size() const = 0;
   virtual std::string log_since(std::uintmax_t begin) const = 0;
 };
@@ -86,26 +86,63 @@ std::chrono::milliseconds timeout_of(double seconds);
 // snippets.
 wire::Message load_request(const std::filesystem::path& worker, const std::filesystem::path& unit);
 
-// A worker under Callgrind that forks hosts on request. Calls from several threads take turns.
-class Zygote : public Requestable {
+// A process of a worker: its root, or what was forked by another: a zygote, which has warmed up and
+// forks hosts, or a host, which holds one unit and forks a child for each measurement. Calls from
+// several threads take turns.
+class WorkerProcess : public Requestable {
+ public:
+  // Hangs up, whereupon it ends its child and itself; one that had stopped answering is killed.
+  ~WorkerProcess() override;
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  // Another process in the state of `parent`, which it keeps, since it would end with it.
+  static tl::expected<std::unique_ptr<WorkerProcess>, Loss> fork(
+      std::shared_ptr<WorkerProcess> parent);
+
+  Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
+  std::uintmax_t log_size() const override;
+  std::string log_since(std::uintmax_t begin) const override;
+
+  // The program that it runs.
+  const std::filesystem::path& worker() const;
+
+  // False once a request got no reply.
+  bool answers() const;
+
+  // From any thread. hang_up(): it cleans up after its child and ends, and a waiting request with
+  // it; abort(): a waiting request ends immediately.
+  void hang_up() { link_.hang_up(); }
+  void abort() { link_.abort(); }
+
+ protected:
+  struct Started;  // what the root has, and all that were forked use
+
+  WorkerProcess(std::shared_ptr<Started> started, Link link, pid_t pid,
+                std::shared_ptr<WorkerProcess> parent = nullptr);
+
+  const std::shared_ptr<Started> started_;
+  Link link_;
+  mutable std::mutex turn_;
+
+ private:
+  Reply ask(const wire::Message& message, std::chrono::milliseconds timeout, int passed);
+
+  const std::shared_ptr<WorkerProcess> parent_;  // null: it is the root
+  const pid_t pid_;
+  std::optional<Loss> loss_;
+};
+
+// The process that is started, and with LibTorch: under Callgrind, unless it is native. When it is
+// no longer in use, what is left of its process group is killed.
+class Root : public WorkerProcess {
  public:
   // Starts it, without waiting for its `hello`.
-  static Expected<std::shared_ptr<Zygote>> start(const ZygoteOptions& options);
-
-  // Kills it and its whole process group.
-  ~Zygote() override;
-
-  const std::filesystem::path& worker() const { return worker_; }
+  static Expected<std::shared_ptr<Root>> start(const WorkerOptions& options);
 
   // Waits for it to be ready, once: its description of itself, and the libraries that it has loaded
   // (core/measure/loaded_libraries.h). An Error has its last output.
   Expected<wire::Message> await_hello(std::chrono::milliseconds timeout);
-
-  // Runs a request in the zygote itself (--isolation=process).
-  Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
-
-  // A new host's link and process id.
-  tl::expected<std::pair<Link, pid_t>, Loss> fork_host(std::chrono::milliseconds timeout);
 
   // From any thread: ends it and what it forked.
   void kill();
@@ -113,52 +150,8 @@ class Zygote : public Requestable {
   // Its wait status once it has ended.
   std::optional<int> await_end(std::chrono::milliseconds timeout);
 
-  std::uintmax_t log_size() const override;
-  std::string log_since(std::uintmax_t begin) const override;
-  // The same with Valgrind's messages about the process `pid`: each host has a log of its own.
-  std::string log_since(std::uintmax_t begin, pid_t pid) const;
-
  private:
-  Zygote(Link link, Process process, std::filesystem::path log, const ZygoteOptions& options);
-  std::string written_since(std::uintmax_t begin) const;
-
-  std::mutex turn_;
-  Link link_;
-  Process process_;
-  std::filesystem::path log_;
-  std::filesystem::path worker_;
-  bool is_native_;
-};
-
-// A process forked by a zygote: holds one unit, and forks a child for each measurement.
-class Host : public Requestable {
- public:
-  static tl::expected<std::unique_ptr<Host>, Loss> fork(std::shared_ptr<Zygote> zygote);
-
-  // Hangs up, whereupon it ends its child and itself; one that had stopped answering is killed.
-  ~Host() override;
-  Host(const Host&) = delete;
-  Host& operator=(const Host&) = delete;
-
-  Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
-  std::uintmax_t log_size() const override { return zygote_->log_size(); }
-  std::string log_since(std::uintmax_t begin) const override;
-
-  // False once a request got no reply.
-  bool answers() const { return !loss_; }
-
-  // From any thread. hang_up(): it cleans up after its child and ends, and a waiting request with
-  // it; abort(): a waiting request ends immediately.
-  void hang_up() { link_.hang_up(); }
-  void abort() { link_.abort(); }
-
- private:
-  Host(std::shared_ptr<Zygote> zygote, Link link, pid_t pid);
-
-  std::shared_ptr<Zygote> zygote_;
-  Link link_;
-  pid_t pid_;
-  std::optional<Loss> loss_;
+  using WorkerProcess::WorkerProcess;
 };
 
 }  // namespace instr

@@ -28,17 +28,30 @@ WarmUp zygote_of(const Variant& variant) {
   return variant.language == Language::kPython && !is_of_python(zygote) ? WarmUp::kPython : zygote;
 }
 
-Expected<ZygoteOptions> options_for(WarmUp which, ZygoteOptions options,
-                                    const PythonWorker& python_worker) {
-  options.kind = which;
-  if (!is_of_python(which)) return options;
-  return python_worker().map([&options](const std::filesystem::path& worker) {
+Expected<std::shared_ptr<Root>> start_root(Language language, WorkerOptions options,
+                                           const PythonWorker& python_worker) {
+  options.language = language;
+  if (language == Language::kCpp) return Root::start(options);
+  return python_worker().and_then([&options](const std::filesystem::path& worker) {
     options.worker = worker;
-    return std::move(options);
+    return Root::start(options);
   });
 }
 
-ZygotePool::ZygotePool(ZygoteOptions options, PythonWorker python_worker,
+Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn) {
+  const auto done = [&process](const wire::Message& request, const char* verb) -> Expected<void> {
+    auto reply = process.request(request, kStartTimeout);
+    if (reply && reply->verb == verb) return {};
+    const std::string how = reply ? reply->get("message") : to_string(reply.error());
+    return fail("the worker did not warm up: " + how + "\n" + process.log_since(0));
+  };
+  return done({"warm_up", {{"kind", to_string(which)}}}, "warmed_up").and_then([&] {
+    return churn == 0 ? Expected<void>()
+                      : done({"churn", {{"blocks", std::to_string(churn)}}}, "churned");
+  });
+}
+
+ZygotePool::ZygotePool(WorkerOptions options, PythonWorker python_worker,
                        std::function<void()> on_change)
     : options_(std::move(options)),
       python_worker_(std::move(python_worker)),
@@ -62,43 +75,84 @@ void ZygotePool::start(WarmUp which) {
   starters_.emplace_back([this, which] { bring_up(which); });
 }
 
-Expected<wire::Message> ZygotePool::try_start(WarmUp which) {
-  const auto options = options_for(which, options_, python_worker_);
-  if (!options) return tl::unexpected(options.error());
-  auto zygote = Zygote::start(*options);
-  if (!zygote) return tl::unexpected(zygote.error());
+bool ZygotePool::is_killed() const {
+  std::lock_guard lock(mutex_);
+  return killed_;
+}
+
+Expected<wire::Message> ZygotePool::try_to_start(Language language) {
+  auto started = start_root(language, options_, python_worker_);
+  if (!started) return tl::unexpected(started.error());
   {
     std::lock_guard lock(mutex_);
     if (killed_) return fail("interrupted");
-    slot(which).zygote = *zygote;
+    root(language).root = *started;
   }
-  auto hello = (*zygote)->await_hello(kStartTimeout).and_then(check_hello);
-  if (!hello || options->churn == 0) return hello;
-  wire::Message churn{"churn", {{"blocks", std::to_string(options->churn)}}};
-  if (auto done = (*zygote)->request(churn, kStartTimeout); !done)
-    return fail(to_string(done.error()));
-  return hello;
+  return (*started)->await_hello(kStartTimeout).and_then(check_hello);
+}
+
+// Starts it if there is none; of several threads that need it one does, and the others wait.
+Expected<std::shared_ptr<Root>> ZygotePool::root_for(Language language) {
+  std::unique_lock lock(mutex_);
+  RootSlot& its = root(language);
+  changed_.wait(lock, [&] { return killed_ || its.state != State::kStarting; });
+  if (killed_) return fail("interrupted");
+  if (its.state == State::kReady) return its.root;
+  if (its.state == State::kFailed) return tl::unexpected(*its.error);
+  its.state = State::kStarting;
+  lock.unlock();
+  auto hello = try_to_start(language);
+  for (int attempt = 1; !hello && attempt < kStartAttempts && !is_killed(); ++attempt) {
+    hello = try_to_start(language);
+  }
+  lock.lock();
+  its.state = hello ? State::kReady : State::kFailed;
+  if (hello) {
+    its.hello = *std::move(hello);
+  } else {
+    its.error = hello.error();
+  }
+  changed_.notify_all();
+  if (its.error) return tl::unexpected(*its.error);
+  return its.root;
+}
+
+// It no longer answers: the next one that needs it starts another.
+void ZygotePool::drop(Language language, const std::shared_ptr<Root>& lost) {
+  std::shared_ptr<Root> old;  // ended after the mutex is released
+  std::lock_guard lock(mutex_);
+  RootSlot& its = root(language);
+  if (its.root != lost || its.state != State::kReady) return;
+  old = std::exchange(its.root, nullptr);
+  its.state = State::kAbsent;
+}
+
+Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
+  const Language language = is_of_python(which) ? Language::kPython : Language::kCpp;
+  auto from = root_for(language);
+  if (!from) return tl::unexpected(from.error());
+  auto forked = WorkerProcess::fork(*from);
+  if (!forked) {
+    drop(language, *from);
+    return fail(std::string("the worker was lost: ") + to_string(forked.error()));
+  }
+  std::shared_ptr<WorkerProcess> zygote = *std::move(forked);
+  return warm_up(*zygote, which, options_.churn).map([&zygote] { return zygote; });
 }
 
 void ZygotePool::bring_up(WarmUp which) {
-  auto hello = try_start(which);
-  for (int attempt = 1; !hello && attempt < kStartAttempts; ++attempt) {
-    {
-      std::lock_guard lock(mutex_);
-      if (killed_) break;
-    }
-    hello = try_start(which);
+  auto zygote = try_to_fork(which);
+  for (int attempt = 1; !zygote && attempt < kStartAttempts && !is_killed(); ++attempt) {
+    zygote = try_to_fork(which);
   }
   {
     std::lock_guard lock(mutex_);
     Slot& target = slot(which);
-    if (hello) {
-      target.state = State::kReady;
-      if (!hello_ && !is_of_python(which)) hello_ = *hello;
+    target.state = zygote ? State::kReady : State::kFailed;
+    if (zygote) {
+      target.zygote = *std::move(zygote);
     } else {
-      target.state = State::kFailed;
-      target.error = hello.error();
-      target.zygote.reset();
+      target.error = zygote.error();
     }
   }
   changed_.notify_all();
@@ -110,25 +164,21 @@ ZygotePool::State ZygotePool::state(WarmUp which) const {
   return slot(which).state;
 }
 
-bool ZygotePool::any_is(State state) const {
-  return std::any_of(slots_.begin(), slots_.end(),
-                     [state](const Slot& each) { return each.state == state; });
-}
-
 bool ZygotePool::is_starting() const {
   std::lock_guard lock(mutex_);
-  return any_is(State::kStarting);
+  return std::any_of(slots_.begin(), slots_.end(),
+                     [](const Slot& each) { return each.state == State::kStarting; });
 }
 
-Expected<std::shared_ptr<Zygote>> ZygotePool::get(WarmUp which) const {
+Expected<std::shared_ptr<WorkerProcess>> ZygotePool::get(WarmUp which) const {
   std::lock_guard lock(mutex_);
   const Slot& from = slot(which);
   if (from.state == State::kReady) return from.zygote;
   return tl::unexpected(from.error.value_or(Error{{}, "the worker is not ready", ""}));
 }
 
-void ZygotePool::lost(WarmUp which, const std::shared_ptr<Zygote>& zygote) {
-  std::shared_ptr<Zygote> old;  // ended after the mutex is released
+void ZygotePool::lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote) {
+  std::shared_ptr<WorkerProcess> old;  // ended after the mutex is released
   std::lock_guard lock(mutex_);
   Slot& target = slot(which);
   if (target.zygote != zygote || target.state != State::kReady) return;
@@ -147,25 +197,22 @@ void ZygotePool::worked(WarmUp which) {
 
 Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  const auto is_any = [this](State state) {
-    return slot(WarmUp::kEager).state == state || slot(WarmUp::kTorchScript).state == state;
-  };
-  if (!hello_ && !is_any(State::kStarting) && !is_any(State::kReady) && !is_any(State::kFailed)) {
-    start(WarmUp::kEager);
+  RootSlot& its = root(Language::kCpp);
+  if (its.state == State::kAbsent && !killed_) {
+    starters_.emplace_back([this] { root_for(Language::kCpp); });
   }
-  changed_.wait(lock, stop, [&] { return hello_ || killed_ || !is_any(State::kStarting); });
-  if (hello_) return *hello_;
-  for (const Slot& each : slots_) {
-    if (each.error) return tl::unexpected(*each.error);
-  }
-  return fail("interrupted");
+  changed_.wait(lock, stop, [&] {
+    return killed_ || its.state == State::kReady || its.state == State::kFailed;
+  });
+  if (its.state == State::kReady) return its.hello;
+  return tl::unexpected(its.error.value_or(Error{{}, "interrupted", ""}));
 }
 
 void ZygotePool::kill() {
   std::lock_guard lock(mutex_);
   killed_ = true;
-  for (Slot& each : slots_) {
-    if (each.zygote) each.zygote->kill();
+  for (RootSlot& each : roots_) {
+    if (each.root) each.root->kill();
   }
   changed_.notify_all();
 }

@@ -1,5 +1,5 @@
-// The zygotes of a run: for C++ one for eager and one for all script runtimes, for Python one,
-// started in the background, replaced if lost.
+// The zygotes of a run, each forked from the root for its language, since starting LibTorch takes
+// most of the time: in the background, and replaced if lost.
 #pragma once
 
 #include <array>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/definitions/runtimes.h"
 #include "core/definitions/variant.h"
 #include "core/measure/worker_client.h"
 
@@ -29,21 +30,24 @@ WarmUp zygote_of(const Variant& variant);
 // Builds the worker for Python, once it is needed.
 using PythonWorker = std::function<Expected<std::filesystem::path>()>;
 
-// `options` for that zygote: its kind and, for Python, its worker.
-Expected<ZygoteOptions> options_for(WarmUp which, ZygoteOptions options,
-                                    const PythonWorker& python_worker);
+// Starts a worker for that language: `options` are completed for it.
+Expected<std::shared_ptr<Root>> start_root(Language language, WorkerOptions options,
+                                           const PythonWorker& python_worker);
+
+// Makes this process a zygote.
+Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn = 0);
 
 class ZygotePool {
  public:
   enum class State { kAbsent, kStarting, kReady, kFailed };
 
-  // `options` are completed for each by options_for(). `on_change` is called, from other threads,
+  // `options` are those of the roots, for start_root(). `on_change` is called, from other threads,
   // as zygotes get ready or fail.
-  ZygotePool(ZygoteOptions options, PythonWorker python_worker, std::function<void()> on_change);
+  ZygotePool(WorkerOptions options, PythonWorker python_worker, std::function<void()> on_change);
   // Kills them all.
   ~ZygotePool();
 
-  // Starts the zygote if there is none, and returns at once.
+  // Brings the zygote up if there is none, and returns at once.
   void need(WarmUp which);
 
   State state(WarmUp which) const;
@@ -52,16 +56,16 @@ class ZygotePool {
   bool is_starting() const;
 
   // The ready one; an Error if it could not be started, or is not ready.
-  Expected<std::shared_ptr<Zygote>> get(WarmUp which) const;
+  Expected<std::shared_ptr<WorkerProcess>> get(WarmUp which) const;
 
   // `zygote` no longer answers: another one is started, unless that has happened already, or
   // several in a row were lost before doing anything.
-  void lost(WarmUp which, const std::shared_ptr<Zygote>& zygote);
+  void lost(WarmUp which, const std::shared_ptr<WorkerProcess>& zygote);
 
   void worked(WarmUp which);
 
-  // The description from the first one for C++ that is ready; starts one if necessary, so that runs
-  // of Python alone describe themselves as all others do.
+  // What the root for C++ says of itself; starts it if necessary, so that runs of Python alone
+  // describe themselves as all others do.
   Expected<wire::Message> hello(std::stop_token stop);
 
   // Ends all of them, permanently.
@@ -70,25 +74,35 @@ class ZygotePool {
  private:
   struct Slot {
     State state = State::kAbsent;
-    std::shared_ptr<Zygote> zygote;  // also while it starts
+    std::shared_ptr<WorkerProcess> zygote;
     std::optional<Error> error;
     int losses = 0;  // in a row
+  };
+  struct RootSlot {
+    State state = State::kAbsent;
+    std::shared_ptr<Root> root;  // also while it starts
+    std::optional<Error> error;
+    wire::Message hello;
   };
 
   void start(WarmUp which);  // with the mutex held
   void bring_up(WarmUp which);
-  Expected<wire::Message> try_start(WarmUp which);
+  Expected<std::shared_ptr<WorkerProcess>> try_to_fork(WarmUp which);
+  Expected<std::shared_ptr<Root>> root_for(Language language);
+  Expected<wire::Message> try_to_start(Language language);
+  void drop(Language language, const std::shared_ptr<Root>& root);
+  bool is_killed() const;
   Slot& slot(WarmUp which) { return slots_[static_cast<std::size_t>(which)]; }
   const Slot& slot(WarmUp which) const { return slots_[static_cast<std::size_t>(which)]; }
-  bool any_is(State state) const;  // with the mutex held
+  RootSlot& root(Language language) { return roots_[static_cast<std::size_t>(language)]; }
 
-  const ZygoteOptions options_;
+  const WorkerOptions options_;
   const PythonWorker python_worker_;
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::array<Slot, kWarmUpNames.size()> slots_;
-  std::optional<wire::Message> hello_;
+  std::array<RootSlot, kLanguages.size()> roots_;
   bool killed_ = false;
   std::vector<std::jthread> starters_;
 };

@@ -85,9 +85,7 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
         std::string("I1 ") + kSimulatedI1 + ", D1 " + kSimulatedD1 + ", LL " + kSimulatedLL);
   }
   for (const auto& [name, value] : worker) {
-    // A process number differs each time; "machine" is the name of the other list; which zygote a
-    // variant is measured in follows from its key.
-    if (name == "pid" || name == "machine" || name == "zygote") continue;
+    if (name == "machine") continue;  // the name of the other list
     bool is_own = name == "version" || name == "abi";
     std::string entry = is_own ? "worker_" + name : name;
     if (!has(fingerprint.entries, entry)) fingerprint.entries.emplace_back(entry, value);

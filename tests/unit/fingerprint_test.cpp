@@ -19,7 +19,8 @@ Fingerprint example(std::map<std::string, std::string> worker) {
 }
 
 TEST(Fingerprint, HoldsWhatMayChangeACount) {
-  Fingerprint fingerprint = example({{"cpu_capability", "AVX2"}, {"version", "1"}, {"pid", "77"}});
+  Fingerprint fingerprint =
+      example({{"cpu_capability", "AVX2"}, {"version", "1"}, {"machine", "77"}});
   Fingerprint::Entries expected{
       {"libtorch_version", "2.13.0"},
       {"libtorch_build_id", "abc123"},

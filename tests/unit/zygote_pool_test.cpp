@@ -1,9 +1,14 @@
-// With a script in Valgrind's place that says hello and then listens.
+// With a script in Valgrind's place that speaks the worker's protocol.
 #include "core/measure/zygote_pool.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
 
 #include "core/base/private_folder.h"
+#include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "worker/abi.h"
 
@@ -12,52 +17,125 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Keeps a line with its number for each start beside itself.
+constexpr const char* kScript = R"(
+import os, socket
+
+def serve(link):
+    while True:
+        line, passed, _, _ = socket.recv_fds(link, 4096, 1)
+        if not line:
+            os._exit(0)
+        words = line.decode().rstrip().split("\t")
+        reply = {"warm_up": "warmed_up", "fork": "forked"}[words[0]]
+        if passed:
+            pid = os.fork()
+            if pid == 0:
+                link.close()
+                return serve(socket.socket(fileno=passed[0]))
+            os.close(passed[0])
+            reply += f"\tpid={pid}"
+        token = next(word for word in words if word.startswith("token="))
+        link.send(f"{reply}\t{token}\n".encode())
+
+with open(__file__ + ".starts", "a") as starts:
+    print(os.getpid(), file=starts)
+link = socket.socket(fileno=3)
+link.send(b"hello\tabi=ABI\n")
+serve(link)
+)";
+
 class ZygotePoolTest : public testing::Test {
  protected:
   void SetUp() override {
-    fs::path script = folder_->path() / "valgrind";
-    ASSERT_TRUE(write_text(script, "#!/bin/sh\nprintf 'hello\\tabi=" +
-                                       std::to_string(INSTR_ABI_VERSION) + "\\n' >&3\ncat <&3\n"));
-    fs::permissions(script, fs::perms::owner_all);
-    ZygoteOptions options;
-    options.valgrind = script;
+    auto python = find_program("python3");
+    ASSERT_TRUE(python) << "python3 was not found";
+    std::string text = "#!" + python->string() + kScript;
+    text.replace(text.find("ABI"), 3, std::to_string(INSTR_ABI_VERSION));
+    ASSERT_TRUE(write_text(script_, text));
+    fs::permissions(script_, fs::perms::owner_all);
+    WorkerOptions options;
+    options.valgrind = script_;
     options.worker = folder_->path() / "worker";
     options.work_dir = folder_->path();
     pool_.emplace(
         options, [] { return Expected<fs::path>(fail("no Python")); }, [] {});
   }
 
+  Expected<std::shared_ptr<WorkerProcess>> up(WarmUp which) {
+    pool_->need(which);
+    while (pool_->state(which) == ZygotePool::State::kStarting) std::this_thread::yield();
+    return pool_->get(which);
+  }
+
+  // The process number of each root that was started, a line each.
+  std::string starts() const { return read_text(script_.string() + ".starts").value_or(""); }
+
   Expected<PrivateFolder> folder_ = PrivateFolder::make();
+  fs::path script_ = folder_->path() / "valgrind";
   std::optional<ZygotePool> pool_;
 };
 
 TEST_F(ZygotePoolTest, AfterItsEndThereIsAnErrorAndNoZygote) {
-  pool_->need(WarmUp::kEager);
-  auto hello = pool_->hello({});
-  ASSERT_TRUE(hello) << to_string(hello.error());
-  auto zygote = pool_->get(WarmUp::kEager);
-  ASSERT_TRUE(zygote);
+  auto zygote = up(WarmUp::kEager);
+  ASSERT_TRUE(zygote) << to_string(zygote.error());
   pool_->kill();
   pool_->lost(WarmUp::kEager, *zygote);
   auto after = pool_->get(WarmUp::kEager);
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().what, "interrupted");
   EXPECT_EQ(pool_->state(WarmUp::kEager), ZygotePool::State::kFailed);
-  pool_->need(WarmUp::kTorchScript);
-  EXPECT_FALSE(pool_->get(WarmUp::kTorchScript));
+  EXPECT_FALSE(up(WarmUp::kTorchScript));
   EXPECT_EQ(pool_->state(WarmUp::kTorchScript), ZygotePool::State::kFailed);
 }
 
-TEST_F(ZygotePoolTest, ALostOneIsReplaced) {
-  pool_->need(WarmUp::kEager);
+TEST_F(ZygotePoolTest, AllAreForkedFromOneRoot) {
+  pool_->need(WarmUp::kTorchScript);
+  auto eager = up(WarmUp::kEager);
+  auto script = up(WarmUp::kTorchScript);
+  ASSERT_TRUE(eager && script);
+  EXPECT_NE(*eager, *script);
+  const std::string started = starts();
+  EXPECT_EQ(std::count(started.begin(), started.end(), '\n'), 1) << started;
+}
+
+TEST_F(ZygotePoolTest, ARootThatOnlyDescribesItselfHasNoZygote) {
   ASSERT_TRUE(pool_->hello({}));
-  auto first = pool_->get(WarmUp::kEager);
+  EXPECT_EQ(pool_->state(WarmUp::kEager), ZygotePool::State::kAbsent);
+}
+
+TEST_F(ZygotePoolTest, ALostOneIsReplacedFromTheSameRoot) {
+  auto first = up(WarmUp::kEager);
   ASSERT_TRUE(first);
+  const std::string before = starts();
   pool_->lost(WarmUp::kEager, *first);
-  while (pool_->state(WarmUp::kEager) == ZygotePool::State::kStarting) std::this_thread::yield();
-  auto second = pool_->get(WarmUp::kEager);
+  auto second = up(WarmUp::kEager);
   ASSERT_TRUE(second);
   EXPECT_NE(*second, *first);
+  EXPECT_EQ(starts(), before);
+}
+
+TEST_F(ZygotePoolTest, ALostRootIsReplaced) {
+  auto first = up(WarmUp::kEager);
+  ASSERT_TRUE(first);
+  const std::string before = starts();
+  kill(std::atoi(before.c_str()), SIGKILL);
+  auto script = up(WarmUp::kTorchScript);
+  ASSERT_TRUE(script) << to_string(script.error());
+  EXPECT_NE(starts(), before);
+}
+
+TEST_F(ZygotePoolTest, WhatCannotBeStartedIsAnError) {
+  fs::remove(script_);
+  auto zygote = up(WarmUp::kEager);
+  ASSERT_FALSE(zygote);
+  EXPECT_FALSE(pool_->hello({}));
+}
+
+TEST_F(ZygotePoolTest, NorCanOneWithoutItsWorker) {
+  auto zygote = up(WarmUp::kPython);
+  ASSERT_FALSE(zygote);
+  EXPECT_EQ(zygote.error().what, "no Python");
 }
 
 }  // namespace

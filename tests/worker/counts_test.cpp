@@ -13,7 +13,6 @@ TEST(WorkerCounts, HelloSaysWhatItIs) {
   Rig::get().zygote();
   const wire::Message& hello = Rig::get().hello();
   EXPECT_EQ(hello.get("version"), wire::kWorkerVersion);
-  EXPECT_EQ(hello.get("zygote"), "eager");
   EXPECT_EQ(hello.get("cpu_capability"), "AVX2");
   EXPECT_NE(hello.get("libtorch_version"), "");
   EXPECT_NE(hello.get("cpu_features").find("avx2"), std::string::npos);
@@ -93,7 +92,7 @@ TEST(WorkerCounts, LeftoversOfAnIterationAreNotTheNextOnesPeak) {
 
 TEST(WorkerCounts, TheProfileHoldsTheLastBlockAndNothingElse) {
   Answer answer = Rig::get().host().measure({"adds"});
-  auto profile = read_profile(Rig::get().work_dir() / "eager" / answer.message.get("profile"));
+  auto profile = read_profile(Rig::get().work_dir() / "shared" / answer.message.get("profile"));
   ASSERT_TRUE(profile) << to_string(profile.error());
   EXPECT_EQ(profile->totals.at(0), answer.number("ir_2"));
   std::uint64_t sum = 0;
@@ -130,14 +129,14 @@ TEST(WorkerCounts, DoNotDependOnEarlierMeasurements) {
 TEST(WorkerCounts, DoNotDependOnTheProcess) {
   auto first = counts_of(Rig::get().host());
   std::string folder(120, 'x');  // a longer path for the worker and its profiles
-  auto other = Rig::get().start(WarmUp::kEager, folder);
+  auto other = Rig::get().start(folder);
   EXPECT_EQ(counts_of(TestHost(other, true)), first);
 }
 
 TEST(WorkerCounts, AreTheSameWithoutTheForkServer) {
   for (const char* snippet : {"differentiates", "sorts"}) {
     Answer forked = Rig::get().host().measure({snippet});
-    auto alone = Host::fork(Rig::get().zygote());
+    auto alone = WorkerProcess::fork(Rig::get().zygote());
     ASSERT_TRUE(alone);
     ASSERT_TRUE((*alone)->request({"load", {{"path", Rig::get().unit().string()}}},
                                   std::chrono::minutes(1)));

@@ -114,7 +114,7 @@ TEST(WorkerSurvives, AndKeepsWhatASnippetPrints) {
 }
 
 TEST(WorkerSurvives, AFileThatIsNotAUnit) {
-  auto host = Host::fork(Rig::get().zygote());
+  auto host = WorkerProcess::fork(Rig::get().zygote());
   ASSERT_TRUE(host);
   auto reply = (*host)->request({"load", {{"path", "/nonexistent.so"}}}, std::chrono::minutes(1));
   ASSERT_TRUE(reply);

@@ -15,6 +15,7 @@
 #include "core/compile/libtorch.h"
 #include "core/compile/toolchain.h"
 #include "core/measure/measure.h"
+#include "core/measure/zygote_pool.h"
 
 namespace instr::worker_tests {
 
@@ -68,6 +69,13 @@ fs::path build_unit(const CompileOptions& options, Cache& cache) {
   }));
 }
 
+std::shared_ptr<WorkerProcess> zygote_of(std::shared_ptr<WorkerProcess> root, WarmUp kind) {
+  auto zygote = WorkerProcess::fork(std::move(root));
+  if (!zygote) throw std::runtime_error(std::string("no zygote: ") + to_string(zygote.error()));
+  if (auto done = warm_up(**zygote, kind); !done) throw std::runtime_error(to_string(done.error()));
+  return *std::move(zygote);
+}
+
 }  // namespace
 
 std::uint64_t Answer::number(const std::string& name) const {
@@ -116,8 +124,8 @@ Answer ask(Requestable& where, const Request& request, bool fork) {
   return {*reply};
 }
 
-TestHost::TestHost(std::shared_ptr<Zygote> zygote, bool loaded) {
-  auto host = Host::fork(std::move(zygote));
+TestHost::TestHost(std::shared_ptr<WorkerProcess> zygote, bool loaded) {
+  auto host = WorkerProcess::fork(std::move(zygote));
   if (!host) throw std::runtime_error(std::string("no host: ") + to_string(host.error()));
   host_ = std::move(*host);
   if (!loaded) return;
@@ -147,33 +155,40 @@ Rig::Rig() {
 
 Rig::~Rig() {
   zygotes_.clear();
+  root_.reset();
   std::error_code ignored;
   fs::remove_all(work_dir_, ignored);
 }
 
-std::shared_ptr<Zygote> Rig::zygote(WarmUp kind) {
+std::shared_ptr<WorkerProcess> Rig::zygote(WarmUp kind) {
   auto& zygote = zygotes_[to_string(kind)];
-  if (!zygote) zygote = start(kind, to_string(kind));
+  if (!root_) root_ = start_root("shared", {});
+  if (!zygote) zygote = zygote_of(root_, kind);
   return zygote;
 }
 
 TestHost Rig::simulating_host() {
   auto& zygote = zygotes_["simulating"];
-  if (!zygote) zygote = start(WarmUp::kEager, "simulating", {true, true});
+  if (!zygote) zygote = start("simulating", {true, true});
   return TestHost(zygote, true);
 }
 
-std::shared_ptr<Zygote> Rig::start(WarmUp kind, const std::string& folder,
-                                   const Simulation& simulation) {
-  ZygoteOptions options{
-      work_dir_ / folder / "worker", "valgrind", kind, work_dir_ / folder, 0, simulation};
+std::shared_ptr<WorkerProcess> Rig::start(const std::string& folder, const Simulation& simulation) {
+  return zygote_of(start_root(folder, simulation), WarmUp::kEager);
+}
+
+std::shared_ptr<Root> Rig::start_root(const std::string& folder, const Simulation& simulation) {
+  WorkerOptions options{.worker = work_dir_ / folder / "worker",
+                        .valgrind = "valgrind",
+                        .work_dir = work_dir_ / folder,
+                        .simulation = simulation};
   fs::create_directories(options.work_dir);
   fs::copy_file(worker_, options.worker, fs::copy_options::overwrite_existing);
   fs::path libraries = options.work_dir / kLibraryLink;
   if (!fs::exists(libraries)) fs::copy_symlink(worker_.parent_path() / kLibraryLink, libraries);
-  auto zygote = value_of(Zygote::start(options));
-  hello_ = value_of(zygote->await_hello(std::chrono::minutes(5)));
-  return zygote;
+  auto root = value_of(Root::start(options));
+  hello_ = value_of(root->await_hello(std::chrono::minutes(5)));
+  return root;
 }
 
 }  // namespace instr::worker_tests

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "core/definitions/runtimes.h"
 #include "core/measure/worker_client.h"
 
 namespace instr::worker_tests {
@@ -42,11 +43,11 @@ struct Request {
 // A host with the unit loaded.
 class TestHost {
  public:
-  TestHost(std::shared_ptr<Zygote> zygote, bool loaded);
+  TestHost(std::shared_ptr<WorkerProcess> zygote, bool loaded);
   Answer measure(const Request& request);
 
  private:
-  std::unique_ptr<Host> host_;
+  std::unique_ptr<WorkerProcess> host_;
 };
 
 class Rig {
@@ -55,10 +56,11 @@ class Rig {
   static Rig& get();
 
   // The zygote that most tests share.
-  std::shared_ptr<Zygote> zygote(WarmUp kind = WarmUp::kEager);
-  // One of its own: a copy of the worker, with all its files in a folder with this name.
-  std::shared_ptr<Zygote> start(WarmUp kind, const std::string& folder,
-                                const Simulation& simulation = {});
+  std::shared_ptr<WorkerProcess> zygote(WarmUp kind = WarmUp::kEager);
+  // An eager one of its own: of a copy of the worker, with all its files in a folder with this
+  // name.
+  std::shared_ptr<WorkerProcess> start(const std::string& folder,
+                                       const Simulation& simulation = {});
 
   TestHost host(WarmUp kind = WarmUp::kEager) { return TestHost(zygote(kind), true); }
   // For a zygote that simulates caches and branches; requests say so, too.
@@ -67,21 +69,23 @@ class Rig {
 
   const std::filesystem::path& unit() const { return unit_; }
   const std::filesystem::path& work_dir() const { return work_dir_; }
-  const wire::Message& hello() const { return hello_; }  // of the zygote started last
+  const wire::Message& hello() const { return hello_; }  // of the root started last
 
   ~Rig();
 
  private:
   Rig();
+  std::shared_ptr<Root> start_root(const std::string& folder, const Simulation& simulation);
 
   std::filesystem::path work_dir_;
   std::filesystem::path worker_;
   std::filesystem::path unit_;
   wire::Message hello_;
-  std::map<std::string, std::shared_ptr<Zygote>> zygotes_;
+  std::shared_ptr<Root> root_;
+  std::map<std::string, std::shared_ptr<WorkerProcess>> zygotes_;
 };
 
-// Asks `where` for a measurement; profiles go to its zygote's folder.
+// Asks `where` for a measurement; profiles go to its worker's folder.
 Answer ask(Requestable& where, const Request& request, bool fork = true);
 
 }  // namespace instr::worker_tests

@@ -1,6 +1,6 @@
 """The side of Python of the Python worker.
 
-Run by the user's own interpreter, in a pinned environment, with the arguments KIND FOLDER. FOLDER, of fixed
+Run by the user's own interpreter, in a pinned environment, with the arguments serve or prime, and FOLDER. FOLDER, of fixed
 length wherever it is, holds worker.so and, as path/0, path/1, ..., links to the entries of the
 interpreter's module path, so that no installation's path shows on the heap. The current folder is /.
 """
@@ -9,7 +9,7 @@ import os
 import sys
 from importlib.machinery import FileFinder
 
-_kind, _folder = sys.argv[1], sys.argv[2]
+_task, _folder = sys.argv[1], sys.argv[2]
 
 
 class _Everything:
@@ -132,7 +132,7 @@ def _compile_elsewhere(code, simulate):
 
 def run(code, next_block, simulate):
     """Runs a snippet as it is counted. How it ended."""
-    if _kind == "compiler":
+    if _is_for_compiler:
         _compile_elsewhere(code, simulate)
     try:
         _loaded(code)["instr_snippet_"](next_block, abs, simulate, range)
@@ -299,10 +299,15 @@ class _Popen(subprocess.Popen):
         super().__init__(*arguments, **{"pass_fds": (descriptor,), **options})
 
 
+_is_for_compiler = False
+
+
 def warm_up(kind):
+    global _is_for_compiler
+    _is_for_compiler = kind == "compiler"
     prepare(1)
     _warm_up_eager()
-    if kind == "compiler":
+    if _is_for_compiler:
         _import_compiler()
     # From here on there is nothing to collect, and what is there is never looked at again.
     gc.collect()
@@ -311,9 +316,9 @@ def warm_up(kind):
 
 
 subprocess.Popen = _Popen
-if _kind == "prime":
+if _task == "prime":
     _import_compiler()
 elif __name__ == "__main__":
     serve = ctypes.PyDLL(f"{_folder}/worker.so").instr_serve
-    serve.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    serve(sys.modules["__main__"], _kind.encode())
+    serve.argtypes = [ctypes.py_object]
+    serve(sys.modules["__main__"])

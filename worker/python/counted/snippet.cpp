@@ -4,7 +4,7 @@
 #include "worker/abi.h"
 #include "worker/python/counted/found_code.h"
 #include "worker/python/side.h"
-#include "worker/zygote.h"
+#include "worker/serve.h"
 
 namespace instr {
 namespace {
@@ -42,7 +42,7 @@ void run_python_empty_snippet(instr_context* given) { run(empty_code(), given); 
 }  // namespace instr
 
 // Called by serve.py, which passes itself.
-extern "C" void instr_serve(PyObject* side, const char* kind) {
+extern "C" void instr_serve(PyObject* side) {
   instr::set_side(side);
-  instr::serve_as_zygote(kind);
+  instr::serve();
 }

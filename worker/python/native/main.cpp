@@ -3,7 +3,7 @@
 #include "worker/python/side.h"
 
 // Called by serve.py, which passes itself.
-extern "C" void instr_serve(PyObject* side, const char*) {
+extern "C" void instr_serve(PyObject* side) {
   instr::set_side(side);
   instr::serve_natively();
 }

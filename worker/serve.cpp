@@ -1,12 +1,12 @@
-#include "worker/zygote.h"
+#include "worker/serve.h"
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <valgrind/callgrind.h>
 
 #include "worker/abi.h"
 #include "worker/children.h"
 #include "worker/host.h"
-#include "worker/pages.h"
 #include "worker/torch_side.h"
 
 namespace instr {
@@ -26,28 +26,32 @@ std::string cpu_features() {
   return text;
 }
 
-wire::Message hello(const char* kind) {
+wire::Message hello() {
   return {"hello",
           {{"version", wire::kWorkerVersion},
            {"abi", std::to_string(INSTR_ABI_VERSION)},
            {"libtorch_version", torch_side::version()},
            {"cpu_capability", torch_side::cpu_capability()},
            {"cpu_features", cpu_features()},
-           {"valgrind", RUNNING_ON_VALGRIND ? "1" : "0"},
-           {"zygote", kind}}};
+           {"valgrind", RUNNING_ON_VALGRIND ? "1" : "0"}}};
+}
+
+// Until a process starts its first thread, libstdc++ and glibc count references without atomics;
+// and LibTorch starts none where there is but one core.
+void be_multithreaded() {
+  pthread_t thread;
+  const auto nothing = [](void*) -> void* { return nullptr; };
+  if (pthread_create(&thread, nullptr, nothing, nullptr) == 0) pthread_join(thread, nullptr);
 }
 
 }  // namespace
 
-void serve_as_zygote(const char* kind) {
+void serve() {
   rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-  CALLGRIND_START_INSTRUMENTATION;
-  torch_side::warm_up(kind);
+  be_multithreaded();
   Host host(wire::kControlFd);
-  host.rehearse();
-  if (!host.channel().send(hello(kind))) end_process();
-  gather_pages();  // last: units are most likely still being compiled
+  if (!host.channel().send(hello())) end_process();
   host.serve();
 }
 
