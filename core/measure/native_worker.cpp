@@ -51,7 +51,7 @@ Expected<wire::Message> NativeWorker::bring_up() {
     if (is_killed_) return fail("interrupted");
     old = std::exchange(root_, *started);
   }
-  return (*started)->await_hello(kStartTimeout).and_then(check_hello);
+  return (*started)->await_hello().and_then(check_hello);
 }
 
 std::shared_ptr<Root> NativeWorker::root() {

@@ -10,8 +10,6 @@ namespace instr {
 
 namespace {
 
-// Bringing LibTorch up under Valgrind, on a busy machine.
-constexpr std::chrono::minutes kStartTimeout{5};
 constexpr int kLoadCrashes = 2;  // after so many the unit is to blame
 
 // The last output of a worker that loading a unit ended, and the cure if there is one.
@@ -130,7 +128,7 @@ Attempt Scheduler::State::attempt_fresh(const Task& task) {
 }
 
 Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
-  auto ready = root.await_hello(kStartTimeout).and_then(check_hello).and_then([&](const auto&) {
+  auto ready = root.await_hello().and_then(check_hello).and_then([&](const auto&) {
     return warm_up(root, zygote_of(task.compiled.variant));
   });
   if (!ready) return lost(to_string(ready.error()));

@@ -13,8 +13,10 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 
 #include "core/base/environment.h"
+#include "core/base/read_file.h"
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"
@@ -112,6 +114,20 @@ std::string valgrind_words(const fs::path& log) {
   return words;
 }
 
+// That a process has used so far, of all its threads, in the kernel's ticks; nothing if it is gone.
+std::optional<std::chrono::milliseconds> processor_time(pid_t pid) {
+  const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat", kMostText);
+  if (!stat) return std::nullopt;
+  // Its name, which may contain anything, ends at the last parenthesis; 11 fields follow.
+  std::istringstream fields(stat->substr(std::min(stat->rfind(')') + 1, stat->size())));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  long user = 0;
+  long system = 0;
+  if (!(fields >> user >> system)) return std::nullopt;
+  return std::chrono::milliseconds((user + system) * 1000 / ::sysconf(_SC_CLK_TCK));
+}
+
 }  // namespace
 
 const char* to_string(Loss loss) {
@@ -156,19 +172,19 @@ bool Link::send_all(std::string_view text, int passed) {
   return true;
 }
 
-Reply Link::request(const wire::Message& message, std::chrono::milliseconds timeout, int passed) {
+Reply Link::request(const wire::Message& message, const Patience& patience, int passed) {
   wire::Message sent = message;
   const std::string token = sent.fields[wire::kToken] = new_token();
   if (token.empty() || !send_all(wire::encode(sent), passed)) return tl::unexpected(Loss::kClosed);
-  auto reply = receive(timeout);
+  auto reply = receive(patience);
   if (!reply) return reply;
   if (reply->get(wire::kToken) != token) return tl::unexpected(Loss::kGarbled);
   reply->fields.erase(wire::kToken);
   return reply;
 }
 
-Reply Link::receive(std::chrono::milliseconds timeout) {
-  auto deadline = Clock::now() + timeout;
+Reply Link::receive(const Patience& patience) {
+  auto deadline = Clock::now() + patience.timeout;
   std::size_t looked_at = 0;
   for (;;) {
     auto end = received_.find('\n', looked_at);
@@ -181,7 +197,11 @@ Reply Link::receive(std::chrono::milliseconds timeout) {
     if (received_.size() > kLongestMessage) return tl::unexpected(Loss::kGarbled);
     looked_at = received_.size();
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return tl::unexpected(Loss::kTimedOut);
+    if (left <= 0) {
+      if (!patience.goes_on || !patience.goes_on()) return tl::unexpected(Loss::kTimedOut);
+      deadline += patience.timeout;
+      continue;
+    }
     pollfd watch{socket_.get(), POLLIN, 0};
     int ready = ::poll(&watch, 1, static_cast<int>(std::min<decltype(left)>(left, 60'000)));
     if (ready <= 0) continue;
@@ -202,6 +222,7 @@ struct WorkerProcess::Started {
   fs::path log;
   fs::path worker;
   bool is_native;
+  std::chrono::milliseconds idle_limit;
 
   std::uintmax_t log_size() const {
     std::error_code problem;
@@ -239,23 +260,36 @@ bool WorkerProcess::answers() const {
   return !loss_;
 }
 
-Reply WorkerProcess::ask(const wire::Message& message, std::chrono::milliseconds timeout,
+// What it needs may lie on a slow disk, for which it waits without working: a little is enough.
+Link::Patience WorkerProcess::while_it_works() const {
+  const auto limit = started_->idle_limit;
+  return {limit, [pid = pid_, before = processor_time(pid_), least = limit / 100]() mutable {
+            const auto now = processor_time(pid);
+            return now && before && *now - *std::exchange(before, now) > least;
+          }};
+}
+
+Reply WorkerProcess::ask(const wire::Message& message, const Link::Patience& patience,
                          int passed) {
   std::lock_guard lock(turn_);
-  auto reply = link_.request(message, timeout, passed);
+  auto reply = link_.request(message, patience, passed);
   if (!reply) loss_ = reply.error();
   return reply;
 }
 
 Reply WorkerProcess::request(const wire::Message& message, std::chrono::milliseconds timeout) {
-  return ask(message, timeout, -1);
+  return ask(message, {timeout});
+}
+
+Reply WorkerProcess::prepare(const wire::Message& message) {
+  return ask(message, while_it_works());
 }
 
 tl::expected<std::unique_ptr<WorkerProcess>, Loss> WorkerProcess::fork(
     std::shared_ptr<WorkerProcess> parent) {
   auto ends = Link::make();
   if (!ends) return tl::unexpected(Loss::kClosed);
-  auto reply = parent->ask({"fork", {}}, kForkTimeout, ends->second.get());
+  auto reply = parent->ask({"fork", {}}, {kForkTimeout}, ends->second.get());
   if (!reply) return tl::unexpected(reply.error());
   int pid = std::atoi(reply->get("pid").c_str());
   if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
@@ -301,13 +335,13 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   if (!process) return tl::unexpected(process.error());
   const pid_t pid = process->pid();
   auto started = std::make_shared<Started>(*std::move(process), std::move(log->second),
-                                           options.worker, options.is_native);
+                                           options.worker, options.is_native, options.idle_limit);
   return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends->first), pid));
 }
 
-Expected<wire::Message> Root::await_hello(std::chrono::milliseconds timeout) {
+Expected<wire::Message> Root::await_hello() {
   std::lock_guard lock(turn_);
-  auto hello = link_.receive(timeout);
+  auto hello = link_.receive(while_it_works());
   if (hello && hello->verb == "hello") {
     for (const auto& [name, id] : loaded_libraries(started_->process.pid())) {
       hello->fields[(started_->is_native ? std::string(kOfTimes) : "") + name] = id;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -35,12 +36,18 @@ class Link {
   // Two connected ends: ours, and the one for the worker.
   static Expected<std::pair<Link, Fd>> make();
 
+  // How long to wait, and whether to wait as long again when that is over; without: not.
+  struct Patience {
+    std::chrono::milliseconds timeout;
+    std::function<bool()> goes_on = {};
+  };
+
   // Sends, with the descriptor `passed` as ancillary data if it is not negative, and waits for
   // the reply, which must have the request's token. After a Loss the link is unusable.
-  Reply request(const wire::Message& message, std::chrono::milliseconds timeout, int passed = -1);
+  Reply request(const wire::Message& message, const Patience& patience, int passed = -1);
 
   // Waits for an unsolicited message: `hello`.
-  Reply receive(std::chrono::milliseconds timeout);
+  Reply receive(const Patience& patience);
 
   // From any thread. hang_up(): the other side sees the end of the stream, and its reply still
   // arrives. abort(): a waiting call ends with Loss::kClosed immediately.
@@ -65,6 +72,9 @@ struct WorkerOptions {
   // The native worker: without Valgrind, and in the caller's own environment.
   bool is_native = false;
   std::vector<int> cores = {};  // SpawnOptions::cores
+  // A process that prepares itself for so long without using a processor is stuck. However long it
+  // takes otherwise: an emulated machine needs half an hour to start LibTorch.
+  std::chrono::milliseconds idle_limit = std::chrono::minutes(5);
 };
 
 // Anything that answers requests.
@@ -104,6 +114,9 @@ class WorkerProcess : public Requestable {
   std::uintmax_t log_size() const override;
   std::string log_since(std::uintmax_t begin) const override;
 
+  // A request whose work is the worker's own, and takes as long as the machine needs for it.
+  Reply prepare(const wire::Message& message);
+
   // The program that it runs.
   const std::filesystem::path& worker() const;
 
@@ -121,12 +134,15 @@ class WorkerProcess : public Requestable {
   WorkerProcess(std::shared_ptr<Started> started, Link link, pid_t pid,
                 std::shared_ptr<WorkerProcess> parent = nullptr);
 
+  // As long as the process works, in intervals of its options' idle_limit.
+  Link::Patience while_it_works() const;
+
   const std::shared_ptr<Started> started_;
   Link link_;
   mutable std::mutex turn_;
 
  private:
-  Reply ask(const wire::Message& message, std::chrono::milliseconds timeout, int passed);
+  Reply ask(const wire::Message& message, const Link::Patience& patience, int passed = -1);
 
   const std::shared_ptr<WorkerProcess> parent_;  // null: it is the root
   const pid_t pid_;
@@ -142,7 +158,7 @@ class Root : public WorkerProcess {
 
   // Waits for it to be ready, once: its description of itself, and the libraries that it has loaded
   // (core/measure/loaded_libraries.h). An Error has its last output.
-  Expected<wire::Message> await_hello(std::chrono::milliseconds timeout);
+  Expected<wire::Message> await_hello();
 
   // From any thread: ends it and what it forked.
   void kill();

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kStartAttempts = 2;
 constexpr int kMostLosses = 4;
-// Five to seven seconds on an idle machine.
-constexpr std::chrono::minutes kStartTimeout{5};
 
 }  // namespace
 
@@ -40,7 +38,7 @@ Expected<std::shared_ptr<Root>> start_root(Language language, WorkerOptions opti
 
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn) {
   const auto done = [&process](const wire::Message& request, const char* verb) -> Expected<void> {
-    auto reply = process.request(request, kStartTimeout);
+    auto reply = process.prepare(request);
     if (reply && reply->verb == verb) return {};
     const std::string how = reply ? reply->get("message") : to_string(reply.error());
     return fail("the worker did not warm up: " + how + "\n" + process.log_since(0));
@@ -88,7 +86,7 @@ Expected<wire::Message> ZygotePool::try_to_start(Language language) {
     if (killed_) return fail("interrupted");
     root(language).root = *started;
   }
-  return (*started)->await_hello(kStartTimeout).and_then(check_hello);
+  return (*started)->await_hello().and_then(check_hello);
 }
 
 // Starts it if there is none; of several threads that need it one does, and the others wait.

@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Keeps a line with its number for each start beside itself.
+// Keeps a line with its number for each start beside itself, where also lies what it does first.
 constexpr const char* kScript = R"(
-import os, socket
+import os, socket, time
 
 def serve(link):
     while True:
@@ -40,6 +40,8 @@ def serve(link):
 
 with open(__file__ + ".starts", "a") as starts:
     print(os.getpid(), file=starts)
+if os.path.exists(__file__ + ".first"):
+    exec(open(__file__ + ".first").read())
 link = socket.socket(fileno=3)
 link.send(b"hello\tabi=ABI\n")
 serve(link)
@@ -54,12 +56,11 @@ class ZygotePoolTest : public testing::Test {
     text.replace(text.find("ABI"), 3, std::to_string(INSTR_ABI_VERSION));
     ASSERT_TRUE(write_text(script_, text));
     fs::permissions(script_, fs::perms::owner_all);
-    WorkerOptions options;
-    options.valgrind = script_;
-    options.worker = folder_->path() / "worker";
-    options.work_dir = folder_->path();
+    options_.valgrind = script_;
+    options_.worker = folder_->path() / "worker";
+    options_.work_dir = folder_->path();
     pool_.emplace(
-        options, [] { return Expected<fs::path>(fail("no Python")); }, [] {});
+        options_, [] { return Expected<fs::path>(fail("no Python")); }, [] {});
   }
 
   Expected<std::shared_ptr<WorkerProcess>> up(WarmUp which) {
@@ -68,11 +69,19 @@ class ZygotePoolTest : public testing::Test {
     return pool_->get(which);
   }
 
+  // The reply of one that does this first.
+  Expected<wire::Message> hello_after(const std::string& first) {
+    EXPECT_TRUE(write_text(script_.string() + ".first", first));
+    options_.idle_limit = std::chrono::milliseconds(200);
+    return Root::start(options_).and_then([](const auto& root) { return root->await_hello(); });
+  }
+
   // The process number of each root that was started, a line each.
   std::string starts() const { return read_text(script_.string() + ".starts").value_or(""); }
 
   Expected<PrivateFolder> folder_ = PrivateFolder::make();
   fs::path script_ = folder_->path() / "valgrind";
+  WorkerOptions options_;
   std::optional<ZygotePool> pool_;
 };
 
@@ -123,6 +132,18 @@ TEST_F(ZygotePoolTest, ALostRootIsReplaced) {
   auto script = up(WarmUp::kTorchScript);
   ASSERT_TRUE(script) << to_string(script.error());
   EXPECT_NE(starts(), before);
+}
+
+TEST_F(ZygotePoolTest, ARootThatWorksIsAwaited) {
+  auto hello = hello_after("while time.process_time() < 1: pass");
+  EXPECT_TRUE(hello) << to_string(hello.error());
+}
+
+TEST_F(ZygotePoolTest, ARootThatDoesNothingIsGivenUp) {
+  auto hello = hello_after("time.sleep(3600)");
+  ASSERT_FALSE(hello);
+  EXPECT_NE(hello.error().what.find("it did not answer in time"), std::string::npos)
+      << to_string(hello.error());
 }
 
 TEST_F(ZygotePoolTest, WhatCannotBeStartedIsAnError) {

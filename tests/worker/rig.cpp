@@ -187,7 +187,7 @@ std::shared_ptr<Root> Rig::start_root(const std::string& folder, const Simulatio
   fs::path libraries = options.work_dir / kLibraryLink;
   if (!fs::exists(libraries)) fs::copy_symlink(worker_.parent_path() / kLibraryLink, libraries);
   auto root = value_of(Root::start(options));
-  hello_ = value_of(root->await_hello(std::chrono::minutes(5)));
+  hello_ = value_of(root->await_hello());
   return root;
 }
 
