@@ -45,7 +45,10 @@ inline Counted example_count() {
 }
 
 inline std::vector<Measurement> one_of_each_outcome() {
-  const Timing timing{{1.5, 2}, {1, 1}, 100, 4096, {5e6}, {7e6}, 0.5};
+  Timing timing{{}, 100, 4096, 0.5};
+  for (const Metric& metric : kMetrics) {
+    if (metric.statistic != Statistic::kNone) timing.values[metric.name] = {1.5, 2};
+  }
   std::vector<Measurement> all{
       example_of("counted", Runtime::kEager), example_of("timed", Runtime::kTorchScript),
       example_of("verified", Runtime::kFrozen), example_of("skipped", Runtime::kAoti),

@@ -9,12 +9,13 @@
 #include "core/compile/toolchain.h"
 #include "core/definitions/metrics.h"
 #include "core/engine/session.h"
+#include "core/measure/timer.h"
 
 namespace instr {
 
 namespace {
 
-constexpr std::size_t kNameWidth = 16;
+constexpr std::size_t kNameWidth = 20;
 
 // A variant without code: its symbol is in the worker itself.
 CompiledVariant canary_variant() {
@@ -50,6 +51,13 @@ Finding judge_python(const ToolConfig& tools, const LibTorch& libtorch) {
                        : "none, so snippets in Python are skipped: " + python.error().what};
 }
 
+// Without them everything else can be measured.
+Finding judge_counters() {
+  const auto countable = check_events(names_of(metrics_of(MetricGroup::kHardware)));
+  return {"hardware counters", true,
+          countable ? "there are some: --metrics=hw" : "none: " + to_string(countable.error())};
+}
+
 }  // namespace
 
 bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
@@ -81,6 +89,7 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
     });
   }
   if (libtorch) report(judge_python(tools, *libtorch));
+  report(judge_counters());
   check("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
     return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
   });

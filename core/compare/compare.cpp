@@ -206,7 +206,7 @@ FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> func
 
 Limits default_limits() {
   Limits limits;
-  for (const Metric& metric : kMetrics) {
+  for (const Metric& metric : kUsualMetrics) {
     if (!metric.hard_limit.is_none()) limits.hard[metric.name] = metric.hard_limit;
     if (!metric.soft_limit.is_none()) limits.soft[metric.name] = metric.soft_limit;
   }

@@ -133,23 +133,28 @@ Verdict judge(const MetricChange& metric) {
   return Verdict::kPasses;
 }
 
-// Of a metric that is a time, and whose repetitions are known on both sides.
+// Of a metric whose repetitions are known on both sides.
 std::optional<Speedup> speedup_of(const std::string& metric, const Counted* before,
                                   const Counted* after) {
   if (before == nullptr || after == nullptr || !before->timing || !after->timing)
     return std::nullopt;
-  const RepeatedTime* time = repeated_time(metric);
-  if (time == nullptr) return std::nullopt;
-  return speedup(*before->timing.*time->values, *after->timing.*time->values);
+  return speedup(before->timing->of(metric), after->timing->of(metric));
 }
 
 std::vector<MetricChange> metrics_of(const Counted* before, const Counted* after,
                                      const Limits& limits) {
   std::vector<MetricChange> metrics;
   for (const std::string& name : metric_names(before, after)) {
-    metrics.push_back({name, value_of(before, name), value_of(after, name),
-                       limit_of(limits.hard, name), limit_of(limits.soft, name)});
-    metrics.back().speedup = speedup_of(name, before, after);
+    MetricChange metric{name, value_of(before, name), value_of(after, name),
+                        limit_of(limits.hard, name), limit_of(limits.soft, name)};
+    metric.speedup = speedup_of(name, before, after);
+    // What is measured only on request has its default limit only where it was.
+    const Metric* known = find_metric(name, kEventMetrics);
+    const bool has_default = known != nullptr && !known->hard_limit.is_none();
+    if (has_default && metric.before && metric.after && !limits.hard.contains(name)) {
+      metric.hard = known->hard_limit;
+    }
+    metrics.push_back(std::move(metric));
   }
   return metrics;
 }

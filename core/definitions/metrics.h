@@ -22,6 +22,7 @@ enum class Unit {
   kCycles,
   kBranches,
   kNanoseconds,
+  kPageFaults,
   kGraphs,
   kGraphBreaks,
 };
@@ -31,12 +32,14 @@ const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
 // What has to run to obtain a metric. Those up to kBranch are counted under Valgrind, the others
 // are measured without it.
 enum class MetricGroup {
-  kCounted,  // every count has these
-  kCache,    // simulated caches
-  kBranch,   // a simulated branch predictor
-  kTime,     // repetitions
-  kStart,    // fresh processes
-  kDevice,   // repetitions on a device
+  kCounted,   // every count has these
+  kCache,     // simulated caches
+  kBranch,    // a simulated branch predictor
+  kTime,      // repetitions
+  kStart,     // fresh processes
+  kDevice,    // repetitions on a device
+  kHardware,  // repetitions, with the processor's counters
+  kKernel,    // with the kernel's
 };
 
 struct MetricGroupFacts {
@@ -51,7 +54,16 @@ inline constexpr auto kMetricGroups = std::to_array<MetricGroupFacts>(
      {.group = MetricGroup::kBranch, .how = "simulated", .word = "branch"},
      {.group = MetricGroup::kTime, .how = "without Valgrind"},
      {.group = MetricGroup::kStart, .how = "without Valgrind"},
-     {.group = MetricGroup::kDevice, .how = "without Valgrind"}});
+     {.group = MetricGroup::kDevice, .how = "without Valgrind"},
+     {.group = MetricGroup::kHardware, .how = "counted by the processor", .word = "hw"},
+     {.group = MetricGroup::kKernel, .how = "counted by the kernel"}});
+
+// What becomes of a metric's values, if there is one for each repetition or fresh process.
+enum class Statistic {
+  kNone,  // there is a single value
+  kMedian,
+  kLeast,  // what disturbs it only adds to it
+};
 
 struct Metric {
   const char* name;  // in results, limits and --metrics
@@ -62,6 +74,7 @@ struct Metric {
   const char* what;     // in a sentence: "limit of ..."
   Unit unit;
   MetricGroup group;
+  Statistic statistic = Statistic::kNone;
   Limit hard_limit = {};  // if nothing else sets one
   Limit soft_limit = {};
   const char* example_limit;     // in a definition, for messages
@@ -73,6 +86,7 @@ struct Metric {
 inline constexpr const char* kInstructions = "ir";  // the count itself
 inline constexpr const char* kPeakBytes = "peak_bytes";
 inline constexpr const char* kWall = "wall";
+inline constexpr const char* kCpu = "cpu";
 inline constexpr const char* kFirstResultTime = "first_result";
 inline constexpr const char* kReadyTime = "ready";
 inline constexpr const char* kDevicePeakBytes = "device_peak_bytes";
@@ -207,14 +221,16 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the wall time",
       .unit = Unit::kNanoseconds,
       .group = MetricGroup::kTime,
+      .statistic = Statistic::kMedian,
       .example_limit = "5%",
       .is_side_by_side = true},
-     {.name = "cpu",
+     {.name = kCpu,
       .heading = "cpu",
       .title = "CPU time per iteration (median)",
       .what = "the CPU time",
       .unit = Unit::kNanoseconds,
       .group = MetricGroup::kTime,
+      .statistic = Statistic::kMedian,
       .example_limit = "5%"},
      // Medians of fresh processes.
      {.name = kFirstResultTime,
@@ -223,6 +239,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the time from a text to its first result",
       .unit = Unit::kNanoseconds,
       .group = MetricGroup::kStart,
+      .statistic = Statistic::kMedian,
       .example_limit = "20%",
       .is_side_by_side = true},
      {.name = kReadyTime,
@@ -231,6 +248,7 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the time until it is as fast as it gets",
       .unit = Unit::kNanoseconds,
       .group = MetricGroup::kStart,
+      .statistic = Statistic::kMedian,
       .example_limit = "20%",
       .is_side_by_side = true},
      // Of torch.compile(): the graphs that it made, and the places that it could not put into one.
@@ -257,6 +275,50 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .what = "the device's memory",
       .unit = Unit::kBytes,
       .group = MetricGroup::kDevice,
+      .example_limit = "1%"},
+     // Of all threads, in user mode. Only the instructions repeat well enough for a limit by
+     // default.
+     {.name = "hw_instructions",
+      .heading = "hw instructions",
+      .title = "Retired instructions per iteration",
+      .what = "the retired instructions",
+      .unit = Unit::kInstructions,
+      .group = MetricGroup::kHardware,
+      .statistic = Statistic::kLeast,
+      .hard_limit = {.percent = 1},
+      .example_limit = "1%",
+      .is_side_by_side = true},
+     {.name = "hw_cycles",
+      .heading = "hw cycles",
+      .title = "Cycles per iteration",
+      .what = "the cycles",
+      .unit = Unit::kCycles,
+      .group = MetricGroup::kHardware,
+      .statistic = Statistic::kLeast,
+      .example_limit = "5%"},
+     {.name = "hw_branch_misses",
+      .heading = "hw branch misses",
+      .title = "Branch misses per iteration",
+      .what = "the branches that the processor mispredicted",
+      .unit = Unit::kBranches,
+      .group = MetricGroup::kHardware,
+      .statistic = Statistic::kLeast,
+      .example_limit = "10%"},
+     {.name = "hw_cache_misses",
+      .heading = "hw cache misses",
+      .title = "Cache misses per iteration",
+      .what = "the accesses that missed the processor's last-level cache",
+      .unit = Unit::kAccesses,
+      .group = MetricGroup::kHardware,
+      .statistic = Statistic::kLeast,
+      .example_limit = "10%"},
+     {.name = "page_faults",
+      .heading = "page faults",
+      .title = "Page faults per iteration",
+      .what = "the page faults",
+      .unit = Unit::kPageFaults,
+      .group = MetricGroup::kKernel,
+      .statistic = Statistic::kLeast,
       .example_limit = "1%"}});
 
 // The part of the table that these groups make up.
@@ -274,7 +336,8 @@ inline constexpr auto kUsualMetrics = metrics_of(MetricGroup::kCounted);
 inline constexpr auto kCacheMetrics = metrics_of(MetricGroup::kCache);
 inline constexpr auto kBranchMetrics = metrics_of(MetricGroup::kBranch);
 inline constexpr auto kStartMetrics = metrics_of(MetricGroup::kStart);
-inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kDevice);
+inline constexpr auto kEventMetrics = metrics_of(MetricGroup::kHardware, MetricGroup::kKernel);
+inline constexpr auto kTimeMetrics = metrics_of(MetricGroup::kTime, MetricGroup::kKernel);
 
 // Null if none of these has that name.
 constexpr const Metric* find_metric(std::string_view name,

@@ -18,6 +18,8 @@ void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
   all.insert(all.end(), limited.begin(), limited.end());
   config.wants_times = std::any_of(all.begin(), all.end(), is_among(kTimeMetrics));
   config.wants_start = std::any_of(all.begin(), all.end(), is_among(kStartMetrics));
+  config.events.clear();
+  std::copy_if(all.begin(), all.end(), std::back_inserter(config.events), is_among(kEventMetrics));
   config.simulation = simulation_for(all);
 }
 

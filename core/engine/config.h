@@ -43,7 +43,8 @@ struct MeasureConfig {
   ToolConfig tools = {};
   bool wants_counts = true;
   bool wants_times = false;
-  bool wants_start = false;  // how long a fresh process takes to its first result
+  std::vector<std::string> events = {};  // counted while timing (kEventMetrics)
+  bool wants_start = false;              // how long a fresh process takes to its first result
   // Self costs of functions are for results that are kept or compared: for a mere table of counts,
   // measuring them would be a waste of time.
   bool wants_functions = false;

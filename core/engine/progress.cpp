@@ -72,7 +72,7 @@ std::string finished_line(const Measurement& measurement) {
   if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
     auto ir = counted->metrics.find(kInstructions);
     if (ir != counted->metrics.end()) text += format_count(ir->second) + " instructions, ";
-    if (counted->timing) text += format_time(median(counted->timing->wall)) + ", ";
+    if (counted->timing) text += format_time(median(counted->timing->of(kWall))) + ", ";
     if (measurement.verification) {
       text += std::string(to_string(measurement.verification->code)) + ", ";
     }

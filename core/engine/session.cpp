@@ -238,6 +238,9 @@ Expected<Session> Session::open(const MeasureConfig& config, SessionEvents event
   State* raw = state.get();
   state->events = std::move(events);
   state->config = config;
+  if (auto countable = check_events(config.events); !countable) {
+    return tl::unexpected(countable.error());
+  }
   if (config.wants_counts) {
     auto valgrind = find_valgrind();
     if (!valgrind) return tl::unexpected(valgrind.error());
@@ -422,6 +425,7 @@ std::vector<CompiledVariant> Session::State::take_beside() {
 
 TimerOptions Session::State::timer_options() const {
   TimerOptions timing{config.repetitions, config.min_time};
+  timing.events = config.events;
   timing.wants_start = config.wants_start;
   timing.memory_limit = memory_limit_here(1);
   if (config.timeout) timing.timeout_s = *config.timeout;

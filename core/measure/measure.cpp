@@ -202,14 +202,18 @@ constexpr const char* kExperimentMetrics[] = {
 // `timed`, and `experimented`, a superset of it.
 Outcome timed_of(const wire::Message& reply) {
   Timing timing;
-  timing.wall = numbers_of(reply.get("wall"));
-  timing.cpu = numbers_of(reply.get("cpu"));
+  for (const Metric& metric : kTimeMetrics) {
+    const bool is_of_repetitions =
+        metric.statistic != Statistic::kNone && metric.group != MetricGroup::kStart;
+    if (!is_of_repetitions || !reply.fields.contains(metric.name)) continue;
+    timing.values[metric.name] = numbers_of(reply.get(metric.name));
+  }
   timing.iterations = number(reply, "iterations").value_or(0);
   timing.device_peak_bytes = number(reply, "device_peak_bytes");
   if (reply.fields.contains("others")) {
     timing.others = std::strtod(reply.get("others").c_str(), nullptr);
   }
-  if (timing.wall.empty() || timing.iterations == 0) return malformed(reply);
+  if (timing.of(kWall).empty() || timing.iterations == 0) return malformed(reply);
   Counted timed;
   timed.iterations = timing.iterations;
   timed.steady = true;  // times are judged by significance instead

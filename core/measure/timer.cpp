@@ -14,6 +14,7 @@
 #include "core/measure/failure_text.h"
 #include "core/measure/measure.h"
 #include "core/results/experiment.h"
+#include "worker/event_counter.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -58,6 +59,7 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
            {"min_time", fmt::format("{}", options.min_time_s)},
            {"iterations", std::to_string(iterations_of(group, options))},
            {"dtype", data_type_of(variant)},
+           {"events", fmt::format("{}", fmt::join(options.events, " "))},
            {"cores", cores_for(variant.threads)},
            {"memory_limit", std::to_string(options.memory_limit)},
            {"timeout_ms", std::to_string(limit_of(group, options.timeout_s).count())}}};
@@ -142,9 +144,9 @@ void append(std::vector<double>& to, const std::vector<double>& more, bool drops
 
 // The cores that others used meanwhile, averaged by the number of repetitions.
 std::optional<double> mean_of(const Timing& before, const Timing& more) {
-  if (!more.others || before.wall.empty()) return more.others;
-  const auto first = static_cast<double>(before.wall.size());
-  const auto second = static_cast<double>(more.wall.size());
+  if (!more.others || before.of(kWall).empty()) return more.others;
+  const auto first = static_cast<double>(before.of(kWall).size());
+  const auto second = static_cast<double>(more.of(kWall).size());
   return (before.others.value_or(0) * first + *more.others * second) / (first + second);
 }
 
@@ -159,8 +161,7 @@ void GroupTimer::take(std::size_t place, const wire::Message& reply, bool drops_
   Timing& all = *more->timing;
   if (auto& before = std::get<Counted>(outcomes_[place]).timing) all = *std::move(before);
   all.others = mean_of(all, taken);
-  append(all.wall, taken.wall, drops_first);
-  append(all.cpu, taken.cpu, drops_first);
+  for (const auto& [metric, values] : taken.values) append(all.values[metric], values, drops_first);
   if (all.iterations == 0) all.iterations = taken.iterations;
   all.device_peak_bytes = std::max(all.device_peak_bytes, taken.device_peak_bytes);
   more->iterations = all.iterations;
@@ -189,8 +190,8 @@ void GroupTimer::start_one(std::size_t place, Counted& timed) {
     for (const Metric& metric : kStartMetrics) {
       if (!reply->fields.contains(metric.name)) continue;
       const double value = std::strtod(reply->get(metric.name).c_str(), nullptr);
-      if (const RepeatedTime* time = repeated_time(metric.name)) {
-        ((*timed.timing).*(time->values)).push_back(value);
+      if (metric.statistic != Statistic::kNone) {
+        timed.timing->values[metric.name].push_back(value);
       } else {
         timed.metrics[metric.name] = value;
       }
@@ -258,6 +259,14 @@ void in_turns(std::vector<GroupTimer>& timers, int rounds, const std::stop_token
 }
 
 }  // namespace
+
+Expected<void> check_events(const std::vector<std::string>& metrics) {
+  for (const std::string& metric : metrics) {
+    const auto problem = EventCounter(*find_event(metric)).problem();
+    if (problem) return fail(metric + " is unsupported here: " + problem->what, problem->advice);
+  }
+  return {};
+}
 
 tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,
                                                     const std::vector<CompiledVariant>& group,

@@ -16,13 +16,17 @@ namespace instr {
 
 struct TimerOptions {
   int repetitions = 10;
-  double min_time_s = 0.05;        // of one repetition
-  double timeout_s = 60;           // of a variant without its own
-  std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: no limit
-  bool wants_start = false;        // also time the start of each
+  double min_time_s = 0.05;              // of one repetition
+  double timeout_s = 60;                 // of a variant without its own
+  std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
+  bool wants_start = false;              // also time the start of each
+  std::vector<std::string> events = {};  // also count these (worker/event_counter.h)
   // Of a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};
 };
+
+// Whether these metrics (kEventMetrics) can be counted on this machine.
+Expected<void> check_events(const std::vector<std::string>& metrics);
 
 // The native worker's reply to a request that runs these as they are measured (worker/wire.h); or
 // how the worker was lost.

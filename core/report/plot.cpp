@@ -56,7 +56,8 @@ std::vector<Series> take_series(std::map<Runtime, std::vector<ChartPoint>> point
 
 ChartPoint bar_of(const Measurement& eager, const Measurement& other, double place) {
   ChartPoint bar{*wall_of(eager) / *wall_of(other), place};
-  const auto known = speedup(timing_of_working(eager)->wall, timing_of_working(other)->wall);
+  const auto known =
+      speedup(timing_of_working(eager)->of(kWall), timing_of_working(other)->of(kWall));
   const auto interval = known ? known->interval : std::nullopt;
   if (interval && is_drawable(interval->first) && is_drawable(interval->second)) {
     bar.spread = Spread{interval->first, interval->second};

@@ -26,6 +26,7 @@ AxisUnit axis_unit(Unit unit) {
     case Unit::kAccesses:
     case Unit::kCycles:
     case Unit::kBranches:
+    case Unit::kPageFaults:
     case Unit::kGraphs:
     case Unit::kGraphBreaks: break;
   }

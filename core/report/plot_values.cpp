@@ -18,15 +18,14 @@ std::optional<double> metric_of(const Measurement& one, const std::string& metri
 
 std::optional<double> wall_of(const Measurement& one) {
   const Timing* timing = timing_of_working(one);
-  double wall = timing == nullptr ? 0 : median(timing->wall);
+  double wall = timing == nullptr ? 0 : median(timing->of(kWall));
   return wall > 0 && is_drawable(wall) ? std::optional(wall) : std::nullopt;
 }
 
 std::optional<Spread> spread_of(const Measurement& one, const std::string& metric) {
-  const RepeatedTime* time = repeated_time(metric);
   const Timing* timing = timing_of_working(one);
-  if (time == nullptr || timing == nullptr) return std::nullopt;
-  const auto half = quartiles(timing->*(time->values));
+  if (timing == nullptr) return std::nullopt;
+  const auto half = quartiles(timing->of(metric));
   const bool is_there =
       half && half->lower > 0 && is_drawable(half->lower) && is_drawable(half->upper);
   return is_there ? std::optional(Spread{half->lower, half->upper}) : std::nullopt;

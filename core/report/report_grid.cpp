@@ -105,12 +105,12 @@ TableCell wall_cell(const Bench& bench, std::size_t slot) {
   const Counted* timed = counted_of(bench.slots[slot]);
   if (timed == nullptr) return empty_cell(bench.slots[slot]);
   if (!timed->timing) return {"-", Tone::kDim};
-  std::string time = format_time(median(timed->timing->wall));
+  std::string time = format_time(median(timed->timing->of(kWall)));
   if (auto cell = unverified_cell(*bench.slots[slot], time)) return *cell;
   std::size_t eager_slot = slot - slot % kLanguageSlots + slot % kAutogradSlots;
   const Counted* eager = slot == eager_slot ? nullptr : counted_of(bench.slots[eager_slot]);
   if (eager == nullptr || !eager->timing) return {time};
-  auto found = speedup(eager->timing->wall, timed->timing->wall);
+  auto found = speedup(eager->timing->of(kWall), timed->timing->of(kWall));
   if (!found) return {time};
   if (found->is_same()) return {time + "  same"};
   return {time + "  " + to_string(*found), found->ratio > 1 ? Tone::kGood : Tone::kWarning};

@@ -91,7 +91,7 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
   const auto& counted = std::get<Counted>(measurement.outcome);
   if (counted.timing) {
     record.iterations = counted.timing->iterations;
-    for (double wall : counted.timing->wall) {
+    for (double wall : counted.timing->of(kWall)) {
       record.per_iter_times.push_back(wall * kNanosecond);
       record.total_times.push_back(wall * kNanosecond * static_cast<double>(record.iterations));
     }
@@ -225,7 +225,7 @@ Measurement measurement_of(const ExperimentRecord& record) {
   Counted counted;
   Timing timing;
   timing.iterations = record.iterations;
-  for (double time : record.per_iter_times) timing.wall.push_back(time / kNanosecond);
+  for (double time : record.per_iter_times) timing.values[kWall].push_back(time / kNanosecond);
   add_times(counted.metrics, timing);
   for (const auto& [metric, name, factor] : kMetricNames) {
     auto found = record.metrics.find(name);

@@ -36,9 +36,9 @@ struct OutcomeWriter {
 
   void add_timing(const Timing& timing) const {
     Json times = Json::object();
-    for (const auto& [name, values] : kRepeatedTimes) {
-      if ((timing.*values).empty()) continue;
-      times[name] = json_numbers(timing.*values);
+    for (const Metric& metric : kMetrics) {
+      const std::vector<double>& values = timing.of(metric.name);
+      if (!values.empty()) times[metric.name] = json_numbers(values);
     }
     times["iterations"] = timing.iterations;
     if (timing.others) times["others"] = json_number(*timing.others);

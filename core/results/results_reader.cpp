@@ -93,11 +93,12 @@ bool are_times(const Json& values) {
 Expected<void> check_times(const std::string& key, const Json& json) {
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return {};
-  for (const auto& [name, values] : kRepeatedTimes) {
-    const Json* numbers = member(*times, name);
+  for (const Metric& metric : kMetrics) {
+    if (metric.statistic == Statistic::kNone) continue;
+    const Json* numbers = member(*times, metric.name);
     if (numbers == nullptr || are_times(*numbers)) continue;
     return fail(fmt::format("`{}` has, under \"times\", a \"{}\" that is not a list of times",
-                            printable(key), name));
+                            printable(key), metric.name));
   }
   return {};
 }
@@ -107,9 +108,11 @@ std::optional<Timing> timing_from(const Json& json, const std::map<std::string, 
   const Json* times = member(json, "times");
   if (times == nullptr || !times->is_object()) return std::nullopt;
   Timing timing;
-  for (const auto& [name, values] : kRepeatedTimes) {
-    if (const Json* numbers = member(*times, name))
-      timing.*values = numbers->get<std::vector<double>>();
+  for (const Metric& metric : kMetrics) {
+    if (metric.statistic == Statistic::kNone) continue;
+    if (const Json* numbers = member(*times, metric.name)) {
+      timing.values[metric.name] = numbers->get<std::vector<double>>();
+    }
   }
   timing.iterations = whole_or<std::uint64_t>(*times, "iterations", 0);
   if (const Json* others = member(*times, "others"); others != nullptr && others->is_number()) {

@@ -13,7 +13,7 @@ namespace {
 using Backend = std::pair<Language, Runtime>;
 
 double wall_of(const Measurement& measurement) {
-  return median(timing_of_working(measurement)->wall);
+  return median(timing_of_working(measurement)->of(kWall));
 }
 
 struct Figures {
@@ -48,8 +48,9 @@ void add_benchmark(const std::vector<const Measurement*>& alternatives,
     const Timing* timing = timing_of_working(*one);
     if (timing == nullptr) continue;
     ++summary.works;
-    if (!timing->first_result.empty()) known.first_results.push_back(median(timing->first_result));
-    if (!timing->ready.empty()) known.ready.push_back(median(timing->ready));
+    if (!timing->of(kFirstResultTime).empty())
+      known.first_results.push_back(median(timing->of(kFirstResultTime)));
+    if (!timing->of(kReadyTime).empty()) known.ready.push_back(median(timing->of(kReadyTime)));
     if (eager == nullptr) continue;
     if (auto faster = times_better(wall_of(*eager), wall_of(*one)))
       known.speedups.push_back(*faster);
@@ -104,7 +105,7 @@ const Measurement* fastest_of(const std::vector<const Measurement*>& alternative
       working.begin(), working.end(),
       [](const auto* left, const auto* right) { return wall_of(*left) < wall_of(*right); });
   auto is_as_fast = [&](const Measurement* one) {
-    auto ratio = speedup(timing_of_working(*one)->wall, timing_of_working(*least)->wall);
+    auto ratio = speedup(timing_of_working(*one)->of(kWall), timing_of_working(*least)->of(kWall));
     return one == least || (ratio && ratio->is_same());
   };
   std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {

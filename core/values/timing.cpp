@@ -10,13 +10,6 @@ namespace instr {
 
 namespace {
 
-static_assert(std::all_of(kRepeatedTimes.begin(), kRepeatedTimes.end(),
-                          [](const RepeatedTime& time) { return is_duration(time.metric); }) &&
-                  std::count_if(kMetrics.begin(), kMetrics.end(),
-                                [](const Metric& one) { return is_duration(one.name); }) ==
-                      static_cast<std::ptrdiff_t>(kRepeatedTimes.size()),
-              "each metric that is a time has its repetitions");
-
 // Between the two values that lie next to it. `sorted` is not empty.
 double quantile(const std::vector<double>& sorted, double share) {
   double place = share * static_cast<double>(sorted.size() - 1);
@@ -27,10 +20,10 @@ double quantile(const std::vector<double>& sorted, double share) {
 
 }  // namespace
 
-const RepeatedTime* repeated_time(const std::string& metric) {
-  auto found = std::find_if(kRepeatedTimes.begin(), kRepeatedTimes.end(),
-                            [&metric](const RepeatedTime& time) { return metric == time.metric; });
-  return found == kRepeatedTimes.end() ? nullptr : &*found;
+const std::vector<double>& Timing::of(std::string_view metric) const {
+  static const std::vector<double> none;
+  auto found = values.find(metric);
+  return found == values.end() ? none : found->second;
 }
 
 double median(std::vector<double> values) {
@@ -59,8 +52,12 @@ double relative_spread(std::vector<double> values) {
 }
 
 void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
-  for (const auto& [metric, values] : kRepeatedTimes) {
-    if (!(timing.*values).empty()) metrics[metric] = median(timing.*values);
+  for (const Metric& metric : kMetrics) {
+    const std::vector<double>& values = timing.of(metric.name);
+    if (values.empty()) continue;
+    metrics[metric.name] = metric.statistic == Statistic::kLeast
+                               ? *std::min_element(values.begin(), values.end())
+                               : median(values);
   }
   if (timing.device_peak_bytes) {
     metrics[kDevicePeakBytes] = static_cast<double>(*timing.device_peak_bytes);

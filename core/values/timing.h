@@ -2,44 +2,30 @@
 // sets.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace instr {
 
-// One figure for each repetition, in the order they ran; nanoseconds for each iteration.
 struct Timing {
-  std::vector<double> wall;      // the statement and the work it left to the device
-  std::vector<double> cpu;       // of the thread that ran the statement
+  // Of each metric with a Statistic its values per iteration, one for each repetition, or for each
+  // fresh process, in the order they ran.
+  std::map<std::string, std::vector<double>, std::less<>> values = {};
   std::uint64_t iterations = 0;  // of each repetition; of the first, where each has its own process
-  std::optional<std::uint64_t> device_peak_bytes;
-  // One figure for each fresh process, nanoseconds: from the text until the statement has run once,
-  // and until what prepares itself in its first runs is done with that. Empty: not asked for.
-  std::vector<double> first_result = {};
-  std::vector<double> ready = {};
+  std::optional<std::uint64_t> device_peak_bytes = {};
   // Cores that other processes used meanwhile, on average; absent where that is not known.
   std::optional<double> others = {};
 
+  // Of one metric; empty if there are none.
+  const std::vector<double>& of(std::string_view metric) const;
+
   bool operator==(const Timing&) const = default;
 };
-
-// The metrics that are medians of such figures, in nanoseconds.
-struct RepeatedTime {
-  const char* metric;
-  std::vector<double> Timing::*values;
-};
-inline constexpr std::array<RepeatedTime, 4> kRepeatedTimes{
-    {{"wall", &Timing::wall},
-     {"cpu", &Timing::cpu},
-     {"first_result", &Timing::first_result},
-     {"ready", &Timing::ready}}};
-
-// Null where the metric is none of these.
-const RepeatedTime* repeated_time(const std::string& metric);
 
 // 0 of none; the mean of the middle two of an even number.
 double median(std::vector<double> values);
@@ -65,7 +51,7 @@ double relative_spread(std::vector<double> values);
 // Others that use more than this disturb what is timed; the kernel's own work takes less.
 inline constexpr double kBusyCores = 0.2;
 
-// Adds the medians of what there is, and kDevicePeakBytes where there is one.
+// Adds the statistic of each metric's values, and kDevicePeakBytes where there is one.
 void add_times(std::map<std::string, double>& metrics, const Timing& timing);
 
 }  // namespace instr

@@ -27,11 +27,31 @@ device = ["cuda"]
 stmt = "auto x = torch::rand({4}, torch::kCUDA);"
 )";
 
+// A benchmark of a statement that touches 64 new pages.
+std::string touching(const std::string& label, const std::string& stmt) {
+  return "[[benchmark]]\nlabel = \"" + label + "\"\nstmt = \"" + stmt + "\"\n" +
+         R"(global_setup = """
+#include <sys/mman.h>
+#include <thread>
+inline void touch_64_pages() {
+  auto* pages = static_cast<char*>(
+      mmap(nullptr, 64 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  for (int i = 0; i < 64; ++i) static_cast<volatile char*>(pages)[i * 4096] = 1;
+  munmap(pages, 64 * 4096);
+}
+"""
+)";
+}
+
 const std::string kPlain = "/eager/forward/t1/cpu";
 
 class Timing : public ::testing::Test {
  protected:
-  Timing() { write(file("d.toml"), kDefinitions); }
+  Timing() {
+    write(file("d.toml"),
+          kDefinitions + touching("64 pages", "touch_64_pages();") +
+              touching("64 pages in a thread", "std::thread(touch_64_pages).join();"));
+  }
 
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
 
@@ -95,6 +115,31 @@ TEST_F(Timing, ReportsTheTimeToStart) {
     EXPECT_EQ(metrics.at("ready").get<double>() > first, !is_eager) << key;
   }
   EXPECT_NE(result.output.find("1 of 1"), std::string::npos) << result.output;
+}
+
+// The kernel's own counter, as a processor's are read: a thread that the snippet starts counts,
+// too, and has a page or two of its own.
+TEST_F(Timing, CountsEventsOfAllThreads) {
+  auto result =
+      time({"--metrics=wall,page_faults", "--filter=64 pages", "--output=" + file("r.jsonl")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto records = read_results(file("r.jsonl"));
+  const auto faults_of = [&records](const std::string& label) {
+    const auto record = records.at(label + kPlain);
+    EXPECT_EQ(record.at("times").at("page_faults").size(), 5u);
+    return record.at("metrics").at("page_faults").get<double>();
+  };
+  EXPECT_NEAR(faults_of("64 pages"), 64, 0.5);
+  EXPECT_GE(faults_of("64 pages in a thread"), 64);
+  EXPECT_LT(faults_of("64 pages in a thread"), 70);
+}
+
+TEST_F(Timing, WhatTheProcessorCannotCountIsAnErrorAtOnce) {
+  const auto result = time({"--metrics=hw", "--filter=sleeps"});
+  if (result.exit_code == 0) GTEST_SKIP() << "there are hardware counters";
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("hw_instructions is unsupported here: "), std::string::npos)
+      << result.errors;
 }
 
 TEST_F(Timing, AMissingDeviceIsSkippedWithTheReason) {

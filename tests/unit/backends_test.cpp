@@ -9,12 +9,12 @@ namespace {
 
 Measurement timed(const std::string& key, double wall, double ready = 0) {
   Timing timing;
-  timing.wall = {wall, wall, wall};
-  timing.cpu = timing.wall;
+  timing.values[kWall] = {wall, wall, wall};
+  timing.values[kCpu] = timing.of(kWall);
   timing.iterations = 10;
   if (ready > 0) {
-    timing.first_result = {ready / 2};
-    timing.ready = {ready};
+    timing.values[kFirstResultTime] = {ready / 2};
+    timing.values[kReadyTime] = {ready};
   }
   Counted counted;
   counted.steady = true;
@@ -86,7 +86,7 @@ TEST(Backends, AWrongResultIsNotASpeedup) {
 TEST(Backends, WithoutASignificantDifferenceThePlainestIsFastest) {
   auto of = [](const std::string& runtime, std::vector<double> wall) {
     Measurement one = timed("a/" + runtime + "/forward/t1/cpu", 1);
-    std::get<Counted>(one.outcome).timing->wall = std::move(wall);
+    std::get<Counted>(one.outcome).timing->values[kWall] = std::move(wall);
     return one;
   };
   Measurement eager = of("eager", {8, 9, 10, 11, 12});

@@ -32,7 +32,7 @@ Definition definition(const std::string& label) {
 Measurement measured(const std::string& key, std::vector<double> wall, double peak,
                      std::optional<VerificationCode> code = {}) {
   Counted counted;
-  counted.timing = Timing{std::move(wall), {}, 100, {}, {}, {}};
+  counted.timing = Timing{{{kWall, std::move(wall)}}, 100};
   counted.metrics = {{"ready", 5e6}, {"first_result", 4e6}, {"peak_bytes", peak}};
   Measurement made{variant_of_key(key), counted, 0};
   if (code) made.verification = Verification{*code, "why"};
@@ -132,7 +132,7 @@ TEST(ExperimentRecord, ConvertsBackToAMeasurement) {
       measured("m/frozen/forward/t1/cpu", {2000, 1000, 3000}, 64, VerificationCode::kFail);
   Measurement back = measurement_of(record(one));
   const auto& counted = std::get<Counted>(back.outcome);
-  ASSERT_EQ(counted.timing->wall.size(), 3u);
+  ASSERT_EQ(counted.timing->of(kWall).size(), 3u);
   EXPECT_NEAR(counted.metrics.at("wall"), 2000, 1e-6);
   EXPECT_EQ(counted.metrics.at("peak_bytes"), 64);
   EXPECT_NEAR(counted.metrics.at("ready"), 5e6, 1e-3);

@@ -49,7 +49,7 @@ TEST(Metrics, EachHasAMeasureOfItsOwnAtBencher) {
 TEST(Metrics, WordsStandForMetrics) {
   std::map<std::string, std::vector<std::string>> words;
   for (const auto& [word, metrics] : metric_words()) words[word] = names_of(metrics);
-  EXPECT_EQ(words.size(), kMetrics.size() + 2);
+  EXPECT_EQ(words.size(), kMetrics.size() + 3);
   EXPECT_EQ(words.at("ir"), std::vector<std::string>{"ir"});
   EXPECT_EQ(words.at("branch"), (std::vector<std::string>{"branches", "mispredictions"}));
   EXPECT_EQ(words.at("cache"), names_of(kCacheMetrics));
@@ -62,10 +62,17 @@ const char* page_of(MetricGroup group) {
     case MetricGroup::kCache:
     case MetricGroup::kBranch: return "docs/COMPARING.md";
     case MetricGroup::kTime:
+    case MetricGroup::kHardware:
+    case MetricGroup::kKernel:
     case MetricGroup::kStart:
     case MetricGroup::kDevice: return "docs/TIMING.md";
   }
   return "";
+}
+
+// Those whose tables have columns for them.
+bool has_default_limits(MetricGroup group) {
+  return group == MetricGroup::kCounted || group == MetricGroup::kHardware;
 }
 
 std::string text_of(const Limit& limit) { return limit.is_none() ? "" : to_string(limit); }
@@ -73,7 +80,7 @@ std::string text_of(const Limit& limit) { return limit.is_none() ? "" : to_strin
 // The first cells of its row.
 std::vector<std::string> documented(const Metric& metric) {
   std::vector<std::string> cells{std::string("`") + metric.name + "`", to_string(metric.unit)};
-  if (metric.group == MetricGroup::kCounted) {
+  if (has_default_limits(metric.group)) {
     cells.push_back(text_of(metric.hard_limit));
     cells.push_back(text_of(metric.soft_limit));
   }
@@ -94,7 +101,7 @@ TEST(Metrics, AreInTheTablesOfTheDocuments) {
     EXPECT_EQ(rows, expected) << page;
   }
   for (const Metric& metric : kMetrics) {
-    if (metric.group == MetricGroup::kCounted) continue;
+    if (has_default_limits(metric.group)) continue;
     EXPECT_TRUE(metric.hard_limit.is_none() && metric.soft_limit.is_none())
         << metric.name << ": the documents have no column for it";
   }

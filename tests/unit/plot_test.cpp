@@ -23,7 +23,7 @@ Measurement made(const std::string& label, Params params, Runtime runtime,
   if (metrics.contains("wall")) {
     counted.timing.emplace();
     // The median is the middle one, whatever the others.
-    counted.timing->wall = {metrics["wall"] * 9, metrics["wall"], 0};
+    counted.timing->values[kWall] = {metrics["wall"] * 9, metrics["wall"], 0};
   }
   counted.metrics = std::move(metrics);
   one.outcome = std::move(counted);
@@ -241,7 +241,7 @@ TEST(PlotMemory, IsAPointForEachOfARuntime) {
 Measurement repeated(const std::string& label, Runtime runtime, std::vector<double> walls) {
   Measurement one =
       made(label, {{"n", "4"}}, runtime, {{"wall", median(walls)}, {"peak_bytes", 8}});
-  std::get<Counted>(one.outcome).timing->wall = std::move(walls);
+  std::get<Counted>(one.outcome).timing->values[kWall] = std::move(walls);
   return one;
 }
 

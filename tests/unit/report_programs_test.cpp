@@ -97,7 +97,7 @@ Measurement verified(const std::string& key, VerificationCode code, const std::s
 
 TEST(ReportJunit, TimesAndVerificationNeedNoCounts) {
   Measurement timed = measurement("a/t1", counted({{"wall", 12.5}}));
-  std::get<Counted>(timed.outcome).timing = Timing{{12.5}, {12}, 100, {}};
+  std::get<Counted>(timed.outcome).timing = Timing{{{kWall, {12.5}}, {kCpu, {12}}}, 100};
   EXPECT_EQ(report_junit({timed, verified("b/t1", VerificationCode::kPass, ""),
                           verified("c/t1", VerificationCode::kFail, "differs\nby 2")},
                          {}),

@@ -264,7 +264,7 @@ Measurement verified(const std::string& key, const Verification& verification) {
 Measurement timed(const std::string& key, double wall) {
   Measurement one = counted(key);
   auto& outcome = std::get<Counted>(one.outcome);
-  outcome.timing = Timing{{wall, wall * 1.01, wall * 0.99, wall}, {wall}, 10, {}};
+  outcome.timing = Timing{{{kWall, {wall, wall * 1.01, wall * 0.99, wall}}, {kCpu, {wall}}}, 10};
   add_times(outcome.metrics, *outcome.timing);
   return one;
 }

@@ -164,6 +164,7 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.device = request.get("device", "cpu");
   timing.threads = static_cast<int>(number(request, "threads", "1"));
   timing.repetitions = static_cast<int>(number(request, "repetitions", "10"));
+  timing.events = words_of<std::string>(request.get("events"));
   timing.min_time_s = number(request, "min_time", "0.05");
   timing.warm_up_s = number(request, "warm_up", "0.02");
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));

@@ -3,10 +3,12 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "worker/ended.h"
+#include "worker/event_counter.h"
 #include "worker/native/device.h"
 #include "worker/native/machine_use.h"
 #include "worker/native/timed_snippet.h"
@@ -17,9 +19,10 @@ namespace {
 // A snippet and its results.
 struct Entry {
   std::unique_ptr<TimedSnippet> snippet;
-  std::uint64_t iterations = 0;  // of each repetition
-  std::string wall;              // nanoseconds per iteration, a number per repetition
-  std::string cpu;               // the same, of the thread that runs the snippet
+  std::uint64_t iterations = 0;               // of each repetition
+  std::string wall;                           // nanoseconds per iteration, a number per repetition
+  std::string cpu;                            // the same, of the thread that runs the snippet
+  std::map<std::string, std::string> events;  // numbers as above, under the metrics' names
   std::optional<std::uint64_t> peak;
 };
 
@@ -34,10 +37,31 @@ void add(std::string& list, double value) {
   list += number(value);
 }
 
+using Values = std::vector<std::optional<std::uint64_t>>;
+
+Values values_of(const std::vector<EventCounter>& counters) {
+  Values values;
+  for (const EventCounter& counter : counters) values.push_back(counter.value());
+  return values;
+}
+
+// Google Benchmark divides them by the iterations.
+void report_events(benchmark::State& state, const std::vector<EventCounter>& counters,
+                   const Values& before) {
+  const Values after = values_of(counters);
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    if (!before[i] || !after[i]) continue;
+    state.counters[counters[i].metric()] = benchmark::Counter(
+        static_cast<double>(*after[i] - *before[i]), benchmark::Counter::kAvgIterations);
+  }
+}
+
 // All of Google Benchmark's runs of one entry: it requests batches, the snippet runs them.
-void run_batches(benchmark::State& state, Entry& entry, const std::string& device) {
+void run_batches(benchmark::State& state, Entry& entry, const std::string& device,
+                 const std::vector<EventCounter>& counters) {
   auto batch = static_cast<std::uint64_t>(state.max_iterations);
   reset_peak(device);
+  const Values before = values_of(counters);
   while (state.KeepRunningBatch(state.max_iterations)) {
     auto seconds = entry.snippet->run(batch);
     if (!seconds) {
@@ -46,6 +70,7 @@ void run_batches(benchmark::State& state, Entry& entry, const std::string& devic
     }
     state.SetIterationTime(*seconds);
   }
+  report_events(state, counters, before);
   entry.peak = peak_bytes(device);
 }
 
@@ -63,6 +88,7 @@ class Collector : public benchmark::BenchmarkReporter {
       entry.iterations = static_cast<std::uint64_t>(run.iterations);
       add(entry.wall, run.GetAdjustedRealTime());
       add(entry.cpu, run.GetAdjustedCPUTime());
+      for (const auto& [metric, value] : run.counters) add(entry.events[metric], value);
     }
   }
 
@@ -70,10 +96,12 @@ class Collector : public benchmark::BenchmarkReporter {
   std::vector<Entry>& entries_;
 };
 
-void register_entry(std::size_t index, Entry& entry, const TimingRequest& request) {
+void register_entry(std::size_t index, Entry& entry, const TimingRequest& request,
+                    const std::vector<EventCounter>& counters) {
   auto* registered = benchmark::RegisterBenchmark(
-      std::to_string(index).c_str(), [&entry, device = request.device](benchmark::State& state) {
-        run_batches(state, entry, device);
+      std::to_string(index).c_str(),
+      [&entry, &counters, device = request.device](benchmark::State& state) {
+        run_batches(state, entry, device, counters);
       });
   registered->UseManualTime()->Unit(benchmark::kNanosecond)->Repetitions(request.repetitions);
   if (request.iterations != 0) {
@@ -83,12 +111,22 @@ void register_entry(std::size_t index, Entry& entry, const TimingRequest& reques
   }
 }
 
-wire::Message message_of(const Entry& entry) {
+wire::Message uncounted(const EventCounter& counter) {
+  const auto problem = counter.problem();
+  const std::string why = problem ? problem->what : "others use the processor's counters, too";
+  return failed("unsupported", std::string(counter.metric()) + ": " + why);
+}
+
+wire::Message message_of(const Entry& entry, const std::vector<EventCounter>& counters) {
   if (!entry.snippet->failure().empty()) return entry.snippet->failure_message();
   if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark reported no times");
+  for (const EventCounter& counter : counters) {
+    if (!entry.events.contains(counter.metric())) return uncounted(counter);
+  }
   wire::Message message{
       "timed",
       {{"iterations", std::to_string(entry.iterations)}, {"wall", entry.wall}, {"cpu", entry.cpu}}};
+  for (const auto& [metric, values] : entry.events) message.fields[metric] = values;
   if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
   return message;
 }
@@ -111,12 +149,16 @@ wire::Message time_start(const TimingRequest& request) {
 }
 
 std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
+  std::vector<EventCounter> counters;  // before any snippet starts a thread
+  for (const std::string& metric : request.events) {
+    if (const CountedEvent* event = find_event(metric)) counters.emplace_back(*event);
+  }
   std::vector<Entry> entries(request.snippets.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Entry& entry = entries[i];
     entry.snippet =
         std::make_unique<TimedSnippet>(request.snippets[i], request.threads, request.device);
-    if (entry.snippet->set_up()) register_entry(i, entry, request);
+    if (entry.snippet->set_up()) register_entry(i, entry, request, counters);
   }
   std::string program = "worker";
   std::string in_turns = "--benchmark_enable_random_interleaving=true";
@@ -129,7 +171,7 @@ std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   const std::optional<double> others = use.others();
   std::vector<wire::Message> messages;
   for (Entry& entry : entries) {
-    messages.push_back(message_of(entry));
+    messages.push_back(message_of(entry, counters));
     if (others) messages.back().fields["others"] = number(*others);
     entry.snippet->finish();
   }

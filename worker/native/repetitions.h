@@ -14,6 +14,7 @@ struct TimingRequest {
   std::vector<const void*> snippets;  // find_code() of each (worker/unit.h)
   std::string device = "cpu";
   int threads = 1;
+  std::vector<std::string> events = {};  // metrics of kCountedEvents
   int repetitions = 10;
   double min_time_s = 0.05;        // of one repetition
   double warm_up_s = 0.02;         // before the first one, at least one iteration
