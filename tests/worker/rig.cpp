@@ -142,8 +142,10 @@ Rig& Rig::get() {
 }
 
 Rig::Rig() {
-  fs::path base = fs::path(INSTR_BENCH_PROGRAM).parent_path() / "worker-test-cache";
-  setenv("INSTR_BENCH_CACHE", base.c_str(), 1);
+  // That of the end-to-end tests, so that they have the same worker.
+  const char* given = getenv("INSTR_TEST_CACHE");
+  const fs::path beside = fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
+  setenv("INSTR_BENCH_CACHE", given != nullptr ? given : beside.c_str(), 1);
   std::string folder = (fs::temp_directory_path() / "instr_worker_test_XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
   work_dir_ = folder;
