@@ -42,7 +42,7 @@ Action list_command(CommandLine& line) {
       {"keys", ListFormat::kKeys}, {"json", ListFormat::kJson}, {"csv", ListFormat::kCsv}};
   line.describe("Prints the key of each benchmark that a run would measure, one per line.");
   declare_plan(line, options->plan);
-  declare_shard(line, options->plan.selection.shard);
+  declare_shard(line, options->plan.selection);
   line.group("What to show");
   line.option("--format", "FORMAT",
               "keys; json or csv: with parameters, tags, file and line of each",

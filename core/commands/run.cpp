@@ -137,7 +137,7 @@ void declare_run(CommandLine& line, RunOptions& options) {
       "messages to standard error.");
   line.section("Commands", list_of_commands() + "COMMAND --help says more about each.\n");
   declare_plan(line, options.plan);
-  declare_shard(line, options.plan.selection.shard);
+  declare_shard(line, options.plan.selection);
   // Before the checks of options without effect.
   line.check([&options]() -> Expected<void> {
     set_needs(options.measure, options.metrics, limited_metrics(options.gate));

@@ -16,6 +16,7 @@
 #include "core/definitions/requirement.h"
 #include "core/measure/experimenter.h"
 #include "core/measure/measure.h"
+#include "core/measure/pinned_environment.h"
 #include "core/measure/schedule_plan.h"
 #include "core/measure/timer.h"
 #include "core/measure/verifier.h"
@@ -284,12 +285,20 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
     schedule.cores = *cores;
     schedule.jobs = std::min(compile.jobs, static_cast<int>(std::ssize(*cores)));
   }
+  if (cpu_class() == CpuClass::kPlain) {
+    note(
+        "this machine has no AVX2: LibTorch's plain code is counted, and cannot be compared with "
+        "counts of machines that have it");
+  }
   auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
   if (!worker) return tl::unexpected(worker.error());
   schedule.worker = *worker;
   schedule.python_worker = [this, stop]() -> Expected<std::filesystem::path> {
     if (!*python) return tl::unexpected(python->error());
     return build_python_worker(WorkerKind::kPython, **python, compile, *cache, stop);
+  };
+  schedule.expected = [known = costs](const Variant& variant) {
+    return known.of(variant.key, Work::kCount);
   };
   if (config.timeout) schedule.timeout_s = *config.timeout;
   schedule.retries = config.retries;

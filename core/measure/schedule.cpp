@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <tuple>
 #include <utility>
 
 #include "core/measure/schedule_plan.h"
@@ -40,7 +41,6 @@ Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart star
       measurer(measurer_options(options, folder.path())),
       on_start(std::move(start)),
       on_done(std::move(done)),
-      free_cores(std::max(options.jobs, 1)),
       zygotes(worker_options(options, folder.path()), options.python_worker, [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
@@ -78,13 +78,22 @@ void Scheduler::State::add(std::vector<CompiledVariant> variants) {
     std::lock_guard lock(mutex);
     if (stopping) return;
     for (auto& each : variants) {
-      int cores = cores_for(each.variant.threads, options.jobs);
-      UnitKey key{zygote_of(each.variant), each.unit};
-      waiting[{key, cores}].push_back({std::move(each), added++, 0});
+      const double seconds = options.expected ? options.expected(each.variant) : 1;
+      enqueue({std::move(each), seconds, added++, 0});
       ++outstanding;
     }
   }
   changed.notify_all();
+}
+
+void Scheduler::State::enqueue(Task task) {
+  seconds_left += task.seconds;
+  auto& queue = waiting[{zygote_of(task.compiled.variant), task.compiled.unit}];
+  const auto behind =
+      std::upper_bound(queue.begin(), queue.end(), task, [](const Task& one, const Task& other) {
+        return std::tuple(-one.seconds, one.order) < std::tuple(-other.seconds, other.order);
+      });
+  queue.insert(behind, std::move(task));
 }
 
 bool Scheduler::State::wait(std::stop_token stop) {
@@ -99,10 +108,9 @@ bool Scheduler::State::wait(std::stop_token stop) {
 
 std::optional<Groups::iterator> Scheduler::State::next() {
   std::vector<Candidate> candidates;
-  for (const auto& [group, tasks] : waiting) {
-    const auto& [key, cores] = group;
+  for (const auto& [key, tasks] : waiting) {
     Candidate candidate;
-    candidate.cores = cores;
+    candidate.seconds = tasks.front().seconds;
     candidate.order = tasks.front().order;
     if (!options.fresh_process) {
       // One that failed to start counts as ready: it has an error to report.
@@ -116,14 +124,9 @@ std::optional<Groups::iterator> Scheduler::State::next() {
     }
     candidates.push_back(candidate);
   }
-  auto chosen = choose(candidates, free_cores, zygotes.is_starting());
+  auto chosen = choose(candidates, seconds_left / std::max(options.jobs, 1));
   if (!chosen) return std::nullopt;
   return std::next(waiting.begin(), static_cast<std::ptrdiff_t>(*chosen));
-}
-
-bool Scheduler::State::has_waiting(const UnitKey& key) const {
-  auto group = waiting.lower_bound({key, 0});
-  return group != waiting.end() && std::get<0>(group->first) == key;
 }
 
 void Scheduler::State::serve() {
@@ -138,7 +141,7 @@ void Scheduler::State::serve() {
 
 // One attempt at the group's first task; the lock is released while it runs.
 void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::iterator group) {
-  const auto [key, cores] = group->first;
+  const UnitKey key = group->first;
   Task task = std::move(group->second.front());
   group->second.pop_front();
   if (group->second.empty()) waiting.erase(group);
@@ -148,7 +151,7 @@ void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::ite
     host = std::move(unit.idle.back());
     unit.idle.pop_back();
   }
-  free_cores -= cores;
+  seconds_left -= task.seconds;
   ++unit.busy;
   ++busy;
   ++task.attempts;
@@ -158,7 +161,6 @@ void Scheduler::State::serve_one(std::unique_lock<std::mutex>& lock, Groups::ite
 
   std::vector<std::unique_ptr<WorkerProcess>> useless;
   lock.lock();
-  free_cores += cores;
   --units[key].busy;
   --busy;
   put_back(key, std::move(host), useless);
@@ -174,7 +176,7 @@ void Scheduler::State::put_back(const UnitKey& key, std::unique_ptr<WorkerProces
                                 std::vector<std::unique_ptr<WorkerProcess>>& useless) {
   auto& idle = units[key].idle;
   if (host) idle.push_back(std::move(host));
-  if (has_waiting(key) && !stopping) return;
+  if (waiting.contains(key) && !stopping) return;
   for (auto& each : idle) {
     live_hosts.erase(each.get());
     useless.push_back(std::move(each));
@@ -200,9 +202,7 @@ void Scheduler::State::finish(Task task, Attempt attempt) {
     if (stopping && failure != nullptr) return;
     if (retry) {
       if (attempt.again) --task.attempts;
-      int cores = cores_for(task.compiled.variant.threads, options.jobs);
-      UnitKey key{zygote_of(task.compiled.variant), task.compiled.unit};
-      waiting[{std::move(key), cores}].push_front(std::move(task));
+      enqueue(std::move(task));
     }
   }
   if (!retry) {

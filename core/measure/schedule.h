@@ -27,10 +27,12 @@ struct ScheduleOptions {
   Simulation simulation = {};
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                                 // cores in total
-  std::vector<int> cores = {};                  // SpawnOptions::cores
-  double timeout_s = 60;                        // of a variant without its own
-  int retries = 2;                              // per variant, after a lost worker
-  bool fresh_process = false;                   // --isolation=process: a Valgrind for each variant
+  // How long a variant is expected to take, in seconds; without: all the same.
+  std::function<double(const Variant&)> expected = {};
+  std::vector<int> cores = {};  // SpawnOptions::cores
+  double timeout_s = 60;        // of a variant without its own
+  int retries = 2;              // per variant, after a lost worker
+  bool fresh_process = false;   // --isolation=process: a Valgrind for each variant
   bool want_functions = true;
   bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing

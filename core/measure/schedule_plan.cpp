@@ -7,17 +7,15 @@
 
 namespace instr {
 
-int cores_for(int threads, int jobs) { return std::clamp(threads, 1, std::max(jobs, 1)); }
-
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
-                                  bool zygote_starts) {
-  auto rank = [&](const Candidate& c) {
-    return std::tuple(zygote_starts ? -c.cores : c.cores, !c.has_idle_host, c.busy_hosts, c.order);
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left) {
+  auto rank = [left](const Candidate& c) {
+    const bool is_long = 2 * c.seconds >= left;
+    return std::tuple(is_long ? -c.seconds : 0, !c.has_idle_host, c.busy_hosts, c.order);
   };
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const auto& candidate = candidates[i];
-    if (!candidate.zygote_ready || candidate.cores > free_cores) continue;
+    if (!candidate.zygote_ready) continue;
     if (!best || rank(candidate) < rank(candidates[*best])) best = i;
   }
   return best;

@@ -10,25 +10,21 @@
 
 namespace instr {
 
-// The number of cores, of `jobs`, that a variant of so many threads takes.
-int cores_for(int threads, int jobs);
-
-// The head of one queue of waiting variants.
+// The one of a unit's waiting variants that is expected to take longest. However many threads it
+// has, it keeps one core busy: Valgrind runs one of them at a time.
 struct Candidate {
-  int cores = 1;
+  double seconds = 1;          // expected
   bool zygote_ready = true;    // else it would only wait
   bool has_idle_host = false;  // that has loaded the unit already
   int busy_hosts = 0;
   std::uint64_t order = 0;  // position in the order of addition
 };
 
-// The candidate that starts next with so many free cores; nothing if none can. Variants of few
-// threads first, so that those of many do not keep cores idle while they wait for the rest; but
-// while a zygote starts, those of many, since Valgrind runs one of their threads at a time and the
-// zygote can use the core that this leaves; then those whose unit is loaded, then those with the
-// fewest hosts, then in order.
-std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, int free_cores,
-                                  bool zygote_starts = false);
+// The candidate that starts next; nothing if none can. One that would take half of what is left for
+// each core or more goes before all shorter ones, since it would run alone at the end. Otherwise
+// those whose unit is loaded, then those with the fewest hosts, then in order. `left`: the expected
+// seconds of all that waits, divided by the cores.
+std::optional<std::size_t> choose(const std::vector<Candidate>& candidates, double left);
 
 // Bytes that one variant may use by default: 8 GiB, or less if `jobs` of them would not
 // fit into three quarters of the machine's memory.

@@ -14,7 +14,6 @@
 #include <stop_token>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 #include "core/base/private_folder.h"
@@ -29,6 +28,7 @@ WorkerOptions worker_options(const ScheduleOptions& options, const std::filesyst
 
 struct Task {
   CompiledVariant compiled;
+  double seconds = 1;  // expected
   std::uint64_t order = 0;
   int attempts = 0;  // begun
 };
@@ -47,8 +47,8 @@ struct UnitState {
   std::optional<Outcome> load_failure;
 };
 
-// Waiting variants by unit and cores.
-using Groups = std::map<std::tuple<UnitKey, int>, std::deque<Task>>;
+// Waiting variants by unit, those that take longest first.
+using Groups = std::map<UnitKey, std::deque<Task>>;
 
 struct Scheduler::State {
   State(ScheduleOptions options, PrivateFolder folder, OnStart on_start, OnDone on_done);
@@ -66,6 +66,7 @@ struct Scheduler::State {
                 std::vector<std::unique_ptr<WorkerProcess>>& useless);
   void drop(std::unique_ptr<WorkerProcess>& host);
   void finish(Task task, Attempt attempt);
+  void enqueue(Task task);  // with the mutex held
   Attempt attempt(const Task& task, const UnitKey& key, std::unique_ptr<WorkerProcess>& host);
   std::optional<Attempt> make_host(const Task& task, const UnitKey& key,
                                    std::unique_ptr<WorkerProcess>& host);
@@ -73,8 +74,6 @@ struct Scheduler::State {
                        const std::string& log);
   Attempt attempt_fresh(const Task& task);
   Attempt run_fresh(const Task& task, Root& root);
-  bool has_waiting(const UnitKey& key) const;
-
   const ScheduleOptions options;
   const PrivateFolder folder;
   const Measurer measurer;
@@ -88,7 +87,7 @@ struct Scheduler::State {
   std::map<UnitKey, UnitState> units;
   std::set<WorkerProcess*> live_hosts;
   std::set<Root*> live_roots;  // of --isolation=process
-  int free_cores;
+  double seconds_left = 0;     // expected, of all that wait
   std::uint64_t added = 0;
   std::uint64_t outstanding = 0;
   int busy = 0;  // threads that measure

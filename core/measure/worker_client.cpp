@@ -67,7 +67,7 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
 // The caller's own for a native worker, the pinned one for those that count.
 std::vector<std::string> environment_of(const WorkerOptions& options) {
   std::vector<std::string> environment =
-      options.is_native ? own_environment() : pinned_environment();
+      options.is_native ? own_environment() : pinned_environment(cpu_class());
   if (!is_python(options)) return environment;
   for (auto& one : python_environment()) environment.push_back(std::move(one));
   environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
@@ -77,7 +77,8 @@ std::vector<std::string> environment_of(const WorkerOptions& options) {
   environment.push_back("LD_PRELOAD=" + python_folder() + "/" + options.worker.filename().string());
   environment.emplace_back("PYTHONMALLOC=malloc");
   // Inductor compiles for a processor that Valgrind knows, in this process.
-  environment.emplace_back("TORCHINDUCTOR_CPP_MARCH=haswell");
+  environment.emplace_back(cpu_class() == CpuClass::kAvx2 ? "TORCHINDUCTOR_CPP_MARCH=haswell"
+                                                          : "TORCHINDUCTOR_CPP_MARCH=nehalem");
   environment.emplace_back("TORCHINDUCTOR_COMPILE_THREADS=1");
   return environment;
 }
@@ -269,8 +270,7 @@ Link::Patience WorkerProcess::while_it_works() const {
           }};
 }
 
-Reply WorkerProcess::ask(const wire::Message& message, const Link::Patience& patience,
-                         int passed) {
+Reply WorkerProcess::ask(const wire::Message& message, const Link::Patience& patience, int passed) {
   std::lock_guard lock(turn_);
   auto reply = link_.request(message, patience, passed);
   if (!reply) loss_ = reply.error();
@@ -334,8 +334,9 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   const pid_t pid = process->pid();
-  auto started = std::make_shared<Started>(*std::move(process), std::move(log->second),
-                                           options.worker, options.is_native, options.idle_limit);
+  auto started =
+      std::make_shared<Started>(Started{*std::move(process), std::move(log->second), options.worker,
+                                        options.is_native, options.idle_limit});
   return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends->first), pid));
 }
 

@@ -162,12 +162,6 @@ ZygotePool::State ZygotePool::state(WarmUp which) const {
   return slot(which).state;
 }
 
-bool ZygotePool::is_starting() const {
-  std::lock_guard lock(mutex_);
-  return std::any_of(slots_.begin(), slots_.end(),
-                     [](const Slot& each) { return each.state == State::kStarting; });
-}
-
 Expected<std::shared_ptr<WorkerProcess>> ZygotePool::get(WarmUp which) const {
   std::lock_guard lock(mutex_);
   const Slot& from = slot(which);

@@ -53,7 +53,6 @@ class ZygotePool {
   State state(WarmUp which) const;
 
   // Whether any of them is starting.
-  bool is_starting() const;
 
   // The ready one; an Error if it could not be started, or is not ready.
   Expected<std::shared_ptr<WorkerProcess>> get(WarmUp which) const;

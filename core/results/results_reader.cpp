@@ -280,6 +280,7 @@ Expected<ResultsHeader> header_from(std::string_view line, const std::string& na
     }
   }
   header.shard = shard_from(member(*json, "shard"));
+  if (header.shard) header.shard->dealt_by = text_or(*json, "dealt_by");
   if (const Json* fingerprint = member(*json, "fingerprint")) {
     auto read = fingerprint_from_json(*fingerprint);
     if (!read) return tl::unexpected(error_at(name, 1, read.error().what, kMeasureAgain));

@@ -32,7 +32,7 @@ void fuzz(std::string_view text) {
   line.operands({"FILE...", 0, 3}, operands);
   line.rest("COMMAND...", rest);
   declare_plan(line, plan);
-  declare_shard(line, plan.selection.shard);
+  declare_shard(line, plan.selection);
   declare_tools(line, measure.tools);
   declare_build(line, plan.build);
   declare_counting(line, measure);

@@ -163,6 +163,10 @@ TEST(RunOptions, Shards) {
   for (const std::string text : {"0/4", "5/4", "1", "1/", "/4", "1/4/2", "a/b", "-1/4", "1/0"}) {
     EXPECT_EQ(error_of({"--shard=" + text}).find("--shard: `" + text + "`"), 0u);
   }
+  EXPECT_NE(error_of({"--shard-costs=old.jsonl"}).find("has no effect without --shard"),
+            std::string::npos);
+  EXPECT_NE(error_of({"--shard=1/2", "--shard-costs=none.jsonl"}).find("none.jsonl"),
+            std::string::npos);
 }
 
 TEST(RunOptions, WhatMetricsAndLimitsNeedIsSimulated) {

@@ -61,6 +61,9 @@ TEST(Merge, RefusesIncompleteOrMixedRuns) {
   EXPECT_NE(error_of({part("a", Shard{1, 2}, {}), part("b", Shard{2, 3}, {})})
                 .find("b is one of 3 shards, a one of 2"),
             std::string::npos);
+  EXPECT_NE(error_of({part("a", Shard{1, 2, "x"}, {}), part("b", Shard{2, 2}, {})})
+                .find("b and a were not dealt out by the same --shard-costs"),
+            std::string::npos);
   EXPECT_NE(error_of({part("a", {}, {counted("x", 1)}), part("b", {}, {counted("x", 1)})})
                 .find("a and b both have `x`"),
             std::string::npos);

@@ -14,8 +14,9 @@ namespace {
 using nlohmann::json;
 
 // Members that a line, or an object in it, may lack.
-const std::set<std::string> kOptional{"shard",  "limits",  "tags",         "profile",  "times",
-                                      "others", "machine", "verification", "valgrind", "libraries"};
+const std::set<std::string> kOptional{"dealt_by",     "shard",    "limits",   "tags",
+                                      "profile",      "times",    "others",   "machine",
+                                      "verification", "valgrind", "libraries"};
 
 json plain(const nlohmann::ordered_json& line) { return json::parse(line.dump()); }
 

@@ -158,9 +158,9 @@ TEST_F(LinkTest, WaitsAsLongAsItIsToGoOn) {
   EXPECT_EQ(reply.error(), Loss::kTimedOut);
   EXPECT_EQ(left, 0);
   auto late = link_->receive({1ms, [this] {
-                               peer_.say("hello\n");
-                               return true;
-                             }});
+                                peer_.say("hello\n");
+                                return true;
+                              }});
   ASSERT_TRUE(late);
   EXPECT_EQ(late->verb, "hello");
 }
