@@ -121,7 +121,7 @@ void declare_plan(CommandLine& line, PlanConfig& config) {
 void declare_shard(CommandLine& line, Selection& selection) {
   line.option("--shard", "I/N", "the I-th of N parts of them; see merge",
               [&selection](const Given& given) {
-                return shard_from(given).map([&](Shard part) { selection.shard = part; });
+                return shard_from(given).map([&](const Shard& part) { selection.shard = part; });
               });
   auto costs = std::make_shared<std::optional<std::filesystem::path>>();
   line.option("--shard-costs", "FILE",
