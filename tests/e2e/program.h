@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -117,8 +118,10 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
     std::string cwd = fs::read_symlink(entry.path() / "cwd", ignored).string();
     std::ifstream maps(entry.path() / "maps");
-    std::string mapped{std::istreambuf_iterator<char>(maps), {}};
-    bool is_ours = cwd.rfind(prefix, 0) == 0 || mapped.find(" " + prefix) != std::string::npos;
+    std::ostringstream mapped;  // not by iterators: they throw if the process ends meanwhile
+    mapped << maps.rdbuf();
+    bool is_ours =
+        cwd.rfind(prefix, 0) == 0 || mapped.str().find(" " + prefix) != std::string::npos;
     if (is_ours) strays.push_back(entry.path().filename().string());
   }
   return strays;
