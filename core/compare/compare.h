@@ -33,7 +33,7 @@ struct Limits {
   std::map<std::string, Limit> soft;
 };
 
-// The limits of the table of metrics.
+// Those of the metrics that every count has. Others have theirs where both sides were measured.
 Limits default_limits();
 
 struct CompareOptions {

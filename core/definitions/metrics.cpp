@@ -12,6 +12,13 @@ static_assert(std::is_sorted(kMetrics.begin(), kMetrics.end(),
                              }),
               "each group of metrics stands together");
 
+static_assert(std::all_of(kMetrics.begin(), kMetrics.end(),
+                          [](const Metric& metric) {
+                            return metric.unit != Unit::kNanoseconds ||
+                                   metric.statistic != Statistic::kNone;
+                          }),
+              "each metric that is a time has its repetitions");
+
 constexpr bool are_groups_in_order() {
   for (std::size_t i = 0; i < kMetricGroups.size(); ++i) {
     if (kMetricGroups[i].group != static_cast<MetricGroup>(i)) return false;

@@ -19,7 +19,10 @@ void set_needs(MeasureConfig& config, const std::vector<std::string>& metrics,
   config.wants_times = std::any_of(all.begin(), all.end(), is_among(kTimeMetrics));
   config.wants_start = std::any_of(all.begin(), all.end(), is_among(kStartMetrics));
   config.events.clear();
-  std::copy_if(all.begin(), all.end(), std::back_inserter(config.events), is_among(kEventMetrics));
+  for (const Metric& metric : kEventMetrics) {
+    const bool is_asked_for = std::find(all.begin(), all.end(), metric.name) != all.end();
+    if (is_asked_for) config.events.emplace_back(metric.name);
+  }
   config.simulation = simulation_for(all);
 }
 

@@ -8,7 +8,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::chrono::minutes kStartTimeout{2};
+constexpr std::chrono::minutes kMargin{2};     // for a reply, beyond the timeouts of what runs
 constexpr std::chrono::seconds kLoadTime{10};  // on top of the variant's own timeout
 constexpr int kLoadAttempts = 2;               // after so many losses the unit is to blame
 
@@ -86,7 +86,7 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
   }
   if (!loaded) return load_failure(loaded.error());
   if (loaded->verb != "loaded") return *std::move(loaded);
-  return (*host)->request(request, limit + kStartTimeout).map_error([](Loss loss) {
+  return (*host)->request(request, limit + kMargin).map_error([](Loss loss) {
     return lost(to_string(loss));
   });
 }

@@ -9,6 +9,7 @@
 
 #include "core/report/report.h"
 #include "tests/unit/documents.h"
+#include "worker/event_counter.h"
 
 namespace instr {
 namespace {
@@ -33,6 +34,11 @@ TEST(Metrics, AreDistinctInEveryNaming) {
   EXPECT_EQ(find_metric("time"), nullptr);
   EXPECT_EQ(public_name("ir"), "instructions");
   EXPECT_EQ(public_name("time"), "time");
+}
+
+TEST(Metrics, EachOfAnEventIsCountedByTheWorker) {
+  EXPECT_EQ(std::size(kCountedEvents), kEventMetrics.size());
+  for (const Metric& metric : kEventMetrics) EXPECT_NE(find_event(metric.name), nullptr);
 }
 
 TEST(Metrics, EachHasAMeasureOfItsOwnAtBencher) {

@@ -20,9 +20,7 @@ namespace {
 struct Entry {
   std::unique_ptr<TimedSnippet> snippet;
   std::uint64_t iterations = 0;               // of each repetition
-  std::string wall;                           // nanoseconds per iteration, a number per repetition
-  std::string cpu;                            // the same, of the thread that runs the snippet
-  std::map<std::string, std::string> events;  // numbers as above, under the metrics' names
+  std::map<std::string, std::string> values;  // of each metric per iteration, one per repetition
   std::optional<std::uint64_t> peak;
 };
 
@@ -86,9 +84,9 @@ class Collector : public benchmark::BenchmarkReporter {
       if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
       Entry& entry = entries_[std::stoul(run.run_name.function_name)];
       entry.iterations = static_cast<std::uint64_t>(run.iterations);
-      add(entry.wall, run.GetAdjustedRealTime());
-      add(entry.cpu, run.GetAdjustedCPUTime());
-      for (const auto& [metric, value] : run.counters) add(entry.events[metric], value);
+      add(entry.values["wall"], run.GetAdjustedRealTime());
+      add(entry.values["cpu"], run.GetAdjustedCPUTime());
+      for (const auto& [metric, value] : run.counters) add(entry.values[metric], value);
     }
   }
 
@@ -119,14 +117,12 @@ wire::Message uncounted(const EventCounter& counter) {
 
 wire::Message message_of(const Entry& entry, const std::vector<EventCounter>& counters) {
   if (!entry.snippet->failure().empty()) return entry.snippet->failure_message();
-  if (entry.wall.empty()) return failed("worker_lost", "Google Benchmark reported no times");
+  if (entry.values.empty()) return failed("worker_lost", "Google Benchmark reported no times");
   for (const EventCounter& counter : counters) {
-    if (!entry.events.contains(counter.metric())) return uncounted(counter);
+    if (!entry.values.contains(counter.metric())) return uncounted(counter);
   }
-  wire::Message message{
-      "timed",
-      {{"iterations", std::to_string(entry.iterations)}, {"wall", entry.wall}, {"cpu", entry.cpu}}};
-  for (const auto& [metric, values] : entry.events) message.fields[metric] = values;
+  wire::Message message{"timed", entry.values};
+  message.fields["iterations"] = std::to_string(entry.iterations);
   if (entry.peak) message.fields["device_peak_bytes"] = std::to_string(*entry.peak);
   return message;
 }
