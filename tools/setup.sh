@@ -32,7 +32,7 @@ install_packages() {
        } >"$log" 2>&1 </dev/null; then
     tail -n 15 "$log" >&2
     rm -f "$log"
-    die "apt-get could not install them (no network?): $advice"
+    die "apt-get could not install them (above): $advice"
   fi
   rm -f "$log"
 }
@@ -48,6 +48,15 @@ have_libtorch() {
   # The active Python's, where it is no virtual environment.
   command -v python3 >/dev/null 2>&1 && python3 -c \
     'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null
+}
+
+# Is there a clang++, by any name that instr_bench looks for one? Snippets compile fastest with it.
+have_clang() {
+  local name
+  for name in $(compgen -c clang++); do
+    case $name in clang++ | clang++-[1-9][0-9]) return 0 ;; esac
+  done
+  return 1
 }
 
 # Installs what is missing of PACKAGE=PROBE...
@@ -72,9 +81,10 @@ package_needs=(dpkg-dev=dpkg-shlibdeps file=file binutils=readelf)
 
 # All that building, measuring and testing need, and PACKAGE=PROBE...
 setup_packages() {
-  local libtorch=libtorch-dev=/usr/include/torch/csrc/api/include/torch/torch.h
+  local libtorch=libtorch-dev=/usr/include/torch/csrc/api/include/torch/torch.h clang=clang=clang++
   have_libtorch && libtorch=
-  setup_missing "${build_needs[@]}" clang-14=clang++-14 valgrind=valgrind \
+  have_clang && clang=
+  setup_missing "${build_needs[@]}" ${clang:+"$clang"} valgrind=valgrind \
     valgrind=/usr/include/valgrind/callgrind.h libgtest-dev=/usr/include/gtest/gtest.h \
     libbenchmark-dev=/usr/include/benchmark/benchmark.h ${libtorch:+"$libtorch"} "$@"
 }

@@ -19,7 +19,7 @@ void fuzz(const std::string& text) {
   static std::vector<std::string> texts;
   texts.push_back(text);
   if (texts.size() < kAtOnce) return;
-  for (const char* compiler : {"clang++-14", "g++"}) {
+  for (const char* compiler : {"clang++", "g++"}) {
     if (!find_program(compiler)) continue;
     const std::string found = reaching_text(compiler, texts);
     require(found.empty(), found.c_str());
