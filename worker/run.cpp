@@ -38,6 +38,7 @@ constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is started once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
+constexpr uint32_t kMostBlocks = 24;
 
 // If iterations are expensive, the first blocks have 2. If these differ, the cost may repeat every
 // third iteration: 6 hold whole periods of either.
@@ -57,7 +58,18 @@ uint64_t iterations_for(uint64_t ir) {
   return 1;
 }
 
-enum class Phase { kNothingYet, kFirst, kProbe, kWarmUp, kBlock, kDouble, kFollowed, kDone };
+enum class Phase {
+  kNothingYet,
+  kFirst,
+  kNoting,
+  kProbe,
+  kWarmUp,
+  kSettling,
+  kBlock,
+  kDouble,
+  kFollowed,
+  kDone
+};
 
 // The measurement that this process makes.
 struct Run {
@@ -70,6 +82,8 @@ struct Run {
   bool collecting = false;
   uint64_t iterations = 0;    // of the current block
   uint64_t block_length = 0;  // iterations of each counted block
+  bool is_code_noted = false;
+  uint64_t settling = 0;  // iterations left until the interpreter's code stays as it is
   bool threads_settle = true;
   int threads_settled = 0;   // how many are known to sleep when idle
   uint32_t parts = 0;        // profiles that Callgrind has written for this process
@@ -151,8 +165,7 @@ bool keep_block(const Events& events, const ArenaCounters& end) {
   run->counted += events.ir();
   if (result.blocks < 2) return false;
   result.steady = result.last[0] == result.last[1];
-  return result.steady || result.blocks >= torch_side::most_blocks() ||
-         run->counted > kMaxInstructions;
+  return result.steady || result.blocks >= kMostBlocks || run->counted > kMaxInstructions;
 }
 
 uint64_t begin_counting() {
@@ -191,6 +204,15 @@ void write_followed() {
   }
 }
 
+// Lets the interpreter's code, if it was noted, come to rest in the last iterations of the warm-up.
+uint64_t settle_or_count() {
+  if (!run->is_code_noted) return begin_counting();
+  torch_side::settle_code(run->settling);
+  if (run->settling == 0) return begin_counting();
+  run->settling -= 1;
+  return begin_block(Phase::kSettling, 1, false);
+}
+
 // The rest of the warm-up, then the blocks.
 uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
@@ -199,7 +221,22 @@ uint64_t warm_up_or_count() {
   if (result.warmup >= wanted) return begin_counting();
   uint64_t rest = wanted - result.warmup;
   result.warmup = wanted;
-  return begin_block(Phase::kWarmUp, rest, false);
+  if (run->is_code_noted) run->settling = std::min(rest, torch_side::kSettlingIterations);
+  if (rest == run->settling) return settle_or_count();
+  return begin_block(Phase::kWarmUp, rest - run->settling, false);
+}
+
+// The iteration after the first runs what all later ones do.
+bool note_code() {
+  const uint64_t asked = run->request.warmup;
+  const bool has_room = asked == 0 || asked > 2 + torch_side::kSettlingIterations;
+  run->is_code_noted = has_room && torch_side::note_code();
+  return run->is_code_noted;
+}
+
+uint64_t probe_or_warm_up() {
+  run->block_length = run->request.iterations;
+  return run->block_length != 0 ? warm_up_or_count() : begin_block(Phase::kProbe, 1, true);
 }
 
 // The result of the previous block: kStarted if it counted the statement and nothing else. Not part
@@ -208,7 +245,7 @@ uint64_t warm_up_or_count() {
   if (run->phase == Phase::kNothingYet || run->request.is_rehearsal) return RunState::kStarted;
   Collected now = collected(run->log);
   if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
-  bool was_counted = run->phase != Phase::kFirst && run->phase != Phase::kWarmUp;
+  bool was_counted = run->collecting;
   bool is_alone = was_counted && run->has_company && run->request.threads == 1;
   const char* wrong = disturbance(run->at_begin, now, was_counted ? run->iterations : 0, is_alone);
   events = now.events - run->at_begin.events;
@@ -227,11 +264,10 @@ uint64_t next_iterations(const ArenaCounters& end) {
   switch (run->phase) {
     case Phase::kNothingYet: result.warmup = 1; return begin_block(Phase::kFirst, 1, false);
     case Phase::kFirst:
-      run->block_length = request.iterations;
-      if (request.iterations != 0) {
-        return warm_up_or_count();
-      }
-      return begin_block(Phase::kProbe, 1, true);
+      if (!note_code()) return probe_or_warm_up();
+      result.warmup += 1;
+      return begin_block(Phase::kNoting, 1, false);
+    case Phase::kNoting: torch_side::end_noting_code(); return probe_or_warm_up();
     case Phase::kProbe:
       run->block_length = iterations_for(events.ir());
       if (run->block_length == 1 && request.warmup <= 1) {
@@ -240,7 +276,8 @@ uint64_t next_iterations(const ArenaCounters& end) {
       }
       result.warmup += 1;
       return warm_up_or_count();
-    case Phase::kWarmUp: return begin_counting();
+    case Phase::kWarmUp:
+    case Phase::kSettling: return settle_or_count();
     case Phase::kBlock:
       if (!keep_block(events, end)) {
         lengthen_blocks();

@@ -29,11 +29,19 @@ bool follow_calls(uint64_t (*total)());
 // inclusive, calls. Empty: there were too many.
 std::string followed_calls();
 
+// Some interpreters rewrite code for what it meets, and rewrite it again after some executions.
+// From here on, notes the code that runs. False: there is no such interpreter, or not as known
+// here.
+bool note_code();
+void end_noting_code();
+
+// To be called before each of as many iterations, and after them: the code noted then stays as it
+// is.
+constexpr uint64_t kSettlingIterations = 4;
+void settle_code(uint64_t iterations_left);
+
 // Iterations of a snippet before the first counted block of so many.
 uint64_t warm_up_for(uint64_t iterations);
-
-// Blocks that are counted at most until two in a row are equal.
-uint64_t most_blocks();
 
 // The result of running `body`: the text of the exception that ended it, or nothing.
 // `is_definition_error`: it was an instr_definition_error (worker/snippet_support.h).

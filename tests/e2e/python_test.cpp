@@ -147,6 +147,77 @@ TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
             count(records, "twice/once/py/eager/forward/t1/cpu"));
 }
 
+// Instructions that meet an object with a dictionary of its own, and two classes in turn:
+// CPython 3.11 and later specialise them again and again. However often they ran before, the count
+// is the same.
+constexpr const char* kAdapting = R"toml(schema = 1
+
+[setups.classes]
+py = """
+class Base:
+    def value(self):
+        return 1
+
+class Heir(Base):
+    pass
+
+def own():
+    one = Base()
+    one.__dict__
+    return one.value()
+
+def both(objects):
+    sum = 0
+    for one in objects:
+        sum += one.value()
+    return sum
+
+objects = Base(), Heir()
+"""
+
+[[benchmark]]
+label = "own/40"
+use = ["classes"]
+py_stmt = "own()"
+warmup = 40
+iterations = 12
+
+[[benchmark]]
+label = "own/67"
+use = ["classes"]
+py_stmt = "own()"
+warmup = 67
+iterations = 12
+
+[[benchmark]]
+label = "both/40"
+use = ["classes"]
+py_stmt = "both(objects)"
+warmup = 40
+iterations = 12
+
+[[benchmark]]
+label = "both/67"
+use = ["classes"]
+py_stmt = "both(objects)"
+warmup = 67
+iterations = 12
+)toml";
+
+TEST_F(Python, IsCountedInCodeThatHasComeToRest) {
+  write("all.toml", kAdapting);
+  const Records records = counted();
+  for (const std::string label : {"own", "both"}) {
+    const std::string early = label + "/40/py/eager/forward/t1/cpu";
+    const std::string late = label + "/67/py/eager/forward/t1/cpu";
+    EXPECT_EQ(records.at(early).at("steady"), true) << label;
+    EXPECT_EQ(records.at(late).at("steady"), true) << label;
+    EXPECT_EQ(count(records, early), count(records, late)) << label;
+    EXPECT_EQ(records.at(early).at("warmup"), 40);
+    EXPECT_EQ(records.at(late).at("warmup"), 67);
+  }
+}
+
 TEST_F(Python, FailuresComeBackAtTheTomlLineAndHarmNoOther) {
   write("all.toml", R"toml(schema = 1
 py_global_setup = """

@@ -52,10 +52,12 @@ os.environ.pop("LD_PRELOAD", None)  # programs started from here have an allocat
 
 import builtins
 import ctypes
+import dis
 import gc
 import importlib
 import json
 import marshal
+import opcode
 import random
 import subprocess
 
@@ -102,6 +104,32 @@ def described(code):
     return json.dumps({"name": name, "file": file, "line": code.co_firstlineno})
 
 
+def adaptation():
+    """How this interpreter specialises instructions: where a code object's size is, in instructions, and
+    where these begin; for each opcode, the general one of which it is a special form, and how many
+    caches follow. Nothing: it does not, or in a way that is not known."""
+    if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 15):
+        return None
+    code = adaptation.__code__
+    size_at, begin = object.__basicsize__, type(code).__basicsize__
+    size = 2 * ctypes.c_ssize_t.from_address(id(code) + size_at).value
+    if ctypes.string_at(id(code) + begin, len(code.co_code)) != code._co_code_adaptive:
+        return None
+    if size != len(code.co_code):
+        return None
+    numbers = opcode.opmap | getattr(opcode, "_specialized_opmap", getattr(dis, "_all_opmap", {}))
+    general = list(range(256))
+    for name, special_forms in opcode._specializations.items():
+        for special in special_forms:
+            general[numbers[special]] = numbers[name]
+    caches = opcode._inline_cache_entries
+    if isinstance(caches, dict):  # since 3.13, by name
+        caches = {numbers[name]: count for name, count in caches.items()}
+        caches = [caches.get(number, 0) for number in range(256)]
+    waiting = [number for name, number in numbers.items() if name.endswith("_ADAPTIVE")]
+    return size_at, begin, bytes(general), bytes(caches[:256]), bytes(waiting)
+
+
 _END = "end", 0, ""
 
 
@@ -115,7 +143,7 @@ def _ended(error):
 
 def _compile_elsewhere(code, simulate):
     """Has another process fill the compiler's cache, so that this one finds the same each time."""
-    done = f"{_folder}/inductor/{hash(code):x}"
+    done = f"{os.environ['TORCHINDUCTOR_CACHE_DIR']}/{hash(code):x}"
     if os.path.exists(done):
         return
     child = os.fork()
@@ -130,12 +158,17 @@ def _compile_elsewhere(code, simulate):
     open(done, "w").close()
 
 
+snippet = None  # the function being counted
+
+
 def run(code, next_block, simulate):
     """Runs a snippet as it is counted. How it ended."""
+    global snippet
     if _is_for_compiler:
         _compile_elsewhere(code, simulate)
     try:
-        _loaded(code)["instr_snippet_"](next_block, abs, simulate, range)
+        snippet = _loaded(code)["instr_snippet_"]
+        snippet(next_block, abs, simulate, range)
     except BaseException as error:
         return _ended(error)
     return _END

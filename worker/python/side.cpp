@@ -69,18 +69,12 @@ void prepare(int threads) {
   Py_DecRef(call(side_attribute("prepare"), checked(PyLong_FromLong(threads))));
 }
 
-// CPython specialises an instruction after some executions. Where it fails it tries again, after
-// twice as many each time: 9, 25, 57, 121, 249 iterations after the first. The counted blocks, four
-// times `iterations`, are between two of these.
+// CPython looks at code that has run eight times, and after that settles within a few iterations.
 uint64_t warm_up_for(uint64_t iterations) {
-  if (iterations >= 24) return 124;
-  if (iterations >= 12) return 60;
-  return iterations >= 6 ? 28 : 2;
+  if (iterations >= 12) return 28;
+  if (iterations >= 6) return 20;
+  return iterations >= 2 ? 16 : 2;
 }
-
-// An instruction that fails in one of the blocks fails next after twice as many: later ones have
-// more room.
-uint64_t most_blocks() { return 24; }
 
 Caught run_guarded(void (*body)(void*), void* argument) {
   caught = Caught{};

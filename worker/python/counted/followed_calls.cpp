@@ -1,12 +1,11 @@
 // Which functions of Python call each other, and what they cost: noted by an evaluator of frames
 // (PEP 523), which the interpreter then calls for each of them instead of staying in its loop.
-#include <dlfcn.h>
 #include <pthread.h>
-#include <string.h>
 #include <valgrind/callgrind.h>
 
 #include <string>
 
+#include "worker/python/counted/frames.h"
 #include "worker/python/side.h"
 #include "worker/torch_side.h"
 
@@ -48,43 +47,7 @@ bool is_too_much;
 pthread_t followed;
 uint64_t (*counted)();
 
-// Not of the stable ABI, and found when needed: without them nothing can be followed.
-using Evaluator = PyObject* (*)(void* thread, void* frame, int raises);
-struct Api {
-  void* (*interpreter)();
-  Evaluator (*get)(void* interpreter);
-  void (*set)(void* interpreter, Evaluator evaluator);
-  PyObject* (*code)(void* frame);  // a new reference; null: of CPython 3.11, which has no function
-  bool is_there;
-};
-Api api;
 Evaluator usual;
-
-template <class Pointer>
-bool find(Pointer& function, const char* name) {
-  function = reinterpret_cast<Pointer>(dlsym(RTLD_DEFAULT, name));
-  return function != nullptr;
-}
-
-const Api& find_api() {
-  const char* (*version)() = nullptr;
-  api.is_there = find(api.interpreter, "PyInterpreterState_Get") &&
-                 find(api.get, "_PyInterpreterState_GetEvalFrameFunc") &&
-                 find(api.set, "_PyInterpreterState_SetEvalFrameFunc") &&
-                 find(version, "Py_GetVersion");
-  if (!api.is_there || find(api.code, "PyUnstable_InterpreterFrame_GetCode")) return api;
-  const bool is_3_11 = strncmp(version(), "3.11.", 5) == 0;
-  if (!is_3_11) api.is_there = find(api.code, "PyFrame_GetCode");
-  return api;
-}
-
-// The frame keeps the code alive.
-PyObject* code_of(void* frame) {
-  if (api.code == nullptr) return static_cast<PyObject**>(frame)[4];
-  PyObject* code = api.code(frame);
-  Py_DecRef(code);
-  return code;
-}
 
 uint32_t number_of_code(PyObject* code) {
   for (uint32_t i = 1; i < function_count; ++i) {
@@ -143,7 +106,7 @@ void leave() {
 PyObject* evaluate(void* thread, void* frame, int raises) {
   if (!pthread_equal(pthread_self(), followed)) return usual(thread, frame, raises);
   CALLGRIND_TOGGLE_COLLECT;
-  const bool is_noted = enter(code_of(frame));
+  const bool is_noted = enter(code_of_frame(frame));
   CALLGRIND_TOGGLE_COLLECT;
   PyObject* result = usual(thread, frame, raises);
   if (!is_noted) return result;
@@ -158,19 +121,18 @@ PyObject* evaluate(void* thread, void* frame, int raises) {
 namespace torch_side {
 
 bool follow_calls(uint64_t (*total)()) {
-  if (!find_api().is_there) return false;
+  if (!can_evaluate_frames()) return false;
   followed = pthread_self();
   counted = total;
   function_count = 1;
   last = counted();
-  usual = api.get(api.interpreter());
-  api.set(api.interpreter(), evaluate);
+  usual = replace_evaluator(evaluate);
   return true;
 }
 
 std::string followed_calls() {
   charge_the_running();
-  api.set(api.interpreter(), usual);
+  replace_evaluator(usual);
   if (is_too_much) return "";
   functions[0].inclusive = 0;
   for (uint32_t i = 0; i < function_count; ++i) functions[0].inclusive += functions[i].self;

@@ -1,0 +1,127 @@
+// Since 3.11, CPython specialises an instruction for what it meets, and makes it general again, or
+// specialises it anew, after a number of executions that met something else. So the cost of a
+// statement depends on how often it was run before. Here this comes to an end: all instructions
+// stay as they are, and those that still met something else are general where the interpreter does
+// so.
+#include "worker/python/counted/settled_code.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "worker/python/counted/frames.h"
+#include "worker/python/side.h"
+#include "worker/torch_side.h"
+
+namespace instr {
+namespace {
+
+// What is noted lies in place and not on the heap, whose state affects the snippet.
+constexpr uint32_t kMostCodes = 4096;  // a power of two
+constexpr uint32_t kMostInstructions = 128 * 1024;
+
+// How this interpreter specialises (serve.py).
+struct Adaptation {
+  bool is_known;
+  long size_at, code_begins;  // in a code object
+  uint8_t general[256];       // by opcode: of which it is a special form
+  uint8_t caches[256];        // by opcode, units of two bytes that follow
+  bool is_waiting[256];       // by opcode: it is general, but may be specialised
+};
+
+// An instruction, followed by its counter.
+using Instruction = uint8_t*;
+
+Adaptation adaptation;
+PyObject* codes[kMostCodes];  // a hash table
+uint32_t code_count;
+Instruction instructions[kMostInstructions];
+uint32_t instruction_count;
+Evaluator usual;
+
+void note(PyObject* code) {
+  auto i = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(code) / 16 % kMostCodes);
+  while (codes[i] != nullptr && codes[i] != code) i = (i + 1) % kMostCodes;
+  if (codes[i] == code || code_count + 1 == kMostCodes) return;
+  Py_IncRef(code);
+  codes[i] = code;
+  ++code_count;
+}
+
+PyObject* evaluate(void* thread, void* frame, int raises) {
+  note(code_of_frame(frame));
+  return usual(thread, frame, raises);
+}
+
+void find_instructions(PyObject* code) {
+  auto* const object = reinterpret_cast<uint8_t*>(code);
+  const ssize_t size = *reinterpret_cast<ssize_t*>(object + adaptation.size_at);
+  Instruction at = object + adaptation.code_begins;
+  for (const Instruction end = at + 2 * size; at < end;) {
+    const uint8_t caches = adaptation.caches[adaptation.general[*at]];
+    if (caches != 0 && instruction_count != kMostInstructions) {
+      instructions[instruction_count++] = at;
+    }
+    at += 2 + 2 * caches;
+  }
+}
+
+// Of the number beside an instruction: of executions until a general one is specialised; of what a
+// specialised one meets that it was not made for, until it is general or specialised anew. The
+// lowest four bits say how large the number is to be the next time.
+constexpr uint16_t kAtOnce = 1;
+constexpr uint16_t kNever = 0xFFF0;
+
+}  // namespace
+
+void learn_adaptation() {
+  PyObject* found = call(side_attribute("adaptation"));
+  if (PyObject_IsTrue(found) != 0 && can_evaluate_frames()) {
+    const auto bytes = [found](ssize_t index) { return checked(PySequence_GetItem(found, index)); };
+    adaptation.size_at = number_of(PySequence_GetItem(found, 0));
+    adaptation.code_begins = number_of(PySequence_GetItem(found, 1));
+    memcpy(adaptation.general, PyBytes_AsString(bytes(2)), sizeof adaptation.general);
+    memcpy(adaptation.caches, PyBytes_AsString(bytes(3)), sizeof adaptation.caches);
+    PyObject* waiting = bytes(4);
+    for (ssize_t i = 0; i < PyBytes_Size(waiting); ++i) {
+      adaptation.is_waiting[static_cast<uint8_t>(PyBytes_AsString(waiting)[i])] = true;
+    }
+    adaptation.is_known = true;
+  }
+  Py_DecRef(found);
+}
+
+namespace torch_side {
+
+bool note_code() {
+  if (!adaptation.is_known) return false;
+  PyObject* snippet = side_attribute("snippet");
+  if (PyObject_IsTrue(snippet) != 0) {  // not in a rehearsal
+    PyObject* code = attribute(snippet, "__code__");
+    note(code);
+    Py_DecRef(code);
+  }
+  Py_DecRef(snippet);
+  usual = replace_evaluator(evaluate);
+  return true;
+}
+
+void end_noting_code() {
+  replace_evaluator(usual);
+  for (PyObject* code : codes) {
+    if (code != nullptr) find_instructions(code);
+  }
+}
+
+// First, what was specialised for something else is given up, and anything tried again. In the last
+// iteration all that can be specialised is, for what it meets first.
+void settle_code(uint64_t iterations_left) {
+  for (uint32_t i = 0; i < instruction_count; ++i) {
+    const uint8_t opcode = *instructions[i];
+    const bool is_general = adaptation.general[opcode] == opcode || adaptation.is_waiting[opcode];
+    const bool may_change = iterations_left > 1 || (iterations_left == 1 && is_general);
+    *reinterpret_cast<uint16_t*>(instructions[i] + 2) = may_change ? kAtOnce : kNever;
+  }
+}
+
+}  // namespace torch_side
+}  // namespace instr
