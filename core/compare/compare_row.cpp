@@ -246,7 +246,7 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
                     const std::set<std::string>& known_before, const CompareOptions& options) {
   if (!before.gated && !after.gated) {
     row.state = RowState::kNotComparable;
-    row.reason = "more than one thread: the count depends on scheduling";
+    row.reason = kWhyNotGated;
     return;
   }
   if (before.gated != after.gated) {

@@ -48,7 +48,7 @@ using IsSelected = std::function<bool(const std::string& key)>;
 // - A key that was selected but not measured is removed; in TOML, with the comments between its
 // lines.
 // - A number whose metric was not measured stays, and so do those of a measurement that failed, was
-//   skipped, or whose count is not exact (not steady, more than one thread). An empty text is a new
+//   skipped, or whose count is not exact (not steady or not gated). An empty text is a new
 //   file.
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,

@@ -82,7 +82,7 @@ std::vector<std::string> python_environment() {
   const std::string folder = python_folder();
   return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
           // Kept with the worker, under a name of fixed length.
-          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/inductor",
+          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/" + kUnsealedName,
           // Another backend that is installed would be imported, too; nothing is counted on one.
           "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
 }

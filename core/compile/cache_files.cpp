@@ -41,6 +41,7 @@ std::optional<std::map<std::string, std::string>> file_sums(const fs::path& fold
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
+    if (it->path().filename() == kUnsealedName) it.disable_recursion_pending();
     if (!it->is_regular_file(error) || it->path().filename() == kSumName) continue;
     auto hash = file_hash(it->path());
     if (!hash) return std::nullopt;

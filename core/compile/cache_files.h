@@ -20,10 +20,13 @@ std::optional<std::string> read_text(const std::filesystem::path& file);
 
 Expected<void> write_text(const std::filesystem::path& file, std::string_view text);
 
-// Writes `.sum` into the folder: size and hash of each file in it.
+// A folder in an artefact which those who use it fill, such as a cache of its own.
+inline constexpr const char* kUnsealedName = "unsealed";
+
+// Writes `.sum` into the folder: size and hash of each file in it, but for those in kUnsealedName.
 Expected<void> seal_folder(const std::filesystem::path& folder);
 
-// Whether the folder's files are unchanged since they were sealed.
+// Whether these files are unchanged since they were sealed.
 bool is_whole(const std::filesystem::path& folder);
 
 // Notes in `.sum`'s modification time that the folder was used now.

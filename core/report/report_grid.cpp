@@ -330,7 +330,7 @@ std::vector<std::string> footnotes_of(const std::vector<Measurement>& measuremen
   if (!plan.shows(kInstructions)) return notes;
   if (unsteady) notes.emplace_back("~ not steady: two blocks of iterations had different counts");
   if (ungated) {
-    notes.emplace_back("* more than one thread: the count depends on scheduling and is not gated");
+    notes.emplace_back(fmt::format("* not gated: {}", kWhyNotGated));
   }
   return notes;
 }

@@ -73,7 +73,7 @@ std::string remarks_of(const Counted& counted) {
     text += fmt::format("\nnot steady: {}, then {}", format_count(counted.first_block_ir),
                         format_count(counted.second_block_ir));
   }
-  if (!counted.gated) text += "\nmore than one thread: the count depends on scheduling";
+  if (!counted.gated) text += fmt::format("\nnot gated: {}", kWhyNotGated);
   return text;
 }
 

@@ -53,6 +53,10 @@ struct FunctionCost {
   bool operator==(const FunctionCost&) const = default;
 };
 
+// Counts that may differ from run to run, so that no comparison fails on them.
+inline constexpr const char* kWhyNotGated =
+    "more than one thread or torch.compile(): the count depends on scheduling or compiling";
+
 // The values counted under Callgrind, or timed without it, or both.
 struct Counted {
   // Metric name (core/definitions/metrics.h) -> value per iteration; instructions are net of
@@ -67,7 +71,7 @@ struct Counted {
   // The last two blocks, instructions per iteration; equal if steady.
   double first_block_ir = 0;
   double second_block_ir = 0;
-  bool gated = true;  // false for more than one thread: then counts depend on scheduling
+  bool gated = true;                    // false: kWhyNotGated
   std::vector<FunctionCost> functions;  // sorted by cost, highest first
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};

@@ -111,6 +111,20 @@ TEST_F(CacheTest, RebuildsDamagedArtefacts) {
   EXPECT_FALSE(open().find("unit-1.so"));
 }
 
+TEST_F(CacheTest, AnArtefactMayHoldAFolderThatIsFilledLater) {
+  fs::path path;
+  {
+    Cache cache = open();
+    path = put(cache, "worker-1/worker", "program");
+  }
+  const fs::path growing = path.parent_path() / kUnsealedName / "deeper";
+  fs::create_directories(growing);
+  ASSERT_TRUE(write_text(growing / "new", "text"));
+  EXPECT_EQ(open().find("worker-1/worker"), path);
+  ASSERT_TRUE(write_text(path.parent_path() / "new", "text"));
+  EXPECT_FALSE(open().find("worker-1/worker"));
+}
+
 TEST_F(CacheTest, IsPrivateToItsUser) {
   fs::create_directories(root_);
   fs::permissions(root_, fs::perms::owner_all | fs::perms::group_read | fs::perms::others_read);

@@ -176,9 +176,14 @@ TEST(OutcomeOf, ACountBelowTheEmptyLoopsIsRefused) {
   EXPECT_NE(std::get<Failure>(outcome).message.find("-1 instructions"), std::string::npos);
 }
 
-TEST(OutcomeOf, MoreThanOneThreadIsNotGated) {
+TEST(OutcomeOf, WhatIsNotPinnedIsNotGated) {
   Variant variant;
   variant.threads = 2;
+  EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
+  variant.threads = 1;
+  variant.runtime = Runtime::kTorchScript;
+  EXPECT_TRUE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
+  variant.runtime = Runtime::kInductor;
   EXPECT_FALSE(std::get<Counted>(outcome_of(measured(), variant, nullptr)).gated);
 }
 

@@ -211,16 +211,18 @@ TEST(ReportBencher, LongKeysStayDistinct) {
 }
 
 TEST(ReportSmallerIsBetter, HasAnEntryForEachMetric) {
-  EXPECT_EQ(json::parse(report_smaller_is_better(
-                {measurement("a|b\\c", counted({{"ir", 5}, {"alloc_bytes", 0}, {"allocs", 2}})),
-                 measurement("d", unsteady(210, 212.5))})),
-            json::parse(R"([
+  EXPECT_EQ(
+      json::parse(report_smaller_is_better(
+          {measurement("a|b\\c", counted({{"ir", 5}, {"alloc_bytes", 0}, {"allocs", 2}})),
+           measurement("d", unsteady(210, 212.5))})),
+      json::parse(
+          R"([
     {"name": "a\\|b\\\\c alloc_bytes", "unit": "bytes", "value": 0, "extra": "20 iterations"},
     {"name": "a\\|b\\\\c allocs", "unit": "allocs", "value": 2, "extra": "20 iterations"},
     {"name": "a\\|b\\\\c", "unit": "instructions", "value": 5, "extra": "20 iterations"},
     {"name": "d", "unit": "instructions", "value": 212.5, "range": "± 2.5",
      "extra": "20 iterations\nnot steady: 210, then 212.5\n)"
-                        R"(more than one thread: the count depends on scheduling"}])"));
+          R"(not gated: more than one thread or torch.compile(): the count depends on scheduling or compiling"}])"));
   EXPECT_EQ(report_smaller_is_better({}), "[]\n");
 }
 

@@ -110,7 +110,7 @@ nn/LSTM             failed   44,123                                             
 attention/sdpa     skipped
 
 ~ not steady: two blocks of iterations had different counts
-* more than one thread: the count depends on scheduling and is not gated
+* not gated: more than one thread or torch.compile(): the count depends on scheduling or compiling
 
 not steady: empty/none/eager/forward/t1/cpu: 210, then 212
 
