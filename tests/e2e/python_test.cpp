@@ -387,8 +387,9 @@ py_stmt = "all_of_them()"
   EXPECT_EQ(value("down", "calls"), 4);
   EXPECT_TRUE(functions["down"].at("recursive"));
   EXPECT_EQ(value("down", "inclusive"), value("down", "self"));
-  EXPECT_EQ(value("the snippet", "inclusive"), sum);
-  EXPECT_EQ(value("all_of_them", "inclusive"), sum - value("the snippet", "self"));
+  const double rounding = 1e-6;  // of sums of costs per iteration
+  EXPECT_NEAR(value("the snippet", "inclusive"), sum, rounding);
+  EXPECT_NEAR(value("all_of_them", "inclusive"), sum - value("the snippet", "self"), rounding);
   // Following a call costs more than making it without, but not much.
   const double count = explanation.at("ir");
   EXPECT_GT(sum, count);

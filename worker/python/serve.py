@@ -110,7 +110,7 @@ def adaptation():
     caches follow. Nothing: it does not, or in a way that is not known."""
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 15):
         return None
-    code = adaptation.__code__
+    code = version.__code__  # not one that runs, and may change meanwhile
     size_at, begin = object.__basicsize__, type(code).__basicsize__
     size = 2 * ctypes.c_ssize_t.from_address(id(code) + size_at).value
     if ctypes.string_at(id(code) + begin, len(code.co_code)) != code._co_code_adaptive:
