@@ -381,6 +381,10 @@ ArenaCounters arena_counters() { return arena.counters; }
 
 void reset_arena_peak() { arena.counters.peak_bytes = arena.counters.live_bytes; }
 
+BlocksMade blocks_made(unsigned size_class) {
+  return {arena.pools[size_class].made, bytes_of(size_class)};
+}
+
 void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end)) {
   for (const Stretch& stretch : arena.stretches) visit(stretch.begin, stretch.top);
 }

@@ -39,6 +39,13 @@ void reset_arena_peak();
 // The memory that the start-up arena has taken blocks from so far, piece by piece.
 void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end));
 
+// How many blocks of a class have been made so far, the live and the free, and of what size.
+struct BlocksMade {
+  std::uint64_t count;
+  std::size_t bytes;
+};
+BlocksMade blocks_made(unsigned size_class);
+
 // The maximum size of a fresh arena.
 inline constexpr std::uint64_t kFreshArenaSize = std::uint64_t{32} << 30;
 

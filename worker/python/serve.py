@@ -104,6 +104,15 @@ def described(code):
     return json.dumps({"name": name, "file": file, "line": code.co_firstlineno})
 
 
+def describe_processor():
+    """Has cpuinfo look at the machine now, which LibTorch asks in one of its first operations."""
+    for library in "libc10.so", "libcpuinfo.so.0":
+        try:
+            ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW).cpuinfo_initialize()
+        except (OSError, AttributeError):
+            pass
+
+
 def adaptation():
     """How this interpreter specialises instructions: where a code object's size is, in instructions, and
     where these begin; for each opcode, the general one of which it is a special form, and how many
