@@ -58,7 +58,7 @@ Text function_of(const Variant& variant) {
 
 // Makes `instr_script_`, and what that needs.
 std::vector<Text> preparation_of(const Variant& variant) {
-  if (facts_of(variant.runtime).body != Body::kCompiled) {
+  if (!is_compiled(variant.runtime)) {
     return {{script_of(variant), variant.torchscript->where}};
   }
   const char* function = variant.module ? "instr_module_" : "instr_function_";
@@ -70,9 +70,7 @@ std::vector<Text> preparation_of(const Variant& variant) {
 }
 
 // Calls until it is optimised: TorchScript profiles its first ones.
-int trials_of(const Variant& variant) {
-  return facts_of(variant.runtime).body == Body::kCompiled ? 3 : kScriptTrials;
-}
+int trials_of(const Variant& variant) { return is_compiled(variant.runtime) ? 3 : kScriptTrials; }
 
 // What the statement is run as: what its output is assigned to, and the call or the author's text.
 std::vector<Text> forward_of(const Variant& variant, bool needs_output) {
@@ -108,7 +106,7 @@ Text simulate(bool on) { return {on ? "instr_simulate_(True)" : "instr_simulate_
 
 // Makes the script, and runs it until it is optimised.
 void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
-  const bool takes_long = facts_of(variant.runtime).body == Body::kCompiled;
+  const bool takes_long = is_compiled(variant.runtime);
   std::vector<Text>& setup = snippet.setup;
   if (takes_long) setup.push_back(simulate(false));
   setup.push_back(mark(0));

@@ -166,6 +166,9 @@ std::optional<Runtime> runtime_from(const std::string& name);
 // eager.
 constexpr bool is_script(Runtime runtime) { return facts_of(runtime).body != Body::kStatement; }
 
+// Whether a compiler other than TorchScript's makes that, which takes long.
+constexpr bool is_compiled(Runtime runtime) { return facts_of(runtime).body == Body::kCompiled; }
+
 bool runs_on(Runtime runtime, const std::string& device);
 
 }  // namespace instr

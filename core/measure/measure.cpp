@@ -299,8 +299,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   counted.second_block_ir = net(*second);
   if (counted.second_block_ir < 0) return negative(counted.second_block_ir);
   counted.steady = *first == *second && reply.get("steady") == "1";
-  const bool is_compiled = facts_of(variant.runtime).body == Body::kCompiled;
-  counted.gated = variant.threads == 1 && !is_compiled;
+  counted.gated = variant.threads == 1 && !is_compiled(variant.runtime);
   counted.metrics[kInstructions] = counted.second_block_ir;
   const auto of_loop = [&reply](const char* field) { return number(reply, field).value_or(0); };
   for (const auto& [metric, field, loop_field] :

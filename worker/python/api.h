@@ -30,7 +30,6 @@ PyObject* PyUnicode_FromString(const char* text);
 const char* PyUnicode_AsUTF8AndSize(PyObject* object, ssize_t* size);
 PyObject* PyBytes_FromStringAndSize(const char* bytes, ssize_t size);
 char* PyBytes_AsString(PyObject* bytes);
-ssize_t PyBytes_Size(PyObject* bytes);
 PyObject* PySequence_GetItem(PyObject* object, ssize_t index);
 int PyObject_IsTrue(PyObject* object);
 void PyErr_Print();

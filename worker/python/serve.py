@@ -115,8 +115,8 @@ def describe_processor():
 
 def adaptation():
     """How this interpreter specialises instructions: where a code object's size is, in instructions, and
-    where these begin; for each opcode, the general one of which it is a special form, and how many
-    caches follow. Nothing: it does not, or in a way that is not known."""
+    where these begin; for each opcode, how many caches follow, and whether it is a general one.
+    Nothing: it does not, or in a way that is not known."""
     if sys.implementation.name != "cpython" or not (3, 11) <= sys.version_info < (3, 15):
         return None
     code = version.__code__  # not one that runs, and may change meanwhile
@@ -127,16 +127,16 @@ def adaptation():
     if size != len(code.co_code):
         return None
     numbers = opcode.opmap | getattr(opcode, "_specialized_opmap", getattr(dis, "_all_opmap", {}))
-    general = list(range(256))
+    sizes = opcode._inline_cache_entries
+    if isinstance(sizes, dict):  # since 3.13, by name
+        sizes = {numbers[name]: count for name, count in sizes.items()}
+        sizes = [sizes.get(number, 0) for number in range(256)]
+    caches, is_general = bytearray(sizes[:256]), bytearray([True] * 256)
     for name, special_forms in opcode._specializations.items():
         for special in special_forms:
-            general[numbers[special]] = numbers[name]
-    caches = opcode._inline_cache_entries
-    if isinstance(caches, dict):  # since 3.13, by name
-        caches = {numbers[name]: count for name, count in caches.items()}
-        caches = [caches.get(number, 0) for number in range(256)]
-    waiting = [number for name, number in numbers.items() if name.endswith("_ADAPTIVE")]
-    return size_at, begin, bytes(general), bytes(caches[:256]), bytes(waiting)
+            caches[numbers[special]] = caches[numbers[name]]
+            is_general[numbers[special]] = special.endswith("_ADAPTIVE")  # only waits for it, in 3.11
+    return size_at, begin, bytes(caches), bytes(is_general)
 
 
 _END = "end", 0, ""

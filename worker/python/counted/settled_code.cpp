@@ -1,8 +1,7 @@
 // Since 3.11, CPython specialises an instruction for what it meets, and makes it general again, or
 // specialises it anew, after a number of executions that met something else. So the cost of a
-// statement depends on how often it was run before. Here this comes to an end: all instructions
-// stay as they are, and those that still met something else are general where the interpreter does
-// so.
+// statement depends on how often it was run before. Here this comes to an end: whatever can
+// be specialised is, for what it meets first, and stays as it is.
 #include "worker/python/counted/settled_code.h"
 
 #include <stdint.h>
@@ -23,9 +22,8 @@ constexpr uint32_t kMostInstructions = 128 * 1024;
 struct Adaptation {
   bool is_known;
   long size_at, code_begins;  // in a code object
-  uint8_t general[256];       // by opcode: of which it is a special form
-  uint8_t caches[256];        // by opcode, units of two bytes that follow
-  bool is_waiting[256];       // by opcode: it is general, but may be specialised
+  uint8_t caches[256];        // by opcode: units of two bytes that follow
+  uint8_t is_general[256];    // by opcode: not a special form
 };
 
 // An instruction, followed by its counter.
@@ -57,12 +55,18 @@ void find_instructions(PyObject* code) {
   const ssize_t size = *reinterpret_cast<ssize_t*>(object + adaptation.size_at);
   Instruction at = object + adaptation.code_begins;
   for (const Instruction end = at + 2 * size; at < end;) {
-    const uint8_t caches = adaptation.caches[adaptation.general[*at]];
+    const uint8_t caches = adaptation.caches[*at];
     if (caches != 0 && instruction_count != kMostInstructions) {
       instructions[instruction_count++] = at;
     }
     at += 2 + 2 * caches;
   }
+}
+
+// Takes the bytes.
+void copy_table(uint8_t (&table)[256], PyObject* bytes) {
+  memcpy(table, PyBytes_AsString(checked(bytes)), sizeof table);
+  Py_DecRef(bytes);
 }
 
 // Of the number beside an instruction: of executions until a general one is specialised; of what a
@@ -76,15 +80,10 @@ constexpr uint16_t kNever = 0xFFF0;
 void learn_adaptation() {
   PyObject* found = call(side_attribute("adaptation"));
   if (PyObject_IsTrue(found) != 0 && can_evaluate_frames()) {
-    const auto bytes = [found](ssize_t index) { return checked(PySequence_GetItem(found, index)); };
     adaptation.size_at = number_of(PySequence_GetItem(found, 0));
     adaptation.code_begins = number_of(PySequence_GetItem(found, 1));
-    memcpy(adaptation.general, PyBytes_AsString(bytes(2)), sizeof adaptation.general);
-    memcpy(adaptation.caches, PyBytes_AsString(bytes(3)), sizeof adaptation.caches);
-    PyObject* waiting = bytes(4);
-    for (ssize_t i = 0; i < PyBytes_Size(waiting); ++i) {
-      adaptation.is_waiting[static_cast<uint8_t>(PyBytes_AsString(waiting)[i])] = true;
-    }
+    copy_table(adaptation.caches, PySequence_GetItem(found, 2));
+    copy_table(adaptation.is_general, PySequence_GetItem(found, 3));
     adaptation.is_known = true;
   }
   Py_DecRef(found);
@@ -116,8 +115,7 @@ void end_noting_code() {
 // iteration all that can be specialised is, for what it meets first.
 void settle_code(uint64_t iterations_left) {
   for (uint32_t i = 0; i < instruction_count; ++i) {
-    const uint8_t opcode = *instructions[i];
-    const bool is_general = adaptation.general[opcode] == opcode || adaptation.is_waiting[opcode];
+    const bool is_general = adaptation.is_general[*instructions[i]] != 0;
     const bool may_change = iterations_left > 1 || (iterations_left == 1 && is_general);
     *reinterpret_cast<uint16_t*>(instructions[i] + 2) = may_change ? kAtOnce : kNever;
   }

@@ -3,7 +3,7 @@
 
 #include "worker/abi.h"
 #include "worker/python/counted/found_code.h"
-#include "worker/python/counted/level_heap.h"
+#include "worker/python/counted/processor.h"
 #include "worker/python/counted/settled_code.h"
 #include "worker/python/side.h"
 #include "worker/serve.h"
@@ -46,7 +46,7 @@ void run_python_empty_snippet(instr_context* given) { run(empty_code(), given); 
 // Called by serve.py, which passes itself.
 extern "C" void instr_serve(PyObject* side) {
   instr::set_side(side);
-  instr::describe_processor();
   instr::learn_adaptation();
+  instr::describe_processor();
   instr::serve();
 }
