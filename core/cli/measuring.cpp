@@ -66,6 +66,15 @@ void declare_counting(CommandLine& line, MeasureConfig& config) {
               "fork: from a warm process (the default); process: a Valgrind of its own for each, "
               "slow, to cross-check",
               take_choice(config.isolation, isolations), names_of(isolations));
+  line.flag(
+      "--warm",
+      "keep LibTorch started after the run, for ten idle minutes: the next run with --warm is "
+      "ready at once (see instr_bench warm)",
+      config.is_warm);
+  line.check([&config]() -> Expected<void> {
+    if (!config.is_warm || (config.isolation == Isolation::kFork && config.churn == 0)) return {};
+    return fail("--warm does not go with --isolation=process or --churn", "omit one of them");
+  });
   line.option("--churn", "N", "allocate N blocks in the worker first (counts must not change)",
               take_number(config.churn, 0));
 }

@@ -35,6 +35,8 @@ constexpr auto kCommands = std::to_array<Command>(
      {"plot", "NAME|FILE", "a picture of results", kFinish, kBadSetup, plot_command},
      {"doctor", "", "report what is installed, what is missing, how to fix it", kFinish, kBadSetup,
       doctor_command},
+     {"warm", "...", "list or stop the workers that --warm keeps between runs", kEnd, kBadSetup,
+      warm_command},
      {"generate", "WHAT", "completions for a shell, or a man page", kEnd, kBadSetup,
       generate_command},
      {"help", "[COMMAND]", "the help of a command", kEnd, kBadSetup, help_command}});

@@ -23,6 +23,7 @@ Action experiment_command(CommandLine& line);
 Action selftest_command(CommandLine& line);
 Action plot_command(CommandLine& line);
 Action doctor_command(CommandLine& line);
+Action warm_command(CommandLine& line);
 Action generate_command(CommandLine& line);
 Action help_command(CommandLine& line);
 

@@ -46,7 +46,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
   line.group("How to measure");
   declare_measuring(line, options.plan, measure);
   line.needs(
-      {"retries", "isolation", "churn"}, [&measure] { return measure.wants_counts; },
+      {"retries", "isolation", "warm", "churn"}, [&measure] { return measure.wants_counts; },
       "a metric that is counted");
   declare_timing(line, measure);
   line.option("--time-cores", "N",

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kServe = "serve.py";
+constexpr const char* kCodeCache = "pycache";
 
 // What the interpreter imports depends on: the folders that its modules are in change as packages
 // are installed.
@@ -76,7 +77,23 @@ std::vector<std::string> python_command(const std::string& task) {
   return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
 }
 
-std::string python_code_cache() { return "PYTHONPYCACHEPREFIX=" + python_folder() + "/pycache"; }
+std::string python_code_cache() {
+  return "PYTHONPYCACHEPREFIX=" + python_folder() + "/" + kCodeCache;
+}
+
+std::vector<fs::path> python_modules(const fs::path& worker) {
+  const fs::path folder = worker.parent_path();
+  const fs::path code = folder / kCodeCache / python_folder().substr(1);
+  std::vector<fs::path> modules;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(code, ignored)) {
+    if (entry.path().extension() != ".pyc") continue;
+    // "torch/jit/_script.cpython-311.pyc"
+    const fs::path module = entry.path().lexically_relative(code);
+    modules.push_back(folder / module.parent_path() / (module.stem().stem().string() + ".py"));
+  }
+  return modules;
+}
 
 std::vector<std::string> python_environment() {
   const std::string folder = python_folder();

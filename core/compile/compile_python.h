@@ -35,4 +35,7 @@ std::vector<std::string> python_environment();
 // For one that counts: where the code of the modules that it imports is kept.
 std::string python_code_cache();
 
+// The modules whose code is kept there for this worker; none if it is not one for Python.
+std::vector<std::filesystem::path> python_modules(const std::filesystem::path& worker);
+
 }  // namespace instr

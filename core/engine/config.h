@@ -55,6 +55,7 @@ struct MeasureConfig {
       {};           // seconds per variant; absent: the definition's, or the usual
   int retries = 2;  // of variants whose worker was lost
   Isolation isolation = Isolation::kFork;
+  bool is_warm = false;  // uses workers that stay after a run
   int churn = 0;  // blocks that each zygote allocates first: counts must not depend on its heap
   int repetitions = 10;                // of a timed variant
   std::optional<int> iterations = {};  // of each of them; absent: as many as fill `min_time`

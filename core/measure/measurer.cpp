@@ -70,9 +70,9 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   auto reply = where.request(request_for(compiled), patience(timeout, options_.fork));
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) {
-    auto outcome = settle(*reply, compiled.variant);
+    auto outcome = settle(*reply, compiled.variant, where.work_dir());
     if (auto* counted = std::get_if<Counted>(&outcome)) {
-      counted->followed = followed(*reply, compiled.variant);
+      counted->followed = followed(*reply, compiled.variant, where.work_dir());
     }
     return {with_timeout(std::move(outcome), compiled.variant, options_.timeout_s), seconds};
   }
@@ -87,12 +87,13 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   return attempt;
 }
 
-Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) const {
+Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
+                         const fs::path& work_dir) const {
   std::string name = reply.get("profile");
   if (reply.verb != "measured" || name.empty()) {
-    return with_cause(outcome_of(reply, variant, nullptr));
+    return with_cause(outcome_of(reply, variant, nullptr), work_dir);
   }
-  fs::path written = options_.work_dir / name;
+  fs::path written = work_dir / name;
   auto settled = [&]() -> Outcome {
     std::optional<Profile> profile;
     if (options_.want_functions) {
@@ -107,14 +108,15 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant) con
   }();
   std::error_code ignored;
   fs::remove(written, ignored);
-  return with_cause(std::move(settled));
+  return with_cause(std::move(settled), work_dir);
 }
 
 std::optional<std::vector<FollowedFunction>> Measurer::followed(const wire::Message& reply,
-                                                                const Variant& variant) const {
+                                                                const Variant& variant,
+                                                                const fs::path& work_dir) const {
   const std::string name = reply.get("followed");
   if (name.empty()) return std::nullopt;
-  const fs::path file = options_.work_dir / name;
+  const fs::path file = work_dir / name;
   const std::string text = read_text(file).value_or("");
   std::error_code ignored;
   fs::remove(file, ignored);
@@ -129,15 +131,15 @@ std::optional<std::vector<FollowedFunction>> Measurer::followed(const wire::Mess
 
 // On a full disk Valgrind cannot write its output, so that a count or a profile is missing: then
 // the disk is reported as the cause.
-Outcome Measurer::with_cause(Outcome outcome) const {
+Outcome Measurer::with_cause(Outcome outcome, const fs::path& work_dir) {
   auto* failure = std::get_if<Failure>(&outcome);
   if (failure == nullptr || failure->kind != FailureKind::kNoProfile) return outcome;
   const std::string some(std::size_t{64} << 10,
                          ' ');  // more than a count, less than a profile takes
-  auto written = Replacement::write(options_.work_dir / "probe", some);
+  auto written = Replacement::write(work_dir / "probe", some);
   if (written) return outcome;
-  failure->message = "Valgrind could not write what it counted: " + options_.work_dir.string() +
-                     ": " + written.error().what + ": free some space, or set TMPDIR";
+  failure->message = "Valgrind could not write what it counted: " + work_dir.string() + ": " +
+                     written.error().what + ": free some space, or set TMPDIR";
   return outcome;
 }
 

@@ -31,7 +31,6 @@ class Measurer {
     bool want_functions = true;
     std::optional<std::filesystem::path> keep_profiles;
     bool fork = true;
-    std::filesystem::path work_dir;  // of the workers
     Simulation simulation = {};
     bool follow_calls = false;  // of an interpreter
   };
@@ -46,11 +45,13 @@ class Measurer {
 
  private:
   wire::Message request_for(const CompiledVariant& compiled) const;
-  Outcome settle(const wire::Message& reply, const Variant& variant) const;
+  Outcome settle(const wire::Message& reply, const Variant& variant,
+                 const std::filesystem::path& work_dir) const;
   Outcome keep(const std::filesystem::path& profile, const Variant& variant, Counted counted) const;
-  std::optional<std::vector<FollowedFunction>> followed(const wire::Message& reply,
-                                                        const Variant& variant) const;
-  Outcome with_cause(Outcome outcome) const;
+  std::optional<std::vector<FollowedFunction>> followed(
+      const wire::Message& reply, const Variant& variant,
+      const std::filesystem::path& work_dir) const;
+  static Outcome with_cause(Outcome outcome, const std::filesystem::path& work_dir);
 
   const Options options_;
 };

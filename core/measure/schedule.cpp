@@ -9,6 +9,7 @@
 
 #include "core/measure/schedule_plan.h"
 #include "core/measure/schedule_state.h"
+#include "core/measure/warm_client.h"
 
 namespace instr {
 
@@ -18,10 +19,12 @@ namespace {
 
 constexpr std::chrono::seconds kClearAwayTime{2};
 
-Measurer::Options measurer_options(const ScheduleOptions& options, const fs::path& folder) {
+Measurer::Options measurer_options(const ScheduleOptions& options) {
   auto limit = options.memory_limit != 0 ? options.memory_limit : memory_limit_here(options.jobs);
-  return {options.timeout_s,      limit,  options.want_functions, options.keep_profiles,
-          !options.fresh_process, folder, options.simulation,     options.follow_calls};
+  return {options.timeout_s,      limit,
+          options.want_functions, options.keep_profiles,
+          !options.fresh_process, options.simulation,
+          options.follow_calls};
 }
 
 }  // namespace
@@ -35,13 +38,19 @@ WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& fol
           .cores = options.cores};
 }
 
+StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {
+  const WorkerOptions its = worker_options(options, folder);
+  if (options.is_warm) return warm_workers(its, options.python_worker, options.note);
+  return own_roots(its, options.python_worker);
+}
+
 Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
     : options(std::move(given)),
       folder(std::move(where)),
-      measurer(measurer_options(options, folder.path())),
+      measurer(measurer_options(options)),
       on_start(std::move(start)),
       on_done(std::move(done)),
-      zygotes(worker_options(options, folder.path()), options.python_worker, [this] {
+      zygotes(zygote_source(options, folder.path()), [this] {
         { std::lock_guard lock(mutex); }
         changed.notify_all();
       }) {

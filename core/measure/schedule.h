@@ -33,6 +33,8 @@ struct ScheduleOptions {
   double timeout_s = 60;        // of a variant without its own
   int retries = 2;              // per variant, after a lost worker
   bool fresh_process = false;   // --isolation=process: a Valgrind for each variant
+  bool is_warm = false;         // zygotes come from warm workers (core/measure/warm_client.h)
+  std::function<void(const std::string&)> note = {};  // why they do not, from another thread
   bool want_functions = true;
   bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing

@@ -148,7 +148,9 @@ Expected<std::pair<Link, Fd>> Link::make() {
   return std::pair{Link(Fd(ends[0])), Fd(ends[1])};
 }
 
-bool Link::send_all(std::string_view text, int passed) {
+bool Link::send(const wire::Message& message, int passed) {
+  const std::string whole = wire::encode(message);
+  std::string_view text = whole;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   while (!text.empty()) {
     iovec piece{const_cast<char*>(text.data()), text.size()};
@@ -173,10 +175,27 @@ bool Link::send_all(std::string_view text, int passed) {
   return true;
 }
 
+ssize_t Link::receive_some(char* buffer, std::size_t size) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec piece{buffer, size};
+  msghdr header{};
+  header.msg_iov = &piece;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const ssize_t count = ::recvmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  const cmsghdr* rights = count < 0 ? nullptr : CMSG_FIRSTHDR(&header);
+  if (rights == nullptr || rights->cmsg_type != SCM_RIGHTS) return count;
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(rights), sizeof descriptor);
+  descriptor_ = Fd(descriptor);
+  return count;
+}
+
 Reply Link::request(const wire::Message& message, const Patience& patience, int passed) {
   wire::Message sent = message;
   const std::string token = sent.fields[wire::kToken] = new_token();
-  if (token.empty() || !send_all(wire::encode(sent), passed)) return tl::unexpected(Loss::kClosed);
+  if (token.empty() || !send(sent, passed)) return tl::unexpected(Loss::kClosed);
   auto reply = receive(patience);
   if (!reply) return reply;
   if (reply->get(wire::kToken) != token) return tl::unexpected(Loss::kGarbled);
@@ -207,7 +226,7 @@ Reply Link::receive(const Patience& patience) {
     int ready = ::poll(&watch, 1, static_cast<int>(std::min<decltype(left)>(left, 60'000)));
     if (ready <= 0) continue;
     char buffer[16384];
-    ssize_t count = ::recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+    ssize_t count = receive_some(buffer, sizeof buffer);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (count <= 0) return tl::unexpected(Loss::kClosed);
     received_.append(buffer, static_cast<std::size_t>(count));
@@ -219,11 +238,12 @@ void Link::hang_up() { ::shutdown(socket_.get(), SHUT_WR); }
 void Link::abort() { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 struct WorkerProcess::Started {
-  Process process;  // its destructor kills the group
+  std::optional<Process> process;  // its destructor kills the group; absent: another program's
   fs::path log;
   fs::path worker;
   bool is_native;
   std::chrono::milliseconds idle_limit;
+  std::optional<Link> lender = {};
 
   std::uintmax_t log_size() const {
     std::error_code problem;
@@ -255,6 +275,10 @@ WorkerProcess::~WorkerProcess() {
 }
 
 const fs::path& WorkerProcess::worker() const { return started_->worker; }
+
+const fs::path& WorkerProcess::log() const { return started_->log; }
+
+fs::path WorkerProcess::work_dir() const { return started_->log.parent_path(); }
 
 bool WorkerProcess::answers() const {
   std::lock_guard lock(turn_);
@@ -289,13 +313,27 @@ tl::expected<std::unique_ptr<WorkerProcess>, Loss> WorkerProcess::fork(
     std::shared_ptr<WorkerProcess> parent) {
   auto ends = Link::make();
   if (!ends) return tl::unexpected(Loss::kClosed);
-  auto reply = parent->ask({"fork", {}}, {kForkTimeout}, ends->second.get());
-  if (!reply) return tl::unexpected(reply.error());
-  int pid = std::atoi(reply->get("pid").c_str());
-  if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
+  const auto pid = parent->fork_onto(ends->second.get());
+  if (!pid) return tl::unexpected(pid.error());
   auto started = parent->started_;
   return std::unique_ptr<WorkerProcess>(
-      new WorkerProcess(std::move(started), std::move(ends->first), pid, std::move(parent)));
+      new WorkerProcess(std::move(started), std::move(ends->first), *pid, std::move(parent)));
+}
+
+tl::expected<pid_t, Loss> WorkerProcess::fork_onto(int socket) {
+  auto reply = ask({"fork", {}}, {kForkTimeout}, socket);
+  if (!reply) return tl::unexpected(reply.error());
+  const pid_t pid = std::atoi(reply->get("pid").c_str());
+  if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
+  return pid;
+}
+
+std::shared_ptr<WorkerProcess> WorkerProcess::borrow(Link link, Loan loan) {
+  auto started =
+      std::make_shared<Started>(Started{std::nullopt, std::move(loan.log), std::move(loan.worker),
+                                        false, WorkerOptions{}.idle_limit, std::move(loan.lender)});
+  return std::shared_ptr<WorkerProcess>(
+      new WorkerProcess(std::move(started), std::move(link), loan.pid));
 }
 
 std::uintmax_t WorkerProcess::log_size() const { return started_->log_size(); }
@@ -303,8 +341,7 @@ std::uintmax_t WorkerProcess::log_size() const { return started_->log_size(); }
 // With Valgrind's messages about this process: each has a log of its own.
 std::string WorkerProcess::log_since(std::uintmax_t begin) const {
   std::string own = wire::kProfilePrefix + std::to_string(pid_) + ".log";
-  std::string text =
-      started_->written_since(begin) + valgrind_words(started_->log.parent_path() / own);
+  std::string text = started_->written_since(begin) + valgrind_words(work_dir() / own);
   return std::string(trim_end(text, "\n"));
 }
 
@@ -344,7 +381,7 @@ Expected<wire::Message> Root::await_hello() {
   std::lock_guard lock(turn_);
   auto hello = link_.receive(while_it_works());
   if (hello && hello->verb == "hello") {
-    for (const auto& [name, id] : loaded_libraries(started_->process.pid())) {
+    for (const auto& [name, id] : loaded_libraries(pid())) {
       hello->fields[(started_->is_native ? std::string(kOfTimes) : "") + name] = id;
     }
     return *std::move(hello);
@@ -356,12 +393,12 @@ Expected<wire::Message> Root::await_hello() {
 }
 
 void Root::kill() {
-  started_->process.kill();
+  started_->process->kill();
   abort();
 }
 
 std::optional<int> Root::await_end(std::chrono::milliseconds timeout) {
-  return started_->process.wait_for(timeout);
+  return started_->process->wait_for(timeout);
 }
 
 std::chrono::milliseconds timeout_of(double seconds) {

@@ -33,6 +33,8 @@ using Reply = tl::expected<wire::Message, Loss>;
 // One end of a socket to a worker: a request, then its reply.
 class Link {
  public:
+  explicit Link(Fd socket) : socket_(std::move(socket)) {}
+
   // Two connected ends: ours, and the one for the worker.
   static Expected<std::pair<Link, Fd>> make();
 
@@ -46,8 +48,13 @@ class Link {
   // the reply, which must have the request's token. After a Loss the link is unusable.
   Reply request(const wire::Message& message, const Patience& patience, int passed = -1);
 
-  // Waits for an unsolicited message: `hello`.
+  // Waits for an unsolicited message: `hello`, or a request. A descriptor that came with it is
+  // kept.
   Reply receive(const Patience& patience);
+  Fd take_descriptor() { return std::move(descriptor_); }
+
+  // False if the other side is gone.
+  bool send(const wire::Message& message, int passed = -1);
 
   // From any thread. hang_up(): the other side sees the end of the stream, and its reply still
   // arrives. abort(): a waiting call ends with Loss::kClosed immediately.
@@ -55,10 +62,10 @@ class Link {
   void abort();
 
  private:
-  explicit Link(Fd socket) : socket_(std::move(socket)) {}
-  bool send_all(std::string_view text, int passed);
+  ssize_t receive_some(char* buffer, std::size_t size);
 
   Fd socket_;
+  Fd descriptor_;
   std::string received_;  // after the end of the last message
 };
 
@@ -87,6 +94,9 @@ class Requestable {
   // then, with Valgrind's messages in the meantime.
   virtual std::uintmax_t log_size() const = 0;
   virtual std::string log_since(std::uintmax_t begin) const = 0;
+
+  // Where it writes profiles.
+  virtual std::filesystem::path work_dir() const = 0;
 };
 
 // A request's timeout; the longest sum of timeouts is thirty years.
@@ -110,15 +120,29 @@ class WorkerProcess : public Requestable {
   static tl::expected<std::unique_ptr<WorkerProcess>, Loss> fork(
       std::shared_ptr<WorkerProcess> parent);
 
+  // The same, with the other end of `socket` for whoever has it: its process number.
+  tl::expected<pid_t, Loss> fork_onto(int socket);
+
+  // A process of another program's worker.
+  struct Loan {
+    pid_t pid;
+    std::filesystem::path log, worker;  // as below
+    Link lender;                        // the connection on which it was lent
+  };
+  static std::shared_ptr<WorkerProcess> borrow(Link link, Loan loan);
+
   Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
   std::uintmax_t log_size() const override;
   std::string log_since(std::uintmax_t begin) const override;
+  std::filesystem::path work_dir() const override;
 
   // A request whose work is the worker's own, and takes as long as the machine needs for it.
   Reply prepare(const wire::Message& message);
 
-  // The program that it runs.
+  // The program that it runs, and the file with its standard error.
   const std::filesystem::path& worker() const;
+  const std::filesystem::path& log() const;
+  pid_t pid() const { return pid_; }
 
   // False once a request got no reply.
   bool answers() const;

@@ -12,6 +12,23 @@ namespace {
 constexpr int kStartAttempts = 2;
 constexpr int kMostLosses = 4;
 
+class OwnRoot : public ZygoteSource {
+ public:
+  OwnRoot(std::shared_ptr<Root> root, int churn) : root_(std::move(root)), churn_(churn) {}
+
+  Expected<wire::Message> hello() override { return root_->await_hello(); }
+
+  Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
+    return zygote_of(root_, which, churn_);
+  }
+
+  void kill() override { root_->kill(); }
+
+ private:
+  const std::shared_ptr<Root> root_;
+  const int churn_;
+};
+
 }  // namespace
 
 Expected<wire::Message> check_hello(const wire::Message& hello) {
@@ -26,14 +43,19 @@ WarmUp zygote_of(const Variant& variant) {
   return variant.language == Language::kPython && !is_of_python(zygote) ? WarmUp::kPython : zygote;
 }
 
-Expected<std::shared_ptr<Root>> start_root(Language language, WorkerOptions options,
-                                           const PythonWorker& python_worker) {
+Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
+                                    const PythonWorker& python_worker) {
   options.language = language;
-  if (language == Language::kCpp) return Root::start(options);
-  return python_worker().and_then([&options](const std::filesystem::path& worker) {
-    options.worker = worker;
-    return Root::start(options);
+  if (language == Language::kCpp) return options;
+  return python_worker().map([&options](std::filesystem::path&& worker) {
+    options.worker = std::move(worker);
+    return std::move(options);
   });
+}
+
+Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
+                                           const PythonWorker& python_worker) {
+  return options_for(language, options, python_worker).and_then(Root::start);
 }
 
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn) {
@@ -49,11 +71,26 @@ Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn) {
   });
 }
 
-ZygotePool::ZygotePool(WorkerOptions options, PythonWorker python_worker,
-                       std::function<void()> on_change)
-    : options_(std::move(options)),
-      python_worker_(std::move(python_worker)),
-      on_change_(std::move(on_change)) {}
+Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& root, WarmUp which,
+                                                   int churn) {
+  auto forked = WorkerProcess::fork(root);
+  if (!forked) return fail(std::string("the worker was lost: ") + to_string(forked.error()));
+  std::shared_ptr<WorkerProcess> zygote = *std::move(forked);
+  return warm_up(*zygote, which, churn).map([&zygote] { return zygote; });
+}
+
+StartSource own_roots(WorkerOptions options, PythonWorker python_worker) {
+  return [options = std::move(options), python_worker = std::move(python_worker)](
+             Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
+    return start_root(language, options, python_worker)
+        .map([&options](std::shared_ptr<Root>&& root) -> std::shared_ptr<ZygoteSource> {
+          return std::make_shared<OwnRoot>(std::move(root), options.churn);
+        });
+  };
+}
+
+ZygotePool::ZygotePool(StartSource start_source, std::function<void()> on_change)
+    : start_source_(std::move(start_source)), on_change_(std::move(on_change)) {}
 
 ZygotePool::~ZygotePool() {
   kill();
@@ -79,23 +116,23 @@ bool ZygotePool::is_killed() const {
 }
 
 Expected<wire::Message> ZygotePool::try_to_start(Language language) {
-  auto started = start_root(language, options_, python_worker_);
+  auto started = start_source_(language);
   if (!started) return tl::unexpected(started.error());
   {
     std::lock_guard lock(mutex_);
     if (killed_) return fail("interrupted");
-    root(language).root = *started;
+    source(language).source = *started;
   }
-  return (*started)->await_hello().and_then(check_hello);
+  return (*started)->hello().and_then(check_hello);
 }
 
 // Starts it if there is none; of several threads that need it one does, and the others wait.
-Expected<std::shared_ptr<Root>> ZygotePool::root_for(Language language) {
+Expected<std::shared_ptr<ZygoteSource>> ZygotePool::source_for(Language language) {
   std::unique_lock lock(mutex_);
-  RootSlot& its = root(language);
+  SourceSlot& its = source(language);
   changed_.wait(lock, [&] { return killed_ || its.state != State::kStarting; });
   if (killed_) return fail("interrupted");
-  if (its.state == State::kReady) return its.root;
+  if (its.state == State::kReady) return its.source;
   if (its.state == State::kFailed) return tl::unexpected(*its.error);
   its.state = State::kStarting;
   lock.unlock();
@@ -112,30 +149,26 @@ Expected<std::shared_ptr<Root>> ZygotePool::root_for(Language language) {
   }
   changed_.notify_all();
   if (its.error) return tl::unexpected(*its.error);
-  return its.root;
+  return its.source;
 }
 
 // It no longer answers: the next one that needs it starts another.
-void ZygotePool::drop(Language language, const std::shared_ptr<Root>& lost) {
-  std::shared_ptr<Root> old;  // ended after the mutex is released
+void ZygotePool::drop(Language language, const std::shared_ptr<ZygoteSource>& lost) {
+  std::shared_ptr<ZygoteSource> old;  // ended after the mutex is released
   std::lock_guard lock(mutex_);
-  RootSlot& its = root(language);
-  if (its.root != lost || its.state != State::kReady) return;
-  old = std::exchange(its.root, nullptr);
+  SourceSlot& its = source(language);
+  if (its.source != lost || its.state != State::kReady) return;
+  old = std::exchange(its.source, nullptr);
   its.state = State::kAbsent;
 }
 
 Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
   const Language language = is_of_python(which) ? Language::kPython : Language::kCpp;
-  auto from = root_for(language);
+  auto from = source_for(language);
   if (!from) return tl::unexpected(from.error());
-  auto forked = WorkerProcess::fork(*from);
-  if (!forked) {
-    drop(language, *from);
-    return fail(std::string("the worker was lost: ") + to_string(forked.error()));
-  }
-  std::shared_ptr<WorkerProcess> zygote = *std::move(forked);
-  return warm_up(*zygote, which, options_.churn).map([&zygote] { return zygote; });
+  auto zygote = (*from)->zygote(which);
+  if (!zygote) drop(language, *from);
+  return zygote;
 }
 
 void ZygotePool::bring_up(WarmUp which) {
@@ -189,9 +222,9 @@ void ZygotePool::worked(WarmUp which) {
 
 Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  RootSlot& its = root(Language::kCpp);
+  SourceSlot& its = source(Language::kCpp);
   if (its.state == State::kAbsent && !killed_) {
-    starters_.emplace_back([this] { root_for(Language::kCpp); });
+    starters_.emplace_back([this] { source_for(Language::kCpp); });
   }
   changed_.wait(lock, stop, [&] {
     return killed_ || its.state == State::kReady || its.state == State::kFailed;
@@ -203,8 +236,8 @@ Expected<wire::Message> ZygotePool::hello(std::stop_token stop) {
 void ZygotePool::kill() {
   std::lock_guard lock(mutex_);
   killed_ = true;
-  for (RootSlot& each : roots_) {
-    if (each.root) each.root->kill();
+  for (SourceSlot& each : sources_) {
+    if (each.source) each.source->kill();
   }
   changed_.notify_all();
 }

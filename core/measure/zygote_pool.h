@@ -1,5 +1,5 @@
-// The zygotes of a run, each forked from the root for its language, since starting LibTorch takes
-// most of the time: in the background, and replaced if lost.
+// The zygotes of a run, got in the background, and replaced if lost: each forked from the root for
+// its language, since starting LibTorch takes most of the time.
 #pragma once
 
 #include <array>
@@ -30,20 +30,44 @@ WarmUp zygote_of(const Variant& variant);
 // Builds the worker for Python, once it is needed.
 using PythonWorker = std::function<Expected<std::filesystem::path>()>;
 
-// Starts a worker for that language: `options` are completed for it.
-Expected<std::shared_ptr<Root>> start_root(Language language, WorkerOptions options,
+// The options of a worker for that language.
+Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
+                                    const PythonWorker& python_worker);
+// Starts one.
+Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
                                            const PythonWorker& python_worker);
 
 // Makes this process a zygote.
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn = 0);
 
+// A fork of the root that is one.
+Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& root, WarmUp which,
+                                                   int churn = 0);
+
+// Where the zygotes of one language come from.
+class ZygoteSource {
+ public:
+  virtual ~ZygoteSource() = default;
+  // What the worker says of itself; waits until it has started. Called once, first.
+  virtual Expected<wire::Message> hello() = 0;
+  // A new one; from any thread.
+  virtual Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) = 0;
+  // From any thread: ends all of its zygotes, and waiting calls.
+  virtual void kill() = 0;
+};
+
+// Starts the source for a language, without waiting for it.
+using StartSource = std::function<Expected<std::shared_ptr<ZygoteSource>>(Language)>;
+
+// A root of our own, by start_root().
+StartSource own_roots(WorkerOptions options, PythonWorker python_worker);
+
 class ZygotePool {
  public:
   enum class State { kAbsent, kStarting, kReady, kFailed };
 
-  // `options` are those of the roots, for start_root(). `on_change` is called, from other threads,
-  // as zygotes get ready or fail.
-  ZygotePool(WorkerOptions options, PythonWorker python_worker, std::function<void()> on_change);
+  // `on_change` is called, from other threads, as zygotes get ready or fail.
+  ZygotePool(StartSource start_source, std::function<void()> on_change);
   // Kills them all.
   ~ZygotePool();
 
@@ -51,8 +75,6 @@ class ZygotePool {
   void need(WarmUp which);
 
   State state(WarmUp which) const;
-
-  // Whether any of them is starting.
 
   // The ready one; an Error if it could not be started, or is not ready.
   Expected<std::shared_ptr<WorkerProcess>> get(WarmUp which) const;
@@ -63,7 +85,7 @@ class ZygotePool {
 
   void worked(WarmUp which);
 
-  // What the root for C++ says of itself; starts it if necessary, so that runs of Python alone
+  // What the worker for C++ says of itself; starts it if necessary, so that runs of Python alone
   // describe themselves as all others do.
   Expected<wire::Message> hello(std::stop_token stop);
 
@@ -77,9 +99,9 @@ class ZygotePool {
     std::optional<Error> error;
     int losses = 0;  // in a row
   };
-  struct RootSlot {
+  struct SourceSlot {
     State state = State::kAbsent;
-    std::shared_ptr<Root> root;  // also while it starts
+    std::shared_ptr<ZygoteSource> source;  // also while it starts
     std::optional<Error> error;
     wire::Message hello;
   };
@@ -87,21 +109,20 @@ class ZygotePool {
   void start(WarmUp which);  // with the mutex held
   void bring_up(WarmUp which);
   Expected<std::shared_ptr<WorkerProcess>> try_to_fork(WarmUp which);
-  Expected<std::shared_ptr<Root>> root_for(Language language);
+  Expected<std::shared_ptr<ZygoteSource>> source_for(Language language);
   Expected<wire::Message> try_to_start(Language language);
-  void drop(Language language, const std::shared_ptr<Root>& root);
+  void drop(Language language, const std::shared_ptr<ZygoteSource>& lost);
   bool is_killed() const;
   Slot& slot(WarmUp which) { return slots_[static_cast<std::size_t>(which)]; }
   const Slot& slot(WarmUp which) const { return slots_[static_cast<std::size_t>(which)]; }
-  RootSlot& root(Language language) { return roots_[static_cast<std::size_t>(language)]; }
+  SourceSlot& source(Language language) { return sources_[static_cast<std::size_t>(language)]; }
 
-  const WorkerOptions options_;
-  const PythonWorker python_worker_;
+  const StartSource start_source_;
   const std::function<void()> on_change_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::array<Slot, kWarmUpNames.size()> slots_;
-  std::array<RootSlot, kLanguages.size()> roots_;
+  std::array<SourceSlot, kLanguages.size()> sources_;
   bool killed_ = false;
   std::vector<std::jthread> starters_;
 };

@@ -59,8 +59,8 @@ class ZygotePoolTest : public testing::Test {
     options_.valgrind = script_;
     options_.worker = folder_->path() / "worker";
     options_.work_dir = folder_->path();
-    pool_.emplace(
-        options_, [] { return Expected<fs::path>(fail("no Python")); }, [] {});
+    const PythonWorker no_python = [] { return Expected<fs::path>(fail("no Python")); };
+    pool_.emplace(own_roots(options_, no_python), [] {});
   }
 
   Expected<std::shared_ptr<WorkerProcess>> up(WarmUp which) {

@@ -69,10 +69,9 @@ fs::path build_unit(const CompileOptions& options, Cache& cache) {
   }));
 }
 
-std::shared_ptr<WorkerProcess> zygote_of(std::shared_ptr<WorkerProcess> root, WarmUp kind) {
-  auto zygote = WorkerProcess::fork(std::move(root));
-  if (!zygote) throw std::runtime_error(std::string("no zygote: ") + to_string(zygote.error()));
-  if (auto done = warm_up(**zygote, kind); !done) throw std::runtime_error(to_string(done.error()));
+std::shared_ptr<WorkerProcess> warm(const std::shared_ptr<Root>& root, WarmUp kind) {
+  auto zygote = zygote_of(root, kind);
+  if (!zygote) throw std::runtime_error(to_string(zygote.error()));
   return *std::move(zygote);
 }
 
@@ -165,7 +164,7 @@ Rig::~Rig() {
 std::shared_ptr<WorkerProcess> Rig::zygote(WarmUp kind) {
   auto& zygote = zygotes_[to_string(kind)];
   if (!root_) root_ = start_root("shared", {});
-  if (!zygote) zygote = zygote_of(root_, kind);
+  if (!zygote) zygote = warm(root_, kind);
   return zygote;
 }
 
@@ -176,7 +175,7 @@ TestHost Rig::simulating_host() {
 }
 
 std::shared_ptr<WorkerProcess> Rig::start(const std::string& folder, const Simulation& simulation) {
-  return zygote_of(start_root(folder, simulation), WarmUp::kEager);
+  return warm(start_root(folder, simulation), WarmUp::kEager);
 }
 
 std::shared_ptr<Root> Rig::start_root(const std::string& folder, const Simulation& simulation) {

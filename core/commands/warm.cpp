@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "core/base/format.h"
+#include "core/base/output.h"
+#include "core/commands/commands.h"
+#include "core/measure/warm_address.h"
+#include "core/measure/warm_client.h"
+#include "core/measure/warm_service.h"
+
+namespace instr {
+
+namespace {
+
+std::string line_of(const WarmStatus& one) {
+  const std::string what =
+      one.libtorch_version.empty()
+          ? "starting"
+          : fmt::format("LibTorch {}, {}", one.libtorch_version, facts_of(one.language).title);
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(kWarmIdleTime) - one.idle;
+  return fmt::format(
+      "process {}  {}  {}\n", one.pid, what,
+      one.is_used ? "in use" : "ends in " + format_duration(static_cast<double>(left.count())));
+}
+
+ExitStatus list() {
+  const auto all = warm_status();
+  for (const WarmStatus& one : all) print_output(line_of(one));
+  if (all.empty()) print_message("no warm workers: instr_bench --warm starts one\n");
+  return kGood;
+}
+
+ExitStatus run(const std::vector<std::string>& operands) {
+  const std::string& what = operands[0];
+  if (what == "list" && operands.size() == 1) return list();
+  if (what == "stop" && operands.size() == 1) {
+    print_message(format_plural(stop_warm_workers(), "warm worker") + " stopped\n");
+    return kGood;
+  }
+  if (what == "serve" && operands.size() == 2) {
+    auto served = serve_warm(Fd(kWarmListeningFd), operands[1]);
+    return served ? kGood : refuse(served.error());
+  }
+  return refuse({{}, "`warm` takes `list` or `stop`", "see instr_bench warm --help"});
+}
+
+}  // namespace
+
+Action warm_command(CommandLine& line) {
+  auto operands = std::make_shared<std::vector<std::string>>();
+  line.describe(
+      "A run with --warm keeps LibTorch started under Valgrind, in a process of its own, so that "
+      "the "
+      "next run with --warm is ready at once and counts the same. It serves this user alone, ends "
+      "after ten minutes without a run, and is not used once LibTorch, the worker or a library has "
+      "changed. list shows those that are there, stop ends them.");
+  line.operands({"list or stop", 1, 2}, *operands);
+  return [operands](const Invocation&) { return run(*operands); };
+}
+
+}  // namespace instr

@@ -1,0 +1,122 @@
+#include "core/measure/warm_address.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "core/base/cores.h"
+#include "core/base/read_file.h"
+#include "core/compile/cache.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kBacklog = 64;
+
+std::string name_of_all() { return fmt::format("instr_bench-warm-{}-", ::geteuid()); }
+
+// The program may have been built anew since, and numbers of processes and paths mean nothing in
+// another container.
+std::string place() {
+  std::error_code ignored;
+  struct stat program {};
+  ::stat("/proc/self/exe", &program);
+  return fmt::format("{} {} {} {} {}", fs::read_symlink("/proc/self/ns/mnt", ignored).string(),
+                     fs::read_symlink("/proc/self/ns/pid", ignored).string(), program.st_dev,
+                     program.st_ino, program.st_ctim.tv_sec);
+}
+
+// The abstract name, and its size: it is not terminated.
+std::pair<sockaddr_un, socklen_t> socket_address(const std::string& name) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t size = std::min(name.size(), sizeof address.sun_path - 1);
+  std::memcpy(address.sun_path + 1, name.data(), size);
+  return {address, static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size)};
+}
+
+Fd make_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+
+}  // namespace
+
+std::string word_of(const WorkerOptions& options) {
+  const auto cores = options.cores.empty() ? usable_cores() : options.cores;
+  std::string word = wire::encode({"warm",
+                                   {{"worker", options.worker.string()},
+                                    {"valgrind", options.valgrind.string()},
+                                    {"language", to_string(options.language)},
+                                    {"cache_sim", options.simulation.cache ? "1" : "0"},
+                                    {"branch_sim", options.simulation.branch ? "1" : "0"},
+                                    {"cores", fmt::format("{}", fmt::join(cores, " "))}}});
+  word.pop_back();
+  return word;
+}
+
+Expected<WorkerOptions> options_of(const std::string& word) {
+  const auto message = wire::decode(word);
+  const auto language = language_from(message ? message->get("language") : "");
+  if (!message || message->verb != "warm" || !language) return fail("malformed: '" + word + "'");
+  WorkerOptions options;
+  options.worker = message->get("worker");
+  options.valgrind = message->get("valgrind");
+  options.language = *language;
+  options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
+  std::istringstream cores(message->get("cores"));
+  for (int core = 0; cores >> core;) options.cores.push_back(core);
+  return options;
+}
+
+std::string warm_address(const std::string& word) {
+  return name_of_all() + content_hash(word + "\n" + place());
+}
+
+std::vector<std::string> warm_addresses() {
+  std::istringstream lines(read_file("/proc/net/unix", kMostText).value_or(""));
+  std::vector<std::string> found;
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find("@" + name_of_all());
+    if (at != std::string::npos) found.push_back(line.substr(at + 1));
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());  // each connection has it, too
+  return found;
+}
+
+Expected<Fd> listen_at(const std::string& address) {
+  Fd socket = make_socket();
+  const auto [where, size] = socket_address(address);
+  if (!socket || ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0 ||
+      ::listen(socket.get(), kBacklog) != 0) {
+    return fail(std::string("cannot listen: ") + std::strerror(errno));
+  }
+  return socket;
+}
+
+std::optional<Link> connect_to(const std::string& address) {
+  Fd socket = make_socket();
+  const auto [where, size] = socket_address(address);
+  if (!socket || ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&where), size) != 0) {
+    return std::nullopt;
+  }
+  if (user_of(socket.get()) != ::geteuid()) return std::nullopt;
+  return Link(std::move(socket));
+}
+
+std::optional<uid_t> user_of(int connection) {
+  ucred other{};
+  socklen_t size = sizeof other;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
+  return other.uid;
+}
+
+}  // namespace instr

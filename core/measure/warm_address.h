@@ -1,0 +1,50 @@
+// A warm worker is a process of this program that keeps a worker and its zygotes between runs,
+// since starting LibTorch takes most of a short run's time. It lends each run zygotes forked from
+// its own, and ends after some idle time. This is how runs find it: by a socket whose abstract name
+// says what it was started for, so that no file is left when it ends.
+//
+// Requests:
+//   hello         waits for the worker -> hello (as the worker's own) | stale file | failed message
+//   zygote  kind  + a socket as ancillary data: forks one that serves on it
+//                 -> forked pid log | failed message
+//   status        -> status pid is_used idle_s language libtorch_version (empty: not started yet)
+//   stop          -> stopping: it ends, and with it all that it has lent
+// A process that was lent ends with its socket, as all of a worker's do. A connection on which
+// hello or zygote was requested counts as a use until it ends.
+#pragma once
+
+#include <sys/un.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/process.h"
+#include "core/measure/worker_client.h"
+
+namespace instr {
+
+// What one is started for, as one word: the worker, how Valgrind runs it, and on which cores.
+std::string word_of(const WorkerOptions& options);
+Expected<WorkerOptions> options_of(const std::string& word);
+
+// The name of its socket: also of the user, this program, and the namespaces that it runs in.
+std::string warm_address(const std::string& word);
+
+// Those of all warm workers of this user here, whatever they were started for.
+std::vector<std::string> warm_addresses();
+
+// A socket that listens there; an error if another does.
+Expected<Fd> listen_at(const std::string& address);
+
+// A connection to what listens there, unless nothing does, or it is another user's.
+std::optional<Link> connect_to(const std::string& address);
+
+// The number that the socket has in the process of a warm worker.
+inline constexpr int kWarmListeningFd = 3;
+
+// The user on the other side of a connection.
+std::optional<uid_t> user_of(int connection);
+
+}  // namespace instr

@@ -1,0 +1,187 @@
+#include "core/measure/warm_client.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "core/base/process.h"
+#include "core/measure/warm_address.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{20};
+constexpr int kMostLooks = 250;  // for an old one to leave its address
+constexpr int kMostStarts = 2;
+constexpr std::chrono::seconds kPatience{10};  // for what takes no time
+
+// It listens already when this returns: it was given the socket.
+Expected<void> start_at(const std::string& address, const std::string& word) {
+  auto listening = listen_at(address);
+  if (!listening) return tl::unexpected(listening.error());
+  std::error_code ignored;
+  SpawnOptions spawn;
+  spawn.argv = {fs::read_symlink("/proc/self/exe", ignored).string(), "warm", "serve", word};
+  spawn.working_directory = "/";
+  spawn.descriptors = {{listening->get(), kWarmListeningFd}};
+  return Process::spawn(spawn).map([](Process&& process) {
+    // It lives longer than this program; if not, it is reaped here.
+    std::thread([its = std::move(process)]() mutable { its.wait(); }).detach();
+  });
+}
+
+Expected<Link> find_or_start(const std::string& word) {
+  const std::string address = warm_address(word);
+  Expected<void> started;
+  for (int i = 0; i < kMostLooks; ++i) {
+    if (auto link = connect_to(address)) return *std::move(link);
+    started = start_at(address, word);
+    if (!started)
+      std::this_thread::sleep_for(kLookAgain);  // another run has, or the old one leaves
+  }
+  return tl::unexpected(started ? Error{{}, "it does not answer", ""} : started.error());
+}
+
+class WarmZygotes : public ZygoteSource {
+ public:
+  WarmZygotes(WorkerOptions options, std::function<void(const std::string&)> note)
+      : options_(std::move(options)), word_(word_of(options_)), note_(std::move(note)) {}
+
+  Expected<wire::Message> hello() override {
+    std::string why;
+    for (int attempt = 0; attempt < kMostStarts && !is_killed(); ++attempt) {
+      auto link = find_or_start(word_);
+      auto reply = link.and_then([this](Link& its) { return ask(its, {"hello", {}}); });
+      if (reply && reply->verb == "hello") return *std::move(reply);
+      why = !reply                   ? to_string(reply.error())
+            : reply->verb == "stale" ? reply->get("file") + " has changed"
+                                     : reply->get("message");
+    }
+    if (is_killed()) return fail("interrupted");
+    note_("no warm worker serves this run: " + why);
+    return start_own();
+  }
+
+  Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
+    if (own_) return zygote_of(own_, which);
+    auto link = find_or_start(word_);
+    if (!link) return tl::unexpected(link.error());
+    auto ends = Link::make();
+    if (!ends) return tl::unexpected(ends.error());
+    auto reply = ask(*link, {"zygote", {{"kind", to_string(which)}}}, ends->second.get());
+    if (!reply) return tl::unexpected(reply.error());
+    const pid_t pid = std::atoi(reply->get("pid").c_str());
+    if (reply->verb != "forked" || pid <= 0) return fail(reply->get("message"));
+    auto zygote = WorkerProcess::borrow(
+        std::move(ends->first), {pid, reply->get("log"), options_.worker, *std::move(link)});
+    std::lock_guard lock(mutex_);
+    if (is_killed_) return fail("interrupted");
+    borrowed_.push_back(zygote);
+    return zygote;
+  }
+
+  void kill() override {
+    std::lock_guard lock(mutex_);
+    is_killed_ = true;
+    for (Link* link : waiting_) link->abort();
+    for (const auto& one : borrowed_) {
+      if (auto zygote = one.lock()) zygote->abort();
+    }
+    if (own_) own_->kill();
+  }
+
+ private:
+  bool is_killed() const {
+    std::lock_guard lock(mutex_);
+    return is_killed_;
+  }
+
+  Expected<wire::Message> start_own() {
+    auto root = Root::start(options_);
+    if (!root) return tl::unexpected(root.error());
+    {
+      std::lock_guard lock(mutex_);
+      if (is_killed_) return fail("interrupted");
+      own_ = *root;
+    }
+    return (*root)->await_hello();
+  }
+
+  // Waits as long as the warm worker is there, or until all is killed.
+  Expected<wire::Message> ask(Link& link, const wire::Message& request, int passed = -1) {
+    {
+      std::lock_guard lock(mutex_);
+      if (is_killed_) return fail("interrupted");
+      waiting_.insert(&link);
+    }
+    auto reply = link.request(request, {std::chrono::hours(1), [] { return true; }}, passed);
+    std::lock_guard lock(mutex_);
+    waiting_.erase(&link);
+    if (!reply) return fail(to_string(reply.error()));
+    return *std::move(reply);
+  }
+
+  const WorkerOptions options_;
+  const std::string word_;
+  const std::function<void(const std::string&)> note_;
+  std::shared_ptr<Root> own_;  // instead; set before the first zygote is asked for
+  mutable std::mutex mutex_;
+  std::set<Link*> waiting_;
+  std::vector<std::weak_ptr<WorkerProcess>> borrowed_;
+  bool is_killed_ = false;
+};
+
+std::optional<wire::Message> ask_at(const std::string& address, const wire::Message& request) {
+  auto link = connect_to(address);
+  if (!link) return std::nullopt;
+  auto reply = link->request(request, {kPatience});
+  if (!reply) return std::nullopt;
+  return *std::move(reply);
+}
+
+}  // namespace
+
+StartSource warm_workers(WorkerOptions options, PythonWorker python_worker,
+                         std::function<void(const std::string& what)> note) {
+  return [options = std::move(options), python_worker = std::move(python_worker),
+          note = std::move(note)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
+    return options_for(language, options, python_worker)
+        .map([&note](WorkerOptions&& its) -> std::shared_ptr<ZygoteSource> {
+          return std::make_shared<WarmZygotes>(std::move(its), note);
+        });
+  };
+}
+
+std::vector<WarmStatus> warm_status() {
+  std::vector<WarmStatus> found;
+  for (const std::string& address : warm_addresses()) {
+    const auto reply = ask_at(address, {"status", {}});
+    if (!reply || reply->verb != "status") continue;
+    const auto number = [&reply](const char* field) {
+      return std::atoi(reply->get(field).c_str());
+    };
+    found.push_back({number("pid"), number("is_used") != 0, std::chrono::seconds(number("idle_s")),
+                     reply->get("libtorch_version"),
+                     language_from(reply->get("language")).value_or(Language::kCpp)});
+  }
+  return found;
+}
+
+int stop_warm_workers() {
+  const auto addresses = warm_addresses();
+  return static_cast<int>(std::count_if(addresses.begin(), addresses.end(), [](const auto& one) {
+    const auto reply = ask_at(one, {"stop", {}});
+    return reply && reply->verb == "stopping";
+  }));
+}
+
+}  // namespace instr

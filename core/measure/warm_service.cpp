@@ -1,0 +1,202 @@
+#include "core/measure/warm_service.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "core/base/private_folder.h"
+#include "core/measure/used_files.h"
+#include "core/measure/warm_address.h"
+#include "core/measure/zygote_pool.h"
+
+namespace instr {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kLookAgain{200};
+
+timespec now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+class WarmService {
+ public:
+  WarmService(Fd listening, std::shared_ptr<Root> root, Language language, timespec started)
+      : listening_(std::move(listening)),
+        root_(std::move(root)),
+        language_(language),
+        started_(started) {}
+
+  // Returns when it is over and nobody uses it.
+  void serve(std::chrono::milliseconds idle_time) {
+    while (!is_over(idle_time)) {
+      pollfd watch{listening_.get(), POLLIN, 0};
+      if (::poll(&watch, 1, static_cast<int>(kLookAgain.count())) <= 0) continue;
+      Fd connection(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (connection && user_of(connection.get()) == ::geteuid()) begin(std::move(connection));
+    }
+    std::unique_lock lock(mutex_);
+    listening_.reset();  // the next run starts another
+    closed_.wait(lock, [this] { return connections_ == 0; });
+  }
+
+ private:
+  struct Kept {
+    std::mutex turn;
+    std::shared_ptr<WorkerProcess> zygote;
+  };
+
+  bool is_over(std::chrono::milliseconds idle_time) {
+    std::lock_guard lock(mutex_);
+    return is_over_ || (users_ == 0 && Clock::now() - last_used_ > idle_time);
+  }
+
+  // Takes no more runs.
+  void end() {
+    std::lock_guard lock(mutex_);
+    is_over_ = true;
+    ::shutdown(listening_.get(), SHUT_RDWR);
+  }
+
+  void begin(Fd connection) {
+    std::lock_guard lock(mutex_);
+    ++connections_;
+    std::thread([this, link = Link(std::move(connection))]() mutable {
+      answer_all(link);
+      std::lock_guard ended(mutex_);
+      --connections_;
+      closed_.notify_all();  // with the mutex held, since all this may be gone right after
+    }).detach();
+  }
+
+  void answer_all(Link& link) {
+    const Link::Patience forever{std::chrono::hours(1), [] { return true; }};
+    bool is_user = false;
+    while (auto request = link.receive(forever)) {
+      const bool uses_it = request->verb == "hello" || request->verb == "zygote";
+      if (uses_it && !std::exchange(is_user, true)) count_user(1);
+      wire::Message reply = answer(*request, link.take_descriptor());
+      reply.fields[wire::kToken] = request->get(wire::kToken);
+      if (!link.send(reply)) break;
+    }
+    if (is_user) count_user(-1);
+  }
+
+  void count_user(int change) {
+    std::lock_guard lock(mutex_);
+    users_ += change;
+    last_used_ = Clock::now();
+  }
+
+  wire::Message answer(const wire::Message& request, const Fd& socket) {
+    if (request.verb == "hello") return hello();
+    if (request.verb == "zygote") return lend(request.get("kind"), socket);
+    if (request.verb == "status") return status();
+    if (request.verb == "stop") return stop();
+    return failed("unknown: " + request.verb);
+  }
+
+  static wire::Message failed(std::string message) {
+    return {"failed", {{"message", std::move(message)}}};
+  }
+
+  wire::Message hello() {
+    std::lock_guard lock(start_);
+    if (!hello_) {
+      hello_ = root_->await_hello().and_then(check_hello);
+      used_ = UsedFiles::of(root_->pid(), root_->worker(), started_);
+    }
+    const auto changed = root_->await_end({}) ? root_->worker() : used_.changed();
+    if (!*hello_ || changed) end();
+    if (!*hello_) return failed(to_string(hello_->error()));
+    if (changed) return {"stale", {{"file", changed->string()}}};
+    return **hello_;
+  }
+
+  // A fork of the zygote of that kind, made if there is none.
+  wire::Message lend(const std::string& kind, const Fd& socket) {
+    const auto* which = std::find(kWarmUpNames.begin(), kWarmUpNames.end(), kind);
+    if (which == kWarmUpNames.end() || !socket) return failed("no such zygote: " + kind);
+    Kept& kept = kept_[static_cast<std::size_t>(which - kWarmUpNames.begin())];
+    std::lock_guard turn(kept.turn);
+    if (!kept.zygote) {
+      auto made = zygote_of(root_, static_cast<WarmUp>(which - kWarmUpNames.begin()));
+      if (!made) end();
+      if (!made) return failed(to_string(made.error()));
+      kept.zygote = *std::move(made);
+    }
+    const auto pid = kept.zygote->fork_onto(socket.get());
+    if (!pid) end();
+    if (!pid) return failed(std::string("the worker was lost: ") + to_string(pid.error()));
+    return {"forked", {{"pid", std::to_string(*pid)}, {"log", kept.zygote->log().string()}}};
+  }
+
+  wire::Message status() {
+    std::unique_lock starting(start_, std::try_to_lock);
+    const bool has_started = starting && hello_ && *hello_;
+    std::lock_guard lock(mutex_);
+    const auto idle = users_ > 0 ? Clock::duration{} : Clock::now() - last_used_;
+    const auto idle_s = std::chrono::duration_cast<std::chrono::seconds>(idle).count();
+    return {"status",
+            {{"pid", std::to_string(::getpid())},
+             {"is_used", users_ > 0 ? "1" : "0"},
+             {"idle_s", std::to_string(idle_s)},
+             {"language", to_string(language_)},
+             {"libtorch_version", has_started ? (*hello_)->get("libtorch_version") : ""}}};
+  }
+
+  wire::Message stop() {
+    end();
+    root_->kill();
+    return {"stopping", {}};
+  }
+
+  Fd listening_;
+  const std::shared_ptr<Root> root_;
+  const Language language_;
+  const timespec started_;
+  std::mutex start_;  // of the next two
+  std::optional<Expected<wire::Message>> hello_;
+  UsedFiles used_;
+  std::array<Kept, kWarmUpNames.size()> kept_;
+  std::mutex mutex_;  // of those below
+  std::condition_variable closed_;
+  int connections_ = 0;
+  int users_ = 0;
+  Clock::time_point last_used_ = Clock::now();
+  bool is_over_ = false;
+};
+
+}  // namespace
+
+Expected<void> serve_warm(Fd listening, const std::string& word,
+                          std::chrono::milliseconds idle_time) {
+  ::signal(SIGHUP, SIG_IGN);  // the terminal's end is not its own
+  const timespec started = now();
+  auto options = options_of(word);
+  auto folder = PrivateFolder::make();
+  if (!options) return tl::unexpected(options.error());
+  if (!folder) return tl::unexpected(folder.error());
+  options->work_dir = folder->path();
+  auto root = Root::start(*options);
+  if (!root) return tl::unexpected(root.error());
+  WarmService(std::move(listening), *std::move(root), options->language, started).serve(idle_time);
+  return {};
+}
+
+}  // namespace instr

@@ -1,0 +1,19 @@
+// The warm worker's own side (core/measure/warm_address.h).
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/process.h"
+
+namespace instr {
+
+inline constexpr std::chrono::minutes kWarmIdleTime{10};
+
+// Serves on this socket until no run has used it for `idle_time`, a file that it has loaded was
+// changed, or it is asked to stop.
+Expected<void> serve_warm(Fd listening, const std::string& word,
+                          std::chrono::milliseconds idle_time = kWarmIdleTime);
+
+}  // namespace instr
