@@ -4,6 +4,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/cli/showing.h"
 #include "core/commands/commands.h"
 #include "core/measure/warm_address.h"
 #include "core/measure/warm_client.h"
@@ -31,6 +32,11 @@ ExitStatus list() {
   return kGood;
 }
 
+struct Options {
+  std::vector<std::string> operands;
+  Showing showing;
+};
+
 ExitStatus run(const std::vector<std::string>& operands) {
   const std::string& what = operands[0];
   if (what == "list" && operands.size() == 1) return list();
@@ -48,15 +54,16 @@ ExitStatus run(const std::vector<std::string>& operands) {
 }  // namespace
 
 Action warm_command(CommandLine& line) {
-  auto operands = std::make_shared<std::vector<std::string>>();
+  auto options = std::make_shared<Options>();
   line.describe(
       "A run with --warm keeps LibTorch started under Valgrind, in a process of its own, so that "
-      "the "
-      "next run with --warm is ready at once and counts the same. It serves this user alone, ends "
+      "the next run with --warm is ready at once and counts the same. It serves this user alone, "
+      "ends "
       "after ten minutes without a run, and is not used once LibTorch, the worker or a library has "
       "changed. list shows those that are there, stop ends them.");
-  line.operands({"list or stop", 1, 2}, *operands);
-  return [operands](const Invocation&) { return run(*operands); };
+  line.operands({"list or stop", 1, 2}, options->operands);
+  declare_showing(line, options->showing);
+  return [options](const Invocation&) { return run(options->operands); };
 }
 
 }  // namespace instr
