@@ -62,6 +62,7 @@ Action warm_command(CommandLine& line) {
       "after ten minutes without a run, and is not used once LibTorch, the worker or a library has "
       "changed. list shows those that are there, stop ends them.");
   line.operands({"list or stop", 1, 2}, options->operands);
+  line.group("What to show");
   declare_showing(line, options->showing);
   return [options](const Invocation&) { return run(options->operands); };
 }
