@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/process.h"
+#include "core/base/shell.h"
 #include "core/base/trim.h"
 #include "core/definitions/requirement.h"
 #include "core/definitions/runtimes.h"
@@ -67,8 +68,9 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   for (const auto& entry : json.value("path", nlohmann::json::array())) {
     if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
   }
-  for (const auto& package : json.value("packages", nlohmann::json::array())) {
-    if (package.is_string()) python.packages.insert(package.get<std::string>());
+  const nlohmann::json packages = json.value("packages", nlohmann::json::object());
+  for (const auto& [package, installed] : packages.items()) {
+    if (installed.is_string()) python.packages.emplace(package, installed.get<std::string>());
   }
   if (text("implementation") != "cpython" || !satisfies(python.version, kOldest).value_or(false)) {
     return fail(fmt::format("{} is {} {}: snippets need CPython 3.9 or later", name,
@@ -81,6 +83,33 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   }
   if (python.torch.empty()) return fail(name + " has no torch", kPythonAdvice);
   return python;
+}
+
+std::string pip_install(const Python& python, const std::vector<std::string>& packages) {
+  std::string command = python.command.string() + " -m pip install";
+  for (const std::string& package : packages) {
+    const bool is_plain = package.find_first_of("<>=!, \t") == std::string::npos;
+    command += " " + (is_plain ? package : shell_quoted(package));
+  }
+  return command;
+}
+
+std::optional<std::string> lacking_package(const Python& python,
+                                           const std::vector<std::string>& needed) {
+  for (const std::string& text : needed) {
+    const auto package = parse_package(text);
+    if (!package) return to_string(package.error());
+    const auto found = python.packages.find(package->name);
+    if (found == python.packages.end()) {
+      return fmt::format("needs the package {}: {}", package->name, pip_install(python, needed));
+    }
+    const auto& [name, version] = *found;
+    const std::string& versions = package->versions;
+    if (versions.empty() || satisfies(version, versions).value_or(false)) continue;
+    return fmt::format("needs {} {}, this is {}: {}", name, versions, version,
+                       pip_install(python, needed));
+  }
+  return std::nullopt;
 }
 
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
-#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -24,7 +24,9 @@ struct Python {
   std::vector<std::filesystem::path> path;  // where further modules are, torch among them
   std::filesystem::path torch;              // its folder
   std::string torch_version;                // "2.13.0"
-  std::set<std::string> packages;  // of those that a runtime needs, by their modules' names
+  // What is installed: versions by name as in PackageRequirement, and, by their own names, the
+  // modules that a runtime needs, without a version.
+  std::map<std::string, std::string> packages;
 };
 
 // `requested` (--python), else the interpreter that this LibTorch was installed for, else the
@@ -33,6 +35,14 @@ struct Python {
 // another one than the LibTorch that is measured. `sources`: the folder that holds worker/.
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const std::filesystem::path& sources);
+
+// Why a snippet that imports these packages ("timm>=1.0") cannot run, with the command that
+// installs them; nothing if it can.
+std::optional<std::string> lacking_package(const Python& python,
+                                           const std::vector<std::string>& needed);
+
+// "/venv/bin/python -m pip install 'timm>=1.0'"
+std::string pip_install(const Python& python, const std::vector<std::string>& packages);
 
 // What to do where there is none that serves.
 inline constexpr const char* kPythonAdvice =

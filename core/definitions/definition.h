@@ -72,6 +72,7 @@ struct Definition {
   // Parameter name and its values as text, in the order written.
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
   std::optional<std::string> libtorch;        // ">=2.0"
+  std::vector<std::string> packages;          // that its Python imports: "timm>=1.0"
   std::map<std::string, std::string> limits;  // metric -> "0.5%"
   Tolerance tolerance;
   std::vector<std::string> tags;

@@ -53,20 +53,24 @@ void put_in(std::optional<Text>& text, const Params& params) {
   if (text) text->code = substitute(text->code, params);
 }
 
-// The names that braces in texts may use. A parameter called device takes precedence.
-Params with_device(const Definition& definition, Params params, const std::string& device) {
-  const bool is_taken = std::any_of(params.begin(), params.end(),
-                                    [](const auto& param) { return param.first == "device"; });
-  if (definition.names_devices && !is_taken) params.emplace_back("device", device);
+// The names that braces in texts may use: of two alike the first, so parameters take precedence.
+Params names_in_texts(const Definition& definition, Params params, const std::string& device,
+                      Autograd autograd) {
+  if (definition.names_devices) params.emplace_back("device", device);
+  if (definition.autograd) {
+    params.emplace_back("training", autograd == Autograd::kForwardBackward ? "true" : "false");
+  }
   return params;
 }
 
-// The part common to all variants of a definition at one point of its matrix and on one device.
-Variant at_point(const Definition& definition, const Params& params, const std::string& device) {
+// The part common to the variants of a definition at one point of its matrix.
+Variant at_point(const Definition& definition, const Params& params, const std::string& device,
+                 Autograd autograd) {
   Variant variant;
   variant.label = definition.label;
   variant.params = params;
   variant.device = device;
+  variant.autograd = autograd;
   variant.description = definition.description;
   variant.where = definition.where;
   variant.language = definition.language;
@@ -81,6 +85,7 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   variant.reduce = definition.reduce;
   variant.is_explicit = definition.is_explicit;
   variant.libtorch = definition.libtorch;
+  variant.packages = definition.packages;
   variant.limits = definition.limits;
   variant.tolerance = definition.tolerance;
   variant.tags = definition.tags;
@@ -88,7 +93,7 @@ Variant at_point(const Definition& definition, const Params& params, const std::
   variant.iterations = definition.iterations;
   variant.timeout = definition.timeout;
   variant.build = definition.build;
-  const Params given = with_device(definition, params, device);
+  const Params given = names_in_texts(definition, params, device, autograd);
   if (given.empty() || definition.is_explicit) return variant;
 
   const Params names = definition.language == Language::kPython ? python_params(given) : given;
@@ -113,20 +118,15 @@ std::string key_prefix(const std::string& label, const Params& params, Language 
 
 void add_point(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
                std::vector<Variant>& variants) {
-  std::vector<Variant> points;  // one for each device
-  for (const std::string& device : definition.devices) {
-    points.push_back(at_point(definition, params, device));
-  }
   const std::string prefix = key_prefix(definition.label, params, definition.language);
   for (const auto& [runtime, autograd] : kinds) {
     for (const int threads : definition.threads) {
-      for (const Variant& point : points) {
-        if (!runs_on(runtime, point.device)) continue;
-        Variant& variant = variants.emplace_back(point);
+      for (const std::string& device : definition.devices) {
+        if (!runs_on(runtime, device)) continue;
+        Variant& variant = variants.emplace_back(at_point(definition, params, device, autograd));
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
-                                  to_string(autograd), threads, point.device);
+                                  to_string(autograd), threads, device);
         variant.runtime = runtime;
-        variant.autograd = autograd;
         variant.threads = threads;
       }
     }

@@ -20,6 +20,7 @@ struct LanguageFacts {
   const char* key_prefix;
   const char* example_setup;
   const char* example_stmt;
+  const char* example_module;
 };
 
 // In the order of reports.
@@ -29,13 +30,15 @@ inline constexpr auto kLanguages =
                                    .title = "C++",
                                    .key_prefix = "",
                                    .example_setup = "auto x = torch::rand({4, 4});",
-                                   .example_stmt = "x + y;"},
+                                   .example_stmt = "x + y;",
+                                   .example_module = "torch::nn::Linear(4, 2)"},
                                   {.language = Language::kPython,
                                    .name = "py",
                                    .title = "Python",
                                    .key_prefix = "py_",
                                    .example_setup = "x = torch.rand((4, 4))",
-                                   .example_stmt = "x + y"}});
+                                   .example_stmt = "x + y",
+                                   .example_module = "torch.nn.Linear(4, 2)"}});
 
 constexpr const LanguageFacts& facts_of(Language language) {
   return kLanguages[static_cast<std::size_t>(language)];

@@ -39,7 +39,8 @@ std::string escaped(std::string_view text) {
 struct Statement {
   Language language = Language::kCpp;
   std::string suffix;
-  std::optional<Text> text;  // absent if the module makes the statement
+  std::optional<Text> text;    // absent if the module makes the statement
+  std::optional<Text> module;  // one of many; absent: the benchmark's
 };
 
 class BenchmarkReader {
@@ -100,7 +101,7 @@ class BenchmarkReader {
   // Whether something is measured in it.
   bool is_written_in(Language language) const {
     return read_.has(key_in(language, "stmt")) || read_.has(key_in(language, "stmts")) ||
-           read_.has(key_in(language, "module"));
+           read_.has(key_in(language, "module")) || read_.has(key_in(language, "modules"));
   }
 
   bool is_written() const {
@@ -180,7 +181,7 @@ class BenchmarkReader {
       return;
     }
     const auto python = std::find_if(statements.begin(), statements.end(), [](const auto& one) {
-      return one.language == Language::kPython && (one.text || one.suffix.empty());
+      return one.language == Language::kPython && (one.text || one.module || one.suffix.empty());
     });
     if (python == statements.end()) {
       return refuse("torchscript", "`torchscript = true` needs a statement in Python",
@@ -209,8 +210,8 @@ class BenchmarkReader {
     if (definition_.autograd) need("autograd");
     for (const LanguageFacts& language : kLanguages) {
       const auto has = [&](const char* key) { return read_.has(key_in(language.language, key)); };
-      if (has("module") && !has("stmt") && !has("stmts")) {
-        need(key_in(language.language, "module"));
+      for (const char* key : {"module", "modules"}) {
+        if (has(key) && !has("stmt") && !has("stmts")) need(key_in(language.language, key));
       }
     }
   }
@@ -245,6 +246,7 @@ class BenchmarkReader {
              "write for example `timeout = 60`");
     }
     read_libtorch();
+    read_packages();
   }
 
   void read_libtorch() {
@@ -254,6 +256,17 @@ class BenchmarkReader {
     if (auto checked = satisfies("0", requirement->code); !checked) {
       read_.add_error(requirement->where, std::move(checked.error().what),
                       std::move(checked.error().advice));
+    }
+  }
+
+  void read_packages() {
+    refuse_empty_list("python");
+    for (Text& text : read_.texts("python")) {
+      if (auto parsed = parse_package(text.code); !parsed) {
+        read_.add_error(text.where, std::move(parsed.error().what),
+                        std::move(parsed.error().advice));
+      }
+      definition_.packages.push_back(std::move(text.code));
     }
   }
 
@@ -299,30 +312,61 @@ class BenchmarkReader {
   void read_statements(Language language, std::vector<Statement>& statements) {
     const std::string one = key_in(language, "stmt");
     const std::string many = key_in(language, "stmts");
-    if (read_.has(one) && read_.has(many)) {
-      refuse(many, fmt::format("this benchmark has both `{}` and `{}`", one, many),
-             fmt::format("put the statement into `{}`, or make two benchmarks", many));
-    }
+    refuse_both(one, many);
+    if (read_.has(key_in(language, "modules"))) return read_modules(language, statements);
     if (const toml::table* table = read_.table(many)) {
       return read_named_statements(language, *table, statements);
     }
     if (read_.has(many)) return;
-    if (!read_.has(one)) return statements.push_back({language, "", std::nullopt});  // the module's
-    if (auto text = code(one)) statements.push_back({language, "", std::move(text)});
+    // Without a statement, the module's.
+    if (!read_.has(one)) return statements.push_back({language, "", std::nullopt, std::nullopt});
+    if (auto text = code(one)) statements.push_back({language, "", std::move(text), std::nullopt});
   }
 
-  void read_named_statements(Language language, const toml::table& table,
-                             std::vector<Statement>& statements) {
-    const std::string key = key_in(language, "stmts");
+  // A statement of each, in the words of `stmt` if there is one.
+  void read_modules(Language language, std::vector<Statement>& statements) {
+    const std::string many = key_in(language, "modules");
+    refuse_both(key_in(language, "module"), many);
+    refuse_both(key_in(language, "stmts"), many);
+    const std::optional<Text> statement = code(key_in(language, "stmt"));
+    const toml::table* table = read_.table(many);
+    if (!table) return;
+    check_names(many, *table, facts_of(language).example_module);
+    for (const TomlEntry& entry : written_order(*table, context_.source)) {
+      Text module = text_of(*entry.value, context_.source);
+      if (is_blank(module.code)) {
+        read_.add_error(module.where, "this module is empty", "write the code, or leave it out");
+        continue;
+      }
+      statements.push_back({language, "/" + entry.name, statement, std::move(module)});
+    }
+  }
+
+  void refuse_both(const std::string& one, const std::string& many) {
+    if (!read_.has(one) || !read_.has(many)) return;
+    refuse(many, fmt::format("this benchmark has both `{}` and `{}`", one, many),
+           fmt::format("leave out `{}`, or make two benchmarks", one));
+  }
+
+  // The names in a table that makes a benchmark of each.
+  void check_names(const std::string& key, const toml::table& table, const char* example) {
     if (table.empty()) {
       refuse(key, fmt::format("`{}` is empty", key),
-             fmt::format("add for example `add = \"{}\"`", facts_of(language).example_stmt));
+             fmt::format("add for example `name = \"{}\"`", example));
     }
     for (const TomlEntry& entry : written_order(table, context_.source)) {
       if (is_blank(entry.name) || has_control_character(entry.name)) {
         read_.add_error(entry.where, "this name is empty or has a control character",
                         "the name becomes a part of the label");
       }
+    }
+  }
+
+  void read_named_statements(Language language, const toml::table& table,
+                             std::vector<Statement>& statements) {
+    const std::string key = key_in(language, "stmts");
+    check_names(key, table, facts_of(language).example_stmt);
+    for (const TomlEntry& entry : written_order(table, context_.source)) {
       if (!entry.value->is_array()) {
         add_statement(language, "/" + entry.name, text_of(*entry.value, context_.source),
                       statements);
@@ -346,7 +390,7 @@ class BenchmarkReader {
       read_.add_error(text.where, "this statement is empty", "write the code, or leave it out");
       return;
     }
-    statements.push_back({language, std::move(suffix), std::move(text)});
+    statements.push_back({language, std::move(suffix), std::move(text), std::nullopt});
   }
 
   // Statements of one name follow each other, in the order of languages.
@@ -378,18 +422,8 @@ class BenchmarkReader {
   }
 
   void check_conflicts() {
-    const bool has_many = std::any_of(
-        kLanguages.begin(), kLanguages.end(),
-        [this](const auto& one) { return read_.table(key_in(one.language, "stmts")) != nullptr; });
-    if (has_many && definition_.torchscript) {
-      refuse("torchscript", "one `torchscript` body cannot stand for all of `stmts`",
-             "make a [[benchmark]] of the statement that it is for");
-    }
+    for (const char* many : {"stmts", "modules"}) check_shared_by(many);
     for (const LanguageFacts& language : kLanguages) check_orphans(language.language);
-    if (has_many && definition_.package) {
-      refuse("package", "one `package` cannot stand for all of `stmts`",
-             "give each statement a benchmark of its own");
-    }
     if (!definition_.is_explicit) return;
     const auto conflict = [&](bool is_there, std::string_view key) {
       if (!is_there) return;
@@ -401,13 +435,35 @@ class BenchmarkReader {
     conflict(definition_.torchscript.has_value(), "torchscript");
     conflict(definition_.package.has_value(), "package");
     for (const LanguageFacts& language : kLanguages) {
-      const std::string key = key_in(language.language, "module");
-      conflict(read_.has(key), key);
+      for (const char* name : {"module", "modules"}) {
+        const std::string key = key_in(language.language, name);
+        conflict(read_.has(key), key);
+      }
     }
     conflict(definition_.autograd, "autograd");
     conflict(read_.has("matrix"), "matrix");
     conflict(definition_.threads.size() > 1, "threads");
     conflict(definition_.devices.size() > 1, "device");
+  }
+
+  // What is for one benchmark, where `many` makes several.
+  void check_shared_by(const char* many) {
+    const auto its = std::find_if(kLanguages.begin(), kLanguages.end(), [&](const auto& one) {
+      return read_.table(key_in(one.language, many)) != nullptr;
+    });
+    if (its == kLanguages.end()) return;
+    const std::string key = key_in(its->language, many);
+    // `true` stands for each module.
+    const toml::node* script = read_.get("torchscript");
+    const bool is_of_each = many == std::string_view("modules") && script && script->is_boolean();
+    if (definition_.torchscript && !is_of_each) {
+      refuse("torchscript", fmt::format("one `torchscript` body cannot stand for all of `{}`", key),
+             "make a [[benchmark]] of the one that it is for");
+    }
+    if (definition_.package) {
+      refuse("package", fmt::format("one `package` cannot stand for all of `{}`", key),
+             "make a [[benchmark]] of the one that it is for");
+    }
   }
 
   // Texts for a language in which nothing is measured.
@@ -433,14 +489,14 @@ class BenchmarkReader {
       definition.global_setup = own.global_setup;
       definition.module_setups = own.module_setups;
       definition.setups = own.setups;
-      definition.module = own.module;
+      definition.module = statement.module ? statement.module : own.module;
       definition.label += statement.suffix;
       definition.stmt = statement.text;
       if (own.language == Language::kPython) {
         definition.package.reset();
         // What torch.jit.script would get: the statement, or the module.
         if (definition.torchscript) {
-          definition.torchscript = statement.text ? *statement.text : *own.module;
+          definition.torchscript = statement.text ? *statement.text : *definition.module;
         }
       } else if (is_blank(definition.torchscript ? definition.torchscript->code : "-")) {
         definition.torchscript.reset();

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <compare>
 #include <optional>
@@ -60,14 +62,30 @@ std::optional<bool> part_holds(const Numbers& version, std::string_view part) {
   return std::nullopt;
 }
 
+bool is_letter_or_digit(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+bool is_separator(char c) { return c == '-' || c == '_' || c == '.'; }
+
+// In lower case, with one hyphen for each run of separators.
+std::string normalized(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    if (!is_separator(c)) {
+      result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    } else if (!result.ends_with('-')) {
+      result += '-';
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 Expected<bool> satisfies(std::string_view version, std::string_view requirement) {
   std::string_view rest;
   const Numbers numbers = leading_numbers(trim(version), rest);
   if (numbers.empty()) {
-    return fail(fmt::format("`{}` is not a LibTorch version", version),
-                "expected one such as `2.13.0`");
+    return fail(fmt::format("`{}` is not a version", version), "expected one such as `2.13.0`");
   }
   bool all = true;
   for (std::string_view left = requirement;;) {
@@ -83,6 +101,21 @@ Expected<bool> satisfies(std::string_view version, std::string_view requirement)
     if (comma == std::string_view::npos) return all;
     left.remove_prefix(comma + 1);
   }
+}
+
+Expected<PackageRequirement> parse_package(std::string_view text) {
+  const std::string_view given = trim(text);
+  const auto end = std::find_if(given.begin(), given.end(),
+                                [](char c) { return !is_letter_or_digit(c) && !is_separator(c); });
+  const std::string_view name = given.substr(0, static_cast<std::size_t>(end - given.begin()));
+  const std::string_view versions = trim(given.substr(name.size()));
+  const bool is_name =
+      !name.empty() && is_letter_or_digit(name.front()) && is_letter_or_digit(name.back());
+  if (is_name && (versions.empty() || satisfies("0", versions))) {
+    return PackageRequirement{normalized(name), std::string(versions)};
+  }
+  return fail(fmt::format("`{}` is not a package of Python", text),
+              "write its name, and versions if it needs certain ones: `timm` or `timm>=1.0, <2`");
 }
 
 }  // namespace instr

@@ -42,6 +42,7 @@ struct Variant {
   std::optional<std::string> reduce;
   bool is_explicit = false;
   std::optional<std::string> libtorch;
+  std::vector<std::string> packages;
   std::map<std::string, std::string> limits;
   Tolerance tolerance;
   std::vector<std::string> tags;

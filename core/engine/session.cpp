@@ -178,8 +178,11 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
   }
   const PythonPackage& package = runtime.package;
   if (package.module != nullptr && !(*python)->packages.contains(package.module)) {
-    return fmt::format("the runtime {} needs the package {}: {} -m pip install {}", runtime.name,
-                       package.module, (*python)->command.string(), package.on_pypi);
+    return fmt::format("the runtime {} needs the package {}: {}", runtime.name, package.module,
+                       pip_install(**python, {package.on_pypi}));
+  }
+  if (is_in_python(variant)) {
+    if (auto lacking = lacking_package(**python, variant.packages)) return lacking;
   }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";

@@ -117,11 +117,32 @@ TEST(Expand, PutsTheDeviceInWhereTheBenchmarkNamesSome) {
   EXPECT_EQ((*expand({one}))[0].stmt->code, "std::vector<int>{device}");
 }
 
+TEST(Expand, SaysWhetherItTrainsWhereTheBenchmarkIsDifferentiated) {
+  Definition one = definition("model");
+  one.stmt->code = "model.train({training})";
+  one.torchscript = Text{"self.train({training})", {}};
+  EXPECT_EQ((*expand({one}))[0].stmt->code, "model.train({training})");
+  one.autograd = true;
+  const auto variants = *expand({one}, {Runtime::kEager, Runtime::kFrozen});
+  ASSERT_EQ(variants.size(), 3u);
+  EXPECT_EQ(variants[0].stmt->code, "model.train(false)");
+  EXPECT_EQ(variants[1].autograd, Autograd::kForwardBackward);
+  EXPECT_EQ(variants[1].stmt->code, "model.train(true)");
+  EXPECT_EQ(variants[1].torchscript->code, "self.train(True)");
+  EXPECT_EQ(variants[2].stmt->code, "model.train(false)");  // frozen: without gradients
+  EXPECT_TRUE(variants[1].params.empty());
+  one.language = Language::kPython;
+  EXPECT_EQ((*expand({one}, {Runtime::kEager}))[1].stmt->code, "model.train(True)");
+  one.matrix = {{"training", {"a"}}};
+  EXPECT_EQ((*expand({one}))[1].stmt->code, "model.train(a)");
+}
+
 TEST(Expand, CarriesEverythingElseAlong) {
   Definition all = definition("x");
   all.signature = Signature{{"x"}, "y", {}};
   all.reduce = "sum";
   all.libtorch = ">=2.0";
+  all.packages = {"timm"};
   all.limits = {{"ir", "1%"}};
   all.tags = {"slow"};
   all.warmup = 1;
@@ -134,6 +155,7 @@ TEST(Expand, CarriesEverythingElseAlong) {
   EXPECT_EQ(variant.signature->output, "y");
   EXPECT_EQ(variant.reduce, "sum");
   EXPECT_EQ(variant.libtorch, ">=2.0");
+  EXPECT_EQ(variant.packages, std::vector<std::string>{"timm"});
   EXPECT_EQ(variant.limits, all.limits);
   EXPECT_EQ(variant.tags, all.tags);
   EXPECT_EQ(variant.warmup, 1);

@@ -50,6 +50,7 @@ reduce = "mean"
 threads = [1, 2]
 device = ["cpu", "cuda"]
 libtorch = ">=2.0"
+python = "timm>=1.0"
 limit = { ir = "0.5%", allocs = "+0" }
 tags = ["slow", "math"]
 warmup = 3
@@ -87,6 +88,7 @@ a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
   EXPECT_EQ(all.threads, (std::vector<int>{1, 2}));
   EXPECT_EQ(all.devices, (std::vector<std::string>{"cpu", "cuda"}));
   EXPECT_EQ(all.libtorch, ">=2.0");
+  EXPECT_EQ(all.packages, std::vector<std::string>{"timm>=1.0"});
   EXPECT_EQ(all.limits, (std::map<std::string, std::string>{{"ir", "0.5%"}, {"allocs", "+0"}}));
   EXPECT_EQ(all.tags, (std::vector<std::string>{"slow", "math"}));
   EXPECT_EQ(all.warmup, 3);
@@ -161,6 +163,43 @@ module = "torch::nn::Linear(4, 2)"
                                 .at(0);
   EXPECT_FALSE(module.stmt);
   EXPECT_EQ(module.module->code, "torch::nn::Linear(4, 2)");
+}
+
+TEST(Load, MakesABenchmarkOfEachOfManyModules) {
+  const auto definitions = definitions_of(R"toml(schema = 1
+[[benchmark]]
+label = "nn"
+signature = "f(x) -> y"
+torchscript = true
+[benchmark.modules]
+b = "B()"
+[benchmark.py_modules]
+a = "A()"
+b = "B({n})"
+)toml");
+  ASSERT_EQ(labels(definitions), (std::vector<std::string>{"nn/b", "nn/b", "nn/a"}));
+  EXPECT_EQ(definitions[0].language, Language::kCpp);
+  EXPECT_EQ(definitions[0].module->code, "B()");
+  EXPECT_FALSE(definitions[0].torchscript);
+  EXPECT_EQ(definitions[1].language, Language::kPython);
+  EXPECT_EQ(definitions[1].module->code, "B({n})");
+  EXPECT_EQ(definitions[1].module->where.line, 10);
+  EXPECT_EQ(definitions[1].torchscript->code, "B({n})");
+  EXPECT_FALSE(definitions[1].stmt);
+  EXPECT_EQ(definitions[2].module->code, "A()");
+}
+
+TEST(Load, GivesTheStatementToEachOfManyModules) {
+  const auto definitions = definitions_of(R"toml(schema = 1
+[[benchmark]]
+label = "nn"
+stmt = "instr_module->zero_grad();"
+[benchmark.modules]
+a = "A()"
+b = "B()"
+)toml");
+  ASSERT_EQ(labels(definitions), (std::vector<std::string>{"nn/a", "nn/b"}));
+  for (const Definition& one : definitions) EXPECT_EQ(one.stmt->code, "instr_module->zero_grad();");
 }
 
 TEST(Load, ReadsTheBuildTable) {

@@ -25,7 +25,8 @@ json probed() {
           {"platform_home", "/usr"},
           {"path", {"/venv/lib/python3.11/site-packages"}},
           {"torch", "/venv/lib/python3.11/site-packages/torch"},
-          {"torch_version", "2.13.0"}};
+          {"torch_version", "2.13.0"},
+          {"packages", {{"timm", "1.0.9"}, {"torch-xla", "2.9.0+cpu"}, {"tvm", ""}}}};
 }
 
 std::string error_of(const json& probe) {
@@ -63,6 +64,21 @@ TEST(Python, IsRefusedWithTheReason) {
   EXPECT_EQ(error_of("a Python that prints something else"), "/venv/bin/python does not run");
 }
 
+TEST(Python, LacksAPackageOrItsVersion) {
+  const auto python = python_from(probed().dump(), "/venv/bin/python");
+  ASSERT_TRUE(python);
+  const auto lacking = [&](const std::vector<std::string>& needed) {
+    return lacking_package(*python, needed).value_or("nothing");
+  };
+  EXPECT_EQ(lacking({}), "nothing");
+  EXPECT_EQ(lacking({"timm>=1.0, <2", "Torch_XLA==2.9", "tvm"}), "nothing");
+  EXPECT_EQ(lacking({"timm", "transformers >=5"}),
+            "needs the package transformers: /venv/bin/python -m pip install timm "
+            "'transformers >=5'");
+  EXPECT_EQ(lacking({"timm>=1.1"}),
+            "needs timm >=1.1, this is 1.0.9: /venv/bin/python -m pip install 'timm>=1.1'");
+}
+
 fs::path script(const char* name) {
   return fs::path(INSTR_SOURCE_DIR) / "worker" / "python" / name;
 }
@@ -85,6 +101,17 @@ json snippet(const char* symbol, const char* setup, const char* statement) {
           {"module", {"import math"}},
           {"setup", {setup}},
           {"statement", {statement}}};
+}
+
+// The real probe, asked for a module of the standard library and for what is nowhere.
+TEST(PythonProbe, SaysWhatIsInstalled) {
+  SpawnOptions spawn;
+  spawn.argv = {"python3", script("probe.py").string(), "decimal", "instr_no_such_module"};
+  auto result = run_command(spawn);
+  ASSERT_TRUE(result && result->exit_code == 0) << result->errors;
+  const json packages = json::parse(result->output).at("packages");
+  EXPECT_EQ(packages.at("decimal"), "");
+  EXPECT_FALSE(packages.contains("instr_no_such_module"));
 }
 
 TEST(PythonCompiler, SaysWhereWhatDoesNotCompile) {

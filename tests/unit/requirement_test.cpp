@@ -49,5 +49,25 @@ TEST(Requirement, RefusesMalformedRequirements) {
   EXPECT_FALSE(satisfies("", ">=2.0"));
 }
 
+TEST(PackageRequirement, IsANameAndVersions) {
+  const auto plain = parse_package(" Torch_XLA ");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->name, "torch-xla");
+  EXPECT_EQ(plain->versions, "");
+  const auto versioned = parse_package("zope.-interface >= 1.0, <2");
+  ASSERT_TRUE(versioned);
+  EXPECT_EQ(versioned->name, "zope-interface");
+  EXPECT_EQ(versioned->versions, ">= 1.0, <2");
+}
+
+TEST(PackageRequirement, RefusesAnythingElse) {
+  for (const char* text : {"", " ", "-timm", "timm-", "ti mm", ">=1.0", "timm[x]",
+                           "timm>=", "timm 1", "timm>=1, 2", "timm;"}) {
+    const auto parsed = parse_package(text);
+    ASSERT_FALSE(parsed) << text;
+    EXPECT_FALSE(parsed.error().advice.empty()) << text;
+  }
+}
+
 }  // namespace
 }  // namespace instr

@@ -1,9 +1,11 @@
-"""Says as JSON what the worker needs to know of the interpreter that runs this, and which of the packages
-that are its arguments it has. Imports no torch."""
+"""Says as JSON what the worker needs to know of the interpreter that runs this, and which packages it
+has: those installed, and the modules among its arguments. Imports no torch."""
 
+import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import sys
 import sysconfig
 
@@ -27,6 +29,16 @@ def is_there(module):
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
         return False
+
+
+def packages(modules):
+    """Versions by name, as PyPI compares names; a module that is in no package has none."""
+    found = {module: "" for module in modules if is_there(module)}
+    for package in importlib.metadata.distributions():
+        name = package.metadata["Name"]
+        if name:  # else it is a remnant of one
+            found.setdefault(re.sub("[-_.]+", "-", name).lower(), package.version)
+    return found
 
 
 def main():
@@ -56,7 +68,7 @@ def main():
             "path": path,
             "torch": torch,
             "torch_version": torch_version,
-            "packages": [module for module in sys.argv[1:] if is_there(module)],
+            "packages": packages(sys.argv[1:]),
         },
         sys.stdout,
     )
