@@ -45,6 +45,22 @@ std::vector<T> in_language(const std::vector<T>& all, Language language) {
   return its;
 }
 
+// What takes seconds to import, and is the same for all that need it: as in WorkerOptions. A
+// package's module mostly has its name.
+std::set<std::string> imported_by(const std::vector<Variant>& variants) {
+  std::set<std::string> imports;
+  for (const Variant& variant : variants) {
+    if (!is_in_python(variant)) continue;
+    if (is_compiled(variant.runtime)) imports.insert(to_string(WarmUp::kCompiler));
+    for (const std::string& text : variant.packages) {
+      std::string module = parse_package(text).value_or(PackageRequirement{}).name;
+      std::replace(module.begin(), module.end(), '-', '_');
+      if (!module.empty()) imports.insert(module);
+    }
+  }
+  return imports;
+}
+
 bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
 
 // The cores for counting when `time_cores` of them are reserved for timing; an Error if none is
@@ -79,6 +95,7 @@ struct Session::State {
   LibTorch libtorch;
   Toolchain toolchain;
   std::optional<Expected<Python>> python;  // there once something is in Python
+  std::set<std::string> imports;           // of the native worker for it
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
@@ -363,7 +380,8 @@ Expected<NativeLanguage> Session::State::natively(Language language, std::stop_t
   if (!python_native) {
     auto worker = build_python_worker(WorkerKind::kNativePython, **python, compile, *cache, stop);
     if (!worker) return tl::unexpected(worker.error());
-    auto started = NativeWorker::start(*worker, Language::kPython);
+    auto started =
+        NativeWorker::start(*worker, Language::kPython, {imports.begin(), imports.end()});
     if (!started) return tl::unexpected(started.error());
     python_native = *std::move(started);
   }
@@ -490,6 +508,7 @@ Means Session::State::means() const { return {libtorch, python, config.wants_tim
 
 // Asked once, and only if there is something to run.
 void Session::State::look_for_python(const std::vector<Variant>& variants) {
+  imports.merge(imported_by(variants));
   if (python || std::none_of(variants.begin(), variants.end(), is_in_python)) return;
   python = find_python(config.tools.python, libtorch, compile.sources);
 }

@@ -26,14 +26,20 @@ wire::Message load_failure(Loss loss) {
 
 }  // namespace
 
-NativeWorker::NativeWorker(std::filesystem::path program, Language language, PrivateFolder folder)
-    : program_(std::move(program)), language_(language), folder_(std::move(folder)) {}
+NativeWorker::NativeWorker(WorkerOptions options, PrivateFolder folder)
+    : options_(std::move(options)), folder_(std::move(folder)) {}
 
 Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesystem::path& program,
-                                                            Language language) {
+                                                            Language language,
+                                                            std::vector<std::string> imports) {
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(folder.error());
-  std::unique_ptr<NativeWorker> worker(new NativeWorker(program, language, *std::move(folder)));
+  WorkerOptions options{.worker = program,
+                        .language = language,
+                        .work_dir = folder->path(),
+                        .is_native = true,
+                        .imports = std::move(imports)};
+  std::unique_ptr<NativeWorker> worker(new NativeWorker(std::move(options), *std::move(folder)));
   auto hello = worker->bring_up();
   if (!hello) return tl::unexpected(hello.error());
   worker->hello_ = *std::move(hello);
@@ -42,8 +48,7 @@ Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesyste
 
 // Starts a root, replacing the old one.
 Expected<wire::Message> NativeWorker::bring_up() {
-  auto started = Root::start(
-      {.worker = program_, .language = language_, .work_dir = folder_.path(), .is_native = true});
+  auto started = Root::start(options_);
   if (!started) return tl::unexpected(started.error());
   std::shared_ptr<Root> old;  // ended after the mutex is released
   {
@@ -96,7 +101,8 @@ Reply NativeWorker::load(WorkerProcess& host, const std::set<std::filesystem::pa
                          std::chrono::milliseconds limit) const {
   Reply reply = wire::Message{"loaded", {}};
   for (const auto& unit : units) {
-    if (reply && reply->verb == "loaded") reply = host.request(load_request(program_, unit), limit);
+    if (reply && reply->verb == "loaded")
+      reply = host.request(load_request(options_.worker, unit), limit);
   }
   return reply;
 }

@@ -30,9 +30,10 @@ struct NativeEvents {
 class NativeWorker {
  public:
   // Starts what build_worker made of kNative, or build_python_worker of kNativePython, and waits
-  // until it is ready.
+  // until it is ready. `imports`: as in WorkerOptions.
   static Expected<std::unique_ptr<NativeWorker>> start(const std::filesystem::path& program,
-                                                       Language language = Language::kCpp);
+                                                       Language language = Language::kCpp,
+                                                       std::vector<std::string> imports = {});
 
   // Its description of itself.
   const wire::Message& hello() const { return hello_; }
@@ -48,15 +49,14 @@ class NativeWorker {
   void kill();
 
  private:
-  NativeWorker(std::filesystem::path program, Language language, PrivateFolder folder);
+  NativeWorker(WorkerOptions options, PrivateFolder folder);
   Expected<wire::Message> bring_up();
   std::shared_ptr<Root> root();
   tl::expected<std::unique_ptr<WorkerProcess>, std::string> fork_host();
   Reply load(WorkerProcess& host, const std::set<std::filesystem::path>& units,
              std::chrono::milliseconds limit) const;
 
-  const std::filesystem::path program_;
-  const Language language_;
+  const WorkerOptions options_;
   const PrivateFolder folder_;
   wire::Message hello_;
   std::mutex mutex_;  // of the next two

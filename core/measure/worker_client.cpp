@@ -45,7 +45,10 @@ bool is_python(const WorkerOptions& options) { return options.language == Langua
 std::vector<std::string> worker_command(const WorkerOptions& options) {
   std::vector<std::string> program{program_of(options)};
   if (is_python(options)) program = python_command("serve");
-  if (options.is_native) return program;
+  if (options.is_native) {
+    program.insert(program.end(), options.imports.begin(), options.imports.end());
+    return program;
+  }
   std::string profiles = (options.work_dir / wire::kProfilePrefix).string();
   std::vector<std::string> command{
       options.valgrind.string(),

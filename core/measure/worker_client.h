@@ -78,6 +78,9 @@ struct WorkerOptions {
   Simulation simulation = {};
   // The native worker: without Valgrind, and in the caller's own environment.
   bool is_native = false;
+  // What a native worker for Python imports before it forks, as far as it is there: modules, and
+  // "compiler" for what torch.compile() needs.
+  std::vector<std::string> imports = {};
   std::vector<int> cores = {};  // SpawnOptions::cores
   // A process that prepares itself for so long without using a processor is stuck. However long it
   // takes otherwise: an emulated machine needs half an hour to start LibTorch.

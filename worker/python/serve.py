@@ -1,6 +1,7 @@
 """The side of Python of the Python worker.
 
-Run by the user's own interpreter, in a pinned environment, with the arguments serve or prime, and FOLDER. FOLDER, of fixed
+Run by the user's own interpreter, in a pinned environment, with the arguments serve or prime, FOLDER, and
+the names of modules to import before anything is forked. FOLDER, of fixed
 length wherever it is, holds worker.so and, as path/0, path/1, ..., links to the entries of the
 interpreter's module path, so that no installation's path shows on the heap. The current folder is /.
 """
@@ -325,11 +326,14 @@ def _warm_up_eager():
         y.backward()
 
 
-def _import_compiler():
-    """What torch.compile() needs; this torch may be too old for it."""
+_COMPILER = "torch._inductor.compile_fx"  # what torch.compile() needs; a torch may be too old for it
+
+
+def _import_if_possible(module):
+    """Otherwise whoever needs it says why."""
     try:
-        importlib.import_module("torch._inductor.compile_fx")
-    except ImportError:
+        importlib.import_module(module)
+    except Exception:
         pass
 
 
@@ -350,7 +354,7 @@ def warm_up(kind):
     prepare(1)
     _warm_up_eager()
     if _is_for_compiler:
-        _import_compiler()
+        _import_if_possible(_COMPILER)
     # From here on there is nothing to collect, and what is there is never looked at again.
     gc.collect()
     gc.freeze()
@@ -359,8 +363,10 @@ def warm_up(kind):
 
 subprocess.Popen = _Popen
 if _task == "prime":
-    _import_compiler()
+    _import_if_possible(_COMPILER)
 elif __name__ == "__main__":
+    for _name in sys.argv[3:]:
+        _import_if_possible(_COMPILER if _name == "compiler" else _name)
     serve = ctypes.PyDLL(f"{_folder}/worker.so").instr_serve
     serve.argtypes = [ctypes.py_object]
     serve(sys.modules["__main__"])
