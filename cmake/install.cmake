@@ -14,7 +14,7 @@ add_custom_target(pages ALL DEPENDS ${generated_files})
 
 set(own_share ${CMAKE_INSTALL_DATADIR}/instr_bench)
 install(TARGETS instr_bench)
-install(DIRECTORY worker definitions tools/selftest DESTINATION ${own_share}
+install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_share}
   FILES_MATCHING REGEX "\\.(cpp|h|S|inc|py|toml)$")
 install(FILES tools/definition.schema.json tools/results.schema.json DESTINATION ${own_share})
 foreach(tool merge-check merge-comment)

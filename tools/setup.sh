@@ -135,3 +135,20 @@ build_preset() {
       { tail -n 60 "$log" >&2; exit 1; }
   ) || die "the $preset build failed (above)"
 }
+
+# A virtual environment with packages from PyPI, kept where caches are kept.
+cached_venv() {
+  local venv=${XDG_CACHE_HOME:-$HOME/.cache}/instr_bench/$1 what=$2
+  shift 2
+  if [ ! -e "$venv/.complete" ]; then
+    say "installing $what from PyPI into $venv"
+    rm -rf "$venv"
+    mkdir -p "$(dirname "$venv")"
+    chmod 700 "$(dirname "$venv")"
+    python3 -m venv "$venv" >&2 || die "python3 -m venv failed: apt-get install python3-venv"
+    "$venv/bin/pip" install --quiet "$@" >&2 ||
+      die "$what could not be installed (no network?)"
+    touch "$venv/.complete"
+  fi
+  printf '%s\n' "$venv"
+}

@@ -27,14 +27,6 @@ stmt = "auto y = x + 1;"
 package = "missing.pt2"
 )";
 
-// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty if LibTorch has none.
-fs::path python_of_libtorch() {
-  const char* torch = getenv("TORCH_DIR");
-  if (torch == nullptr) return {};
-  fs::path python = fs::path(torch) / "../../../../bin/python";
-  return fs::exists(python) ? python.lexically_normal() : fs::path();
-}
-
 class Backends : public ::testing::Test {
  protected:
   Backends() { write(file("d.toml"), kDefinitions); }

@@ -137,6 +137,14 @@ inline std::vector<std::string> stray_processes(const fs::path& cache = cache_fo
   return strays;
 }
 
+// <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty if LibTorch has none.
+inline fs::path python_of_libtorch() {
+  const char* torch = getenv("TORCH_DIR");
+  if (torch == nullptr) return {};
+  fs::path python = fs::path(torch) / "../../../../bin/python";
+  return fs::exists(python) ? python.lexically_normal() : fs::path();
+}
+
 inline void write(const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }

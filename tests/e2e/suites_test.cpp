@@ -1,0 +1,81 @@
+// What the suites of models rest on: packages of Python, many modules, {training}.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+// A module that is evaluated without gradients and trained with them, in a process that has its
+// package already. Its package is one that each interpreter with a torch has.
+const char* const kModels = R"toml(schema = 1
+py_global_setup = """
+import sys
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        assert "fsspec" in sys.modules
+
+    def forward(self, x):
+        assert self.training == torch.is_grad_enabled()
+        y = self.linear(x)
+        return torch.nn.functional.mse_loss(y, x) if self.training else y
+"""
+
+[[benchmark]]
+label = "models"
+python = ["torch>=1.13", "fsspec"]
+py_setup = "torch.set_grad_enabled({training}); x = torch.ones((2, 4))"
+signature = "f(x) -> y"
+autograd = true
+[benchmark.py_modules]
+one = "Model().train({training})"
+two = "torch.nn.Sequential(Model()).train({training})"
+
+[[benchmark]]
+label = "missing"
+python = ["fsspec", "instr-no-such-package >=1"]
+py_stmt = "1"
+
+[[benchmark]]
+label = "old"
+python = ["torch>=1000"]
+py_stmt = "1"
+)toml";
+
+TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
+  const fs::path interpreter = python_of_libtorch();
+  if (interpreter.empty()) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+  const TemporaryFolder folder;
+  const std::string output = (folder.path() / "r.jsonl").string();
+  write(folder.path() / "d.toml", kModels);
+  const CommandResult result =
+      run({"experiment", "--definitions=" + (folder.path() / "d.toml").string(), "--repeat=2",
+           "--iterations-per-run=1", "--backend=aot_eager", "--output=" + output});
+  EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
+  std::map<std::string, std::string> outcomes;
+  std::ifstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    const auto json = nlohmann::json::parse(line);
+    outcomes[json.at("key")] =
+        json.at("state") == "measured" ? json.at("verification_code") : json.at("reason");
+  }
+  const std::string pip = interpreter.string() + " -m pip install ";
+  const std::map<std::string, std::string> expected{
+      {"models/one/py/aot_eager/forward/t1/cpu", "PASS"},
+      {"models/one/py/aot_eager/forward_backward/t1/cpu", "PASS"},
+      {"models/one/py/eager/forward/t1/cpu", "VERIFIER_SKIPPED"},
+      {"models/one/py/eager/forward_backward/t1/cpu", "VERIFIER_SKIPPED"},
+      {"models/two/py/aot_eager/forward/t1/cpu", "PASS"},
+      {"models/two/py/aot_eager/forward_backward/t1/cpu", "PASS"},
+      {"models/two/py/eager/forward/t1/cpu", "VERIFIER_SKIPPED"},
+      {"models/two/py/eager/forward_backward/t1/cpu", "VERIFIER_SKIPPED"},
+      {"missing/py/eager/forward/t1/cpu",
+       "needs the package instr-no-such-package: " + pip + "fsspec 'instr-no-such-package >=1'"},
+      {"old/py/eager/forward/t1/cpu", outcomes["old/py/eager/forward/t1/cpu"]}};
+  EXPECT_EQ(outcomes, expected);
+  EXPECT_TRUE(outcomes["old/py/eager/forward/t1/cpu"].ends_with(pip + "'torch>=1000'"));
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,75 @@
+// The suites of models: suites/*.toml.
+#include <map>
+#include <set>
+
+#include "tests/unit/definition_testing.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<Variant> variants_of(const std::string& suite) {
+  const auto definitions =
+      load_definitions({fs::path(INSTR_SOURCE_DIR) / "suites" / (suite + ".toml")});
+  if (!definitions) {
+    ADD_FAILURE() << error_lines(definitions.error(), "");
+    return {};
+  }
+  const auto variants = expand(*definitions, {Runtime::kEager, Runtime::kInductor});
+  if (variants) return *variants;
+  ADD_FAILURE() << error_lines(variants.error(), "");
+  return {};
+}
+
+struct Suite {
+  const char* name;
+  const char* package;
+  std::size_t models;  // at least
+};
+
+class Suites : public testing::TestWithParam<Suite> {};
+
+TEST_P(Suites, HoldModelsThatAreEvaluatedAndTrainedSmallAndAsPublished) {
+  const Suite& suite = GetParam();
+  std::map<std::string, std::set<std::string>> kinds;  // by model
+  for (const Variant& variant : variants_of(suite.name)) {
+    EXPECT_TRUE(variant.label.starts_with(std::string(suite.name) + "/")) << variant.label;
+    ASSERT_EQ(variant.packages.size(), 1u) << variant.label;
+    EXPECT_TRUE(variant.packages[0].starts_with(suite.package)) << variant.label;
+    kinds[variant.label].insert(variant.key.substr(variant.label.size()));
+  }
+  EXPECT_GE(kinds.size(), suite.models);
+  std::set<std::string> all;
+  for (const char* size : {"small", "published"}) {
+    for (const char* run : {"eager/forward", "eager/forward_backward", "inductor/forward",
+                            "inductor/forward_backward"}) {
+      for (const char* device : {"cpu", "cuda"}) {
+        all.insert(std::string("/batch_size=2/size=") + size + "/py/" + run + "/t1/" + device);
+      }
+    }
+  }
+  for (const auto& [model, its] : kinds) EXPECT_EQ(its, all) << model;
+}
+
+// What the library would make of the name alone: no model may be forgotten to be made small.
+TEST_P(Suites, PutEveryNameInBracesIn) {
+  for (const Variant& variant : variants_of(GetParam().name)) {
+    std::string text = variant.module->code;
+    for (const Text& setup : variant.setups) text += setup.code;
+    for (const char* name : {"{size}", "{batch_size}", "{device}", "{training}"}) {
+      EXPECT_EQ(text.find(name), std::string::npos) << variant.key;
+    }
+    EXPECT_NE(text.find("\"" + variant.params.at(1).second + "\" == \"small\""), std::string::npos)
+        << variant.key;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Suites,
+                         testing::Values(Suite{"torchvision", "torchvision", 15},
+                                         Suite{"timm", "timm", 25},
+                                         Suite{"huggingface", "transformers", 20}),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace instr
