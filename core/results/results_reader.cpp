@@ -70,6 +70,9 @@ T whole_or(const Json& json, const char* name, T otherwise) {
   return value == nullptr ? otherwise : whole_value(*value, otherwise);
 }
 
+// Far beyond what is ever written, and below what a line may hold: a lost one is written too.
+constexpr std::size_t kMostMetrics = 128;
+
 // Beyond any real count: a day of a fast core is some 1e15 instructions.
 constexpr double kMostCount = 1e18;
 
@@ -87,6 +90,12 @@ bool are_times(const Json& values) {
   return values.is_array() && std::all_of(values.begin(), values.end(), [](const Json& value) {
            return value.is_number() && value.get<double>() >= 0;
          });
+}
+
+Expected<void> check_metrics(const std::string& key, const Json& json) {
+  const Json* metrics = member(json, "metrics");
+  if (metrics == nullptr || metrics->size() <= kMostMetrics) return {};
+  return fail(fmt::format("`{}` has more than {} metrics", printable(key), kMostMetrics));
 }
 
 // Leaving out a repetition would change the median.
@@ -225,9 +234,9 @@ Expected<Measurement> measurement_from(const Json& json, const std::string& wher
   std::string outcome = text_or(json, "outcome");
   measurement.verification = verification_from(json);
   if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
-    if (auto checked = check_times(variant.key, json); !checked) {
-      return tl::unexpected(checked.error());
-    }
+    const auto valid =
+        check_metrics(variant.key, json).and_then([&] { return check_times(variant.key, json); });
+    if (!valid) return tl::unexpected(valid.error());
     Counted counted = counted_from(json, where);
     if (outcome != "counted") counted.steady = true;
     if (auto checked = check_blocks(variant.key, counted); !checked) {

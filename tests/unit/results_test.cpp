@@ -606,7 +606,9 @@ TEST(ResultsReader, RefusesUnknownLines) {
     for (int i = 0; i < count; ++i) members += (i ? ",\"" : "\"") + std::to_string(i) + "\":1";
     return R"({"key":"a","new":[{},{"b":{}}],"outcome":"counted","metrics":{)" + members + "}}";
   };
-  EXPECT_EQ(error_of(document({with_metrics(256), with_metrics(256)})), "no error");
+  EXPECT_EQ(error_of(document({with_metrics(128), with_metrics(128)})), "no error");
+  EXPECT_EQ(error_of(document({with_metrics(129)})),
+            "r.jsonl:2: `a` has more than 128 metrics" + advice);
   EXPECT_EQ(error_of(document({with_metrics(257)})),
             "r.jsonl:2: an object in this line has more than 256 members" + advice);
 }
