@@ -101,21 +101,20 @@ std::string loop(int times, const std::vector<Text>& texts) {
   return code;
 }
 
-// Compilers take long: too long to be simulated.
+// Compiling takes long, more so when it is simulated.
 Text simulate(bool on) { return {on ? "instr_simulate_(True)" : "instr_simulate_(False)", {}}; }
 
 // Makes the script, and runs it until it is optimised.
 void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
-  const bool takes_long = is_compiled(variant.runtime);
   std::vector<Text>& setup = snippet.setup;
-  if (takes_long) setup.push_back(simulate(false));
+  setup.push_back(simulate(false));
   setup.push_back(mark(0));
   for (Text& text : preparation_of(variant)) setup.push_back(std::move(text));
   setup.push_back({loop(1, snippet.statement), {}});
   setup.push_back(mark(1));
   setup.push_back({loop(trials_of(variant) - 1, snippet.statement), {}});
   setup.push_back(mark(2));
-  if (takes_long) setup.push_back(simulate(true));
+  setup.push_back(simulate(true));
 }
 
 // The same on arguments of its own: what is verified is the optimised code, on arguments that
