@@ -16,11 +16,12 @@ namespace instr {
 
 ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                            const std::vector<FieldDifference>& differences) {
-  for (const FieldDifference& difference : differences) {
-    bool is_shown = difference.field_class == FieldClass::kMayVary
-                        ? how.showing.verbosity != Verbosity::kQuiet
-                        : how.showing.verbosity == Verbosity::kVerbose;
-    if (is_shown) print_message(to_string(difference) + "\n");
+  if (how.showing.verbosity == Verbosity::kVerbose) {
+    for (const FieldDifference& one : differences) print_message(to_string(one) + "\n");
+  } else if (how.showing.verbosity != Verbosity::kQuiet) {
+    for (const std::string& line : lines_of(differences, FieldClass::kMayVary)) {
+      print_message(line + "\n");
+    }
   }
   Terminal terminal = inspect_terminal(STDOUT_FILENO, how.showing.color);
   CompareReportOptions report_as;

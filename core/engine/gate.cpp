@@ -148,10 +148,8 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
       check_fingerprints(before.set.results.header.fingerprint, after.fingerprint, vary);
   if (!differences || is_comparable(*differences)) return differences;
   std::string list;
-  for (const FieldDifference& difference : *differences) {
-    if (difference.field_class == FieldClass::kMustMatch) {
-      list += "\n  " + to_string(difference);
-    }
+  for (const std::string& line : lines_of(*differences, FieldClass::kMustMatch)) {
+    list += "\n  " + line;
   }
   return fail(
       fmt::format("the two were measured differently (measure both alike or, if the difference is "

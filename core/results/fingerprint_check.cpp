@@ -1,6 +1,7 @@
 #include "core/results/fingerprint_check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "core/base/format.h"
@@ -135,6 +136,21 @@ void join_libraries(std::vector<FieldDifference>& differences, const Fingerprint
   }
 }
 
+// Another release of a system has all its libraries replaced, hundreds for its own LibTorch.
+constexpr std::size_t kMostLibrariesListed = 10;
+
+// Libraries come last: first those that most snippets run in, at the end those of only one side.
+int place_in_list(const FieldDifference& difference) {
+  if (!is_library_field(difference.name)) return 0;
+  const std::string_view name = without_times(difference.name);
+  if (name.starts_with(kTorchLibrary)) return 2;
+  const std::string_view library = name.substr(kLibrary.size());
+  const bool is_languages =
+      library == "libc.so.6" || library == "libm.so.6" || library == "libstdc++.so.6";
+  if (is_languages) return 1;
+  return difference.before && difference.after ? 3 : 4;
+}
+
 }  // namespace
 
 const std::vector<std::string>& vary_groups() {
@@ -199,6 +215,28 @@ bool is_comparable(const std::vector<FieldDifference>& differences) {
   return std::none_of(differences.begin(), differences.end(), [](const auto& difference) {
     return difference.field_class == FieldClass::kMustMatch;
   });
+}
+
+std::vector<std::string> lines_of(const std::vector<FieldDifference>& differences,
+                                  FieldClass field_class) {
+  std::vector<FieldDifference> listed;
+  std::copy_if(differences.begin(), differences.end(), std::back_inserter(listed),
+               [field_class](const auto& one) { return one.field_class == field_class; });
+  std::stable_sort(listed.begin(), listed.end(), [](const auto& left, const auto& right) {
+    return place_in_list(left) < place_in_list(right);
+  });
+  std::vector<std::string> lines;
+  std::size_t libraries = 0;
+  for (const FieldDifference& difference : listed) {
+    if (is_library_field(difference.name) && ++libraries > kMostLibrariesListed) continue;
+    lines.push_back(to_string(difference));
+  }
+  if (libraries > kMostLibrariesListed) {
+    lines.push_back(
+        "other libraries that differ: " + std::to_string(libraries - kMostLibrariesListed) +
+        ", all named in the results files");
+  }
+  return lines;
 }
 
 std::string to_string(const FieldDifference& difference) {

@@ -48,4 +48,9 @@ bool is_comparable(const std::vector<FieldDifference>& differences);
 // "compiler: g++ 12.2.0, then clang 14.0.6"; safe to show.
 std::string to_string(const FieldDifference& difference);
 
+// A line for each difference of this class, for people. Of many libraries the C and C++ languages'
+// own come first, then LibTorch's; the last line says how many more there are.
+std::vector<std::string> lines_of(const std::vector<FieldDifference>& differences,
+                                  FieldClass field_class);
+
 }  // namespace instr

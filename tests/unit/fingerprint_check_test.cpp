@@ -166,6 +166,38 @@ TEST(FingerprintCheck, MissingLibrariesAreReportedOnce) {
   EXPECT_TRUE(check_fingerprints(after, timed, {})->empty());
 }
 
+// Those of another release of a system, each of which differs.
+TEST(FingerprintCheck, OfManyLibrariesThoseThatMatterAreListed) {
+  Fingerprint::Entries libraries{{"library libX11.so.6", "aa"},
+                                 {"library libblas.so.3", "aa"},
+                                 {"library libc.so.6", "aa"},
+                                 {"library libstdc++.so.6", "aa"},
+                                 {"libtorch_library libc10.so", "aa"}};
+  const auto lines_for = [&libraries](FieldClass field_class) {
+    Fingerprint::Entries after = libraries;
+    for (auto& [name, value] : after) value = "bb";
+    std::erase_if(after, [](const auto& one) { return one.first == "library libX11.so.6"; });
+    Fingerprint now = with_libraries(after);
+    now.entries[5].second = "valgrind-3.24.0";
+    return lines_of(check_fingerprints(with_libraries(libraries), now, {}).value(), field_class);
+  };
+  const std::vector<std::string> all{"valgrind: valgrind-3.19.0, then valgrind-3.24.0",
+                                     "library libc.so.6: aa, then bb",
+                                     "library libstdc++.so.6: aa, then bb",
+                                     "libtorch_library libc10.so: aa, then bb",
+                                     "library libblas.so.3: aa, then bb",
+                                     "library libX11.so.6: aa, then not said"};
+  EXPECT_EQ(lines_for(FieldClass::kMustMatch), all);
+  EXPECT_TRUE(lines_for(FieldClass::kMayVary).empty());
+  for (int i = 0; i < 6; ++i) {
+    libraries.insert(libraries.begin(), {"library libother" + std::to_string(i) + ".so", "aa"});
+  }
+  const auto lines = lines_for(FieldClass::kMustMatch);
+  ASSERT_EQ(lines.size(), 12U);  // Valgrind's, ten libraries', the rest
+  EXPECT_TRUE(std::equal(all.begin(), all.begin() + 4, lines.begin()));
+  EXPECT_EQ(lines.back(), "other libraries that differ: 1, all named in the results files");
+}
+
 TEST(FingerprintCheck, AnUnknownNameIsAnErrorWithANearOne) {
   auto differences = check_fingerprints(fingerprint(), fingerprint(), {"libtorhc"});
   ASSERT_FALSE(differences);
