@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/compile/installation.h"
 #include "core/definitions/toml_reader.h"
 
 namespace instr {
@@ -13,6 +14,7 @@ constexpr Key kKeys[] = {
     {"exclude", Shape::kStrings, "exclude = \"threads\""},
     {"tag", Shape::kStrings, "tag = \"standard\""},
     {"definitions", Shape::kStrings, "definitions = \"mine.toml\""},
+    {"suite", Shape::kStrings, "suite = [\"torchvision\"]"},
     {"accelerator", Shape::kStrings, "accelerator = [\"cpu\", \"cuda\"]"},
     {"backend", Shape::kStrings, "backend = [\"eager\", \"torchscript\"]"},
     {"test", Shape::kStrings, "test = [\"eval\", \"train\"]"},
@@ -43,6 +45,20 @@ void take_numbers(const TableReader& read, std::string_view key, int most, std::
   if (into.empty()) into = std::move(values);
 }
 
+// Files and suites are one list.
+void take_definitions(const TableReader& read, const SourceText& source,
+                      std::vector<std::filesystem::path>& into) {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::filesystem::path> suites;
+  take(read, "definitions", files, [&source](const std::string& path) {
+    return Expected<std::filesystem::path>(source.beside(path));
+  });
+  take(read, "suite", suites, suite_from);
+  if (!into.empty()) return;
+  into = std::move(files);
+  into.insert(into.end(), suites.begin(), suites.end());
+}
+
 Expected<std::string> as_it_is(const std::string& text) { return text; }
 
 }  // namespace
@@ -61,9 +77,7 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   take(read, "backend", selection.runtimes, backend_from);
   take(read, "test", selection.autograds, test_from);
   take(read, "dtype", options.plan.axes.data_types, data_type_from);
-  take(read, "definitions", options.plan.definitions, [&source](const std::string& path) {
-    return Expected<std::filesystem::path>(source.beside(path));
-  });
+  take_definitions(read, source, options.plan.definitions);
   take_numbers(read, "threads", kMaxThreads, options.plan.axes.threads);
   take_numbers(read, "batch_size", kMostBatch, options.plan.axes.batch_sizes);
   auto repeat = read.integer("repeat", 2, kMostRepetitions);

@@ -12,10 +12,10 @@ void declare_filters(CommandLine& line, Selection& selection);
 // For results: filters, and how their rows were measured.
 void declare_selection(CommandLine& line, Selection& selection);
 
-// --definitions.
+// --definitions, --suite.
 void declare_definitions(CommandLine& line, PlanConfig& config);
 
-// For a run: the selection and --definitions. --threads measures with these numbers, whatever the
+// For a run: the selection and the definitions. --threads measures with these numbers, whatever the
 // definitions say.
 void declare_plan(CommandLine& line, PlanConfig& config);
 

@@ -1,6 +1,10 @@
 #include "core/compile/installation.h"
 
+#include <algorithm>
 #include <system_error>
+#include <utility>
+
+#include "core/base/near_match.h"
 
 namespace instr {
 
@@ -23,7 +27,27 @@ Installation find_installation() {
   fs::path share = (folder / INSTR_SHARE).lexically_normal();
   if (!fs::exists(share, ignored)) share = folder / "share/instr_bench";  // of a build tree
   return {resolved(share / "worker").parent_path(), resolved(share / "definitions"),
-          resolved(share / "selftest")};
+          resolved(share / "suites"), resolved(share / "selftest")};
+}
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(find_installation().suites, ignored)) {
+    if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Expected<fs::path> suite_from(const std::string& name) {
+  std::vector<std::pair<std::string, fs::path>> known;
+  for (const std::string& suite : suite_names()) {
+    known.emplace_back(suite, find_installation().suites / (suite + ".toml"));
+  }
+  return meaning_of(name, known).map_error([&](const std::string& advice) {
+    return Error{{}, "`" + name + "` is not a suite", advice};
+  });
 }
 
 }  // namespace instr

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -13,6 +15,7 @@
 #include "core/cli/help.h"
 #include "core/commands/program.h"
 #include "core/commands/run.h"
+#include "core/compile/installation.h"
 
 namespace instr {
 namespace {
@@ -89,6 +92,21 @@ TEST(RunOptions, WhatToMeasure) {
   EXPECT_EQ(options.plan.build, "c.toml");
   EXPECT_TRUE(options.plan.is_reversed);
   EXPECT_EQ(good({"--runtime=all"}).plan.selection.runtimes.size(), kRuntimes.size());
+}
+
+TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
+  for (const std::string& suite : suite_names()) {
+    auto definitions = good({"--suite=" + suite, "--definitions=a.toml"}).plan.definitions;
+    std::sort(definitions.begin(), definitions.end());
+    ASSERT_EQ(definitions.size(), 2u);
+    EXPECT_EQ(definitions[0], "a.toml");  // relative paths come first
+    EXPECT_EQ(definitions[1].filename(), suite + ".toml");
+    EXPECT_TRUE(std::filesystem::exists(definitions[1])) << definitions[1];
+    EXPECT_NE(error_of({"run", "--suite=" + suite + "x"}).find("did you mean `" + suite + "`?"),
+              std::string::npos);
+    EXPECT_NE(help_of("experiment").find(suite), std::string::npos);
+  }
+  EXPECT_NE(error_of({"list", "--suite=0"}).find("`0` is not a suite"), std::string::npos);
 }
 
 TEST(RunOptions, HowToMeasureAndWhatToKeep) {

@@ -222,7 +222,7 @@ TEST(ExperimentFile, ReportsAllErrorsWithPlaces) {
   ExperimentOptions options;
   auto applied = apply(
       "backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n"
-      "timeout = nan\n",
+      "timeout = nan\nsuite = \"0\"\n",
       options);
   ASSERT_FALSE(applied);
   std::string text;
@@ -235,6 +235,7 @@ TEST(ExperimentFile, ReportsAllErrorsWithPlaces) {
   EXPECT_NE(text.find("e.toml:3:9: `evel` is not a known test"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:5:11: `timeout` must be"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:6:9: `0` is not a suite"), std::string::npos) << text;
 }
 
 class ExperimentLogTest : public ::testing::Test {
