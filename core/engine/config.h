@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/definitions/axes.h"
 #include "core/definitions/select.h"
 #include "core/report/inspection.h"
-#include "core/results/experiment.h"
 #include "core/values/simulation.h"
 
 namespace instr {

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "core/base/cores.h"
+#include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/measure.h"
-#include "core/results/experiment.h"
 #include "worker/event_counter.h"
 #include "worker/wire.h"
 
@@ -58,7 +58,7 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
            {"repetitions", std::to_string(options.repetitions)},
            {"min_time", fmt::format("{}", options.min_time_s)},
            {"iterations", std::to_string(iterations_of(group, options))},
-           {"dtype", data_type_of(variant)},
+           {"dtype", default_type_of(variant)},
            {"events", fmt::format("{}", fmt::join(options.events, " "))},
            {"cores", cores_for(variant.threads)},
            {"memory_limit", std::to_string(options.memory_limit)},

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
-#include "core/results/experiment.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -41,7 +41,7 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
            {"candidate", candidate.symbol},
            {"device", variant.device},
            {"threads", std::to_string(variant.threads)},
-           {"dtype", data_type_of(variant)},
+           {"dtype", default_type_of(variant)},
            {"allowed", allowed_differences(variant.tolerance)},
            {"memory_limit", std::to_string(options.memory_limit)},
            {"timeout_ms", std::to_string(limit.count())}}};

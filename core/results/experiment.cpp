@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_line.h"
-#include "core/base/near_match.h"
-#include "core/definitions/definition_keys.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -43,17 +41,6 @@ constexpr std::pair<ExperimentState, const char*> kStates[] = {
     {ExperimentState::kFailed, "failed"},
     {ExperimentState::kSkipped, "skipped"}};
 
-std::string param(const Variant& variant, std::string_view name) {
-  for (const auto& [known, value] : variant.params) {
-    if (known == name) return value;
-  }
-  return "";
-}
-
-const char* test_of(const Variant& variant) {
-  return variant.autograd == Autograd::kForward ? "eval" : "train";
-}
-
 // The definition's file names the suite; the rest of the key, the model.
 Json model_json(const Variant& variant) {
   std::string name = variant.label;
@@ -69,11 +56,11 @@ Json experiment_json(const ExperimentRecord& record) {
   Json json;
   json["accelerator"] = variant.device;
   json["accelerator_model"] = record.setting.accelerator_model;
-  json["backend"] = to_string(variant.runtime);
-  json["test"] = test_of(variant);
-  std::string batch = param(variant, "batch_size");
+  json["backend"] = value_on("backend", variant);
+  json["test"] = value_on("test", variant);
+  const std::string batch = value_on("batch_size", variant);
   json["batch_size"] = batch.empty() ? Json(nullptr) : parse_json(batch).value_or(Json(batch));
-  json["dtype"] = param(variant, "dtype").empty() ? "float32" : param(variant, "dtype");
+  json["dtype"] = value_on("dtype", variant);
   json["threads"] = variant.threads;
   return json;
 }
@@ -107,15 +94,6 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
   }
 }
 
-// The meaning of a known word.
-template <class T>
-Expected<T> meaning(const char* axis, const std::string& word,
-                    const std::vector<std::pair<std::string, T>>& known) {
-  return meaning_of(word, known).map_error([&](const std::string& advice) {
-    return Error{{}, fmt::format("`{}` is not a known {}", word, axis), advice};
-  });
-}
-
 template <class T>
 std::optional<T> value_at(const Json& json, const char* pointer) {
   const Json::json_pointer where(pointer);
@@ -135,53 +113,6 @@ std::optional<T> value_at(const Json& json, const char* pointer) {
 }
 
 }  // namespace
-
-std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes) {
-  for (Definition& definition : definitions) {
-    if (!axes.threads.empty()) definition.threads = axes.threads;
-    if (!axes.devices.empty() && definition.names_devices) definition.devices = axes.devices;
-    bool has_type = false;
-    for (auto& [name, values] : definition.matrix) {
-      has_type = has_type || name == "dtype";
-      if (name != "batch_size" || axes.batch_sizes.empty()) continue;
-      values.clear();
-      for (int size : axes.batch_sizes) values.push_back(std::to_string(size));
-    }
-    if (!has_type && !axes.data_types.empty()) {
-      definition.matrix.emplace_back("dtype", axes.data_types);
-    }
-  }
-  return definitions;
-}
-
-Expected<std::string> accelerator_from(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> known;
-  for (const std::string& device : known_devices()) known.emplace_back(device, device);
-  return meaning("accelerator", name, known);
-}
-
-Expected<Runtime> backend_from(const std::string& name) {
-  std::vector<std::pair<std::string, Runtime>> known;
-  for (const RuntimeFacts& one : kRuntimes) known.emplace_back(one.name, one.runtime);
-  return meaning("backend", name, known);
-}
-
-Expected<Autograd> test_from(const std::string& name) {
-  return meaning<Autograd>("test", name,
-                           {{"eval", Autograd::kForward}, {"train", Autograd::kForwardBackward}});
-}
-
-Expected<std::string> data_type_from(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> known;
-  for (const char* type : kDataTypes) known.emplace_back(type, type);
-  return meaning("data type", name, known);
-}
-
-std::string data_type_of(const Variant& variant) {
-  std::string type = param(variant, "dtype");
-  const auto* known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type);
-  return known != std::end(kDataTypes) ? type : kDataTypes[0];
-}
 
 Selection with_eager(Selection selection) {
   auto& runtimes = selection.runtimes;

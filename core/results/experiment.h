@@ -1,5 +1,5 @@
-// Experiments: the product of accelerator, backend, test, data type, threads and batch size over
-// the definitions. The axes, the result of each experiment, and its line in a results file.
+// Experiments: the product of the axes (core/definitions/axes.h) over the definitions. The result
+// of each, and its line in a results file.
 #pragma once
 
 #include <map>
@@ -9,37 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "core/definitions/definition.h"
+#include "core/definitions/axes.h"
 #include "core/definitions/select.h"
 #include "core/values/measurement.h"
 
 namespace instr {
 
-// Values that replace the definitions' own. Empty: those stay.
-struct ExperimentAxes {
-  std::vector<std::string> data_types =
-      {};                             // of tensors that a snippet makes without naming a type
-  std::vector<int> batch_sizes = {};  // of definitions with a parameter `batch_size`
-  std::vector<int> threads = {};
-  std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
-};
-
-inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "bfloat16"};
-
-// Definitions that have their own parameter `dtype` keep its values.
-std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
-
-// One of kDataTypes: LibTorch's default type while it runs.
-std::string data_type_of(const Variant& variant);
-
 // With the eager ones that others are compared with.
 Selection with_eager(Selection selection);
-
-// Names of the axes' values in files and options. Errors have no place.
-Expected<std::string> accelerator_from(const std::string& name);
-Expected<Runtime> backend_from(const std::string& name);
-Expected<Autograd> test_from(const std::string& name);  // "eval": forward, "train": with backward
-Expected<std::string> data_type_from(const std::string& name);
 
 // How a line was measured, so that a run does not resume a file measured in another way.
 struct ExperimentSetting {

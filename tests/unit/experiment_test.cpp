@@ -57,8 +57,8 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
                                             "other/dtype=Int64/eager/forward/t1/cpu",
                                             "other/dtype=Int64/eager/forward/t2/cpu"}));
   EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
-  EXPECT_EQ(data_type_of((*variants)[2]), "float64");
-  EXPECT_EQ(data_type_of((*variants)[4]),
+  EXPECT_EQ(default_type_of((*variants)[2]), "float64");
+  EXPECT_EQ(default_type_of((*variants)[4]),
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
@@ -68,7 +68,7 @@ TEST(ExperimentAxes, LeaveOtherAxesAlone) {
   auto variants = expand(with_axes({one}, {}));
   ASSERT_TRUE(variants);
   EXPECT_EQ(variants->size(), 2u);
-  EXPECT_EQ(data_type_of(variants->front()), "float32");
+  EXPECT_EQ(default_type_of(variants->front()), "float32");
 }
 
 TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {

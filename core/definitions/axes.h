@@ -1,0 +1,46 @@
+// The axes of experiments: the names of their values, in options, files and results; what
+// definitions are multiplied by; what a variant has on each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/definitions/definition.h"
+#include "core/definitions/variant.h"
+
+namespace instr {
+
+// Values that replace the definitions' own. Empty: those stay.
+struct ExperimentAxes {
+  std::vector<std::string> data_types =
+      {};                             // of tensors that a snippet makes without naming a type
+  std::vector<int> batch_sizes = {};  // of definitions with a parameter `batch_size`
+  std::vector<int> threads = {};
+  std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
+};
+
+// Values of the matrix parameter `dtype`, the first also that of those without one: LibTorch's
+// default type, of tensors without an explicit type.
+inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "bfloat16"};
+
+// Definitions that have their own parameter `dtype` keep its values.
+std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
+
+// A parameter's value; empty if the variant has no such parameter.
+std::string param_of(const Variant& variant, std::string_view name);
+
+// What it has on the axis of that name, such as "backend"; empty if nothing (batch_size).
+std::string value_on(std::string_view axis, const Variant& variant);
+
+// One of kDataTypes: LibTorch's default type while it runs.
+std::string default_type_of(const Variant& variant);
+
+// The meaning of a value's name on each axis. Errors have no place.
+Expected<std::string> accelerator_from(const std::string& name);
+Expected<Runtime> backend_from(const std::string& name);
+Expected<Autograd> test_from(const std::string& name);  // "eval": forward, "train": with backward
+Expected<std::string> data_type_from(const std::string& name);
+
+}  // namespace instr
