@@ -4,12 +4,10 @@
 #include <unistd.h>
 
 #include <memory>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/private_folder.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
 #include "core/base/terminal.h"
@@ -19,6 +17,7 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
+#include "core/report/plot_picture.h"
 #include "core/results/baselines.h"
 #include "core/results/experiment_log.h"
 #include "core/results/results.h"
@@ -42,59 +41,13 @@ struct Options {
   Showing showing;
 };
 
-constexpr const char* kGnuplot = "gnuplot";
 constexpr int kTextWidth = 80;  // where standard output is no terminal
 
-// Where gnuplot says what it does not understand: after the lines that it is in.
-std::string last_line(std::string text) {
-  text.erase(text.find_last_not_of(" \n") + 1);
-  return printable(text.substr(text.rfind('\n') + 1));
-}
-
-// As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
-// `end`: what the whole picture has.
-Expected<std::string> draw(const std::string& script, const std::string& end,
-                           std::stop_token stop) {
-  auto program = find_program(kGnuplot);
-  if (!program) {
-    return fail("plot needs gnuplot, which is not on PATH",
-                "install it: apt-get install gnuplot-nox");
-  }
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
-  fs::path file = folder->path() / "plot.gp";
-  if (auto written = replace_file(file, script); !written) return tl::unexpected(written.error());
-  SpawnOptions spawn;
-  // Neither the user's settings nor the locale: the same results are the same picture.
-  spawn.argv = {program->string(), "--default-settings", file.string()};
-  spawn.environment = {{"LC_ALL=C.UTF-8"}};
-  auto ran = run_command(std::move(spawn), stop);
-  if (!ran) return tl::unexpected(ran.error());
-  if (ran->exit_code != 0 || ran->output.find(end) == std::string::npos) {
-    return fail("gnuplot could not draw the picture: " + last_line(ran->errors),
-                "version 5.4 or newer is needed: gnuplot --version");
-  }
-  return std::move(ran->output);
-}
-
-// What gnuplot drew in characters, as a terminal may show it. It fills lines with spaces.
-std::string tidy(const std::string& text) {
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    line.resize(line.find_last_not_of(" \f\r") + 1);
-    if (out.empty() && line.empty()) continue;
-    out += printable(line) + "\n";
-  }
-  out.resize(out.find_last_not_of('\n') + 1);
-  return out + "\n";
-}
-
 Expected<std::string> picture_of(const Chart& chart, PictureFormat format, std::stop_token stop) {
-  if (format == PictureFormat::kSvg) return draw(plot_script(chart), "</svg>", stop);
+  if (format == PictureFormat::kSvg) return draw_svg(chart, stop);
   const int width = inspect_terminal(STDOUT_FILENO, ColorMode::kNever).width;
   const auto columns = static_cast<std::size_t>(width > 0 ? width : kTextWidth);
-  return draw(plot_text_script(chart, columns), "\n", stop).map(tidy);
+  return draw_text(chart, columns, stop);
 }
 
 constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
@@ -197,9 +150,8 @@ Take take_kind(std::optional<ChartKind>& kind, const Choices<ChartKind>& kinds) 
 
 Action plot_command(CommandLine& line) {
   auto options = std::make_shared<Options>();
-  const Choices<ChartKind> kinds{{"speedup", ChartKind::kSpeedup},
-                                 {"growth", ChartKind::kGrowth},
-                                 {"memory", ChartKind::kMemory}};
+  Choices<ChartKind> kinds;
+  for (ChartKind kind : kChartKinds) kinds.emplace_back(to_string(kind), kind);
   const Choices<PictureFormat> formats{{"svg", PictureFormat::kSvg},
                                        {"text", PictureFormat::kText}};
   line.describe(

@@ -177,22 +177,46 @@ Expected<Chart> readable(Chart chart) {
               "choose some with --filter=REGEX or --runtime=LIST");
 }
 
+Expected<Chart> finished(Chart chart, const std::vector<Measurement>& measurements) {
+  chart.left_out = static_cast<std::size_t>(
+      std::count_if(measurements.begin(), measurements.end(),
+                    [](const Measurement& one) { return !has_passed(one); }));
+  return readable(std::move(chart));
+}
+
 }  // namespace
+
+const char* to_string(ChartKind kind) {
+  switch (kind) {
+    case ChartKind::kGrowth: return "growth";
+    case ChartKind::kMemory: return "memory";
+    case ChartKind::kSpeedup: break;
+  }
+  return "speedup";
+}
 
 Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
                            const PlotOptions& options) {
-  std::vector<ChartKind> kinds{ChartKind::kSpeedup, ChartKind::kGrowth, ChartKind::kMemory};
+  std::vector<ChartKind> kinds(std::begin(kChartKinds), std::end(kChartKinds));
   if (options.kind) kinds = {*options.kind};
   for (ChartKind kind : kinds) {
     auto chart = chart_of(kind, measurements, options);
     if (!chart) return chart;
-    if (chart->series.empty()) continue;
-    chart->left_out = static_cast<std::size_t>(
-        std::count_if(measurements.begin(), measurements.end(),
-                      [](const Measurement& one) { return !has_passed(one); }));
-    return readable(std::move(*chart));
+    if (!chart->series.empty()) return finished(std::move(*chart), measurements);
   }
   return nothing_to_draw(kinds, options.metric);
+}
+
+std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
+    const std::vector<Measurement>& measurements, const std::string& metric) {
+  std::vector<std::pair<ChartKind, Expected<Chart>>> charts;
+  for (ChartKind kind : kChartKinds) {
+    auto chart = chart_of(kind, measurements, {.kind = kind, .metric = metric, .by = {}});
+    if (chart && chart->series.empty()) continue;
+    if (chart) chart = finished(std::move(*chart), measurements);
+    charts.emplace_back(kind, std::move(chart));
+  }
+  return charts;
 }
 
 }  // namespace instr

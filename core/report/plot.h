@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
@@ -15,6 +16,11 @@
 namespace instr {
 
 enum class ChartKind { kSpeedup, kGrowth, kMemory };
+
+inline constexpr ChartKind kChartKinds[] = {ChartKind::kSpeedup, ChartKind::kGrowth,
+                                            ChartKind::kMemory};
+
+const char* to_string(ChartKind kind);  // "speedup", "growth", "memory"
 
 struct PlotOptions {
   std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
@@ -63,6 +69,11 @@ struct Chart {
 // draw, with what to measure; a parameter to choose; more than can be read in one picture.
 Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
                            const PlotOptions& options);
+
+// One of each kind that there is something to draw for; for one that is too much for a picture, or
+// leaves a choice, that error.
+std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
+    const std::vector<Measurement>& measurements, const std::string& metric);
 
 // What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
 // nor expands.
