@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,12 +14,12 @@
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/commands/experiment_folder.h"
+#include "core/commands/experiment_run.h"
 #include "core/commands/list.h"
 #include "core/definitions/definition_keys.h"
 #include "core/engine/pipeline.h"
 #include "core/report/experiment_summary.h"
-#include "core/results/experiment_log.h"
-#include "core/results/results.h"
 
 namespace instr {
 
@@ -30,9 +29,15 @@ struct Options : ExperimentOptions {
   std::vector<std::string> files;
   MeasureConfig measure;
   bool is_dry_run = false;
-  std::filesystem::path output = "results.jsonl";
+  std::optional<std::filesystem::path> output;
+  std::optional<std::filesystem::path> folder;
   ReportFormat format = ReportFormat::kTable;
   Showing showing;
+
+  std::filesystem::path results() const {
+    if (output) return *output;
+    return folder ? ExperimentFolder(*folder).results() : "results.jsonl";
+  }
 };
 
 // The options completed from the file.
@@ -56,31 +61,9 @@ tl::expected<Options, Errors> with_file(Options options) {
   measure.timeout = options.timeout;
   measure.iterations = options.iterations_per_run;
   if (options.repeat) measure.repetitions = *options.repeat;
+  if (options.folder) measure.dump_folder = ExperimentFolder(*options.folder).dumps();
   return options;
 }
-
-std::string entry_of(const Fingerprint::Entries& entries, const std::string& name) {
-  for (const auto& [known, value] : entries) {
-    if (known == name) return value;
-  }
-  return "";
-}
-
-Expected<ExperimentSetting> setting_of(const Options& options, Session& session,
-                                       std::stop_token stop) {
-  return session.fingerprint(stop).map([&](const Fingerprint& found) {
-    return ExperimentSetting{options.measure.repetitions, options.measure.iterations,
-                             session.libtorch().version, entry_of(found.machine, "cpu_model")};
-  });
-}
-
-// The records in the file, old and new.
-struct Ran {
-  std::vector<ExperimentRecord> records;
-  std::size_t were_there = 0;  // the first ones
-  double seconds = 0;          // taken by the others, with compiling
-  std::size_t unwritten = 0;   // not in the file
-};
 
 // "; 541 s, of which 216 s were timed": nothing if nothing was left to run.
 std::string cost_of(const Ran& ran) {
@@ -113,49 +96,13 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
   return has_failed ? kNotMeasured : kGood;
 }
 
-// Runs the experiments that the file lacks.
-Expected<Ran> measure(const Options& options, const std::vector<Variant>& variants,
-                      std::stop_token stop) {
-  auto begin = std::chrono::steady_clock::now();
-  Progress progress(progress_options(options.showing));
-  std::optional<ExperimentLog> log;
-  std::optional<ExperimentSetting> setting;
-  SessionEvents events = progress_events(progress);
-  events.on_done = [&](const Measurement& measurement) {
-    ExperimentRecord record = record_of(measurement, *setting);
-    record.timestamp = utc_now();
-    record.experiments = variants.size();
-    const bool could_write = log->unwritten() == 0;
-    auto written = log->append(std::move(record));
-    if (!written && could_write) {
-      progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
-    }
-    progress.finished(measurement);
-  };
-  const std::filesystem::path& file = options.output;
-  if (auto writable = ExperimentLog::check(file); !writable) {
-    return tl::unexpected(writable.error());
-  }
-  auto session = Session::open(options.measure, events, stop);
-  if (!session) return tl::unexpected(session.error());
-  auto found = setting_of(options, *session, stop);
-  if (!found) return tl::unexpected(found.error());
-  setting = *found;
-  auto opened = ExperimentLog::open(file, variants, *setting);
-  if (!opened) return tl::unexpected(opened.error());
-  log = std::move(*opened);
-  const std::size_t were_there = log->records().size();
-  auto rest = log->missing(variants);
-  if (rest.size() != variants.size()) {
-    progress.note(
-        fmt::format("{} of {} are already there", variants.size() - rest.size(), variants.size()));
-  }
-  progress.expect(rest.size());
-  auto finished = session->experiment(rest, stop);
-  const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
-  if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return Ran{log->records(), were_there, took.count(), unwritten};
+// What is kept beside the results.
+Expected<void> keep(const Options& options, const Ran& ran, std::stop_token stop) {
+  if (!options.folder) return {};
+  const ExperimentFolder folder(*options.folder);
+  return folder.write_summary(ran.records, experiment_line(ran.records)).and_then([&] {
+    return folder.draw(ran.records, stop);
+  });
 }
 
 ExitStatus run(const Options& given, std::stop_token stop) {
@@ -164,8 +111,14 @@ ExitStatus run(const Options& given, std::stop_token stop) {
   if (options->is_dry_run) return show_dry_run(options->plan, options->measure, options->showing);
   auto variants = plan(options->plan);
   if (!variants) return refuse(variants.error());
-  auto ran = measure(*options, *variants, stop);
+  if (options->folder) {
+    auto made = ExperimentFolder(*options->folder).make();
+    if (!made) return refuse(made.error());
+  }
+  auto ran =
+      measure_experiments(options->measure, options->results(), *variants, options->showing, stop);
   if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
+  if (auto kept = keep(*options, *ran, stop); !kept) return refuse(kept.error());
   return show(*options, *ran, stop.stop_requested());
 }
 
@@ -230,6 +183,10 @@ Action experiment_command(CommandLine& line) {
   line.group("What to show and keep");
   line.option("-o,--output", "FILE", "the results, a line of JSON each (results.jsonl)",
               take_path(options->output));
+  line.option("--output-dirname", "DIR",
+              "keep all in this folder: results.jsonl, unless --output names another file, the "
+              "summary as text and Markdown, and pictures",
+              take_path(options->folder));
   declare_format(line, options->format, experiment_formats());
   line.flag("--dry-run", "list the experiments without running them", options->is_dry_run);
   declare_showing(line, options->showing);
