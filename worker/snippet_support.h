@@ -56,6 +56,22 @@ TORCH_API bool& getTEMustUseLLVMOnCPU();
 }
 }  // namespace torch::jit
 
+// From ATen/autocast_mode.h, which takes long to parse.
+namespace at::autocast {
+TORCH_API void clear_cache();
+TORCH_API int increment_nesting();
+TORCH_API int decrement_nesting();
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+TORCH_API void set_autocast_enabled(at::DeviceType device, bool enabled);
+TORCH_API void set_autocast_dtype(at::DeviceType device, at::ScalarType type);
+#else
+TORCH_API void set_enabled(bool enabled);
+TORCH_API void set_cpu_enabled(bool enabled);
+TORCH_API void set_autocast_gpu_dtype(at::ScalarType type);
+TORCH_API void set_autocast_cpu_dtype(at::ScalarType type);
+#endif
+}  // namespace at::autocast
+
 // A definition that compiles but cannot be measured as requested. The worker recognises it by its
 // prefix.
 struct instr_definition_error : std::runtime_error {
@@ -250,6 +266,43 @@ inline void set_fuser(bool is_on) {
   torch::jit::overrideCanFuseOnCPU(is_on);
   torch::jit::tensorexpr::getTEMustUseLLVMOnCPU() = false;
 }
+
+// Until end(), or the end of the scope, operators run in a lower precision where that is good
+// enough: as torch.autocast() of Python, with its usual type for the device.
+class Autocast {
+ public:
+  explicit Autocast(c10::DeviceType device) : device_(device) {
+    switch_to(true);
+    at::autocast::increment_nesting();
+  }
+  Autocast(const Autocast&) = delete;
+  Autocast& operator=(const Autocast&) = delete;
+  ~Autocast() { end(); }
+
+  void end() {
+    if (!is_on_) return;
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+    switch_to(false);
+  }
+
+ private:
+  void switch_to(bool is_on) {
+    is_on_ = is_on;
+    const bool is_cpu = device_ == c10::kCPU;
+    const at::ScalarType type = is_cpu ? at::kBFloat16 : at::kHalf;
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+    at::autocast::set_autocast_enabled(device_, is_on);
+    at::autocast::set_autocast_dtype(device_, type);
+#else
+    is_cpu ? at::autocast::set_cpu_enabled(is_on) : at::autocast::set_enabled(is_on);
+    is_cpu ? at::autocast::set_autocast_cpu_dtype(type)
+           : at::autocast::set_autocast_gpu_dtype(type);
+#endif
+  }
+
+  c10::DeviceType device_;
+  bool is_on_ = false;
+};
 
 inline void check_script_output(const c10::IValue& value, const char* output) {
   if (value.isTensor()) return;

@@ -143,8 +143,8 @@ void declare_axes(CommandLine& line, Options& options) {
   line.option("--test", "LIST", "eval (forward), train (with backward); default: both",
               axis(selection.autograds, test_from), {"eval", "train"});
   line.option("--dtype", "LIST",
-              "float32, float64, float16, bfloat16: for tensors without an explicit type "
-              "(float32)",
+              "float32, float64, float16, bfloat16: for tensors without an explicit type; amp: "
+              "float32 under autocast (float32)",
               axis(axes.data_types, data_type_from),
               {std::begin(kDataTypes), std::end(kDataTypes)});
   line.option("--threads", "LIST",

@@ -9,6 +9,7 @@
 #include "core/compile/cache.h"
 #include "core/compile/self_contained.h"
 #include "core/compile/source_writer.h"
+#include "core/definitions/axes.h"
 
 namespace instr {
 
@@ -109,8 +110,16 @@ void write_preparation(Writer& out, const Variant& variant) {
   if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
 }
 
+// Until the end of the scope, or of the forward pass.
+void write_autocast(Writer& out, const Variant& variant) {
+  if (!is_autocast(variant)) return;
+  out.glue(fmt::format("instr_support::Autocast instr_autocast_({});",
+                       variant.device == "cuda" ? "c10::kCUDA" : "c10::kCPU"));
+}
+
 // The measured code, without backward: the user's statement, or a call that we generate.
 void write_statement(Writer& out, const Variant& variant) {
+  write_autocast(out, variant);
   if (is_script(variant.runtime)) {
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_output_ = {}.toTensor();",
@@ -135,7 +144,11 @@ std::string scalar(const Variant& variant) {
 
 void write_backward(Writer& out, const Variant& variant) {
   if (variant.autograd != Autograd::kForwardBackward) return;
-  out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
+  if (!is_autocast(variant)) {
+    return out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
+  }
+  out.glue_at(variant.signature->where, fmt::format("auto instr_loss_ = {};", scalar(variant)));
+  out.glue("instr_autocast_.end(); instr_loss_.backward();");
 }
 
 // Runs the statement before it is measured, and reports clearly if it cannot be measured.
@@ -146,9 +159,12 @@ void write_trial(Writer& out, const Variant& variant) {
   const Signature& signature = *variant.signature;
   std::string name = literal(signature.output);
   if (runs_script) {
+    if (is_autocast(variant)) out.glue("{");
+    write_autocast(out, variant);
     out.glue_at(signature.where,
                 fmt::format("instr_support::check_script_output({}, {});",
                             script_call(variant, joined(signature.arguments)), name));
+    if (is_autocast(variant)) out.glue("}");
     out.glue("instr_context_->mark(instr_context_, INSTR_FIRST_RESULT);");
   }
   // TorchScript profiles its first runs and optimises after them.
@@ -207,6 +223,7 @@ void write_trials(Writer& out, const Variant& variant) {
   out.glue(
       "for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
       "instr_verification_->begin(instr_verification_);");
+  write_autocast(out, variant);
   out.glue_at(signature.where, fmt::format("auto instr_value_ = {};",
                                            script_call(variant, copies_of_arguments(signature))));
   if (variant.autograd == Autograd::kForwardBackward) {
@@ -218,6 +235,7 @@ void write_trials(Writer& out, const Variant& variant) {
 
 void write_verified_statement(Writer& out, const Variant& variant) {
   if (is_script(variant.runtime)) {
+    write_autocast(out, variant);
     out.glue_at(variant.signature->where,
                 fmt::format("auto instr_value_ = {};",
                             script_call(variant, joined(variant.signature->arguments))));

@@ -8,6 +8,7 @@
 #include "core/base/trim.h"
 #include "core/compile/cache.h"
 #include "core/compile/source_writer.h"
+#include "core/definitions/axes.h"
 
 namespace instr {
 
@@ -80,16 +81,47 @@ std::vector<Text> forward_of(const Variant& variant, bool needs_output) {
   return {{target + call_of(function, *variant.signature), {}}};
 }
 
-void add_backward(std::vector<Text>& texts, const Variant& variant) {
-  if (variant.autograd != Autograd::kForwardBackward) return;
-  const std::string scalar = variant.reduce ? "." + *variant.reduce + "()" : "";
-  texts.push_back({variant.signature->output + scalar + ".backward()", {}});
+// What backward() is of.
+std::string loss_of(const Variant& variant) {
+  return variant.signature->output + (variant.reduce ? "." + *variant.reduce + "()" : "");
+}
+
+// Its name, where it is computed apart from backward(): under autocast, which does not include
+// that.
+constexpr const char* kLoss = "instr_loss_";
+
+Text loss_under_autocast(const Variant& variant) {
+  return {fmt::format("{} = {}", kLoss, loss_of(variant)), {}};
+}
+
+Text backward_of(const Variant& variant) {
+  return {(is_autocast(variant) ? kLoss : loss_of(variant)) + ".backward()", {}};
+}
+
+// `texts`, under autocast if the variant's data type is that. Not in a `with`: each text keeps its
+// place.
+std::vector<Text> in_autocast(std::vector<Text> texts, const Variant& variant) {
+  if (!is_autocast(variant)) return texts;
+  texts.insert(texts.begin(), {fmt::format("instr_autocast_ = torch.autocast({})\n"
+                                           "instr_autocast_.__enter__()",
+                                           literal_in_python(variant.device)),
+                               {}});
+  texts.push_back({"instr_autocast_.__exit__(None, None, None)", {}});
+  return texts;
+}
+
+// What runs `forward`, whose output is assigned, with backward if the variant has it.
+std::vector<Text> with_backward(std::vector<Text> forward, const Variant& variant) {
+  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  if (is_backward && is_autocast(variant)) forward.push_back(loss_under_autocast(variant));
+  auto texts = in_autocast(std::move(forward), variant);
+  if (is_backward) texts.push_back(backward_of(variant));
+  return texts;
 }
 
 std::vector<Text> statement_of(const Variant& variant) {
-  auto texts = forward_of(variant, variant.autograd == Autograd::kForwardBackward);
-  add_backward(texts, variant);
-  return texts;
+  const bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  return with_backward(forward_of(variant, /*needs_output=*/is_backward), variant);
 }
 
 // Before the script is made, after its first result and once it is optimised (worker/abi.h).
@@ -122,11 +154,11 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
 void prepare_to_verify(PythonSnippet& snippet, const Variant& variant) {
   const Signature& signature = *variant.signature;
   for (Text& text : preparation_of(variant)) snippet.setup.push_back(std::move(text));
-  std::vector<Text> trial{{"instr_verification_.begin()", {}},
-                          {fmt::format("{} = instr_script_(*instr_verification_.copies({}))",
-                                       signature.output, joined(signature.arguments)),
-                           {}}};
-  add_backward(trial, variant);
+  const Text call{fmt::format("{} = instr_script_(*instr_verification_.copies({}))",
+                              signature.output, joined(signature.arguments)),
+                  {}};
+  std::vector<Text> trial = with_backward({call}, variant);
+  trial.insert(trial.begin(), {"instr_verification_.begin()", {}});
   snippet.setup.push_back({loop(trials_of(variant), trial), {}});
 }
 
@@ -158,9 +190,13 @@ void add_verification(PythonSnippet& snippet, const Variant& variant) {
   const std::string output = literal_in_python(signature.output);
   snippet.statement.push_back(
       {fmt::format("instr_is_tensor_ = instr_verification_.output(locals(), {})", output), {}});
+  if (is_backward && is_autocast(variant)) {
+    snippet.statement.push_back(
+        {"if instr_is_tensor_:\n" + indented(loss_under_autocast(variant).code), {}});
+  }
+  snippet.statement = in_autocast(std::move(snippet.statement), variant);
   if (!is_backward) return;
-  std::vector<Text> after;
-  add_backward(after, variant);
+  std::vector<Text> after{backward_of(variant)};
   for (const std::string& name : watched) {
     after.push_back({fmt::format("instr_verification_.gradients({}, {})",
                                  literal_in_python(name == "instr_module_" ? "" : name), name),

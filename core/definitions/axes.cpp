@@ -57,7 +57,8 @@ std::vector<Definition> with_axes(std::vector<Definition> definitions, const Exp
       for (int size : axes.batch_sizes) values.push_back(std::to_string(size));
     }
     if (!has_type && !axes.data_types.empty()) {
-      definition.matrix.emplace_back("dtype", axes.data_types);
+      auto& types = definition.matrix.emplace_back("dtype", axes.data_types).second;
+      if (definition.is_explicit) std::erase(types, kAmp);
     }
   }
   return definitions;
@@ -103,7 +104,9 @@ std::string value_on(std::string_view axis, const Variant& variant) {
 std::string default_type_of(const Variant& variant) {
   const std::string type = param_of(variant, "dtype");
   const auto* known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type);
-  return known != std::end(kDataTypes) ? type : kDataTypes[0];
+  return known != std::end(kDataTypes) && type != kAmp ? type : kDataTypes[0];
 }
+
+bool is_autocast(const Variant& variant) { return param_of(variant, "dtype") == kAmp; }
 
 }  // namespace instr

@@ -21,11 +21,15 @@ struct ExperimentAxes {
   std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
 };
 
-// Values of the matrix parameter `dtype`, the first also that of those without one: LibTorch's
-// default type, of tensors without an explicit type.
-inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "bfloat16"};
+// Automatic mixed precision: float32, and autocast around the statement.
+inline constexpr const char* kAmp = "amp";
 
-// Definitions that have their own parameter `dtype` keep its values.
+// Values of the matrix parameter `dtype`, the first also that of those without one: LibTorch's
+// default type, of tensors without an explicit type, or kAmp.
+inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "bfloat16", kAmp};
+
+// Definitions that have their own parameter `dtype` keep its values; those that are explicit have
+// no variants for kAmp, as nothing is put around their statements.
 std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
 
 // A parameter's value; empty if the variant has no such parameter.
@@ -34,8 +38,12 @@ std::string param_of(const Variant& variant, std::string_view name);
 // What it has on the axis of that name, such as "backend"; empty if nothing (batch_size).
 std::string value_on(std::string_view axis, const Variant& variant);
 
-// One of kDataTypes: LibTorch's default type while it runs.
+// LibTorch's default type while it runs: "float32", ...
 std::string default_type_of(const Variant& variant);
+
+// Whether its statement runs under autocast: in bfloat16 on the CPU and float16 on CUDA where that
+// is precise enough.
+bool is_autocast(const Variant& variant);
 
 // The meaning of a value's name on each axis. Errors have no place.
 Expected<std::string> accelerator_from(const std::string& name);

@@ -13,6 +13,7 @@
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
 #include "core/compile/installation.h"
+#include "core/definitions/axes.h"
 #include "core/definitions/requirement.h"
 #include "core/measure/experimenter.h"
 #include "core/measure/measure.h"
@@ -200,6 +201,11 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
   }
   if (is_in_python(variant)) {
     if (auto lacking = lacking_package(**python, variant.packages)) return lacking;
+  }
+  const bool is_made_before =
+      runtime.body == Body::kPackage || runtime.body == Body::kCapturedScript;
+  if (is_made_before && is_autocast(variant)) {
+    return fmt::format("the runtime {} runs what was made without autocast", runtime.name);
   }
   if (is_countable(variant)) return std::nullopt;
   if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";

@@ -42,7 +42,7 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
            {"device", variant.device},
            {"threads", std::to_string(variant.threads)},
            {"dtype", default_type_of(variant)},
-           {"allowed", allowed_differences(variant.tolerance)},
+           {"allowed", allowed_differences(variant)},
            {"memory_limit", std::to_string(options.memory_limit)},
            {"timeout_ms", std::to_string(limit.count())}}};
 }

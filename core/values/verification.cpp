@@ -6,10 +6,12 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/trim.h"
+#include "core/definitions/axes.h"
 #include "worker/wire.h"
 
 namespace instr {
@@ -41,6 +43,11 @@ constexpr TypeTolerance kTolerances[] = {
 
 // How many times eager's error a candidate may have against a double-precision reference.
 constexpr double kMostOfEagersError = 2;
+
+const TypeTolerance& tolerance_for(std::string_view type) {
+  return *std::find_if(std::begin(kTolerances), std::end(kTolerances),
+                       [type](const TypeTolerance& known) { return type == known.type; });
+}
 
 bool is_inexact(const std::string& type) {
   return std::any_of(std::begin(kTolerances), std::end(kTolerances),
@@ -186,11 +193,15 @@ Variant eager_of(const Variant& candidate) {
   return eager;
 }
 
-std::string allowed_differences(const Tolerance& tolerance) {
+std::string allowed_differences(const Variant& variant) {
+  const Tolerance& its = variant.tolerance;
+  const TypeTolerance& in_autocast = tolerance_for(variant.device == "cuda" ? "Half" : "BFloat16");
   std::string text;
-  for (const TypeTolerance& known : kTolerances) {
-    text += fmt::format("{} {} {} ", known.type, tolerance.relative.value_or(known.relative),
-                        tolerance.absolute.value_or(known.absolute));
+  for (const TypeTolerance& type : kTolerances) {
+    const bool is_cast = is_autocast(variant) && std::string_view(type.type) == "Float";
+    const TypeTolerance& usual = is_cast ? in_autocast : type;
+    text += fmt::format("{} {} {} ", type.type, its.relative.value_or(usual.relative),
+                        its.absolute.value_or(usual.absolute));
   }
   return text;
 }

@@ -71,6 +71,22 @@ TEST(ExperimentAxes, LeaveOtherAxesAlone) {
   EXPECT_EQ(default_type_of(variants->front()), "float32");
 }
 
+TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
+  Definition plain = definition("plain");
+  Definition fixed = definition("fixed");
+  fixed.is_explicit = true;
+  auto made = with_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
+  auto variants = expand(made);
+  ASSERT_TRUE(variants);
+  ASSERT_EQ(variants->size(), 3u);
+  EXPECT_EQ((*variants)[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
+  EXPECT_TRUE(is_autocast((*variants)[0]));
+  EXPECT_EQ(default_type_of((*variants)[0]), "float32");
+  EXPECT_FALSE(is_autocast((*variants)[1]));
+  EXPECT_EQ((*variants)[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
+  EXPECT_TRUE(expand(with_axes({fixed}, {.data_types = {"amp"}}))->empty());
+}
+
 TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {
   Definition fixed = definition("fixed");
   Definition any = definition("any");

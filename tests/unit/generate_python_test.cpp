@@ -83,6 +83,26 @@ TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
   EXPECT_EQ(snippet.setup.back().code, "instr_simulate_(True)");
 }
 
+TEST(PythonSnippet, AutocastIsAroundTheForwardPassAndTheLoss) {
+  const std::string enter =
+      "instr_autocast_ = torch.autocast(\"cpu\")\ninstr_autocast_.__enter__()";
+  const std::string leave = "instr_autocast_.__exit__(None, None, None)";
+  Variant variant = in_python();
+  variant.params = {{"dtype", "amp"}};
+  EXPECT_EQ(codes(python_snippet(variant).statement), (Codes{enter, "y = torch.relu(x)", leave}));
+  variant.autograd = Autograd::kForwardBackward;
+  variant.reduce = "sum";
+  EXPECT_EQ(codes(python_snippet(variant).statement),
+            (Codes{enter, "y = torch.relu(x)", "instr_loss_ = y.sum()", leave,
+                   "instr_loss_.backward()"}));
+  EXPECT_EQ(codes(python_snippet(variant, Purpose::kVerify).statement),
+            (Codes{enter, "y = torch.relu(x)",
+                   "instr_is_tensor_ = instr_verification_.output(locals(), \"y\")",
+                   "if instr_is_tensor_:\n    instr_loss_ = y.sum()\n", leave,
+                   "if instr_is_tensor_:\n    instr_loss_.backward()\n    "
+                   "instr_verification_.gradients(\"x\", x)\n"}));
+}
+
 TEST(PythonSnippet, AVerifierHandsOverTheOutputAndTheGradients) {
   Variant variant = in_python(Runtime::kEager, Autograd::kForwardBackward);
   const PythonSnippet snippet = python_snippet(variant, Purpose::kVerify);

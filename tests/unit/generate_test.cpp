@@ -209,6 +209,26 @@ TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
   EXPECT_FALSE(contains(source({variant()}), "instr_trial_"));
 }
 
+TEST(UnitSource, AutocastIsAroundTheForwardPassAndTheLoss) {
+  Variant one = script();
+  one.autograd = Autograd::kForwardBackward;
+  one.reduce = "sum";
+  EXPECT_FALSE(contains(source({one}), "Autocast"));
+  one.params = {{"dtype", "amp"}};
+  for (Runtime runtime : {Runtime::kEager, Runtime::kTorchScript}) {
+    one.runtime = runtime;
+    for (const std::string& text :
+         {source({one}), unit_source(std::vector{one}, Purpose::kVerify)}) {
+      EXPECT_TRUE(contains(text, "instr_support::Autocast instr_autocast_(c10::kCPU);")) << text;
+      EXPECT_TRUE(contains(text, ".sum();")) << text;
+      EXPECT_TRUE(contains(text, "instr_autocast_.end(); instr_loss_.backward();")) << text;
+      EXPECT_FALSE(contains(text, ".sum().backward()")) << text;
+    }
+  }
+  one.device = "cuda";
+  EXPECT_TRUE(contains(source({one}), "instr_autocast_(c10::kCUDA);"));
+}
+
 TEST(UnitSource, HasTheStatementOnceMoreWithoutALoop) {
   const std::string text = unit_source(std::vector{variant()});
   const auto check =

@@ -173,8 +173,11 @@ TEST(VerificationVerdict, AnIncompleteReplyDoesNotPass) {
 }
 
 // As "Float 1.3e-06 1e-05" is read by the worker.
-std::map<std::string, std::pair<double, double>> allowed(const Tolerance& tolerance) {
-  std::istringstream text(allowed_differences(tolerance));
+std::map<std::string, std::pair<double, double>> allowed(
+    const Tolerance& tolerance, const std::string& key = "a/inductor/forward/t1/cpu") {
+  Variant variant = variant_of_key(key);
+  variant.tolerance = tolerance;
+  std::istringstream text(allowed_differences(variant));
   std::map<std::string, std::pair<double, double>> all;
   std::pair<double, double> one;
   for (std::string type; text >> type >> one.first >> one.second;) all[type] = one;
@@ -190,6 +193,16 @@ TEST(AllowedDifferences, AreTheDataTypesDefaultsUnlessSet) {
   EXPECT_FALSE(usual.contains("Long"));
   EXPECT_EQ(allowed({0.5, {}, {}}).at("Float"), std::pair(0.5, 1e-5));
   EXPECT_EQ(allowed({{}, 0.0, {}}).at("Half"), std::pair(1e-3, 0.0));
+}
+
+TEST(AllowedDifferences, OfFloat32UnderAutocastAreThoseOfTheTypeItComputesIn) {
+  auto on_cpu = allowed({}, "a/dtype=amp/inductor/forward/t1/cpu");
+  EXPECT_EQ(on_cpu.at("Float"), std::pair(1.6e-2, 1e-5));
+  EXPECT_EQ(on_cpu.at("Double"), std::pair(1e-7, 1e-7));
+  auto on_cuda = allowed({}, "a/dtype=amp/inductor/forward/t1/cuda");
+  EXPECT_EQ(on_cuda.at("Float"), std::pair(1e-3, 1e-5));
+  EXPECT_EQ(allowed({0.5, {}, {}}, "a/dtype=amp/inductor/forward/t1/cpu").at("Float"),
+            std::pair(0.5, 1e-5));
 }
 
 TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {
