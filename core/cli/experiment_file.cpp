@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/cli/experiment_axes.h"
 #include "core/compile/installation.h"
 #include "core/definitions/toml_reader.h"
 
@@ -19,6 +20,7 @@ constexpr Key kKeys[] = {
     {"backend", Shape::kStrings, "backend = [\"eager\", \"torchscript\"]"},
     {"test", Shape::kStrings, "test = [\"eval\", \"train\"]"},
     {"dtype", Shape::kStrings, "dtype = [\"float32\", \"float64\"]"},
+    {"shapes", Shape::kStrings, "shapes = [\"static\", \"dynamic\"]"},
     {"threads", Shape::kIntegers, "threads = [1, 2]"},
     {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
     {"repeat", Shape::kInteger, "repeat = 10"},
@@ -38,11 +40,6 @@ void take(const TableReader& read, std::string_view key, std::vector<T>& into, C
       into.push_back(std::move(*value));
     }
   }
-}
-
-void take_numbers(const TableReader& read, std::string_view key, int most, std::vector<int>& into) {
-  auto values = read.integers(key, 1, most);
-  if (into.empty()) into = std::move(values);
 }
 
 // Files and suites are one list.
@@ -73,13 +70,8 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   take(read, "filter", selection.filters, as_it_is);
   take(read, "exclude", selection.excludes, as_it_is);
   take(read, "tag", selection.tags, as_it_is);
-  take(read, "accelerator", selection.devices, accelerator_from);
-  take(read, "backend", selection.runtimes, backend_from);
-  take(read, "test", selection.autograds, test_from);
-  take(read, "dtype", options.plan.axes.data_types, data_type_from);
   take_definitions(read, source, options.plan.definitions);
-  take_numbers(read, "threads", kMaxThreads, options.plan.axes.threads);
-  take_numbers(read, "batch_size", kMostBatch, options.plan.axes.batch_sizes);
+  read_axes(read, options.plan);
   auto repeat = read.integer("repeat", 2, kMostRepetitions);
   if (repeat && !options.repeat) options.repeat = *repeat;
   auto iterations = read.integer("iterations_per_run", 1, kMaxIterations);

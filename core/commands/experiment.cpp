@@ -9,6 +9,7 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
+#include "core/cli/experiment_axes.h"
 #include "core/cli/experiment_file.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
@@ -17,7 +18,6 @@
 #include "core/commands/experiment_folder.h"
 #include "core/commands/experiment_run.h"
 #include "core/commands/list.h"
-#include "core/definitions/definition_keys.h"
 #include "core/engine/pipeline.h"
 #include "core/report/experiment_summary.h"
 
@@ -122,38 +122,6 @@ ExitStatus run(const Options& given, std::stop_token stop) {
   return show(*options, *ran, stop.stop_requested());
 }
 
-// An axis given as a list, each item as in the file.
-template <class T, class Convert>
-Take axis(std::vector<T>& values, Convert convert) {
-  return each_item([&values, convert](const Given& given) {
-    return convert(given.value).map([&values](T&& value) { values.push_back(std::move(value)); });
-  });
-}
-
-void declare_axes(CommandLine& line, Options& options) {
-  Selection& selection = options.plan.selection;
-  ExperimentAxes& axes = options.plan.axes;
-  line.option("--accelerator", "LIST", "cpu, cuda (default: as in the definitions)",
-              axis(selection.devices, accelerator_from), known_devices());
-  std::vector<std::string> backends;
-  for (const RuntimeFacts& known : kRuntimes) backends.emplace_back(known.name);
-  line.option("--backend", "LIST",
-              fmt::format("{} (default: all); eager is always included", fmt::join(backends, ", ")),
-              axis(selection.runtimes, backend_from), backends);
-  line.option("--test", "LIST", "eval (forward), train (with backward); default: both",
-              axis(selection.autograds, test_from), {"eval", "train"});
-  line.option("--dtype", "LIST",
-              "float32, float64, float16, bfloat16: for tensors without an explicit type; amp: "
-              "float32 under autocast (float32)",
-              axis(axes.data_types, data_type_from),
-              {std::begin(kDataTypes), std::end(kDataTypes)});
-  line.option("--threads", "LIST",
-              "measure with these numbers of threads, whatever the definitions say",
-              add_numbers(axes.threads, 1, kMaxThreads));
-  line.option("--batch-size", "LIST", "the same for definitions with a parameter batch_size",
-              add_numbers(axes.batch_sizes, 1, kMostBatch));
-}
-
 }  // namespace
 
 Action experiment_command(CommandLine& line) {
@@ -162,13 +130,15 @@ Action experiment_command(CommandLine& line) {
       "Measures the product of the axes below over the definitions: each experiment is verified "
       "and "
       "timed in a fresh process, and is a line of the results file, from which the same command "
-      "resumes after an interruption. Ends with a summary by backend. FILE, in TOML, uses the same "
-      "names (batch_size, iterations_per_run); options override it.");
+      "resumes after an interruption. Ends with a summary by backend. A value of an axis after a "
+      "minus is left out: --backend=-tvm,-openxla, --threads=-2. FILE, in TOML, uses the same "
+      "names "
+      "(batch_size, iterations_per_run); options override it.");
   line.operands({"[FILE.toml]", 0, 1}, options->files);
   line.group("What to measure");
   declare_filters(line, options->plan.selection);
   declare_definitions(line, options->plan);
-  declare_axes(line, *options);
+  declare_axes(line, options->plan);
   line.group("How to measure");
   line.option("--repeat", "N", "timed runs (10)",
               take_number(options->repeat, 2, kMostRepetitions));

@@ -63,8 +63,9 @@ std::vector<Text> preparation_of(const Variant& variant) {
     return {{script_of(variant), variant.torchscript->where}};
   }
   const char* function = variant.module ? "instr_module_" : "instr_function_";
-  const Text compiled{fmt::format("instr_script_ = torch.compile({}, backend={})", function,
-                                  literal_in_python(to_string(variant.runtime))),
+  const Text compiled{fmt::format("instr_script_ = torch.compile({}, backend={}{})", function,
+                                  literal_in_python(to_string(variant.runtime)),
+                                  has_dynamic_shapes(variant) ? ", dynamic=True" : ""),
                       {}};
   if (variant.module) return {compiled};
   return {function_of(variant), compiled};

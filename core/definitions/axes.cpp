@@ -21,6 +21,14 @@ Expected<T> meaning(const char* axis, const std::string& word,
   });
 }
 
+// Words that mean themselves.
+template <class Words>
+std::vector<std::pair<std::string, std::string>> named(const Words& words) {
+  std::vector<std::pair<std::string, std::string>> known;
+  for (const std::string& word : words) known.emplace_back(word, word);
+  return known;
+}
+
 std::string data_type_on_axis(const Variant& variant) {
   const std::string type = param_of(variant, "dtype");
   return type.empty() ? kDataTypes[0] : type;
@@ -39,6 +47,8 @@ constexpr Axis kAxes[] = {
        return std::string(variant.autograd == Autograd::kForward ? "eval" : "train");
      }},
     {"dtype", data_type_on_axis},
+    {"shapes",
+     [](const Variant& variant) { return std::string(kShapes[has_dynamic_shapes(variant)]); }},
     {"threads", [](const Variant& variant) { return std::to_string(variant.threads); }},
     {"batch_size", [](const Variant& variant) { return param_of(variant, "batch_size"); }},
 };
@@ -48,6 +58,7 @@ constexpr Axis kAxes[] = {
 std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes) {
   for (Definition& definition : definitions) {
     if (!axes.threads.empty()) definition.threads = axes.threads;
+    if (!axes.shapes.empty()) definition.shapes = axes.shapes;
     if (!axes.devices.empty() && definition.names_devices) definition.devices = axes.devices;
     bool has_type = false;
     for (auto& [name, values] : definition.matrix) {
@@ -65,9 +76,7 @@ std::vector<Definition> with_axes(std::vector<Definition> definitions, const Exp
 }
 
 Expected<std::string> accelerator_from(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> known;
-  for (const std::string& device : known_devices()) known.emplace_back(device, device);
-  return meaning("accelerator", name, known);
+  return meaning("accelerator", name, named(known_devices()));
 }
 
 Expected<Runtime> backend_from(const std::string& name) {
@@ -82,9 +91,28 @@ Expected<Autograd> test_from(const std::string& name) {
 }
 
 Expected<std::string> data_type_from(const std::string& name) {
-  std::vector<std::pair<std::string, std::string>> known;
-  for (const char* type : kDataTypes) known.emplace_back(type, type);
-  return meaning("data type", name, known);
+  return meaning("data type", name, named(kDataTypes));
+}
+
+Expected<std::string> shapes_from(const std::string& name) {
+  return meaning("kind of shapes", name, named(kShapes));
+}
+
+Expected<void> check_left_out(const AxisValue& left_out) {
+  if (left_out != AxisValue{"backend", to_string(Runtime::kEager)}) return {};
+  return fail("eager cannot be left out, as the other backends are compared with it");
+}
+
+Expected<std::vector<Variant>> without(std::vector<Variant> variants,
+                                       const std::vector<AxisValue>& left_out) {
+  const std::size_t before = variants.size();
+  std::erase_if(variants, [&left_out](const Variant& variant) {
+    return std::any_of(left_out.begin(), left_out.end(), [&variant](const AxisValue& one) {
+      return value_on(one.axis, variant) == one.value;
+    });
+  });
+  if (!variants.empty() || before == 0) return variants;
+  return fail("what is left out leaves nothing to measure", "leave out fewer values");
 }
 
 std::string param_of(const Variant& variant, std::string_view name) {
@@ -105,6 +133,10 @@ std::string default_type_of(const Variant& variant) {
   const std::string type = param_of(variant, "dtype");
   const auto* known = std::find(std::begin(kDataTypes), std::end(kDataTypes), type);
   return known != std::end(kDataTypes) && type != kAmp ? type : kDataTypes[0];
+}
+
+bool has_dynamic_shapes(const Variant& variant) {
+  return param_of(variant, "shapes") == kShapes[1];
 }
 
 bool is_autocast(const Variant& variant) { return param_of(variant, "dtype") == kAmp; }

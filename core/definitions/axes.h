@@ -12,6 +12,14 @@
 
 namespace instr {
 
+// A value on an axis, by their names: "backend", "inductor".
+struct AxisValue {
+  std::string axis;
+  std::string value;
+
+  bool operator==(const AxisValue&) const = default;
+};
+
 // Values that replace the definitions' own. Empty: those stay.
 struct ExperimentAxes {
   std::vector<std::string> data_types =
@@ -19,6 +27,8 @@ struct ExperimentAxes {
   std::vector<int> batch_sizes = {};  // of definitions with a parameter `batch_size`
   std::vector<int> threads = {};
   std::vector<std::string> devices = {};  // of definitions whose texts name `{device}`
+  std::vector<std::string> shapes = {};   // of what torch.compile() makes (kShapes)
+  std::vector<AxisValue> left_out = {};   // variants that have one of these are not measured
 };
 
 // Automatic mixed precision: float32, and autocast around the statement.
@@ -31,6 +41,10 @@ inline constexpr const char* kDataTypes[] = {"float32", "float64", "float16", "b
 // Definitions that have their own parameter `dtype` keep its values; those that are explicit have
 // no variants for kAmp, as nothing is put around their statements.
 std::vector<Definition> with_axes(std::vector<Definition> definitions, const ExperimentAxes& axes);
+
+// Those that have none of these values. An error, without a place, if that leaves none.
+Expected<std::vector<Variant>> without(std::vector<Variant> variants,
+                                       const std::vector<AxisValue>& left_out);
 
 // A parameter's value; empty if the variant has no such parameter.
 std::string param_of(const Variant& variant, std::string_view name);
@@ -45,10 +59,17 @@ std::string default_type_of(const Variant& variant);
 // is precise enough.
 bool is_autocast(const Variant& variant);
 
+// Whether its compiler has to make code for any sizes.
+bool has_dynamic_shapes(const Variant& variant);
+
 // The meaning of a value's name on each axis. Errors have no place.
 Expected<std::string> accelerator_from(const std::string& name);
 Expected<Runtime> backend_from(const std::string& name);
 Expected<Autograd> test_from(const std::string& name);  // "eval": forward, "train": with backward
 Expected<std::string> data_type_from(const std::string& name);
+Expected<std::string> shapes_from(const std::string& name);
+
+// Whether a value may be left out.
+Expected<void> check_left_out(const AxisValue& left_out);
 
 }  // namespace instr

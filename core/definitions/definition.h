@@ -14,6 +14,9 @@
 
 namespace instr {
 
+// What a compiler may take the sizes of tensors for; the first unless others are requested.
+inline constexpr const char* kShapes[] = {"static", "dynamic"};
+
 // A piece of code and the place of its first character, for #line and messages.
 struct Text {
   std::string code;
@@ -68,7 +71,8 @@ struct Definition {
   bool is_explicit = false;           // exactly as written, never expanded
   std::vector<int> threads{1};
   std::vector<std::string> devices{"cpu"};
-  bool names_devices = false;  // then "{device}" in its texts is the variant's
+  std::vector<std::string> shapes{"static"};  // what a compiler is told of tensors' (kShapes)
+  bool names_devices = false;                 // then "{device}" in its texts is the variant's
   // Parameter name and its values as text, in the order written.
   std::vector<std::pair<std::string, std::vector<std::string>>> matrix;
   std::optional<std::string> libtorch;        // ">=2.0"

@@ -12,7 +12,11 @@ namespace {
 
 using Params = std::vector<std::pair<std::string, std::string>>;
 
-using Kind = std::pair<Runtime, Autograd>;
+struct Kind {
+  Runtime runtime;
+  Autograd autograd;
+  bool is_dynamic;  // its shapes
+};
 
 bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
   const bool is_python = definition.language == Language::kPython;
@@ -27,15 +31,29 @@ bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
   return false;
 }
 
+// Those that it has a body for. Dynamic shapes are for compilers, and for eager, which they are
+// compared with.
+std::vector<Runtime> runtimes_with(const std::string& shapes, const Definition& definition,
+                                   std::vector<Runtime> runtimes) {
+  std::erase_if(runtimes, [&](Runtime one) { return !has_body(definition, facts_of(one)); });
+  if (shapes == kShapes[0]) return runtimes;
+  const bool has_compiler = std::any_of(runtimes.begin(), runtimes.end(), is_compiled);
+  std::erase_if(runtimes, [&](Runtime one) {
+    return !is_compiled(one) && (one != Runtime::kEager || !has_compiler);
+  });
+  return runtimes;
+}
+
 std::vector<Kind> kinds_of(const Definition& definition, const std::vector<Runtime>& runtimes) {
-  bool is_differentiated = definition.autograd && !definition.is_explicit;
+  const bool is_differentiated = definition.autograd && !definition.is_explicit;
   std::vector<Kind> kinds;
-  for (const Runtime runtime : runtimes) {
-    const RuntimeFacts& facts = facts_of(runtime);
-    if (!has_body(definition, facts)) continue;
-    kinds.emplace_back(runtime, Autograd::kForward);
-    if (!is_differentiated || !facts.keeps_gradients) continue;
-    kinds.emplace_back(runtime, Autograd::kForwardBackward);
+  for (const std::string& shapes : definition.shapes) {
+    const bool is_dynamic = shapes != kShapes[0];
+    for (const Runtime runtime : runtimes_with(shapes, definition, runtimes)) {
+      kinds.push_back({runtime, Autograd::kForward, is_dynamic});
+      if (!is_differentiated || !facts_of(runtime).keeps_gradients) continue;
+      kinds.push_back({runtime, Autograd::kForwardBackward, is_dynamic});
+    }
   }
   return kinds;
 }
@@ -118,14 +136,18 @@ std::string key_prefix(const std::string& label, const Params& params, Language 
 
 void add_point(const Definition& definition, const std::vector<Kind>& kinds, const Params& params,
                std::vector<Variant>& variants) {
-  const std::string prefix = key_prefix(definition.label, params, definition.language);
-  for (const auto& [runtime, autograd] : kinds) {
+  for (const auto& [runtime, autograd, is_dynamic] : kinds) {
+    // Not a parameter of its texts; of keys, only where it is not as it always was.
+    Params named = params;
+    if (is_dynamic) named.emplace_back("shapes", kShapes[1]);
+    const std::string prefix = key_prefix(definition.label, named, definition.language);
     for (const int threads : definition.threads) {
       for (const std::string& device : definition.devices) {
         if (!runs_on(runtime, device)) continue;
         Variant& variant = variants.emplace_back(at_point(definition, params, device, autograd));
         variant.key = fmt::format("{}/{}/{}/t{}/{}", prefix, to_string(runtime),
                                   to_string(autograd), threads, device);
+        variant.params = named;
         variant.runtime = runtime;
         variant.threads = threads;
       }
@@ -215,8 +237,8 @@ std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
 
 std::uint64_t count_variants(const Definition& definition, const std::vector<Runtime>& runtimes) {
   std::uint64_t count = 0;
-  for (const auto& [runtime, autograd] : kinds_of(definition, runtimes)) {
-    for (const std::string& device : definition.devices) count += runs_on(runtime, device);
+  for (const Kind& kind : kinds_of(definition, runtimes)) {
+    for (const std::string& device : definition.devices) count += runs_on(kind.runtime, device);
   }
   count = saturating_product(count, definition.threads.size());
   for (const auto& [name, values] : definition.matrix) {

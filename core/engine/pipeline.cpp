@@ -78,7 +78,10 @@ tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
   auto variants =
       expand(with_axes(*std::move(definitions), config.axes), runtimes_for(config.selection));
   if (!variants) return variants;
-  auto selected = select(std::move(*variants), config.selection);
+  auto selected = without(std::move(*variants), config.axes.left_out)
+                      .and_then([&](std::vector<Variant>&& rest) {
+                        return select(std::move(rest), config.selection);
+                      });
   if (!selected) return tl::unexpected(Errors{selected.error()});
   if (config.build) {
     auto build = load_build(*config.build);

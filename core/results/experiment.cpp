@@ -45,7 +45,7 @@ constexpr std::pair<ExperimentState, const char*> kStates[] = {
 Json model_json(const Variant& variant) {
   std::string name = variant.label;
   for (const auto& [param, value] : variant.params) {
-    if (param != "batch_size") name += "/" + param + "=" + value;
+    if (param != "batch_size" && param != "shapes") name += "/" + param + "=" + value;
   }
   return {{"suite_name", std::filesystem::path(variant.where.file).stem().string()},
           {"model_name", name}};
@@ -61,6 +61,7 @@ Json experiment_json(const ExperimentRecord& record) {
   const std::string batch = value_on("batch_size", variant);
   json["batch_size"] = batch.empty() ? Json(nullptr) : parse_json(batch).value_or(Json(batch));
   json["dtype"] = value_on("dtype", variant);
+  json["shapes"] = value_on("shapes", variant);
   json["threads"] = variant.threads;
   return json;
 }
