@@ -1,6 +1,8 @@
 // Text for a shell's command line.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -11,6 +13,16 @@ inline std::string shell_quoted(std::string_view text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return word + "'";
+}
+
+// The same, without the quotes where a shell takes all characters as they are.
+inline std::string shell_word(const std::string& text) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
+  return shell_quoted(text);
 }
 
 }  // namespace instr

@@ -8,6 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/cli/experiment_axes.h"
 #include "core/cli/experiment_file.h"
@@ -25,10 +26,16 @@ namespace instr {
 
 namespace {
 
+constexpr const char* kPrintCommands = "--print-commands";
+
 struct Options : ExperimentOptions {
   std::vector<std::string> files;
   MeasureConfig measure;
   bool is_dry_run = false;
+  bool prints_commands = false;
+  std::optional<std::string> only;
+  bool prints_commands = false;
+  std::optional<std::string> only;
   std::optional<std::filesystem::path> output;
   std::optional<std::filesystem::path> folder;
   ReportFormat format = ReportFormat::kTable;
@@ -98,28 +105,44 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
 
 // What is kept beside the results.
 Expected<void> keep(const Options& options, const Ran& ran, std::stop_token stop) {
-  if (!options.folder) return {};
+  if (!options.folder || options.only) return {};
   const ExperimentFolder folder(*options.folder);
   return folder.write_summary(ran.records, experiment_line(ran.records)).and_then([&] {
     return folder.draw(ran.records, stop);
   });
 }
 
-ExitStatus run(const Options& given, std::stop_token stop) {
+// A line for each: this command, for that experiment only.
+void print_commands(std::vector<std::string> words, const std::vector<Variant>& variants) {
+  std::erase(words, kPrintCommands);
+  std::string command;
+  for (const std::string& word : words) command += shell_word(word) + " ";
+  std::string lines;
+  for (const Variant& one : variants) lines += command + shell_word("--only=" + one.key) + "\n";
+  print_output(lines);
+}
+
+ExitStatus run(const Options& given, const Invocation& invocation) {
+  const std::stop_token& stop = invocation.stop;
   auto options = with_file(given);
   if (!options) return refuse(options.error());
   if (options->is_dry_run) return show_dry_run(options->plan, options->measure, options->showing);
   auto variants = plan(options->plan);
   if (!variants) return refuse(variants.error());
+  if (options->prints_commands) {
+    print_commands(invocation.words, *variants);
+    return kGood;
+  }
   if (options->folder) {
     auto made = ExperimentFolder(*options->folder).make();
     if (!made) return refuse(made.error());
   }
-  auto ran =
-      measure_experiments(options->measure, options->results(), *variants, options->showing, stop);
+  auto ran = measure_experiments(
+      {options->measure, options->results(), options->only, options->showing}, *variants, stop);
   if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
-  if (auto kept = keep(*options, *ran, stop); !kept) return refuse(kept.error());
-  return show(*options, *ran, stop.stop_requested());
+  const ExitStatus status = show(*options, *ran, stop.stop_requested());
+  auto kept = keep(*options, *ran, stop);
+  return kept ? status : refuse(kept.error());
 }
 
 }  // namespace
@@ -158,12 +181,20 @@ Action experiment_command(CommandLine& line) {
               "summary as text and Markdown, and pictures",
               take_path(options->folder));
   declare_format(line, options->format, experiment_formats());
+  line.flag(kPrintCommands,
+            "print a command for each experiment, which runs it alone, and exit: to run them "
+            "elsewhere, several at a time; this one then takes in what they measured",
+            options->prints_commands);
+  line.option("--only", "KEY",
+              "run only the experiment with this key; its result goes to a file of its own in the "
+              "folder results.parts, beside results.jsonl, from which a run of all takes it",
+              take_text(options->only));
   line.flag("--dry-run", "list the experiments without running them", options->is_dry_run);
   declare_showing(line, options->showing);
   line.section("Exit status",
                "  0 success; 1 something failed or computes a different result; 2 wrong usage or\n"
                "  setup; 130 interrupted, with the results so far kept\n");
-  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
+  return [options](const Invocation& invocation) { return run(*options, invocation); };
 }
 
 }  // namespace instr

@@ -3,16 +3,26 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string>
 
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/output_folder.h"
 #include "core/engine/pipeline.h"
+#include "core/measure/measure.h"
 #include "core/results/experiment_log.h"
 #include "core/results/results.h"
 
 namespace instr {
 
 namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPartEnding = ".jsonl";
 
 std::string entry_of(const Fingerprint::Entries& entries, const std::string& name) {
   for (const auto& [known, value] : entries) {
@@ -29,43 +39,100 @@ Expected<ExperimentSetting> setting_of(const MeasureConfig& config, Session& ses
   });
 }
 
+// Where the results of experiments that are run one by one are.
+fs::path parts_of(const fs::path& results) { return fs::path(results).replace_extension("parts"); }
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == kPartEnding) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The variants to run, and the file for their results.
+struct Task {
+  std::vector<Variant> variants;
+  fs::path file;
+};
+
+Expected<Task> task_of(const ExperimentRun& run, const std::vector<Variant>& all) {
+  if (!run.only) return Task{all, run.results};
+  std::vector<std::string> keys;
+  for (const Variant& one : all) {
+    if (one.key == *run.only) {
+      const fs::path folder = parts_of(run.results);
+      const fs::path file = folder / (file_name_of(one.key) + kPartEnding);
+      return make_output_folder(folder, "name another place with --output or --output-dirname")
+          .map([&] {
+            return Task{{one}, file};
+          });
+    }
+    keys.push_back(one.key);
+  }
+  return fail(fmt::format("--only: `{}` is not one of the experiments", *run.only),
+              did_you_mean(*run.only, keys));
+}
+
+// Opened, with what was run one by one.
+Expected<ExperimentLog> open_log(const ExperimentRun& run, const Task& task,
+                                 const ExperimentSetting& setting, Progress& progress) {
+  auto log = ExperimentLog::open(task.file, task.variants, setting);
+  if (!log || run.only) return log;
+  const std::size_t before = log->records().size();
+  for (const fs::path& part : files_in(parts_of(run.results))) {
+    auto taken = log->take_in(part, task.variants, setting);
+    if (!taken) return tl::unexpected(taken.error());
+  }
+  if (const std::size_t taken = log->records().size() - before; taken != 0) {
+    progress.note(fmt::format("{} taken from {}", format_plural(taken, "result"),
+                              parts_of(run.results).string()));
+  }
+  return log;
+}
+
+void add(ExperimentRecord record, ExperimentLog& log, Progress& progress) {
+  record.timestamp = utc_now();
+  const bool could_write = log.unwritten() == 0;
+  auto written = log.append(std::move(record));
+  if (written || !could_write) return;
+  progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
+}
+
 }  // namespace
 
-Expected<Ran> measure_experiments(const MeasureConfig& config, const std::filesystem::path& file,
-                                  const std::vector<Variant>& variants, const Showing& showing,
+Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
                                   std::stop_token stop) {
   auto begin = std::chrono::steady_clock::now();
-  Progress progress(progress_options(showing));
+  Progress progress(progress_options(run.showing));
   std::optional<ExperimentLog> log;
   std::optional<ExperimentSetting> setting;
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& measurement) {
     ExperimentRecord record = record_of(measurement, *setting);
-    record.timestamp = utc_now();
-    record.experiments = variants.size();
-    const bool could_write = log->unwritten() == 0;
-    auto written = log->append(std::move(record));
-    if (!written && could_write) {
-      progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
-    }
+    record.experiments = all.size();
+    add(std::move(record), *log, progress);
     progress.finished(measurement);
   };
-  if (auto writable = ExperimentLog::check(file); !writable) {
+  auto task = task_of(run, all);
+  if (!task) return tl::unexpected(task.error());
+  if (auto writable = ExperimentLog::check(task->file); !writable) {
     return tl::unexpected(writable.error());
   }
-  auto session = Session::open(config, events, stop);
+  auto session = Session::open(run.measure, events, stop);
   if (!session) return tl::unexpected(session.error());
-  auto found = setting_of(config, *session, stop);
+  auto found = setting_of(run.measure, *session, stop);
   if (!found) return tl::unexpected(found.error());
   setting = *found;
-  auto opened = ExperimentLog::open(file, variants, *setting);
+  auto opened = open_log(run, *task, *setting, progress);
   if (!opened) return tl::unexpected(opened.error());
   log = std::move(*opened);
   const std::size_t were_there = log->records().size();
-  auto rest = log->missing(variants);
-  if (rest.size() != variants.size()) {
-    progress.note(
-        fmt::format("{} of {} are already there", variants.size() - rest.size(), variants.size()));
+  auto rest = log->missing(task->variants);
+  if (const std::size_t asked = task->variants.size(); rest.size() != asked) {
+    progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
   }
   progress.expect(rest.size());
   auto finished = session->experiment(rest, stop);

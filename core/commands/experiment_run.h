@@ -1,9 +1,11 @@
-// Runs the experiments that a results file lacks.
+// Runs the experiments that a results file, and what was run one by one beside it, lack.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "core/base/error.h"
@@ -21,8 +23,17 @@ struct Ran {
   std::size_t unwritten = 0;   // not in the file
 };
 
-Expected<Ran> measure_experiments(const MeasureConfig& config, const std::filesystem::path& file,
-                                  const std::vector<Variant>& variants, const Showing& showing,
+struct ExperimentRun {
+  MeasureConfig measure;
+  std::filesystem::path results;
+  // The key of the one that is run; its result goes into a file of its own, which later runs of all
+  // take in.
+  std::optional<std::string> only;
+  Showing showing;
+};
+
+// Of `all`, or of them only the one that is named.
+Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
                                   std::stop_token stop);
 
 }  // namespace instr

@@ -156,16 +156,6 @@ std::string without_operators(const std::string& pattern) {
   return text;
 }
 
-// As one word of a shell's command line.
-std::string shell_word(const std::string& text) {
-  const auto is_plain = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c >= 0x80 ||
-           std::string_view("_-./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), is_plain)) return text;
-  return shell_quoted(text);
-}
-
 // Near `pattern`, nearest first.
 std::vector<std::string> near_filters(const Pattern& pattern, const std::vector<Variant>& variants,
                                       const std::vector<std::string>& possible) {

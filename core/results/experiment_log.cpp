@@ -102,6 +102,18 @@ std::string mismatch(const ExperimentRecord& record, const std::set<std::string>
   return "";
 }
 
+// The final ones of these variants, measured in this way; anything else but those is an error.
+Expected<std::vector<Line>> final_lines(std::string_view text, const std::string& name,
+                                        const std::vector<Variant>& variants,
+                                        const ExperimentSetting& setting) {
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  auto lines = parse_lines(
+      text, name, [&](const ExperimentRecord& record) { return mismatch(record, keys, setting); });
+  if (lines) std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
+  return lines;
+}
+
 }  // namespace
 
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
@@ -128,13 +140,8 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
   auto all = read_file(file, kMostResults);
   if (!all) return tl::unexpected(all.error());
   const std::string_view text = whole_lines(*all);
-  std::set<std::string> keys;
-  for (const Variant& variant : variants) keys.insert(variant.key);
-  auto lines = parse_lines(text, path.string(), [&](const ExperimentRecord& record) {
-    return mismatch(record, keys, setting);
-  });
+  auto lines = final_lines(text, path.string(), variants, setting);
   if (!lines) return tl::unexpected(lines.error());
-  std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
   std::string kept;
   for (const Line& line : *lines) kept += line.text;
   if (kept != text) {
@@ -147,6 +154,22 @@ Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
   ExperimentLog log(AppendFile(*std::move(fd), path));
   log.records_ = records_of(*std::move(lines));
   return log;
+}
+
+Expected<void> ExperimentLog::take_in(const fs::path& part, const std::vector<Variant>& variants,
+                                      const ExperimentSetting& setting) {
+  auto all = read_file(part, kMostResults);
+  if (!all) return tl::unexpected(all.error());
+  auto lines = final_lines(whole_lines(*all), part.string(), variants, setting);
+  if (!lines) return tl::unexpected(lines.error());
+  std::set<std::string> keys;
+  for (const Variant& variant : missing(variants)) keys.insert(variant.key);
+  for (Line& line : *lines) {
+    if (keys.erase(line.record.variant.key) == 0) continue;
+    records_.push_back(std::move(line.record));
+    if (auto written = file_.append(line.text); !written) return written;
+  }
+  return {};
 }
 
 std::vector<Variant> ExperimentLog::missing(const std::vector<Variant>& variants) const {

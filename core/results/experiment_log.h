@@ -30,6 +30,12 @@ class ExperimentLog {
                                       const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting);
 
+  // Appends what a file of the same kind has and this one lacks, of these variants; results that
+  // are not final and a truncated last line are left there. Another run may be writing to that.
+  // Errors as of open().
+  Expected<void> take_in(const std::filesystem::path& part, const std::vector<Variant>& variants,
+                         const ExperimentSetting& setting);
+
   // The records in the file, and those that could not be written to it.
   const std::vector<ExperimentRecord>& records() const { return records_; }
 

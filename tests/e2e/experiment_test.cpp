@@ -1,11 +1,11 @@
 // The experiment runner and --dump, on the real native worker.
 
+#include "tests/e2e/experiment.h"
+
 #include <signal.h>
 
 #include <algorithm>
 #include <cctype>
-
-#include "tests/e2e/program.h"
 
 namespace instr::e2e {
 namespace {
@@ -47,34 +47,9 @@ std::vector<std::string> children_of(pid_t parent) {
   return children;
 }
 
-class Experiment : public ::testing::Test {
+class Experiment : public ExperimentFixture {
  protected:
   Experiment() { write(file("d.toml"), kDefinitions); }
-
-  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
-
-  std::vector<std::string> with(std::vector<std::string> more) const {
-    std::vector<std::string> words{"experiment",
-                                   "--definitions=" + file("d.toml"),
-                                   "--output=" + file("r.jsonl"),
-                                   "--min-time=0.001",
-                                   "--repeat=3",
-                                   "--backend=eager,torchscript,frozen"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-
-  Records records() const {
-    std::ifstream stream(file("r.jsonl"));
-    Records records;
-    for (std::string line; std::getline(stream, line);) {
-      auto json = nlohmann::json::parse(line);
-      EXPECT_TRUE(records.emplace(json.at("key").get<std::string>(), json).second) << line;
-    }
-    return records;
-  }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(Experiment, MeasuresTheProductAndSumsItUp) {

@@ -1,4 +1,4 @@
-// Experiments as values: the axes over definitions, the lines of a results file, their summary.
+// Experiments as values: the lines of a results file, their summary, the file that asks for them.
 #include "core/results/experiment.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "core/cli/experiment_file.h"
-#include "core/definitions/expand.h"
 #include "core/report/experiment_summary.h"
 #include "core/results/experiment_log.h"
 #include "tests/unit/definition_testing.h"
@@ -20,14 +19,6 @@ namespace instr {
 namespace {
 
 const ExperimentSetting kSetting{3, std::nullopt, "2.13.0", "a CPU"};
-
-Definition definition(const std::string& label) {
-  Definition made;
-  made.label = label;
-  made.where.file = "some/suite.toml";
-  made.stmt = Text{"f({batch_size});", {}};
-  return made;
-}
 
 Measurement measured(const std::string& key, std::vector<double> wall, double peak,
                      std::optional<VerificationCode> code = {}) {
@@ -40,61 +31,6 @@ Measurement measured(const std::string& key, std::vector<double> wall, double pe
 }
 
 ExperimentRecord record(const Measurement& measurement) { return record_of(measurement, kSetting); }
-
-TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
-  Definition one = definition("one");
-  one.matrix = {{"batch_size", {"1", "2"}}};
-  Definition other = definition("other");
-  other.matrix = {{"dtype", {"Int64"}}};
-  auto variants = expand(with_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}}));
-  ASSERT_TRUE(variants);
-  std::vector<std::string> keys;
-  for (const Variant& variant : *variants) keys.push_back(variant.key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
-                                            "one/batch_size=8/dtype=float32/eager/forward/t2/cpu",
-                                            "one/batch_size=8/dtype=float64/eager/forward/t1/cpu",
-                                            "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
-                                            "other/dtype=Int64/eager/forward/t1/cpu",
-                                            "other/dtype=Int64/eager/forward/t2/cpu"}));
-  EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
-  EXPECT_EQ(default_type_of((*variants)[2]), "float64");
-  EXPECT_EQ(default_type_of((*variants)[4]),
-            "float32");  // its own parameter is not one of LibTorch's types
-}
-
-TEST(ExperimentAxes, LeaveOtherAxesAlone) {
-  Definition one = definition("one");
-  one.matrix = {{"batch_size", {"1", "2"}}};
-  auto variants = expand(with_axes({one}, {}));
-  ASSERT_TRUE(variants);
-  EXPECT_EQ(variants->size(), 2u);
-  EXPECT_EQ(default_type_of(variants->front()), "float32");
-}
-
-TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
-  Definition plain = definition("plain");
-  Definition fixed = definition("fixed");
-  fixed.is_explicit = true;
-  auto made = with_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
-  auto variants = expand(made);
-  ASSERT_TRUE(variants);
-  ASSERT_EQ(variants->size(), 3u);
-  EXPECT_EQ((*variants)[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
-  EXPECT_TRUE(is_autocast((*variants)[0]));
-  EXPECT_EQ(default_type_of((*variants)[0]), "float32");
-  EXPECT_FALSE(is_autocast((*variants)[1]));
-  EXPECT_EQ((*variants)[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
-  EXPECT_TRUE(expand(with_axes({fixed}, {.data_types = {"amp"}}))->empty());
-}
-
-TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {
-  Definition fixed = definition("fixed");
-  Definition any = definition("any");
-  any.names_devices = true;
-  auto made = with_axes({fixed, any}, {{}, {}, {}, {"cpu", "cuda"}});
-  EXPECT_EQ(made[0].devices, std::vector<std::string>{"cpu"});
-  EXPECT_EQ(made[1].devices, (std::vector<std::string>{"cpu", "cuda"}));
-}
 
 TEST(ExperimentRecord, IsALineOfJson) {
   Measurement one = measured("m/n=4/torchscript/forward_backward/t2/cpu", {2000, 1000, 3000}, 64,
@@ -234,11 +170,27 @@ timeout = 2.5
             (std::vector<Runtime>{Runtime::kEager, Runtime::kFrozen}));
 }
 
+TEST(ExperimentFile, LeavesOutWhatTheCommandLineDoesNotSay) {
+  ExperimentOptions options;
+  options.plan.axes.left_out = {{"backend", "tvm"}};
+  auto applied = apply(R"(backend = ["frozen", "-fused"]
+threads = [1, -2]
+shapes = ["dynamic", "dynamic"]
+)",
+                       options);
+  ASSERT_TRUE(applied) << applied.error()[0].what;
+  EXPECT_TRUE(options.plan.selection.runtimes.empty());
+  EXPECT_EQ(options.plan.axes.threads, std::vector<int>{1});
+  EXPECT_EQ(options.plan.axes.shapes, std::vector<std::string>{"dynamic"});
+  EXPECT_EQ(options.plan.axes.left_out,
+            (std::vector<AxisValue>{{"backend", "tvm"}, {"threads", "2"}}));
+}
+
 TEST(ExperimentFile, ReportsAllErrorsWithPlaces) {
   ExperimentOptions options;
   auto applied = apply(
       "backend = [\"eager\", \"frosen\"]\nbatchsize = 1\ntest = \"evel\"\nrepeat = 1\n"
-      "timeout = nan\nsuite = \"0\"\n",
+      "timeout = nan\nsuite = \"0\"\nthreads = [0]\ndtype = \"-float23\"\n",
       options);
   ASSERT_FALSE(applied);
   std::string text;
@@ -252,6 +204,10 @@ TEST(ExperimentFile, ReportsAllErrorsWithPlaces) {
   EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:5:11: `timeout` must be"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:6:9: `0` is not a suite"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:7:11: `0` is not a number from 1 to"), std::string::npos) << text;
+  EXPECT_NE(text.find("`float23` is not a known data type: did you mean `float32`?"),
+            std::string::npos)
+      << text;
 }
 
 class ExperimentLogTest : public ::testing::Test {
@@ -333,6 +289,28 @@ TEST_F(ExperimentLogTest, LostWorkersAreMeasuredAgain) {
   // The file was replaced: later lines are in the new one.
   ASSERT_TRUE(log->append(record(measured(variants_[0].key, {1, 2, 3}, 0))));
   EXPECT_EQ(parse_experiments(text(), "log")->size(), 2u);
+}
+
+// What was run elsewhere, also while that is still being written.
+TEST_F(ExperimentLogTest, TakesInWhatItLacks) {
+  const std::filesystem::path part = scratch_.path() / "part.jsonl";
+  const auto line = [](const Measurement& one) { return to_json(record(one)).dump() + "\n"; };
+  const std::string known = line(measured(variants_[0].key, {1, 2, 3}, 0));
+  const std::string other = line(measured(variants_[0].key, {4, 5, 6}, 0));
+  const std::string lost = line({variants_[1], Failure{FailureKind::kWorkerLost, "it ended"}, 0});
+  auto log = open();
+  ASSERT_TRUE(log) << log.error().what;
+  std::ofstream(part) << known << lost << "{\"mod";
+  EXPECT_TRUE(log->take_in(part, variants_, kSetting));
+  std::ofstream(part) << other;
+  EXPECT_TRUE(log->take_in(part, variants_, kSetting));
+  EXPECT_EQ(text(), known);
+  ASSERT_EQ(log->missing(variants_).size(), 1u);
+  EXPECT_EQ(log->missing(variants_)[0].key, variants_[1].key);
+  std::ofstream(part) << line(measured("c/eager/forward/t1/cpu", {1, 2, 3}, 0));
+  EXPECT_FALSE(log->take_in(part, variants_, kSetting));
+  EXPECT_FALSE(log->take_in(part / "none", variants_, kSetting));
+  EXPECT_EQ(text(), known);
 }
 
 TEST_F(ExperimentLogTest, OneRunAtATimeWritesToIt) {

@@ -1,0 +1,313 @@
+// The axes of experiments, each alone in a process, and the ways to run them one by one.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "tests/e2e/experiment.h"
+
+namespace instr::e2e {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+using ExperimentAxes = ExperimentFixture;
+
+// What is under autocast says so itself: in each run but that of the reference, in float64.
+TEST_F(ExperimentAxes, AmpIsAutocastAroundAllButBackward) {
+  write(file("d.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "mm"
+setup = """
+auto x = torch::rand({16, 16}).requires_grad_();
+auto w = torch::rand({16, 16});
+auto usual = [](const torch::Tensor&) {
+  auto one = torch::ones({2, 2});
+  TORCH_CHECK(torch::mm(one, one).scalar_type() == torch::kFloat, "autocast of backward");
+};
+"""
+signature = "f(x, w) -> y"
+stmt = """
+auto y = torch::mm(x, w);
+TORCH_CHECK(y.scalar_type() != torch::kFloat, "no autocast");
+y.register_hook(usual);
+"""
+torchscript = "y = torch.mm(x, w)"
+autograd = true
+reduce = "sum"
+[[benchmark]]
+label = "wrong"
+setup = "auto x = torch::rand({16, 16});"
+signature = "f(x) -> y"
+stmt = "auto y = torch::mm(x, x) + 1;"
+torchscript = "y = torch.mm(x, x) * 1.1 + 1"
+)toml");
+  auto ended = run(with({"--dtype=amp"}));
+  EXPECT_EQ(ended.exit_code, 1) << ended.output << ended.errors;
+  const auto lines = records();
+  EXPECT_EQ(lines.size(), 5u + 3);
+  for (const std::string key :
+       {"mm/dtype=amp/torchscript/forward/t1/cpu", "mm/dtype=amp/frozen/forward/t1/cpu",
+        "mm/dtype=amp/torchscript/forward_backward/t1/cpu"}) {
+    EXPECT_EQ(lines.at(key).at("verification_code"), "PASS") << lines.at(key);
+  }
+  for (const auto& [key, line] : lines) EXPECT_EQ(line.at("state"), "measured") << line;
+  const auto& wrong = lines.at("wrong/dtype=amp/torchscript/forward/t1/cpu");
+  EXPECT_EQ(wrong.at("verification_code"), "FAIL");
+  EXPECT_EQ(wrong.at("experiment").at("dtype"), "amp");
+}
+
+const char* const kTwo = R"toml(schema = 1
+[[benchmark]]
+label = "add"
+setup = "auto x = torch::rand({16, 16});"
+signature = "f(x) -> y"
+stmt = "auto y = x + 1;"
+torchscript = "y = x + 1"
+threads = [1, 2]
+[[benchmark]]
+label = "it's"
+stmt = "auto x = torch::rand({4});"
+)toml";
+
+TEST_F(ExperimentAxes, ValuesAfterAMinusAreLeftOut) {
+  write(file("d.toml"), kTwo);
+  const auto listed = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--dry-run", "--filter=add"});
+    auto ended = run(words(more));
+    EXPECT_EQ(ended.exit_code, 0) << ended.errors;
+    return ended.output;
+  };
+  const std::string all = listed({});
+  EXPECT_NE(all.find("add/frozen/forward/t2/cpu"), std::string::npos) << all;
+  const std::string some = listed({"--backend=-frozen,-fused", "--threads=-2"});
+  EXPECT_EQ(some.find("frozen"), std::string::npos) << some;
+  EXPECT_EQ(some.find("/t2/"), std::string::npos) << some;
+  EXPECT_NE(some.find("add/unfused/forward/t1/cpu"), std::string::npos) << some;
+  write(file("e.toml"), "backend = [\"-frozen\", \"-fused\"]\nthreads = -2\n");
+  EXPECT_EQ(listed({file("e.toml")}), some);
+  auto wrong = run(words({"--backend=-frosen"}));
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_NE(wrong.errors.find("did you mean `frozen`?"), std::string::npos) << wrong.errors;
+  auto eager = run(words({"--backend=-eager"}));
+  EXPECT_NE(eager.errors.find("eager cannot be left out"), std::string::npos) << eager.errors;
+  auto none = run(words({"--test=-eval,-train"}));
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_NE(none.errors.find("nothing to measure"), std::string::npos) << none.errors;
+}
+
+// As a scheduler would: each in a shell, several at a time.
+TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
+  write(file("d.toml"), kTwo);
+  const std::string folder = "--output-dirname=" + file("out");
+  const auto all = words({"--backend=torchscript", "--threads=1", folder, "--verbose"});
+  auto asking = all;
+  asking.push_back("--print-commands");
+  auto printed = run(asking);
+  ASSERT_EQ(printed.exit_code, 0) << printed.errors;
+  EXPECT_FALSE(fs::exists(file("out")));
+  const auto commands = lines_of(printed.output);
+  ASSERT_EQ(commands.size(), 3u) << printed.output;
+  const auto in_shell = [](const std::string& line) {
+    SpawnOptions options = command({});
+    options.argv = {"bash", "-c", line};
+    auto ended = run_command(options);
+    EXPECT_TRUE(ended && ended->exit_code == 0) << line << (ended ? ended->errors : "");
+  };
+  in_shell(commands[0] + " & " + commands[2] + " & wait -n && wait -n");
+  const fs::path parts = folder_.path() / "out" / "results.parts";
+  std::string measured;
+  for (const auto& entry : fs::directory_iterator(parts)) {
+    EXPECT_EQ(lines_of(text_of(entry.path())).size(), 1u);
+    measured += text_of(entry.path());
+  }
+  EXPECT_EQ(lines_of(measured).size(), 2u);
+  EXPECT_FALSE(fs::exists(file("out/results.jsonl")));
+  in_shell(commands[0]);  // there already
+  auto whole = run(all);
+  EXPECT_EQ(whole.exit_code, 0) << whole.errors;
+  EXPECT_NE(whole.errors.find("2 results taken from"), std::string::npos) << whole.errors;
+  EXPECT_NE(whole.errors.find("[1/1]"), std::string::npos) << whole.errors;
+  const auto lines = records("out/results.jsonl");
+  EXPECT_EQ(lines.size(), 3u);
+  const std::string text = text_of(file("out/results.jsonl"));
+  for (const std::string& line : lines_of(measured)) EXPECT_NE(text.find(line), text.npos);
+  for (const auto& [key, line] : lines) EXPECT_EQ(line.at("experiments"), 3) << line;
+  EXPECT_NE(text_of(file("out/summary.txt")).find("3 experiments: 3 measured"), std::string::npos);
+  EXPECT_NE(text_of(file("out/summary.md")).find("| TorchScript |"), std::string::npos)
+      << text_of(file("out/summary.md"));
+  if (find_program("gnuplot")) {
+    EXPECT_NE(text_of(file("out/speedup.svg")).find("<svg"), std::string::npos) << whole.errors;
+  } else {
+    EXPECT_NE(whole.errors.find("apt-get install gnuplot"), std::string::npos) << whole.errors;
+  }
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+TEST_F(ExperimentAxes, APartThatWasMeasuredInAnotherWayIsRefused) {
+  write(file("d.toml"), kTwo);
+  const std::vector<std::string> only{"--filter=add", "--threads=1",
+                                      "--only=add/eager/forward/t1/cpu"};
+  EXPECT_EQ(run(with(only)).exit_code, 0);
+  auto whole = run(with({"--filter=add", "--threads=1", "--repeat=4"}));
+  EXPECT_EQ(whole.exit_code, 2);
+  EXPECT_NE(whole.errors.find("add.eager.forward.t1.cpu.jsonl:1: this was measured with a "
+                              "different number of runs"),
+            std::string::npos)
+      << whole.errors;
+  auto unknown = run(with({"--only=add/eager/forwards/t1/cpu"}));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.errors.find("did you mean `add/eager/forward/t1/cpu`?"), std::string::npos)
+      << unknown.errors;
+}
+
+// Killed at once, with no time to say goodbye to its workers.
+TEST_F(ExperimentAxes, AKillOrCtrlCLosesOnlyWhatWasRunning) {
+  write(file("d.toml"), R"toml(schema = 1
+global_setup = "#include <fcntl.h>\n#include <unistd.h>"
+[[benchmark]]
+label = "first"
+stmt = "auto x = torch::rand({4});"
+[[benchmark]]
+label = "waits"
+stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
+)toml");
+  const std::string marker = file("is there");
+  std::string text = text_of(file("d.toml"));
+  write(file("d.toml"), text.replace(text.find("FILE"), 4, marker));
+  for (int signal : {SIGKILL, SIGINT}) {
+    fs::remove(marker);
+    auto process = Process::spawn(command(with({})));
+    ASSERT_TRUE(process);
+    while (!fs::exists(marker) && !process->wait_for(std::chrono::milliseconds(20))) {
+    }
+    ::kill(process->pid(), signal);
+    EXPECT_EQ(exit_code_of(process->wait()), signal == SIGINT ? 130 : 128 + SIGKILL);
+    EXPECT_TRUE(stray_processes().empty());
+    EXPECT_EQ(records().size(), 1u);
+    EXPECT_TRUE(records().contains("first/eager/forward/t1/cpu"));
+  }
+  auto again = run(with({"--verbose"}));
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_NE(again.errors.find("1 of 2 are already there"), std::string::npos) << again.errors;
+  EXPECT_EQ(records().size(), 2u);
+}
+
+class ExperimentInPython : public ExperimentFixture {
+ protected:
+  void SetUp() override {
+    const char* libtorch = getenv("TORCH_DIR");
+    const bool is_of_python =
+        libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
+    if (!is_of_python) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+  }
+};
+
+TEST_F(ExperimentInPython, AmpAndDynamicShapesAreForCompiledFunctions) {
+  write(file("d.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "checked"
+py_setup = """
+x = torch.rand(8, 8, requires_grad=True)
+def usual(gradient):
+    if torch.mm(x, x).dtype is torch.bfloat16:
+        raise ValueError("autocast of backward")
+"""
+py_stmt = """
+y = torch.mm(x, x)
+if y.dtype is torch.float32: raise ValueError("no autocast")
+y.register_hook(usual)
+"""
+signature = "f(x) -> y"
+autograd = true
+reduce = "sum"
+[[benchmark]]
+label = "linear"
+py_setup = "x = torch.rand(4, 8)"
+py_module = "torch.nn.Linear(8, 8)"
+signature = "f(x) -> y"
+torchscript = true
+autograd = true
+reduce = "mean"
+)toml");
+  auto ended = run(words({"--output=" + file("r.jsonl"), "--dtype=amp", "--shapes=static,dynamic",
+                          "--exclude=^checked/.*aot", "--backend=aot_eager,torchscript"}));
+  EXPECT_EQ(ended.exit_code, 0) << ended.output << ended.errors;
+  const auto lines = records();
+  std::set<std::string> compiled;
+  for (const auto& [key, line] : lines) {
+    EXPECT_EQ(line.at("state"), "measured") << line;
+    const bool is_dynamic = key.find("/shapes=dynamic/") != std::string::npos;
+    EXPECT_EQ(line.at("experiment").at("shapes"), is_dynamic ? "dynamic" : "static") << line;
+    if (key.find("/eager/") != std::string::npos) continue;
+    EXPECT_EQ(line.at("verification_code"), "PASS") << line;
+    if (is_dynamic) compiled.insert(key);
+  }
+  EXPECT_EQ(compiled, (std::set<std::string>{
+                          "linear/dtype=amp/shapes=dynamic/py/aot_eager/forward/t1/cpu",
+                          "linear/dtype=amp/shapes=dynamic/py/aot_eager/forward_backward/t1/cpu"}));
+  EXPECT_TRUE(lines.contains("linear/dtype=amp/shapes=dynamic/py/eager/forward/t1/cpu"));
+}
+
+TEST_F(ExperimentInPython, MemoryAndTimeThatRunOutAreResults) {
+  write(file("d.toml"), R"toml(schema = 1
+[[benchmark]]
+label = "too large"
+py_setup = "x = torch.ones(4)"
+[benchmark.py_stmts]
+tensor = "y = torch.zeros(1 << 42)"
+bytes = "y = bytearray(1 << 44)"
+piecemeal = """
+kept = []
+while True: kept.append(torch.ones(1 << 22))
+"""
+[[benchmark]]
+label = "hangs"
+py_global_setup = """
+import time
+
+@torch._dynamo.disable
+def wait(x):
+    time.sleep(10000)
+    return x
+"""
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = wait(x) if torch._dynamo.is_compiling() else x + 1"
+signature = "f(x) -> y"
+[[benchmark]]
+label = "last"
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = x + 1"
+signature = "f(x) -> y"
+)toml");
+  auto ended = run(words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15"}));
+  EXPECT_EQ(ended.exit_code, 1) << ended.errors;
+  const auto lines = records();
+  const auto reason = [&lines](const std::string& key) {
+    const auto& line = lines.at(key);
+    return line.value("reason", line.at("state").get<std::string>());
+  };
+  for (const std::string name : {"tensor", "bytes", "piecemeal"}) {
+    EXPECT_EQ(reason("too large/" + name + "/py/eager/forward/t1/cpu").substr(0, 15),
+              "out_of_memory: ");
+  }
+  EXPECT_EQ(reason("hangs/py/eager/forward/t1/cpu"), "measured");
+  EXPECT_EQ(reason("hangs/py/aot_eager/forward/t1/cpu").substr(0, 11), "timed_out: ");
+  EXPECT_EQ(lines.at("hangs/py/aot_eager/forward/t1/cpu").at("verification_code"),
+            "VERIFIER_DIDNT_RUN");
+  EXPECT_EQ(reason("last/py/aot_eager/forward/t1/cpu"), "measured");
+  auto again = run(
+      words({"--output=" + file("r.jsonl"), "--backend=aot_eager", "--timeout=15", "--verbose"}));
+  EXPECT_NE(again.errors.find("are already there"), std::string::npos) << again.errors;
+  EXPECT_TRUE(stray_processes().empty());
+}
+
+}  // namespace
+}  // namespace instr::e2e

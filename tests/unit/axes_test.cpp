@@ -1,0 +1,138 @@
+// The axes of experiments over definitions: what is multiplied, what is left out.
+#include "core/definitions/axes.h"
+
+#include <gtest/gtest.h>
+
+#include "core/definitions/expand.h"
+
+namespace instr {
+namespace {
+
+Definition definition(const std::string& label) {
+  Definition made;
+  made.label = label;
+  made.where.file = "some/suite.toml";
+  made.stmt = Text{"f({batch_size});", {}};
+  return made;
+}
+
+TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
+  Definition one = definition("one");
+  one.matrix = {{"batch_size", {"1", "2"}}};
+  Definition other = definition("other");
+  other.matrix = {{"dtype", {"Int64"}}};
+  auto variants = expand(with_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}}));
+  ASSERT_TRUE(variants);
+  std::vector<std::string> keys;
+  for (const Variant& variant : *variants) keys.push_back(variant.key);
+  EXPECT_EQ(keys, (std::vector<std::string>{"one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
+                                            "one/batch_size=8/dtype=float32/eager/forward/t2/cpu",
+                                            "one/batch_size=8/dtype=float64/eager/forward/t1/cpu",
+                                            "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
+                                            "other/dtype=Int64/eager/forward/t1/cpu",
+                                            "other/dtype=Int64/eager/forward/t2/cpu"}));
+  EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
+  EXPECT_EQ(default_type_of((*variants)[2]), "float64");
+  EXPECT_EQ(default_type_of((*variants)[4]),
+            "float32");  // its own parameter is not one of LibTorch's types
+}
+
+TEST(ExperimentAxes, LeaveOtherAxesAlone) {
+  Definition one = definition("one");
+  one.matrix = {{"batch_size", {"1", "2"}}};
+  auto variants = expand(with_axes({one}, {}));
+  ASSERT_TRUE(variants);
+  EXPECT_EQ(variants->size(), 2u);
+  EXPECT_EQ(default_type_of(variants->front()), "float32");
+}
+
+TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
+  Definition plain = definition("plain");
+  Definition fixed = definition("fixed");
+  fixed.is_explicit = true;
+  auto made = with_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
+  auto variants = expand(made);
+  ASSERT_TRUE(variants);
+  ASSERT_EQ(variants->size(), 3u);
+  EXPECT_EQ((*variants)[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
+  EXPECT_TRUE(is_autocast((*variants)[0]));
+  EXPECT_EQ(default_type_of((*variants)[0]), "float32");
+  EXPECT_FALSE(is_autocast((*variants)[1]));
+  EXPECT_EQ((*variants)[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
+  EXPECT_TRUE(expand(with_axes({fixed}, {.data_types = {"amp"}}))->empty());
+}
+
+TEST(ExperimentAxes, DevicesAreForDefinitionsThatNameThem) {
+  Definition fixed = definition("fixed");
+  Definition any = definition("any");
+  any.names_devices = true;
+  auto made = with_axes({fixed, any}, {{}, {}, {}, {"cpu", "cuda"}});
+  EXPECT_EQ(made[0].devices, std::vector<std::string>{"cpu"});
+  EXPECT_EQ(made[1].devices, (std::vector<std::string>{"cpu", "cuda"}));
+}
+
+std::vector<std::string> keys_of(const std::vector<Variant>& variants) {
+  std::vector<std::string> keys;
+  for (const Variant& variant : variants) keys.push_back(variant.key);
+  return keys;
+}
+
+TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
+  Definition compiled = definition("compiled");
+  compiled.language = Language::kPython;
+  compiled.signature = Signature{{"x"}, "y", {}};
+  compiled.torchscript = compiled.stmt;
+  const Definition plain = definition("plain");
+  const std::vector<Runtime> runtimes{Runtime::kEager, Runtime::kTorchScript, Runtime::kInductor};
+  const std::string end = "/forward/t1/cpu";
+  auto both = with_axes({compiled, plain}, {.shapes = {"static", "dynamic"}});
+  auto variants = expand(both, runtimes);
+  ASSERT_TRUE(variants);
+  EXPECT_EQ(keys_of(*variants),
+            (std::vector<std::string>{
+                "compiled/py/eager" + end, "compiled/py/torchscript" + end,
+                "compiled/py/inductor" + end, "compiled/shapes=dynamic/py/eager" + end,
+                "compiled/shapes=dynamic/py/inductor" + end, "plain/eager" + end}));
+  EXPECT_EQ(count_variants(both[0], runtimes), 5u);
+  for (const Variant& variant : *variants) {
+    const bool is_dynamic = variant.key.find("dynamic") != std::string::npos;
+    EXPECT_EQ(has_dynamic_shapes(variant), is_dynamic) << variant.key;
+    EXPECT_EQ(has_dynamic_shapes(variant_of_key(variant.key)), is_dynamic) << variant.key;
+    EXPECT_EQ(value_on("shapes", variant), is_dynamic ? "dynamic" : "static");
+  }
+  auto only = expand(with_axes({compiled, plain}, {.shapes = {"dynamic"}}), runtimes);
+  EXPECT_EQ(keys_of(*only),
+            (std::vector<std::string>{"compiled/shapes=dynamic/py/eager" + end,
+                                      "compiled/shapes=dynamic/py/inductor" + end}));
+}
+
+TEST(ExperimentAxes, WhatHasAValueThatIsLeftOutIsNotMeasured) {
+  const std::vector<std::string> all{
+      "a/batch_size=4/dtype=float64/eager/forward/t1/cpu",
+      "a/batch_size=8/dtype=amp/frozen/forward/t2/cpu",
+      "a/shapes=dynamic/py/inductor/forward_backward/t1/cuda",
+  };
+  std::vector<Variant> variants;
+  for (const std::string& key : all) variants.push_back(variant_of_key(key));
+  const auto left = [&variants](const std::vector<AxisValue>& values) {
+    return keys_of(without(variants, values).value_or(std::vector<Variant>{}));
+  };
+  const std::vector<std::string> first{all[0]};
+  const std::vector<std::string> second{all[1]};
+  const std::vector<std::string> third{all[2]};
+  EXPECT_EQ(left({}), all);
+  EXPECT_EQ(left({{"backend", "frozen"}, {"backend", "inductor"}}), first);
+  EXPECT_EQ(left({{"test", "train"}, {"dtype", "float64"}}), second);
+  EXPECT_EQ(left({{"accelerator", "cpu"}}), third);
+  EXPECT_EQ(left({{"threads", "1"}}), second);
+  EXPECT_EQ(left({{"shapes", "static"}}), third);
+  EXPECT_EQ(left({{"batch_size", "4"}, {"batch_size", "8"}}), third);
+  EXPECT_EQ(left({{"dtype", "float32"}}), (std::vector<std::string>{all[0], all[1]}));
+  EXPECT_FALSE(without(variants, {{"accelerator", "cpu"}, {"accelerator", "cuda"}}));
+  EXPECT_TRUE(without({}, {{"accelerator", "cpu"}}));
+  EXPECT_FALSE(check_left_out({"backend", "eager"}));
+  EXPECT_TRUE(check_left_out({"backend", "frozen"}));
+}
+
+}  // namespace
+}  // namespace instr
