@@ -34,8 +34,6 @@ struct Options : ExperimentOptions {
   bool is_dry_run = false;
   bool prints_commands = false;
   std::optional<std::string> only;
-  bool prints_commands = false;
-  std::optional<std::string> only;
   std::optional<std::filesystem::path> output;
   std::optional<std::filesystem::path> folder;
   ReportFormat format = ReportFormat::kTable;

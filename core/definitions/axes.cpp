@@ -25,7 +25,7 @@ Expected<T> meaning(const char* axis, const std::string& word,
 template <class Words>
 std::vector<std::pair<std::string, std::string>> named(const Words& words) {
   std::vector<std::pair<std::string, std::string>> known;
-  for (const std::string& word : words) known.emplace_back(word, word);
+  for (const auto& word : words) known.emplace_back(word, word);
   return known;
 }
 

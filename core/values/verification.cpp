@@ -194,14 +194,14 @@ Variant eager_of(const Variant& candidate) {
 }
 
 std::string allowed_differences(const Variant& variant) {
-  const Tolerance& its = variant.tolerance;
-  const TypeTolerance& in_autocast = tolerance_for(variant.device == "cuda" ? "Half" : "BFloat16");
+  const TypeTolerance& lower = tolerance_for(variant.device == "cuda" ? "Half" : "BFloat16");
   std::string text;
   for (const TypeTolerance& type : kTolerances) {
-    const bool is_cast = is_autocast(variant) && std::string_view(type.type) == "Float";
-    const TypeTolerance& usual = is_cast ? in_autocast : type;
-    text += fmt::format("{} {} {} ", type.type, its.relative.value_or(usual.relative),
-                        its.absolute.value_or(usual.absolute));
+    double relative = variant.tolerance.relative.value_or(type.relative);
+    const bool is_lowered = &type == &lower || &type == &tolerance_for("Float");
+    if (is_autocast(variant) && is_lowered) relative = std::max(relative, lower.relative);
+    text += fmt::format("{} {} {} ", type.type, relative,
+                        variant.tolerance.absolute.value_or(type.absolute));
   }
   return text;
 }

@@ -47,8 +47,9 @@ bool is_candidate(const Variant& variant);
 Variant eager_of(const Variant& candidate);
 
 // "Float 1.3e-06 1e-05 Double ...": relative and absolute, by LibTorch's names of the data types;
-// all other types must be equal. The defaults are torch.testing's, under autocast those of the type
-// that it computes in for float32, too; the definition may override them.
+// all other types must be equal. The defaults are torch.testing's; the definition may override
+// them. Under autocast float32 and the type that it computes in have at least that type's
+// tolerance.
 std::string allowed_differences(const Variant& variant);
 
 // From the worker's reply to `verify` (worker/wire.h).

@@ -266,7 +266,7 @@ tensor = "y = torch.zeros(1 << 42)"
 bytes = "y = bytearray(1 << 44)"
 piecemeal = """
 kept = []
-while True: kept.append(torch.ones(1 << 22))
+while True: kept.append(torch.empty(1 << 26))
 """
 [[benchmark]]
 label = "hangs"

@@ -49,6 +49,7 @@ TEST(ExperimentRecord, IsALineOfJson) {
                                                         {"test", "train"},
                                                         {"batch_size", 16},
                                                         {"dtype", "float32"},
+                                                        {"shapes", "static"},
                                                         {"threads", 2}}));
   EXPECT_EQ(json["repeat"], 3);
   EXPECT_EQ(json["iterations_per_run"], 100);
@@ -203,7 +204,7 @@ TEST(ExperimentFile, ReportsAllErrorsWithPlaces) {
   EXPECT_NE(text.find("e.toml:3:9: `evel` is not a known test"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:4:"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:5:11: `timeout` must be"), std::string::npos) << text;
-  EXPECT_NE(text.find("e.toml:6:9: `0` is not a suite"), std::string::npos) << text;
+  EXPECT_NE(text.find("e.toml:6:10: `0` is not a suite"), std::string::npos) << text;
   EXPECT_NE(text.find("e.toml:7:11: `0` is not a number from 1 to"), std::string::npos) << text;
   EXPECT_NE(text.find("`float23` is not a known data type: did you mean `float32`?"),
             std::string::npos)

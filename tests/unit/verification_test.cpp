@@ -203,6 +203,10 @@ TEST(AllowedDifferences, OfFloat32UnderAutocastAreThoseOfTheTypeItComputesIn) {
   EXPECT_EQ(on_cuda.at("Float"), std::pair(1e-3, 1e-5));
   EXPECT_EQ(allowed({0.5, {}, {}}, "a/dtype=amp/inductor/forward/t1/cpu").at("Float"),
             std::pair(0.5, 1e-5));
+  auto too_tight = allowed({1e-3, 1e-4, {}}, "a/dtype=amp/inductor/forward/t1/cpu");
+  EXPECT_EQ(too_tight.at("Float"), std::pair(1.6e-2, 1e-4));
+  EXPECT_EQ(too_tight.at("BFloat16"), std::pair(1.6e-2, 1e-4));
+  EXPECT_EQ(too_tight.at("Double"), std::pair(1e-3, 1e-4));
 }
 
 TEST(EagerOf, HasTheKeyOfTheSameBenchmark) {

@@ -1,5 +1,6 @@
 #include "worker/native/inspection.h"
 
+#include <ATen/autocast_mode.h>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
@@ -85,6 +86,19 @@ void add_plans(jit::GraphExecutor& executor, ScriptState& state) {
   }
 }
 
+void add_plans_of(jit::GraphFunction& function, ScriptState& state) {
+  jit::GraphExecutor& executor = function.get_executor();
+  if (executor.isOptimized()) add_plans(executor, state);
+}
+
+void set_autocast(c10::DeviceType device, bool is_on) {
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+  at::autocast::set_autocast_enabled(device, is_on);
+#else
+  device == c10::kCPU ? at::autocast::set_cpu_enabled(is_on) : at::autocast::set_enabled(is_on);
+#endif
+}
+
 jit::GraphFunction* forward_of(const void* module) {
   auto method = static_cast<const jit::Module*>(module)->find_method("forward");
   return method ? jit::tryToGraphFunction(method->function()) : nullptr;
@@ -129,7 +143,15 @@ std::string graph_of(const void* module) {
 
 ScriptState script_state(const void* module) {
   ScriptState state;
-  if (auto* forward = forward_of(module)) add_plans(forward->get_executor(), state);
+  auto* forward = forward_of(module);
+  if (forward == nullptr) return state;
+  // It has another executor under autocast; what it was not run under has no plans.
+  add_plans_of(*forward, state);
+  for (c10::DeviceType device : {c10::kCPU, c10::kCUDA}) {
+    set_autocast(device, true);
+    add_plans_of(*forward, state);
+    set_autocast(device, false);
+  }
   return state;
 }
 
