@@ -57,17 +57,18 @@ TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
 TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
   Variant variant = in_python(Runtime::kTorchScript);
   PythonSnippet snippet = python_snippet(variant);
-  ASSERT_EQ(snippet.setup.size(), 7u);
-  EXPECT_EQ(snippet.setup[1].code, "instr_mark_(0)");
-  EXPECT_EQ(snippet.setup[2].code,
+  ASSERT_EQ(snippet.setup.size(), 9u);
+  EXPECT_EQ(snippet.setup[1].code, "instr_simulate_(False)");
+  EXPECT_EQ(snippet.setup[2].code, "instr_mark_(0)");
+  EXPECT_EQ(snippet.setup[3].code,
             "instr_script_ = torch.jit.CompilationUnit(\"def instr_function(x):\\n    y = "
             "torch.relu(x)\\n    return y\\n\").instr_function");
-  EXPECT_EQ(snippet.setup[3].code, "for instr_trial_ in range(1):\n    instr_script_(x)\n");
-  EXPECT_EQ(snippet.setup[5].code, "for instr_trial_ in range(11):\n    instr_script_(x)\n");
+  EXPECT_EQ(snippet.setup[4].code, "for instr_trial_ in range(1):\n    instr_script_(x)\n");
+  EXPECT_EQ(snippet.setup[6].code, "for instr_trial_ in range(11):\n    instr_script_(x)\n");
   EXPECT_EQ(codes(snippet.statement), Codes{"instr_script_(x)"});
   variant.module = Text{"torch.nn.ReLU()", {}};
   snippet = python_snippet(variant);
-  EXPECT_EQ(snippet.setup[3].code, "instr_script_ = torch.jit.script(instr_module_)");
+  EXPECT_EQ(snippet.setup[4].code, "instr_script_ = torch.jit.script(instr_module_)");
 }
 
 TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
