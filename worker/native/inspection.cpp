@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
+#include <torch/csrc/profiler/orchestration/observer.h>
 #include <torch/script.h>
 #include <torch/version.h>
 
@@ -25,9 +26,18 @@ using TotalBytes = std::size_t;
 using TotalBytes = std::int64_t;
 #endif
 
-class TensorMemory : public c10::MemoryReportingInfoBase {
+namespace observation = torch::profiler::impl;
+
+// A profiler's state, as which LibTorch takes whatever is where it reports memory: the functions
+// that torch.compile() has made ask it for its configuration.
+class TensorMemory : public observation::ProfilerStateBase {
  public:
+  TensorMemory()
+      : ProfilerStateBase(observation::ProfilerConfig(observation::ProfilerState::Disabled)) {}
   bool memoryProfilingEnabled() const override { return true; }
+  observation::ActiveProfilerType profilerType() override {
+    return observation::ActiveProfilerType::NONE;
+  }
   void reportMemoryUsage(void*, std::int64_t size, TotalBytes, TotalBytes,
                          c10::Device device) override {
     if (!device.is_cpu()) return;
