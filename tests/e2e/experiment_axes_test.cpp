@@ -203,10 +203,7 @@ stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
 class ExperimentInPython : public ExperimentFixture {
  protected:
   void SetUp() override {
-    const char* libtorch = getenv("TORCH_DIR");
-    const bool is_of_python =
-        libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
-    if (!is_of_python) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+    if (!has_python()) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
   }
 };
 

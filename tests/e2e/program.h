@@ -39,6 +39,12 @@ inline fs::path cache_folder() {
   return fs::path(program_under_test()).parent_path() / "e2e-cache";
 }
 
+// Whether the LibTorch under test is the torch of an interpreter, which runs snippets in Python.
+inline bool has_python() {
+  const char* libtorch = getenv("TORCH_DIR");
+  return libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
+}
+
 class TemporaryFolder {
  public:
   TemporaryFolder() {

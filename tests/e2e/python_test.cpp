@@ -66,10 +66,7 @@ reduce = "sum"
 class Python : public ::testing::Test {
  protected:
   void SetUp() override {
-    const char* libtorch = getenv("TORCH_DIR");
-    const bool is_of_python =
-        libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
-    if (!is_of_python) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+    if (!has_python()) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
   }
 
   fs::path write(const std::string& name, std::string text) const {
