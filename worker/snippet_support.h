@@ -7,6 +7,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/jit/frontend/resolver.h>
 #include <torch/csrc/jit/frontend/sugared_value.h>
+#include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/script.h>
 #include <torch/torch.h>
@@ -156,27 +157,42 @@ struct ScriptResolver : torch::jit::NativeResolver {
   }
 };
 
-// A TorchScript module whose forward is `body`, with the parameters, buffers and parts of `from`
-// (null: none) under their names; saved and loaded again, as a user's model would be.
-inline torch::jit::Module make_script(const std::string& body, const torch::nn::Module* from) {
+// A TorchScript module with the parameters, buffers and parts of `from` (null: none) under their
+// names, and the forward that `add_forward(script, unit)` gives it; saved and loaded again, as a
+// user's model would be.
+template <class AddForward>
+torch::jit::Module script_with(const torch::nn::Module* from, const char* problem,
+                               const AddForward& add_forward) {
   try {
     auto unit = std::make_shared<torch::jit::CompilationUnit>();
     torch::jit::Module script(c10::QualifiedName("__torch__.Snippet"), unit);
     if (from != nullptr) copy_module(*from, script, unit);
-    script.define(body, std::make_shared<ScriptResolver>());
+    add_forward(script, *unit);
     std::stringstream stream;
     script.save(stream);
     stream.seekg(0);
     return torch::jit::load(stream);
   } catch (const c10::Error& error) {
-    throw instr_definition_error(std::string("the TorchScript text cannot be used: ") +
-                                 error.what_without_backtrace());
+    throw instr_definition_error(std::string(problem) + error.what_without_backtrace());
   } catch (const instr_definition_error&) {
     throw;
   } catch (const std::exception& error) {
-    throw instr_definition_error(std::string("the TorchScript text cannot be used: ") +
-                                 error.what());
+    throw instr_definition_error(std::string(problem) + error.what());
   }
+}
+
+// Whose forward is `body`.
+inline torch::jit::Module make_script(const std::string& body, const torch::nn::Module* from) {
+  return script_with(from, "the TorchScript text cannot be used: ",
+                     [&body](torch::jit::Module& script, torch::jit::CompilationUnit&) {
+                       script.define(body, std::make_shared<ScriptResolver>());
+                     });
+}
+
+template <class Holder, std::size_t... I>
+torch::Tensor call_with(Holder& module, const torch::jit::Stack& inputs,
+                        std::index_sequence<I...>) {
+  return module(inputs[I].toTensor()...);
 }
 
 inline torch::jit::Module frozen(torch::jit::Module module) {
@@ -380,6 +396,27 @@ T copy_of(const T& value) {
     tensor = tensor.detach().clone().requires_grad_(tensor.requires_grad());
   });
   return copy;
+}
+
+// Whose forward is what `module` does with copies of these arguments.
+template <class Holder, class... Arguments>
+torch::jit::Module traced(Holder& module, const std::vector<std::string>& names,
+                          const Arguments&... arguments) {
+  static_assert((std::is_same_v<Arguments, torch::Tensor> && ...),
+                "instr_bench: only a module of tensors can be traced: write the `torchscript` body "
+                "instead of `true`");
+  const auto run = [&module](const torch::jit::Stack& inputs) -> torch::jit::Stack {
+    return {call_with(module, inputs, std::index_sequence_for<Arguments...>())};
+  };
+  return script_with(&*module, "the module cannot be traced: ",
+                     [&](torch::jit::Module& script, torch::jit::CompilationUnit& unit) {
+                       auto state = torch::jit::tracer::trace(
+                           {copy_of(arguments)...}, run,
+                           [](const torch::Tensor&) { return std::string(); }, /*strict=*/true,
+                           /*force_outplace=*/false, &script, names);
+                       const c10::QualifiedName name(*script.type()->name(), "forward");
+                       script.type()->addMethod(unit.create_function(name, state.first->graph));
+                     });
 }
 
 template <class T>

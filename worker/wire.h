@@ -77,7 +77,8 @@ inline constexpr const char* kToken = "token";
 // compared: a message for each tensor, the output first: name ("": the output) eager_type
 //           eager_shape eager_device; type shape device, or otherwise (what is there instead);
 //           if these are alike exceeds difference allowed at value eager_value cosine; if a
-//           run in double precision could be made reference_error eager_reference_error atol
+//           run in double precision could be made reference_error eager_reference_error atol, the
+//           same as root mean squares reference_rmse eager_reference_rmse, and the count of values
 struct Message {
   std::string verb;
   std::map<std::string, std::string> fields;

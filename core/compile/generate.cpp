@@ -66,8 +66,18 @@ void write_package(Writer& out, const Variant& variant) {
               "instr_support::Package instr_script_(" + literal(variant.package->code) + ");");
 }
 
+void write_traced_module(Writer& out, const Signature& signature) {
+  std::vector<std::string> names;
+  for (const auto& argument : signature.arguments) names.push_back(literal(argument));
+  out.glue_at(signature.where,
+              fmt::format("torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
+                          "{{{}}}{}{});",
+                          joined(names), names.empty() ? "" : ", ", joined(signature.arguments)));
+}
+
 void write_script_module(Writer& out, const Variant& variant) {
   const Signature& signature = *variant.signature;
+  if (variant.torchscript->empty()) return write_traced_module(out, signature);
   std::string text = "std::string instr_text_ = \"def forward(self\"";
   for (const auto& argument : signature.arguments) {
     text += fmt::format(" + instr_support::script_argument({}, {})", literal(argument), argument);

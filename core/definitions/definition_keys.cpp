@@ -50,6 +50,7 @@ constexpr Key kBenchmarkKeys[] = {
     {"limit", Shape::kStringTable, "limit = { ir = \"0.5%\" }"},
     {"tolerance", Shape::kTable, "tolerance = { rtol = 1e-3, atol = 1e-5 }"},
     {"cosine", Shape::kNumber, "cosine = 0.99"},
+    {"rmse", Shape::kNumber, "rmse = 1e-3"},
     {"tags", Shape::kStrings, "tags = [\"slow\"]"},
     {"warmup", Shape::kInteger, "warmup = 10"},
     {"iterations", Shape::kInteger, "iterations = 100"},

@@ -172,7 +172,8 @@ class BenchmarkReader {
     require_known("reduce", read_.texts("reduce"), known_reductions());
   }
 
-  // `true` stands for the statement in Python, which TorchScript can often read.
+  // `true` stands for the statement in Python, which TorchScript can often read, and for what is
+  // traced of a module in C++.
   void read_torchscript(const std::vector<Statement>& statements) {
     const toml::node* value = read_.get("torchscript");
     if (value == nullptr) return;
@@ -183,11 +184,21 @@ class BenchmarkReader {
     const auto python = std::find_if(statements.begin(), statements.end(), [](const auto& one) {
       return one.language == Language::kPython && (one.text || one.module || one.suffix.empty());
     });
-    if (python == statements.end()) {
-      return refuse("torchscript", "`torchscript = true` needs a statement in Python",
+    if (python == statements.end() && !is_traceable(statements)) {
+      return refuse("torchscript",
+                    "`torchscript = true` needs a statement in Python, or a module without one",
                     "add `py_stmt`, or write the body: `torchscript = \"y = torch.mm(x, w)\"`");
     }
-    definition_.torchscript = python->text ? *python->text : Text{};
+    const bool has_text = python != statements.end() && python->text;
+    definition_.torchscript = has_text ? *python->text : Text{"", read_.place("torchscript")};
+  }
+
+  static bool is_traced(const Statement& one) {
+    return one.language == Language::kCpp && !one.text;
+  }
+
+  static bool is_traceable(const std::vector<Statement>& statements) {
+    return std::any_of(statements.begin(), statements.end(), is_traced);
   }
 
   void read_signature() {
@@ -304,8 +315,16 @@ class BenchmarkReader {
       refuse("cosine", "`cosine` must be above 0 and at most 1",
              "write for example `cosine = 0.99`");
     }
-    if (read_.has("cosine") && read_.has("tolerance")) {
-      refuse("cosine", "this benchmark has both `cosine` and `tolerance`", "leave one of them out");
+    tolerance.rmse = read_.number("rmse");
+    if (tolerance.rmse && !(*tolerance.rmse > 0 && std::isfinite(*tolerance.rmse))) {
+      refuse("rmse", "`rmse` must be a finite number above 0", "write for example `rmse = 1e-3`");
+    }
+    const char* rules[] = {"cosine", "rmse", "tolerance"};
+    for (const auto& [one, other] :
+         {std::pair{rules[0], rules[2]}, {rules[0], rules[1]}, {rules[1], rules[2]}}) {
+      if (!read_.has(one) || !read_.has(other)) continue;
+      refuse(one, fmt::format("this benchmark has both `{}` and `{}`", one, other),
+             "leave one of them out");
     }
   }
 
@@ -498,7 +517,8 @@ class BenchmarkReader {
         if (definition.torchscript) {
           definition.torchscript = statement.text ? *statement.text : *definition.module;
         }
-      } else if (is_blank(definition.torchscript ? definition.torchscript->code : "-")) {
+      } else if (!is_traced(statement) &&
+                 is_blank(definition.torchscript ? definition.torchscript->code : "-")) {
         definition.torchscript.reset();
       }
     }

@@ -121,9 +121,42 @@ SourceLocation place_of(const toml::node& node, const SourceText& source) {
   return place_at(node.source(), source);
 }
 
+namespace {
+
+// The brace that closes the one at `open`, in the same line.
+std::size_t closing_brace(std::string_view code, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < code.size() && code[at] != '\n'; ++at) {
+    depth += code[at] == '{' ? 1 : code[at] == '}' ? -1 : 0;
+    if (depth == 0) return at;
+  }
+  return std::string_view::npos;
+}
+
+// `{./PATH}` becomes the path of what is there beside the file. Braces in it are parameters.
+std::string with_paths(const std::string& code, const SourceText& source) {
+  std::string result;
+  for (std::size_t at = 0; at < code.size();) {
+    const std::size_t open = std::min(code.find("{./", at), code.size());
+    const std::size_t close = closing_brace(code, open);
+    result += code.substr(at, open - at);
+    at = open;
+    if (open == code.size()) break;
+    if (close == std::string::npos) {
+      result += code[at++];
+      continue;
+    }
+    result += source.beside(code.substr(open + 1, close - open - 1)).string();
+    at = close + 1;
+  }
+  return result;
+}
+
+}  // namespace
+
 Text text_of(const toml::node& string, const SourceText& source) {
   const auto begin = string.source().begin;
-  return {string.as_string()->get(),
+  return {with_paths(string.as_string()->get(), source),
           source.content_of_string(static_cast<int>(begin.line), static_cast<int>(begin.column))};
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/definitions/variant.h"
 
@@ -26,6 +27,7 @@ enum class VerificationCode {
 // "PASS", "EAGER_FAILED", ..., as in results and reports.
 const char* to_string(VerificationCode code);
 std::optional<VerificationCode> verification_code_from(const std::string& name);
+std::vector<std::string> verification_code_names();
 
 struct Verification {
   VerificationCode code = VerificationCode::kVerifierDidntRun;

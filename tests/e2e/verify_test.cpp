@@ -70,6 +70,20 @@ TEST_F(Verify, CosineSimilarityIsUsedOnRequest) {
   EXPECT_EQ(code("fail: by cosine" + kForward), "FAIL");
 }
 
+TEST_F(Verify, TheMeanSquareIsUsedOnRequest) {
+  const std::string key = "pass: by the mean square" + kForward;
+  EXPECT_EQ(code(key), "PASS") << reason(key);
+  EXPECT_EQ(reason(key).find("RMSE against a float64 reference"), 0u) << reason(key);
+  EXPECT_EQ(code("fail: by the mean square" + kForward), "FAIL");
+}
+
+TEST_F(Verify, ATracedModuleComputesTheSame) {
+  for (const std::string& end : {kForward, kBackward}) {
+    const std::string key = "pass: of a traced module" + end;
+    EXPECT_EQ(code(key), "PASS") << reason(key);
+  }
+}
+
 TEST_F(Verify, AnotherResultFailsWithTheReason) {
   auto fails = [](const std::string& label, const std::string& why) {
     const std::string key = label + (label == "fail: gradient" ? kBackward : kForward);

@@ -301,6 +301,9 @@ TEST(DefinitionSchema, AnswersAsTheLoaderToWhatKeysDoTogether) {
         "label = \"x\"\npy_module = \"M()\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
         "label = \"x\"\npy_stmt = \"x\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
         "label = \"x\"\nstmt = \"x;\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
+        "label = \"x\"\nmodule = \"M()\"\nsignature = \"f(x) -> y\"\ntorchscript = true",
+        "label = \"x\"\nmodule = \"M()\"\nstmt = \"x;\"\nsignature = \"f(x) -> y\"\ntorchscript = "
+        "true",
         "label = \"x\"\npy_stmt = \"x\"\npy_stmts = { a = \"x\" }",
         "label = \"x\"\npy_stmt = \"x\"\nsetup = \"int x;\"",
         "label = \"x\"\npy_stmt = \"x\"\nglobal_setup = \"int x;\"",

@@ -177,6 +177,19 @@ TEST(UnitSource, WritesTheTextOfForward) {
   EXPECT_TRUE(contains(source({one}), "make_script(instr_text_, &*instr_module)"));
 }
 
+TEST(UnitSource, TracesAModuleWithoutABody) {
+  Variant one = script();
+  one.module = Text{"M()", {}};
+  one.stmt.reset();
+  one.torchscript->code = "";
+  const std::string text = source({one});
+  EXPECT_TRUE(contains(text,
+                       "torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
+                       "{\"x\"}, x);"))
+      << text;
+  EXPECT_FALSE(contains(text, "instr_text_"));
+}
+
 TEST(UnitSource, ReplaysWhatItCaptured) {
   Variant one = script();
   one.runtime = Runtime::kCudaGraph;

@@ -112,6 +112,44 @@ TEST(Load, LeavesOutAbsentKeys) {
   EXPECT_EQ(plain_one.devices, std::vector<std::string>{"cpu"});
 }
 
+TEST(Load, TracesAModuleInCppWhateverPythonHas) {
+  const std::string module =
+      "schema = 1\n[[benchmark]]\nlabel = \"x\"\nmodule = \"M()\"\n"
+      "signature = \"f(x) -> y\"\ntorchscript = true\n";
+  const auto scripts = [&](const std::string& more) {
+    std::vector<std::string> texts;
+    for (const Definition& one : definitions_of(module + more)) {
+      texts.push_back(one.torchscript ? "<" + one.torchscript->code + ">" : "none");
+    }
+    return texts;
+  };
+  EXPECT_EQ(scripts(""), (std::vector<std::string>{"<>"}));
+  EXPECT_EQ(scripts("py_module = \"P()\"\n"), (std::vector<std::string>{"<>", "<P()>"}));
+  // There is a text that TorchScript can read.
+  EXPECT_EQ(scripts("py_stmt = \"y = x\"\n"), (std::vector<std::string>{"<y = x>", "<y = x>"}));
+  // A statement may do more than call the module.
+  EXPECT_EQ(scripts("stmt = \"x;\"\npy_module = \"P()\"\n"),
+            (std::vector<std::string>{"none", "<P()>"}));
+}
+
+TEST(Load, PutsInThePathsOfFilesBeside) {
+  const TempFolder folder;
+  const auto file = folder.write("mine/x.toml", R"(schema = 1
+[[benchmark]]
+label = "x"
+setup = 'auto m = load("{./model-{n}.pt}"), o = load("{./../other.pt}"); f({./2, {n}, {'
+stmt = "x;"
+matrix = { n = [4] }
+)");
+  const auto definitions = load_definitions({file});
+  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  const std::string here = folder.path().string();
+  // As in C++: what no brace closes is no path.
+  EXPECT_EQ(expand(*definitions)->front().setups[0].code, "auto m = load(\"" + here +
+                                                              "/mine/model-4.pt\"), o = load(\"" +
+                                                              here + "/other.pt\"); f({./2, 4, {");
+}
+
 TEST(Load, TakesOneValueForAList) {
   const Definition one = definitions_of(R"(schema = 1
 setups.x.cpp = "int x;"

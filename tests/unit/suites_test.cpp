@@ -9,14 +9,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<Variant> variants_of(const std::string& suite) {
+std::vector<Variant> variants_of(const std::string& suite,
+                                 const std::vector<Runtime>& runtimes = {Runtime::kEager,
+                                                                         Runtime::kInductor}) {
   const auto definitions =
       load_definitions({fs::path(INSTR_SOURCE_DIR) / "suites" / (suite + ".toml")});
   if (!definitions) {
     ADD_FAILURE() << error_lines(definitions.error(), "");
     return {};
   }
-  const auto variants = expand(*definitions, {Runtime::kEager, Runtime::kInductor});
+  const auto variants = expand(*definitions, runtimes);
   if (variants) return *variants;
   ADD_FAILURE() << error_lines(variants.error(), "");
   return {};
@@ -63,6 +65,26 @@ TEST_P(Suites, PutEveryNameInBracesIn) {
     EXPECT_NE(text.find("\"" + variant.params.at(1).second + "\" == \"small\""), std::string::npos)
         << variant.key;
   }
+}
+
+// Eager and traced, without a frozen parameter to differentiate by.
+TEST(CppSuite, HasTenModelsThatRunInEveryWay) {
+  std::map<std::string, std::set<std::string>> models;
+  for (const Variant& variant : variants_of("cpp", {Runtime::kEager, Runtime::kTorchScript})) {
+    EXPECT_EQ(variant.language, Language::kCpp) << variant.key;
+    models[variant.label].insert(variant.key);
+    const bool is_training = variant.autograd == Autograd::kForwardBackward;
+    EXPECT_NE(variant.module->code.find(is_training ? ", true, " : ", false, "), std::string::npos)
+        << variant.module->code;
+    std::string text = variant.global_setup->code + variant.module->code;
+    for (const Text& setup : variant.setups) text += setup.code;
+    for (const char* name : {"{size}", "{batch_size}", "{device}", "{training}"}) {
+      EXPECT_EQ(text.find(name), std::string::npos) << variant.key;
+    }
+  }
+  EXPECT_EQ(models.size(), 10u);
+  // With backward and without, small and published, on both devices.
+  for (const auto& [label, keys] : models) EXPECT_EQ(keys.size(), 16u) << label;
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Suites,

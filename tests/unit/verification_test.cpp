@@ -125,6 +125,46 @@ TEST(Verdict, TheReferenceDecidesIfThereIsOne) {
   EXPECT_EQ(verdict(inexact).code, Code::kFail);
 }
 
+TEST(Verdict, TheMeanSquareDecidesOnRequest) {
+  const Tolerance tolerance{{}, {}, {}, 1e-4};
+  Fields inexact{{"exceeds", "1"},
+                 {"difference", "9"},
+                 {"reference_error", "9"},
+                 {"atol", "0"},
+                 {"eager_reference_error", "1"},
+                 {"eager_reference_rmse", "0.25"},
+                 {"reference_rmse", "0.5"},
+                 {"count", "1000"}};
+  EXPECT_EQ(verdict(inexact, tolerance),
+            pass("RMSE against a float64 reference 0.5, eager's is 0.25, allowed 2 times"));
+  inexact["reference_rmse"] = "0.5000101";
+  EXPECT_EQ(verdict(inexact, tolerance).code, Code::kFail);
+  // A tenth of the tolerance more.
+  inexact["reference_rmse"] = "0.5000099";
+  EXPECT_EQ(verdict(inexact, tolerance).code, Code::kPass);
+  // 3 times, where there is more noise.
+  inexact["reference_rmse"] = "0.75";
+  EXPECT_EQ(verdict(inexact, tolerance).code, Code::kFail);
+  const auto with = [&inexact](const Fields& changed) {
+    Fields all = inexact;
+    for (const auto& [name, value] : changed) all[name] = value;
+    return all;
+  };
+  for (const Fields& noisy : {Fields{{"count", "999"}},
+                              {{"type", "BFloat16"}, {"eager_type", "BFloat16"}},
+                              {{"shape", "[3, 2, 1, 1]"}, {"eager_shape", "[3, 2, 1, 1]"}}}) {
+    EXPECT_EQ(verdict(with(noisy), tolerance).code, Code::kPass) << noisy.begin()->first;
+  }
+  EXPECT_EQ(verdict(inexact, {{}, {}, {}, 0.02}).code, Code::kPass);
+  EXPECT_EQ(verdict(with({{"reference_rmse", "nan"}}), tolerance).code, Code::kFail);
+  EXPECT_EQ(
+      verdict(with({{"reference_rmse", "nan"}, {"eager_reference_rmse", "nan"}}), tolerance).code,
+      Code::kPass);
+  Variant variant;
+  variant.tolerance = tolerance;
+  EXPECT_EQ(allowed_differences(variant).substr(0, 18), "Half 0.0001 0.0001");
+}
+
 TEST(Verdict, CosineReplacesTheToleranceForInexactTypes) {
   const Tolerance tolerance{{}, {}, 0.99};
   EXPECT_EQ(verdict({{"exceeds", "1"}, {"cosine", "0.99"}}, tolerance),

@@ -92,6 +92,11 @@ double largest_difference(const at::Tensor& tensor, const at::Tensor& exact) {
   return differences(one, other, is_equal(one, other)).max().item<double>();
 }
 
+double mean_square_difference(const at::Tensor& tensor, const at::Tensor& exact) {
+  at::Tensor difference = plain(tensor).to(at::kDouble) - plain(exact).to(at::kDouble);
+  return difference.numel() == 0 ? 0 : difference.square().mean().sqrt().item<double>();
+}
+
 bool has_same_bits(const at::Tensor& one, const at::Tensor& other) {
   at::Tensor first = plain(one);
   at::Tensor second = plain(other);

@@ -24,6 +24,9 @@ Difference difference_of(const at::Tensor& eager, const at::Tensor& other, doubl
 // The greatest difference from `exact`, as above.
 double largest_difference(const at::Tensor& tensor, const at::Tensor& exact);
 
+// The root of the mean of the squared differences from `exact`; NaN if there is one in either.
+double mean_square_difference(const at::Tensor& tensor, const at::Tensor& exact);
+
 // All NaNs are alike. Both of the same data type.
 bool has_same_bits(const at::Tensor& one, const at::Tensor& other);
 

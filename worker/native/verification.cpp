@@ -205,6 +205,10 @@ class Comparison {
     if (!is_double || exact->tensor.sizes() != eager.tensor.sizes()) return;
     item.fields["reference_error"] = number(largest_difference(candidate.tensor, exact->tensor));
     item.fields["eager_reference_error"] = number(largest_difference(eager.tensor, exact->tensor));
+    item.fields["reference_rmse"] = number(mean_square_difference(candidate.tensor, exact->tensor));
+    item.fields["eager_reference_rmse"] =
+        number(mean_square_difference(eager.tensor, exact->tensor));
+    item.fields["count"] = std::to_string(eager.tensor.numel());
     item.fields["atol"] = number(allowed.absolute);
   }
 
