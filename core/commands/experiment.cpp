@@ -16,10 +16,12 @@
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/commands/experiment_codes.h"
 #include "core/commands/experiment_folder.h"
 #include "core/commands/experiment_run.h"
 #include "core/commands/list.h"
 #include "core/engine/pipeline.h"
+#include "core/report/experiment_findings.h"
 #include "core/report/experiment_summary.h"
 
 namespace instr {
@@ -37,6 +39,8 @@ struct Options : ExperimentOptions {
   std::optional<std::filesystem::path> output;
   std::optional<std::filesystem::path> folder;
   ReportFormat format = ReportFormat::kTable;
+  CodesOptions codes;
+  bool shows_each = false;
   Showing showing;
 
   std::filesystem::path results() const {
@@ -77,14 +81,40 @@ std::string cost_of(const Ran& ran) {
   return fmt::format("; {:.0f} s, of which {:.0f} s were timed", ran.seconds, timed_seconds(added));
 }
 
-ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
+bool has_failed(const ExperimentRecord& record) {
+  return record.state == ExperimentState::kFailed || Verification{record.code, ""}.is_wrong();
+}
+
+// The status by the codes of a complete run.
+ExitStatus judge(const Options& options, const std::vector<ExpectedCode>& expected,
+                 const std::vector<ExperimentRecord>& records) {
+  auto verdict = judge_codes(options.codes, expected, records, options.plan.selection);
+  if (!verdict) return refuse(verdict.error());
+  print_output(verdict->text);
+  if (verdict->is_worse) return kRegression;
+  const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& one) {
+    return has_failed(one) && !verdict->expected_failures.contains(one.variant.key);
+  });
+  return is_bad ? kNotMeasured : kGood;
+}
+
+ExitStatus show(const Options& options, const Ran& ran, const std::vector<ExpectedCode>& expected,
+                bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  Grid grid = experiment_grid(summarize_experiments(records));
-  std::string table = options.format == ReportFormat::kMarkdown
-                          ? markdown_of(grid, "backend")
-                          : table_of(grid, "by backend:", terminal.width, terminal.color);
-  print_output(fmt::format("{}\n{}{}\n", table, experiment_line(records), cost_of(ran)));
+  const auto print = [&](const Grid& grid, const std::string& title, const std::string& of) {
+    const std::string table = options.format == ReportFormat::kMarkdown
+                                  ? markdown_of(grid, of)
+                                  : table_of(grid, title, terminal.width, terminal.color);
+    print_output(table + "\n");
+  };
+  if (options.shows_each) print(each_experiment_grid(records), "by experiment:", "experiment");
+  print(experiment_grid(summarize_experiments(records)), "by backend:", "backend");
+  for (const auto& [title, grid] : findings_among(records)) {
+    if (options.format == ReportFormat::kTable) print_output(title + ":\n");
+    print(grid, "", title);
+  }
+  print_output(fmt::format("{}{}\n", experiment_line(records), cost_of(ran)));
   if (ran.unwritten != 0) {
     print_message(
         fmt::format("error: {} could not be written; the same command measures {} again\n",
@@ -95,10 +125,7 @@ ExitStatus show(const Options& options, const Ran& ran, bool is_interrupted) {
     print_message("interrupted; the same command resumes\n");
     return kInterrupted;
   }
-  bool has_failed = std::any_of(records.begin(), records.end(), [](const auto& one) {
-    return one.state == ExperimentState::kFailed || Verification{one.code, ""}.is_wrong();
-  });
-  return has_failed ? kNotMeasured : kGood;
+  return judge(options, expected, records);
 }
 
 // What is kept beside the results.
@@ -135,10 +162,12 @@ ExitStatus run(const Options& given, const Invocation& invocation) {
     auto made = ExperimentFolder(*options->folder).make();
     if (!made) return refuse(made.error());
   }
+  auto expected = codes_to_expect(options->codes);
+  if (!expected) return refuse(expected.error());
   auto ran = measure_experiments(
       {options->measure, options->results(), options->only, options->showing}, *variants, stop);
   if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
-  const ExitStatus status = show(*options, *ran, stop.stop_requested());
+  const ExitStatus status = show(*options, *ran, *expected, stop.stop_requested());
   auto kept = keep(*options, *ran, stop);
   return kept ? status : refuse(kept.error());
 }
@@ -187,11 +216,15 @@ Action experiment_command(CommandLine& line) {
               "run only the experiment with this key; its result goes to a file of its own in the "
               "folder results.parts, beside results.jsonl, from which a run of all takes it",
               take_text(options->only));
+  line.flag("--show-each", "also a line for each experiment, with its speed-up's p-value",
+            options->shows_each);
+  declare_codes(line, options->codes);
   line.flag("--dry-run", "list the experiments without running them", options->is_dry_run);
   declare_showing(line, options->showing);
   line.section("Exit status",
                "  0 success; 1 something failed or computes a different result; 2 wrong usage or\n"
-               "  setup; 130 interrupted, with the results so far kept\n");
+               "  setup; 3 a code is worse than expected; 130 interrupted, with the results so\n"
+               "  far kept\n");
   return [options](const Invocation& invocation) { return run(*options, invocation); };
 }
 

@@ -165,11 +165,14 @@ Action plot_command(CommandLine& line) {
       "speedup: how many times as fast as eager the other runtimes are, a bar each, but for "
       "what failed verification; growth: a metric against a parameter of a definition's "
       "matrix, a line for each benchmark and runtime; memory: wall time against peak "
-      "memory, a point for each",
+      "memory, a point for each; distribution: which share of the benchmarks is how many times as "
+      "fast as eager, a line for each runtime",
       take_kind(options->plot.kind, kinds), names_of(kinds));
   declare_metrics(line, options->metrics);
   line.option("--by", "PARAM", "of growth: the parameter, where there is more than one",
               take_text(options->plot.by));
+  line.flag("--sorted", "of speedup: the greatest first, instead of by name",
+            options->plot.is_sorted);
   line.option("--format", "FORMAT",
               "svg (default), or text: drawn in characters, as wide as the terminal",
               take_choice(options->format, formats), names_of(formats));

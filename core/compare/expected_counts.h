@@ -54,7 +54,12 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected);
 
-// Updates the file in one step, or creates it. One that needs no change is not written.
+// Replaces the file with its update in one step, or creates it. One that needs no change is not
+// written.
+using Update = std::function<tl::expected<ExpectedUpdate, Errors>(const SourceText& source)>;
+tl::expected<ExpectedUpdate, Errors> update_in_place(const std::filesystem::path& file,
+                                                     const Update& update_of);
+
 tl::expected<ExpectedUpdate, Errors> update_expected_file(
     const std::filesystem::path& file, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected);

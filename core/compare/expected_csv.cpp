@@ -8,6 +8,7 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
+#include "core/compare/csv_records.h"
 #include "core/compare/expected_document.h"
 
 namespace instr {
@@ -15,101 +16,6 @@ namespace {
 
 constexpr std::string_view kColumns[kExpectedCsvColumns] = {"key", "metric", "expected", "margin"};
 constexpr std::size_t kLeastColumns = 3;  // the margin may be omitted
-
-struct Field {
-  std::string text;
-  TextSpan span;  // without the quotes
-};
-
-struct Record {
-  std::vector<Field> fields;
-  TextSpan lines;
-};
-
-// Splits a text into records.
-class CsvScanner {
- public:
-  CsvScanner(const SourceText& source, Errors& errors)
-      : source_(source), text_(source.text()), errors_(errors) {}
-
-  // The next complete record; nothing at the end.
-  std::optional<Record> next() {
-    while (at_ < text_.size()) {
-      const std::size_t begin = at_;
-      if (text_[at_] == '#' || trim(text_.substr(at_, line_end() - at_)).empty()) {
-        skip_line();
-        continue;
-      }
-      Record record;
-      const bool is_whole = read_fields(record);
-      skip_line();
-      record.lines = {begin, at_};
-      if (is_whole) return record;
-    }
-    return std::nullopt;
-  }
-
- private:
-  // The end of the line's text: before "\n", "\r\n" or the end of the file.
-  std::size_t line_end() const {
-    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-    return end > at_ && text_[end - 1] == '\r' ? end - 1 : end;
-  }
-
-  void skip_line() { at_ = std::min(text_.find('\n', at_), text_.size() - 1) + 1; }
-
-  bool refuse(std::size_t at, std::string what, std::string advice) {
-    errors_.push_back({source_.place(at), std::move(what), std::move(advice)});
-    return false;
-  }
-
-  bool read_fields(Record& record) {
-    for (;;) {
-      Field& field = record.fields.emplace_back();
-      const bool is_quoted = at_ < text_.size() && text_[at_] == '"';
-      if (!(is_quoted ? read_quoted(field) : read_plain(field))) return false;
-      if (at_ >= text_.size() || text_[at_] != ',') return true;
-      ++at_;
-    }
-  }
-
-  bool read_plain(Field& field) {
-    const std::size_t end = line_end();
-    field.span = {at_, std::min(text_.find(',', at_), end)};
-    field.text = text_.substr(at_, field.span.end - at_);
-    if (const auto quote = field.text.find('"'); quote != std::string::npos) {
-      return refuse(at_ + quote, "a quote in an unquoted field",
-                    "put the whole field in quotes, and write each quote in it twice");
-    }
-    at_ = field.span.end;
-    return true;
-  }
-
-  bool read_quoted(Field& field) {
-    const std::size_t open = at_++;
-    field.span.begin = at_;
-    for (;;) {
-      const std::size_t quote = text_.find('"', at_);
-      if (quote == std::string_view::npos) {
-        return refuse(open, "this quote is never closed",
-                      "close it; a quote in a field is written twice");
-      }
-      field.text += text_.substr(at_, quote - at_);
-      at_ = quote + 1;
-      if (at_ >= text_.size() || text_[at_] != '"') break;
-      field.text += '"';
-      ++at_;
-    }
-    field.span.end = at_ - 1;
-    if (at_ == line_end() || text_[at_] == ',') return true;
-    return refuse(at_, "text after the closing quote", "a quote in a field is written twice");
-  }
-
-  const SourceText& source_;
-  std::string_view text_;
-  Errors& errors_;
-  std::size_t at_ = 0;
-};
 
 class CsvReader {
  public:
@@ -130,7 +36,7 @@ class CsvReader {
     return false;
   }
 
-  bool read_header(const Record& header) {
+  bool read_header(const CsvRecord& header) {
     const auto& fields = header.fields;
     const std::string advice = fmt::format("the first line is `{}`", kExpectedCsvHeader);
     for (std::size_t i = 0; i < std::min(fields.size(), kExpectedCsvColumns); ++i) {
@@ -151,7 +57,7 @@ class CsvReader {
     return true;
   }
 
-  bool read_record(const Record& record) {
+  bool read_record(const CsvRecord& record) {
     const auto& fields = record.fields;
     if (fields.size() < kLeastColumns || fields.size() > document_.columns) {
       return refuse(record.lines.begin,
@@ -172,7 +78,7 @@ class CsvReader {
     return true;
   }
 
-  bool read_metric(const Field& field, ExpectedCount& count) {
+  bool read_metric(const CsvField& field, ExpectedCount& count) {
     count.metric = trim(field.text);
     const auto& known = limit_metrics();
     if (std::find(known.begin(), known.end(), count.metric) != known.end()) return true;
@@ -180,7 +86,7 @@ class CsvReader {
                   did_you_mean(count.metric, known));
   }
 
-  bool read_number(const Field& field, ExpectedCount& count) {
+  bool read_number(const CsvField& field, ExpectedCount& count) {
     const std::string_view text = trim(field.text);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count.value);
     const bool is_number = error == std::errc{} && end == text.data() + text.size();
@@ -197,7 +103,7 @@ class CsvReader {
                   "write a number of 0 or more, such as `12345` or `12.5`");
   }
 
-  bool read_margin(const Field& field, ExpectedCount& count) {
+  bool read_margin(const CsvField& field, ExpectedCount& count) {
     if (trim(field.text).empty()) return true;
     auto margin = parse_limit(from_cell(field.text));
     if (!margin) {
@@ -208,7 +114,7 @@ class CsvReader {
     return true;
   }
 
-  bool is_first(const Field& field, const ExpectedCount& count) {
+  bool is_first(const CsvField& field, const ExpectedCount& count) {
     const int line = source_.place(field.span.begin).line;
     const auto [known, is_new] = seen_.emplace(std::pair(count.key, count.metric), line);
     if (is_new) return true;
@@ -225,16 +131,6 @@ class CsvReader {
   std::map<std::pair<std::string, std::string>, int> seen_;
 };
 
-// Quoted if it could be misread otherwise.
-std::string quoted(const std::string& text) {
-  const bool is_plain = text.find_first_of(",\"\r\n") == std::string::npos && text == trim(text) &&
-                        !text.starts_with('#');
-  if (is_plain) return text;
-  std::string result = "\"";
-  for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + '"';
-}
-
 }  // namespace
 
 tl::expected<ExpectedDocument, Errors> parse_expected_csv(const SourceText& source) {
@@ -245,7 +141,7 @@ std::string expected_csv_lines(std::size_t columns, const std::string& key,
                                const MetricValues& metrics, std::string_view end) {
   std::string lines;
   for (const auto& [metric, value] : metrics) {
-    lines += quoted(as_cell(key)) + "," + metric + "," + count_text(value);
+    lines += csv_field(key) + "," + metric + "," + count_text(value);
     if (columns > kLeastColumns) lines += ",";
     lines += end;
   }

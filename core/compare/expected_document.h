@@ -12,14 +12,10 @@
 
 #include "core/base/error.h"
 #include "core/base/source_text.h"
+#include "core/compare/text_edits.h"
 #include "core/definitions/limit.h"
 
 namespace instr {
-
-struct TextSpan {  // bytes [begin, end) of the text
-  std::size_t begin = 0;
-  std::size_t end = 0;
-};
 
 struct ExpectedCount {
   std::string key;

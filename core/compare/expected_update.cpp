@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -11,67 +10,12 @@
 #include "core/base/trim.h"
 #include "core/compare/expected_counts.h"
 #include "core/compare/expected_document.h"
+#include "core/compare/text_edits.h"
 
 namespace instr {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct TextEdit {
-  TextSpan span;
-  std::string text;  // replaces the span
-};
-
-std::string apply(std::string_view text, std::vector<TextEdit> edits) {
-  std::sort(edits.begin(), edits.end(),
-            [](const TextEdit& a, const TextEdit& b) { return a.span.begin < b.span.begin; });
-  std::string result;
-  std::size_t at = 0;
-  for (const TextEdit& edit : edits) {
-    result += text.substr(at, edit.span.begin - at);
-    result += edit.text;
-    at = edit.span.end;
-  }
-  return result += text.substr(at);
-}
-
-// The begin of the blank lines that end at `end`, and the end of those that begin at `begin`; both
-// arguments are begins of lines.
-std::size_t blank_begin(std::string_view text, std::size_t end) {
-  const auto last = text.substr(0, end).find_last_not_of(" \t\r\n");
-  if (last == std::string_view::npos) return 0;
-  return std::min(text.find('\n', last), end - 1) + 1;
-}
-
-std::size_t blank_end(std::string_view text, std::size_t begin) {
-  const auto first = text.find_first_not_of(" \t\r\n", begin);
-  if (first == std::string_view::npos) return text.size();
-  const auto newline = text.substr(0, first).rfind('\n');
-  return newline == std::string_view::npos ? begin : std::max(begin, newline + 1);
-}
-
-// The lines, with one of the two runs of blank lines around them if there are two.
-TextSpan with_blanks(std::string_view text, TextSpan lines) {
-  const std::size_t begin = blank_begin(text, lines.begin);
-  const std::size_t end = blank_end(text, lines.end);
-  if (end == text.size()) return {begin, end};
-  if (begin < lines.begin || begin == 0) return {lines.begin, end};
-  return lines;
-}
-
-std::vector<TextEdit> removals(std::string_view text, std::vector<TextSpan> lines) {
-  std::sort(lines.begin(), lines.end(),
-            [](const TextSpan& a, const TextSpan& b) { return a.begin < b.begin; });
-  std::vector<TextEdit> edits;
-  for (std::size_t i = 0; i < lines.size();) {
-    TextSpan joined = lines[i];
-    while (++i < lines.size() && is_blank(text.substr(joined.end, lines[i].begin - joined.end))) {
-      joined.end = lines[i].end;
-    }
-    edits.push_back({with_blanks(text, joined), ""});
-  }
-  return edits;
-}
 
 // A measurement's entries in a file of expected counts: by metric, the reproducible numbers.
 std::map<std::string, double> exact_counts(const Measurement& measurement) {
@@ -101,9 +45,9 @@ class Updater {
       ++update_.removed;
       gone_.insert(key);
     }
-    std::vector<TextEdit> edits = removals(source_.text(), std::move(gone));
+    std::vector<TextEdit> edits = removals_of(source_.text(), std::move(gone));
     for (const ExpectedCount& count : document_.counts) change(count, edits);
-    update_.text = apply(source_.text(), std::move(edits));
+    update_.text = edited(source_.text(), std::move(edits));
     for (const Measurement& measurement : measurements_) add(measurement);
     return std::move(update_);
   }
@@ -143,9 +87,7 @@ class Updater {
 
   void append(const std::string& key, const MetricValues& values) {
     std::string& text = update_.text;
-    // A last line that ends within its line end already has half of it.
-    if (text.ends_with('\r')) text += '\n';
-    if (!text.empty() && !text.ends_with('\n')) text += end_;
+    end_last_line(text, end_);
     if (is_csv(source_)) {
       if (columns_ == 0) {
         text += fmt::format("{}{}", kExpectedCsvHeader, end_);
@@ -168,18 +110,11 @@ class Updater {
     return metrics;
   }
 
-  std::string_view line_end() const {
-    const auto newline = source_.text().find('\n');
-    const bool is_pair =
-        newline != std::string_view::npos && newline > 0 && source_.text()[newline - 1] == '\r';
-    return is_pair ? "\r\n" : "\n";
-  }
-
   const SourceText& source_;
   const ExpectedDocument& document_;
   const std::vector<Measurement>& measurements_;
   const std::vector<std::string> metrics_ = metrics_of_file();
-  const std::string_view end_ = line_end();
+  const std::string_view end_ = line_end_of(source_.text());
   std::size_t columns_ = document_.columns;
   std::map<std::string, const Measurement*> measured_;
   std::set<std::string> gone_;
@@ -236,21 +171,28 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
   return update;
 }
 
-tl::expected<ExpectedUpdate, Errors> update_expected_file(
-    const fs::path& file, const std::vector<Measurement>& measurements,
-    const IsSelected& is_selected) {
+tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
+                                                     const Update& update_of) {
   const fs::path target = follow_links(file);
   std::error_code error;
   const bool is_there = fs::exists(target, error);
   const auto source = is_there ? SourceText::read(file) : SourceText(file.string(), "");
   if (!source) return tl::unexpected(Errors{source.error()});
-  auto update = update_expected_counts(*source, measurements, is_selected);
+  auto update = update_of(*source);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
     return update;
   if (auto written = replace_file(target, update->text); !written) {
     return tl::unexpected(Errors{written.error()});
   }
   return update;
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_file(
+    const fs::path& file, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
+  return update_in_place(file, [&](const SourceText& source) {
+    return update_expected_counts(source, measurements, is_selected);
+  });
 }
 
 }  // namespace instr

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
+#include <tuple>
 
 #include "core/base/format.h"
+#include "core/definitions/variant_names.h"
 #include "core/values/backends.h"
 #include "core/values/verification.h"
 
@@ -25,33 +28,63 @@ struct Collected {
   std::vector<double> compile_times;
 };
 
-double metric(const ExperimentRecord& record, const char* name) {
+std::optional<double> metric(const ExperimentRecord& record, const char* name) {
   auto found = record.metrics.find(name);
-  return found == record.metrics.end() ? 0 : found->second;
+  return found == record.metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-void add(const ExperimentRecord& record, const ExperimentRecord* eager, Collected& to) {
-  if (record.state == ExperimentState::kSkipped) return;
+double peak_of(const ExperimentRecord& record) {
+  const bool is_on_device = record.variant.device == "cuda";
+  return metric(record, is_on_device ? "cuda_peak_memory_bytes" : "peak_memory_bytes").value_or(0);
+}
+
+bool is_measured(const ExperimentRecord& record) {
+  return record.state == ExperimentState::kMeasured;
+}
+
+// Its code, or, of what is right but could not be measured, how that failed.
+std::string reason_of(const ExperimentRecord& record) {
+  const bool is_right = record.code == VerificationCode::kPass && record.failure;
+  return is_right ? to_string(*record.failure) : to_string(record.code);
+}
+
+void add(const AgainstEager& one, Collected& to) {
   ExperimentSummary& summary = to.summary;
-  bool is_measured = record.state == ExperimentState::kMeasured;
   ++summary.requested;
-  if (is_measured) ++summary.measured;
-  if (summary.backend == Runtime::kEager) return;
-  if (!is_measured || record.code != VerificationCode::kPass) {
-    ++summary.codes[record.code];
+  if (is_measured(*one.record)) ++summary.measured;
+  if (one.is_eager()) return;
+  if (!one.has_passed()) {
+    ++summary.not_passed[reason_of(*one.record)];
     return;
   }
   ++summary.passed;
-  auto compile_time = record.metrics.find("compile_time");
-  if (compile_time != record.metrics.end()) to.compile_times.push_back(compile_time->second);
-  if (eager == nullptr || eager->state != ExperimentState::kMeasured) return;
-  if (auto faster = times_better(median(eager->per_iter_times), median(record.per_iter_times))) {
-    to.speedups.push_back(*faster);
+  if (one.speedup) to.speedups.push_back(one.speedup->ratio);
+  if (one.memory_ratio) to.memory_ratios.push_back(*one.memory_ratio);
+  if (one.compile_time) to.compile_times.push_back(*one.compile_time);
+}
+
+using Place = std::tuple<std::string, std::string, Language, Runtime>;
+
+Place place_of(const ExperimentRecord& record) {
+  const Variant& variant = record.variant;
+  return {suite_of(record), variant.device, variant.language, variant.runtime};
+}
+
+// How often each is the fastest.
+void count_fastest(const std::vector<AgainstEager>& all, std::map<Place, Collected>& collected) {
+  std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
+  for (const AgainstEager& one : all) {
+    rivals[{suite_of(*one.record), benchmark_of(one.record->variant)}].push_back(one.record);
   }
-  const char* memory =
-      record.variant.device == "cuda" ? "cuda_peak_memory_bytes" : "peak_memory_bytes";
-  if (auto less = times_better(metric(*eager, memory), metric(record, memory))) {
-    to.memory_ratios.push_back(*less);
+  for (const auto& [benchmark, records] : rivals) {
+    std::vector<Measurement> measurements;
+    for (const ExperimentRecord* record : records) measurements.push_back(measurement_of(*record));
+    std::vector<const Measurement*> alternatives;
+    for (const Measurement& measurement : measurements) alternatives.push_back(&measurement);
+    const Measurement* fastest = fastest_of(alternatives);
+    if (fastest == nullptr) continue;
+    const auto place = static_cast<std::size_t>(fastest - measurements.data());
+    ++collected[place_of(*records[place])].summary.fastest;
   }
 }
 
@@ -65,62 +98,96 @@ TableCell share_cell(std::size_t part, std::size_t whole) {
           part == whole ? Tone::kGood : Tone::kWarning};
 }
 
-std::string codes_text(const ExperimentSummary& summary) {
+std::string not_passed_text(const ExperimentSummary& summary) {
   std::string text;
-  for (const auto& [code, count] : summary.codes) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, to_string(code));
+  for (const auto& [reason, count] : summary.not_passed) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reason);
   }
   return text;
 }
 
+std::vector<TableCell> cells_of(const ExperimentSummary& one) {
+  const TableCell none{"-", Tone::kDim};
+  const TableCell measured = share_cell(one.measured, one.requested);
+  const TableCell fastest{format_count(static_cast<double>(one.fastest))};
+  if (one.backend == Runtime::kEager) return {measured, none, none, fastest, none, none, none};
+  const std::string codes = not_passed_text(one);
+  return {measured,
+          share_cell(one.passed, one.requested),
+          times_cell(one.speedup),
+          fastest,
+          one.compile_time ? TableCell{format_time(*one.compile_time * 1e9)} : none,
+          times_cell(one.memory_ratio),
+          codes.empty() ? none : TableCell{codes, Tone::kWarning}};
+}
+
 }  // namespace
 
-std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {
+bool AgainstEager::has_passed() const {
+  return is_measured(*record) && (is_eager() || record->code == VerificationCode::kPass);
+}
+
+std::vector<AgainstEager> against_eager(std::span<const ExperimentRecord> records) {
   std::map<std::string, const ExperimentRecord*> by_key;
   for (const ExperimentRecord& record : records) by_key[record.variant.key] = &record;
-  std::map<std::pair<std::string, Runtime>, Collected> collected;
+  std::vector<AgainstEager> all;
   for (const auto& [key, record] : by_key) {
-    const Variant& variant = record->variant;
-    Collected& to = collected[{variant.device, variant.runtime}];
-    to.summary.accelerator = variant.device;
-    to.summary.backend = variant.runtime;
-    auto eager = by_key.find(eager_of(variant).key);
-    add(*record, eager == by_key.end() ? nullptr : eager->second, to);
+    if (record->state == ExperimentState::kSkipped) continue;
+    AgainstEager& one = all.emplace_back();
+    one.record = record;
+    const auto eager = by_key.find(eager_of(record->variant).key);
+    if (eager != by_key.end() && is_measured(*eager->second)) one.eager = eager->second;
+    if (one.is_eager() || !one.has_passed()) continue;
+    one.compile_time = metric(*record, "compile_time");
+    if (one.eager == nullptr) continue;
+    one.speedup = speedup(one.eager->per_iter_times, record->per_iter_times);
+    one.memory_ratio = times_better(peak_of(*one.eager), peak_of(*record));
   }
+  return all;
+}
+
+std::string suite_of(const ExperimentRecord& record) {
+  return std::filesystem::path(record.variant.where.file).stem().string();
+}
+
+std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {
+  const std::vector<AgainstEager> all = against_eager(records);
+  std::map<Place, Collected> collected;
+  for (const AgainstEager& one : all) {
+    Collected& to = collected[place_of(*one.record)];
+    ExperimentSummary& summary = to.summary;
+    std::tie(summary.suite, summary.accelerator, summary.language, summary.backend) =
+        place_of(*one.record);
+    add(one, to);
+  }
+  count_fastest(all, collected);
   std::vector<ExperimentSummary> summaries;
   for (auto& [where, one] : collected) {
     one.summary.speedup = geometric_mean(one.speedups);
     one.summary.memory_ratio = geometric_mean(one.memory_ratios);
     one.summary.compile_time = mean(one.compile_times);
-    if (one.summary.requested != 0) summaries.push_back(std::move(one.summary));
+    summaries.push_back(std::move(one.summary));
   }
   return summaries;
 }
 
 Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
   Grid grid;
-  grid.columns = {{"measured"},     {"passed"},       {"speed-up"},
+  grid.columns = {{"measured"},     {"passed"},       {"speed-up"},  {"fastest"},
                   {"compile time"}, {"memory saved"}, {"not passed"}};
-  bool is_one = std::all_of(summaries.begin(), summaries.end(), [&](const auto& one) {
-    return one.accelerator == summaries.front().accelerator;
-  });
+  const auto are_alike = [&](const auto& part) {
+    return std::all_of(summaries.begin(), summaries.end(),
+                       [&](const auto& one) { return part(one) == part(summaries.front()); });
+  };
+  const bool is_one_suite = are_alike([](const auto& one) { return one.suite; });
+  const bool is_one_device = are_alike([](const auto& one) { return one.accelerator; });
   for (const ExperimentSummary& one : summaries) {
-    std::string name = facts_of(one.backend).title;
-    if (!is_one) name += " " + one.accelerator;
-    GridRow row{name, name, {share_cell(one.measured, one.requested)}};
-    if (one.backend == Runtime::kEager) {
-      row.cells.insert(row.cells.end(), 5, TableCell{"-", Tone::kDim});
-    } else {
-      row.cells.push_back(share_cell(one.passed, one.requested));
-      row.cells.push_back(times_cell(one.speedup));
-      row.cells.push_back(one.compile_time ? TableCell{format_time(*one.compile_time * 1e9)}
-                                           : TableCell{"-", Tone::kDim});
-      row.cells.push_back(times_cell(one.memory_ratio));
-      std::string codes = codes_text(one);
-      row.cells.push_back(codes.empty() ? TableCell{"-", Tone::kDim}
-                                        : TableCell{codes, Tone::kWarning});
-    }
-    grid.groups.push_back({name, {row}});
+    std::string name = column_name(one.language, one.backend, Autograd::kForward);
+    if (!is_one_device) name += " " + one.accelerator;
+    const std::string suite = is_one_suite ? name : printable(one.suite);
+    const std::string full = is_one_suite ? name : suite + " " + name;
+    if (grid.groups.empty() || grid.groups.back().name != suite) grid.groups.push_back({suite, {}});
+    grid.groups.back().rows.push_back({full, name, cells_of(one)});
   }
   return grid;
 }

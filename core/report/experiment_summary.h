@@ -1,4 +1,4 @@
-// The summary of experiments by backend. Pure.
+// The summary of experiments by suite and backend. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +10,51 @@
 
 #include "core/report/report_grid.h"
 #include "core/results/experiment.h"
+#include "core/values/significance.h"
 
 namespace instr {
 
+// An experiment beside that of eager.
+struct AgainstEager {
+  const ExperimentRecord* record = nullptr;
+  const ExperimentRecord* eager = nullptr;  // null: there is none that was measured
+  // Of what was measured and has passed, against eager.
+  std::optional<Speedup> speedup;
+  std::optional<double> memory_ratio;  // eager's peak over its own
+  std::optional<double> compile_time;  // seconds
+
+  bool is_eager() const { return record->variant.runtime == Runtime::kEager; }
+  bool has_passed() const;  // measured, and right: only then are its figures worth something
+};
+
+// In the order of keys, each once; skipped ones are left out. Points into `records`.
+std::vector<AgainstEager> against_eager(std::span<const ExperimentRecord> records);
+
+// The name of the file that it is defined in.
+std::string suite_of(const ExperimentRecord& record);
+
 struct ExperimentSummary {
+  std::string suite;
   std::string accelerator;
+  Language language = Language::kCpp;
   Runtime backend = Runtime::kEager;
   std::size_t requested = 0;  // experiments that were not skipped
   std::size_t measured = 0;   // of these
   std::size_t passed = 0;     // of these measured and verified as PASS
+  std::size_t fastest = 0;    // fastest_of() those that more than one backend works for
   // Geometric means over those that passed: how much faster than eager per iteration, and how
   // many times less memory its tensors take.
   std::optional<double> speedup;
   std::optional<double> memory_ratio;
-  std::optional<double> compile_time;             // mean of those that passed, seconds
-  std::map<VerificationCode, std::size_t> codes;  // of those that did not pass; eager has none
+  std::optional<double> compile_time;  // mean of those that passed, seconds
+  // Of those that did not pass, how many have which code, or failed how; eager has none.
+  std::map<std::string, std::size_t> not_passed;
 };
 
-// By accelerator and backend, in the order of kRuntimes.
+// By suite, accelerator, language and backend, in the order of kRuntimes.
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records);
 
-// A row for each, to be printed as a table or as Markdown.
+// A row for each, below its suite where there are several; to be printed as a table or as Markdown.
 Grid experiment_grid(const std::vector<ExperimentSummary>& summaries);
 
 // "12 experiments: 10 measured, 1 failed, 1 skipped"

@@ -71,8 +71,22 @@ void add_ends(std::vector<double>& values, double value, const std::optional<Spr
   if (spread) values.insert(values.end(), {spread->from, spread->to});
 }
 
-Chart speedup_chart(const std::vector<Measurement>& measurements) {
+double best_of(const Cluster& cluster) {
+  double best = 0;
+  for (const auto& [runtime, one] : cluster.timed) {
+    if (runtime == Runtime::kEager) continue;
+    best = std::max(best, *wall_of(*cluster.eager) / *wall_of(*one));
+  }
+  return best;
+}
+
+Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted) {
   std::vector<Cluster> clusters = clusters_of(measurements);
+  if (is_sorted) {
+    std::stable_sort(
+        clusters.begin(), clusters.end(),
+        [](const Cluster& left, const Cluster& right) { return best_of(left) > best_of(right); });
+  }
   std::vector<const Measurement*> drawn;
   for (const Cluster& cluster : clusters) drawn.push_back(cluster.eager);
   VariantNames names(drawn);
@@ -94,6 +108,39 @@ Chart speedup_chart(const std::vector<Measurement>& measurements) {
   }
   chart.y.to = place;
   chart.x = bar_axis("Times as fast as eager (medians of wall times)", AxisUnit::kRatio, speedups);
+  chart.series = take_series(std::move(points));
+  return chart;
+}
+
+// For each runtime the share of benchmarks that are at least so many times as fast as eager: a
+// line that falls from the slowest to the fastest of them.
+Chart distribution_chart(const std::vector<Measurement>& measurements) {
+  std::map<Runtime, std::vector<double>> speedups;
+  std::vector<double> all{1};
+  std::vector<const Measurement*> drawn;
+  for (const Cluster& cluster : clusters_of(measurements)) {
+    drawn.push_back(cluster.eager);
+    for (const auto& [runtime, one] : cluster.timed) {
+      if (runtime == Runtime::kEager) continue;
+      speedups[runtime].push_back(*wall_of(*cluster.eager) / *wall_of(*one));
+      all.push_back(speedups[runtime].back());
+    }
+  }
+  Chart chart;
+  chart.kind = ChartKind::kDistribution;
+  chart.title = "Distribution of speed-ups";
+  chart.subtitle = VariantNames(drawn).common_to_benchmarks();
+  chart.x = value_axis("Times as fast as eager, or more", AxisUnit::kRatio, all);
+  chart.y = bar_axis("Share of benchmarks (%)", AxisUnit::kNumber, {0, 100});
+  std::map<Runtime, std::vector<ChartPoint>> points;
+  if (!speedups.empty()) points[Runtime::kEager] = {{1, 0}, {1, 100}};
+  for (auto& [runtime, some] : speedups) {
+    std::sort(some.begin(), some.end());
+    const auto count = static_cast<double>(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      points[runtime].push_back({some[i], 100 * (count - static_cast<double>(i)) / count});
+    }
+  }
   chart.series = take_series(std::move(points));
   return chart;
 }
@@ -134,8 +181,9 @@ Expected<Chart> chart_of(ChartKind kind, const std::vector<Measurement>& measure
     case ChartKind::kSpeedup: break;
     case ChartKind::kGrowth: return growth_chart(measurements, options);
     case ChartKind::kMemory: return memory_chart(measurements);
+    case ChartKind::kDistribution: return distribution_chart(measurements);
   }
-  return speedup_chart(measurements);
+  return speedup_chart(measurements, options.is_sorted);
 }
 
 // Why there is no such picture, and what to measure for one.
@@ -151,7 +199,8 @@ Error nothing_for(ChartKind kind, const std::string& metric) {
       return {{},
               "nothing has both a wall time and a peak of memory",
               "measure them: instr_bench --metrics=ir,wall --output=FILE"};
-    case ChartKind::kSpeedup: break;
+    case ChartKind::kSpeedup:
+    case ChartKind::kDistribution: break;
   }
   return {{},
           "nothing was timed with both eager and another runtime",
@@ -173,8 +222,9 @@ Expected<Chart> readable(Chart chart) {
   if (lines <= kMostLines && benchmarks <= kMostBenchmarks) return chart;
   std::string what =
       lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");
+  const std::string other = lines > 0 ? "" : ", or draw --kind=distribution";
   return fail("a picture of " + what + " cannot be read",
-              "choose some with --filter=REGEX or --runtime=LIST");
+              "choose some with --filter=REGEX or --runtime=LIST" + other);
 }
 
 Expected<Chart> finished(Chart chart, const std::vector<Measurement>& measurements) {
@@ -190,6 +240,7 @@ const char* to_string(ChartKind kind) {
   switch (kind) {
     case ChartKind::kGrowth: return "growth";
     case ChartKind::kMemory: return "memory";
+    case ChartKind::kDistribution: return "distribution";
     case ChartKind::kSpeedup: break;
   }
   return "speedup";
@@ -198,6 +249,7 @@ const char* to_string(ChartKind kind) {
 Expected<Chart> make_chart(const std::vector<Measurement>& measurements,
                            const PlotOptions& options) {
   std::vector<ChartKind> kinds(std::begin(kChartKinds), std::end(kChartKinds));
+  std::erase(kinds, ChartKind::kDistribution);  // there is one wherever there are speed-ups
   if (options.kind) kinds = {*options.kind};
   for (ChartKind kind : kinds) {
     auto chart = chart_of(kind, measurements, options);

@@ -1,6 +1,6 @@
-// Pictures of results: how much faster than eager each runtime is, how a metric grows with a
-// parameter, what latency goes with how much memory. Results to a value, and that to a script for
-// gnuplot, which draws it. Pure.
+// Pictures of results: how much faster than eager each runtime is, for each benchmark and for how
+// many, how a metric grows with a parameter, what latency goes with how much memory. Results to a
+// value, and that to a script for gnuplot, which draws it. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,18 @@
 
 namespace instr {
 
-enum class ChartKind { kSpeedup, kGrowth, kMemory };
+enum class ChartKind { kSpeedup, kGrowth, kMemory, kDistribution };
 
 inline constexpr ChartKind kChartKinds[] = {ChartKind::kSpeedup, ChartKind::kGrowth,
-                                            ChartKind::kMemory};
+                                            ChartKind::kMemory, ChartKind::kDistribution};
 
-const char* to_string(ChartKind kind);  // "speedup", "growth", "memory"
+const char* to_string(ChartKind kind);  // "speedup", "growth", "memory", "distribution"
 
 struct PlotOptions {
   std::optional<ChartKind> kind;  // absent: the first that the results have something to draw for
   std::string metric = kInstructions;  // of growth
   std::optional<std::string> by;  // growth by this parameter; absent: the only one that there is
+  bool is_sorted = false;         // speed-ups: the greatest first, instead of by name
 };
 
 // An interval on the axis of the values.

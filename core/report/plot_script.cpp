@@ -232,7 +232,8 @@ std::string points(const Chart& chart, const Layout& layout) {
 std::string drawing(const Chart& chart, const Layout& layout) {
   switch (chart.kind) {
     case ChartKind::kSpeedup: break;
-    case ChartKind::kGrowth: return lines(chart);
+    case ChartKind::kGrowth:
+    case ChartKind::kDistribution: return lines(chart);
     case ChartKind::kMemory: return points(chart, layout);
   }
   return bars(chart);

@@ -121,7 +121,7 @@ std::string marks(const Chart& chart, const Page& page) {
     }
     plots +=
         fmt::format("{} \\\n  $series{} using 1:2 with {} title {} noenhanced", i == 0 ? "" : ",",
-                    i, chart.kind == ChartKind::kGrowth ? "linespoints" : "points",
+                    i, chart.kind == ChartKind::kMemory ? "points" : "linespoints",
                     quoted(" " + series.name, page.width - 12));
   }
   return text + "plot" + plots + "\n";

@@ -52,6 +52,32 @@ class Experiment : public ExperimentFixture {
   Experiment() { write(file("d.toml"), kDefinitions); }
 };
 
+TEST_F(Experiment, ComparesCodesWithThoseExpected) {
+  const std::string codes = "--expect-codes=" + file("codes.csv");
+  const std::vector<std::string> options{codes, "--filter=^wrong"};
+  auto with_codes = [&](const std::string& more) {
+    auto words = options;
+    if (!more.empty()) words.push_back(more);
+    return run(with(words));
+  };
+  EXPECT_EQ(with_codes("").exit_code, 2);  // there is no such file
+  auto made = with_codes("--update-expected-codes");
+  EXPECT_EQ(made.exit_code, 1) << made.errors;
+  const std::string frozen = "wrong/frozen/forward/t1/cpu,FAIL\n";
+  const std::string key = "wrong/torchscript/forward/t1/cpu,";
+  EXPECT_EQ(text_of(file("codes.csv")), "key,code\n" + frozen + key + "FAIL\n");
+  auto same = with_codes("");
+  EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
+  EXPECT_NE(same.output.find("2 as expected"), std::string::npos) << same.output;
+  write(file("codes.csv"), "key,code\n" + key + "PASS\n");
+  auto worse = with_codes("");
+  EXPECT_EQ(worse.exit_code, 3) << worse.output;
+  EXPECT_NE(worse.output.find("worse than expected:\n- wrong/torchscript/forward/t1/cpu: FAIL, "
+                              "expected PASS (largest difference 1 at"),
+            std::string::npos)
+      << worse.output;
+}
+
 TEST_F(Experiment, MeasuresTheProductAndSumsItUp) {
   auto ended = run(with({"--dtype=float32,float64", "--batch-size=8"}));
   EXPECT_EQ(ended.exit_code, 1) << ended.errors;  // one computes a different result, one crashes

@@ -313,7 +313,7 @@ TEST(Commands, Plot) {
   EXPECT_EQ(command_of({"plot", "main", "--metrics=allocs", "--by=n"}), "plot");
   EXPECT_EQ(error_of({"plot", "main", "--kind=growht"}),
             "--kind: `growht` is not one of its values: did you mean `growth`? it takes speedup, "
-            "growth, memory");
+            "growth, memory, distribution");
   EXPECT_EQ(error_of({"plot", "main", "--kind=memory", "--by=n"}),
             "--metrics and --by go with --kind=growth: leave them out, or draw that");
   EXPECT_EQ(error_of({"plot", "main", "--metrics=ir,allocs"}),

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "core/cli/experiment_file.h"
+#include "core/report/experiment_findings.h"
 #include "core/report/experiment_summary.h"
 #include "core/results/experiment_log.h"
 #include "tests/unit/definition_testing.h"
@@ -130,11 +131,103 @@ TEST(ExperimentSummary, OnlyPassedOnesCountForSpeedup) {
   EXPECT_NEAR(*frozen.speedup, 2, 1e-9);       // of 4 and 1
   EXPECT_NEAR(*frozen.memory_ratio, 2, 1e-9);  // of 4 and 1
   EXPECT_NEAR(*frozen.compile_time, 0.005, 1e-6);
-  EXPECT_EQ(frozen.codes, (std::map<VerificationCode, std::size_t>{{VerificationCode::kFail, 1}}));
+  EXPECT_EQ(frozen.not_passed, (std::map<std::string, std::size_t>{{"FAIL", 1}}));
   EXPECT_EQ(experiment_line(records), "7 experiments: 6 measured, 1 skipped");
   std::string table = table_of(experiment_grid(summaries), "", 0, false);
   EXPECT_NE(table.find("2 of 3 (67%)"), std::string::npos) << table;
   EXPECT_NE(table.find("1 FAIL"), std::string::npos) << table;
+}
+
+ExperimentRecord in_suite(const std::string& suite, const Measurement& measurement) {
+  ExperimentRecord one = record(measurement);
+  one.variant.where.file = "suites/" + suite + ".toml";
+  return one;
+}
+
+TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
+  const std::string end = "/forward/t1/cpu";
+  std::vector<ExperimentRecord> records;
+  for (const char* suite : {"one", "two"}) {
+    const std::string label = std::string(suite) + "/m";
+    records.push_back(in_suite(suite, measured(label + "/eager" + end, {8, 8.1, 8.2, 8.3}, 400)));
+    const double factor = suite[0] == 'o' ? 0.5 : 2;
+    records.push_back(in_suite(
+        suite,
+        measured(label + "/frozen" + end, {8 * factor, 8.1 * factor, 8.2 * factor, 8.3 * factor},
+                 400, VerificationCode::kPass)));
+  }
+  const auto summaries = summarize_experiments(records);
+  ASSERT_EQ(summaries.size(), 4u);
+  EXPECT_EQ(summaries[0].suite, "one");
+  EXPECT_EQ(summaries[0].fastest, 0u);
+  EXPECT_EQ(summaries[1].fastest, 1u);
+  EXPECT_NEAR(*summaries[1].speedup, 2, 1e-9);
+  EXPECT_EQ(summaries[2].fastest, 1u);  // eager
+  EXPECT_NEAR(*summaries[3].speedup, 0.5, 1e-9);
+  const Grid grid = experiment_grid(summaries);
+  ASSERT_EQ(grid.groups.size(), 2u);
+  EXPECT_EQ(grid.groups[1].name, "two");
+  EXPECT_EQ(grid.groups[1].rows[1].full_name, "two frozen");
+}
+
+TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
+  const std::string end = "/forward/t1/cpu";
+  std::vector<ExperimentRecord> records;
+  const auto add = [&](const std::string& key, double time, double bytes, VerificationCode code) {
+    records.push_back(
+        record(measured(key + end, {time, time * 1.01, time * 1.02, time * 1.03}, bytes, code)));
+  };
+  const auto titles = [&] {
+    std::string text;
+    for (const auto& [title, grid] : findings_among(records)) {
+      text += title + ":";
+      for (const GridGroup& group : grid.groups) text += " " + group.name;
+      text += "\n";
+    }
+    return text;
+  };
+  for (const char* model : {"a", "b", "c", "d"}) {
+    add(std::string(model) + "/eager", 10, 1000, VerificationCode::kVerifierSkipped);
+  }
+  add("a/frozen", 9, 1000, VerificationCode::kPass);
+  EXPECT_EQ(titles(), "");
+  add("b/frozen", 12, 1000, VerificationCode::kPass);
+  add("c/frozen", 20, 1200, VerificationCode::kPass);
+  add("d/frozen", 90, 9000, VerificationCode::kFail);  // only wrong: its figures mean nothing
+  EXPECT_EQ(titles(),
+            "slower than 0.95x: c, frozen b, frozen\n"
+            "more memory than 1/0.9 of eager's: c, frozen\n"
+            "failed: d, frozen\n");
+  records[1].metrics["compile_time"] = records[4].metrics["compile_time"] = 121;
+  EXPECT_NE(titles().find("compiled longer than 120 s: a, frozen\n"), std::string::npos);
+}
+
+TEST(ExperimentFindings, AreTheWorstOfMany) {
+  std::vector<ExperimentRecord> records;
+  for (int i = 0; i < 25; ++i) {
+    const std::string end = "/forward/t1/cpu";
+    const std::string label = "m" + std::to_string(i);
+    const double time = 20.0 + i;
+    records.push_back(record(measured(label + "/eager" + end, {1, 1.1, 1.2, 1.3}, 1)));
+    records.push_back(record(measured(label + "/frozen" + end, {time, time + 1, time + 2, time + 3},
+                                      1, VerificationCode::kPass)));
+  }
+  const auto findings = findings_among(records);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].grid.groups.size(), kMostFindings);
+  EXPECT_EQ(findings[0].grid.groups[0].name, "m24, frozen");
+  EXPECT_EQ(findings[0].grid.footnotes, (std::vector<std::string>{"and 5 more"}));
+}
+
+TEST(ExperimentFindings, EachHasItsPValue) {
+  const std::string end = "/forward/t1/cpu";
+  const std::vector<ExperimentRecord> records{
+      record(measured("m/eager" + end, {8, 8.1, 8.2, 8.3, 8.4}, 400)),
+      record(measured("m/frozen" + end, {4, 4.1, 4.2, 4.3, 4.4}, 400, VerificationCode::kPass))};
+  const std::string table = table_of(each_experiment_grid(records), "", 0, false);
+  EXPECT_NE(table.find("1.95x"), std::string::npos) << table;
+  EXPECT_NE(table.find("(p="), std::string::npos) << table;
+  EXPECT_EQ(table.find("eager"), std::string::npos) << table;
 }
 
 tl::expected<void, Errors> apply(const std::string& text, ExperimentOptions& options) {

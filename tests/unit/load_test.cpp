@@ -218,7 +218,7 @@ b = "B({n})"
   ASSERT_EQ(labels(definitions), (std::vector<std::string>{"nn/b", "nn/b", "nn/a"}));
   EXPECT_EQ(definitions[0].language, Language::kCpp);
   EXPECT_EQ(definitions[0].module->code, "B()");
-  EXPECT_FALSE(definitions[0].torchscript);
+  EXPECT_EQ(definitions[0].torchscript->code, "");  // traced
   EXPECT_EQ(definitions[1].language, Language::kPython);
   EXPECT_EQ(definitions[1].module->code, "B({n})");
   EXPECT_EQ(definitions[1].module->where.line, 10);

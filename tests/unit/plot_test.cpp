@@ -221,6 +221,35 @@ TEST(PlotGrowth, NeedsTwoNumbers) {
   EXPECT_TRUE(nothing.ends_with("instr_bench --metrics=ir --output=FILE")) << nothing;
 }
 
+TEST(PlotSpeedup, IsSortedOnRequest) {
+  const std::vector<Measurement> all{
+      timed("a", Runtime::kEager, 10), timed("a", Runtime::kFused, 8),
+      timed("b", Runtime::kEager, 10), timed("b", Runtime::kFused, 2),
+      timed("c", Runtime::kEager, 10), timed("c", Runtime::kFused, 5)};
+  EXPECT_EQ(labels_of(good(all).y), (Labels{"a", "b", "c"}));
+  PlotOptions options;
+  options.is_sorted = true;
+  EXPECT_EQ(labels_of(good(all, options).y), (Labels{"b", "c", "a"}));
+}
+
+TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
+  const std::vector<Measurement> all{
+      timed("a", Runtime::kEager, 10),
+      timed("a", Runtime::kFused, 5),
+      timed("b", Runtime::kEager, 10),
+      timed("b", Runtime::kFused, 20),
+      timed("c", Runtime::kEager, 10),
+      judged(timed("c", Runtime::kFused, 1), VerificationCode::kFail)};
+  PlotOptions options;
+  options.kind = ChartKind::kDistribution;
+  const Chart chart = good(all, options);
+  ASSERT_EQ(chart.series.size(), 2u);
+  EXPECT_EQ(chart.series[0].name, "eager");
+  EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{0.5, 100}, {2, 50}}));
+  EXPECT_EQ(chart.left_out, 1u);
+  EXPECT_EQ(error_of({}, options).substr(0, 17), "nothing was timed");
+}
+
 TEST(PlotMemory, IsAPointForEachOfARuntime) {
   Chart chart = good({made("a", {}, Runtime::kEager, {{"wall", 100}, {"peak_bytes", 64}}),
                       made("a", {{"n", "x"}}, Runtime::kEager, {{"wall", 300}, {"peak_bytes", 32}}),

@@ -1,0 +1,113 @@
+// Expected verification codes: reading them, comparing with them, and updating them in place.
+#include "core/compare/expected_codes.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/results/results.h"
+
+namespace instr {
+namespace {
+
+using Code = VerificationCode;
+
+SourceText csv(const std::string& text) { return SourceText("codes.csv", text); }
+
+std::string errors_of(const SourceText& source) {
+  const auto codes = parse_expected_codes(source);
+  std::string lines;
+  if (codes) return lines;
+  for (const Error& error : codes.error()) lines += to_string(error) + "\n";
+  return lines;
+}
+
+ExperimentRecord record(const std::string& model, Code code,
+                        ExperimentState state = ExperimentState::kMeasured) {
+  ExperimentRecord one;
+  one.variant = variant_of_key(model + "/frozen/forward/t1/cpu");
+  one.code = code;
+  one.code_reason = "why";
+  one.state = state;
+  return one;
+}
+
+std::string key_of(const std::string& model) { return record(model, Code::kPass).variant.key; }
+
+bool all(const std::string&) { return true; }
+
+TEST(ExpectedCodes, AreReadWithTheirPlaces) {
+  const auto codes = parse_expected_codes(csv("# ours\nkey,code\n\"a,b\",PASS\nc, FAIL\n"));
+  ASSERT_TRUE(codes);
+  ASSERT_EQ(codes->size(), 2u);
+  EXPECT_EQ((*codes)[0].key, "a,b");
+  EXPECT_EQ((*codes)[1].code, Code::kFail);
+}
+
+TEST(ExpectedCodes, NameWhatIsWrongAndWhere) {
+  EXPECT_EQ(errors_of(csv("key,metric\n")),
+            "codes.csv:1:1: this is not a file of expected codes: the first line is `key,code`\n");
+  EXPECT_EQ(errors_of(csv("key,code\na,PAS\n,PASS\nb\nc,FAIL\nc,PASS\n")),
+            "codes.csv:2:3: unknown code `PAS`: did you mean `PASS`?\n"
+            "codes.csv:3:1: the key is empty: list shows all keys\n"
+            "codes.csv:4:1: this line has 1 field, and not 2: write for example "
+            "`layers/GRUCell/frozen/forward/t1/cpu,PASS`\n"
+            "codes.csv:6:1: `c` has two codes; the first is on line 5: remove one of them\n");
+  EXPECT_EQ(errors_of(SourceText("codes.toml", "")),
+            "codes.toml: expected codes are in a CSV file: give the file a name that ends in "
+            ".csv\n");
+}
+
+TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
+  const std::vector<ExpectedCode> expected{
+      {key_of("same"), Code::kFail, {}, {}},          {key_of("worse"), Code::kPass, {}, {}},
+      {key_of("other failure"), Code::kFail, {}, {}}, {key_of("better"), Code::kFail, {}, {}},
+      {key_of("gone"), Code::kPass, {}, {}},          {key_of("skipped"), Code::kPass, {}, {}}};
+  std::vector<ExperimentRecord> records{
+      record("same", Code::kFail),
+      record("worse", Code::kFail),
+      record("other failure", Code::kExceptionRaised),
+      record("better", Code::kPass),
+      record("skipped", Code::kVerifierSkipped, ExperimentState::kSkipped),
+      record("new", Code::kPass)};
+  records.push_back(records.front());
+  records.back().variant = eager_of(records.front().variant);
+  const CodeComparison found = compare_codes(expected, records, all);
+  EXPECT_EQ(found.same, 1u);
+  EXPECT_EQ(found.failing, (std::vector<std::string>{key_of("same")}));
+  ASSERT_EQ(found.worse.size(), 2u);
+  EXPECT_EQ(found.worse[0].key, key_of("worse"));
+  EXPECT_EQ(found.worse[0].reason, "why");
+  EXPECT_EQ(found.worse[1].code, Code::kExceptionRaised);
+  ASSERT_EQ(found.better.size(), 1u);
+  EXPECT_EQ(found.better[0].expected, Code::kFail);
+  EXPECT_EQ(found.missing, (std::vector<std::string>{key_of("gone")}));
+  EXPECT_EQ(found.fresh, 1u);
+  // What the run does not select is not missing.
+  EXPECT_TRUE(compare_codes(expected, records, [](const auto&) { return false; }).missing.empty());
+}
+
+TEST(ExpectedCodes, AreUpdatedInPlace) {
+  const std::string before = "key,code\r\n# known\r\n" + key_of("a") + ",FAIL\r\n" +
+                             key_of("gone") + ",PASS\r\n" + key_of("b") + ",\"PASS\"";
+  const std::vector<ExperimentRecord> records{record("a", Code::kPass), record("b", Code::kFail),
+                                              record("c, d", Code::kPass)};
+  const auto update = update_expected_codes(csv(before), records, all);
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->text, "key,code\r\n# known\r\n" + key_of("a") + ",PASS\r\n" + key_of("b") +
+                              ",\"FAIL\"\r\n\"" + key_of("c, d") + "\",PASS\r\n");
+  EXPECT_EQ(update->changed, 2u);
+  EXPECT_EQ(update->removed, 1u);
+  EXPECT_EQ(update->added, 1u);
+  EXPECT_EQ(errors_of(csv(update->text)), "");
+}
+
+TEST(ExpectedCodes, MakeANewFile) {
+  const auto update = update_expected_codes(csv(""), std::vector{record("a", Code::kFail)}, all);
+  ASSERT_TRUE(update);
+  EXPECT_EQ(update->text, "key,code\n" + key_of("a") + ",FAIL\n");
+}
+
+}  // namespace
+}  // namespace instr
