@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
 #include <string.h>
@@ -34,6 +35,14 @@ void prepare(int threads) {
 }
 
 namespace {
+
+// Leaves the CPU alone: the engine of autograd starts a thread for each other device (a build with
+// Vulkan always has one), and then refuses to work in what is forked.
+void forget_devices() {
+  for (int type = static_cast<int>(c10::kCPU) + 1; type < static_cast<int>(c10::kMeta); ++type) {
+    c10::impl::device_guard_impl_registry[type].store(nullptr);
+  }
+}
 
 void warm_up_eager() {
   for (int round = 0; round < 3; ++round) {
@@ -76,6 +85,7 @@ Caught caught(std::string text) {
 }  // namespace
 
 void warm_up(const char* kind) {
+  forget_devices();
   prepare(1);
   if (strcmp(kind, "torchscript") == 0) {
     warm_up_torchscript();

@@ -316,6 +316,15 @@ def _text_of(error):
     return f"{name}: {text}" if text else name
 
 
+def _forget_devices():
+    """As in worker/torch_side.cpp."""
+    cpu, meta = 0, 14
+    name = "_ZN3c104impl26device_guard_impl_registryE"
+    registry = (ctypes.c_void_p * meta).in_dll(ctypes.CDLL(torch._C.__file__), name)
+    for device in range(cpu + 1, meta):
+        registry[device] = None
+
+
 def _warm_up_eager():
     for _ in range(3):
         x = torch.rand((4, 4))
@@ -351,6 +360,7 @@ _is_for_compiler = False
 def warm_up(kind):
     global _is_for_compiler
     _is_for_compiler = kind == "compiler"
+    _forget_devices()
     prepare(1)
     _warm_up_eager()
     if _is_for_compiler:
