@@ -47,18 +47,23 @@ inline constexpr const char* kToken = "token";
 //                             timeout_ms; of the native worker: times them alternately, in a child
 //                             -> all 0 1 ... (timed or failed, each) | failed kind message
 //   start   the same, one symbol: how long it takes to begin -> started first_result ready (ns)
-//             [graphs graph_breaks]  of what has been compiled
+//             [graphs graph_breaks frames frames_compiled guard_failures recompilations compiler]
+//             of what has been compiled; `compiler` is JSON (core/measure/compiler_report.h)
 //   experiment, inspect       as start, with all that an experiment asks of one in a fresh process;
 //                             what LibTorch makes of it -> experimented (the fields of timed and
-//                             started, peak_bytes operators_cpu operators_device (ns), counters) |
-//                             inspected graph optimized_graph events counters; an event is a line
-//                             "start duration thread device name", in ns; counters are graphs fused
-//                             fallbacks bailouts
+//                             started, peak_bytes operators_cpu operators_device (ns), counters,
+//                             and with wants_events=1 events) | inspected graph optimized_graph
+//                             events counters, of a compiler log_NAME for each of its logs; an
+//                             event is a line "start duration thread device name", in ns; counters
+//                             are graphs fused fallbacks bailouts
 //   verify  eager candidate (symbols) device threads dtype allowed memory_limit timeout_ms
 //                             of the native worker: runs both and compares what they compute
 //                             -> compared 0 1 ... | raised by message | nondeterministic name
 //                              | nothing message | failed kind message stage
 //   quit                      -> bye
+// Requests that run snippets have compiler=1 if a compiler of whole functions will run, and then
+// compiler_cache (the folder that it keeps what it made in; none: the usual one) and compiler_logs
+// (what to keep of what it says).
 // On start the worker sends `hello` with version, abi, libtorch_version, cpu_capability, ...
 // measured: iterations warmup steady blocks ir_1 ir_2 (totals of one block, instructions)
 //           double_ir (of a block of twice the iterations; 0: none was counted): gives the cost

@@ -30,7 +30,31 @@ std::string metrics_help() {
   return help;
 }
 
+Choices<DumpPart> dump_parts() {
+  Choices<DumpPart> parts;
+  for (const DumpPartFacts& known : kDumpParts) parts.emplace_back(known.name, known.part);
+  return parts;
+}
+
 }  // namespace
+
+void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder) {
+  std::string help;
+  for (const DumpPartFacts& known : kDumpParts) {
+    help += fmt::format("{}{} ({})", help.empty() ? "" : ", ", known.name, known.what);
+  }
+  config.dump_folder = folder;
+  const auto take = [&config](const Given& given) {
+    return choice_from(given, dump_parts()).map([&config](DumpPart part) {
+      config.dump.insert(part);
+    });
+  };
+  line.option("--dump", "LIST", help, each_item(take), names_of(dump_parts()));
+  line.option("--dump-folder", "DIR", fmt::format("where to, a folder per benchmark ({})", folder),
+              take_path(config.dump_folder));
+  line.needs(
+      {"dump-folder"}, [&config] { return !config.dump.empty(); }, "--dump");
+}
 
 void declare_jobs(CommandLine& line, ToolConfig& tools) {
   line.option("-j,--jobs", "N", "cores to use (default: all)",

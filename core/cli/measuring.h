@@ -25,6 +25,9 @@ void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& confi
 // --repetitions, --min-time.
 void declare_timing(CommandLine& line, MeasureConfig& config);
 
+// --dump, --dump-folder with this default.
+void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder);
+
 // --metrics: names of metrics, and of groups of them.
 void declare_metrics(CommandLine& line, std::vector<std::string>& metrics);
 

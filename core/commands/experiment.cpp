@@ -29,11 +29,13 @@ namespace instr {
 namespace {
 
 constexpr const char* kPrintCommands = "--print-commands";
+constexpr const char* kDumpFolder = "instr_bench_dump";
 
 struct Options : ExperimentOptions {
   std::vector<std::string> files;
   MeasureConfig measure;
   bool is_dry_run = false;
+  bool collects_counters = false;
   bool prints_commands = false;
   std::optional<std::string> only;
   std::optional<std::filesystem::path> output;
@@ -70,7 +72,9 @@ tl::expected<Options, Errors> with_file(Options options) {
   measure.timeout = options.timeout;
   measure.iterations = options.iterations_per_run;
   if (options.repeat) measure.repetitions = *options.repeat;
-  if (options.folder) measure.dump_folder = ExperimentFolder(*options.folder).dumps();
+  const bool is_elsewhere = measure.dump_folder != kDumpFolder;
+  if (options.folder && !is_elsewhere)
+    measure.dump_folder = ExperimentFolder(*options.folder).dumps();
   return options;
 }
 
@@ -164,8 +168,9 @@ ExitStatus run(const Options& given, const Invocation& invocation) {
   }
   auto expected = codes_to_expect(options->codes);
   if (!expected) return refuse(expected.error());
-  auto ran = measure_experiments(
-      {options->measure, options->results(), options->only, options->showing}, *variants, stop);
+  auto ran = measure_experiments({options->measure, options->results(), options->only,
+                                  options->collects_counters, options->showing},
+                                 *variants, stop);
   if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
   const ExitStatus status = show(*options, *ran, *expected, stop.stop_requested());
   auto kept = keep(*options, *ran, stop);
@@ -207,6 +212,11 @@ Action experiment_command(CommandLine& line) {
               "keep all in this folder: results.jsonl, unless --output names another file, the "
               "summary as text and Markdown, and pictures",
               take_path(options->folder));
+  line.flag("--collect-counters", "also keep all counters of torch.compile() in the results",
+            options->collects_counters);
+  line.flag("--profile", "also keep the operators that took the most time in the results",
+            options->measure.wants_operators);
+  declare_dump(line, options->measure, kDumpFolder);
   declare_format(line, options->format, experiment_formats());
   line.flag(kPrintCommands,
             "print a command for each experiment, which runs it alone, and exit: to run them "

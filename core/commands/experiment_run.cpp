@@ -112,15 +112,16 @@ Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Va
   SessionEvents events = progress_events(progress);
   events.on_done = [&](const Measurement& measurement) {
     ExperimentRecord record = record_of(measurement, *setting);
+    if (record.compiler && !run.collects_counters) record.compiler->counters.clear();
     record.experiments = all.size();
     add(std::move(record), *log, progress);
     progress.finished(measurement);
   };
   auto task = task_of(run, all);
   if (!task) return tl::unexpected(task.error());
-  if (auto writable = ExperimentLog::check(task->file); !writable) {
-    return tl::unexpected(writable.error());
-  }
+  auto writable =
+      ExperimentLog::check(task->file).and_then([&run] { return make_folders(run.measure); });
+  if (!writable) return tl::unexpected(writable.error());
   auto session = Session::open(run.measure, events, stop);
   if (!session) return tl::unexpected(session.error());
   auto found = setting_of(run.measure, *session, stop);

@@ -29,6 +29,7 @@ struct ExperimentRun {
   // The key of the one that is run; its result goes into a file of its own, which later runs of all
   // take in.
   std::optional<std::string> only;
+  bool collects_counters = false;  // of torch.compile(), all
   Showing showing;
 };
 

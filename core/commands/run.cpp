@@ -63,12 +63,6 @@ void declare_how(CommandLine& line, RunOptions& options) {
   line.flag("--reverse", "the last one first (counts must not change)", options.plan.is_reversed);
 }
 
-Expected<void> take_dump(const Given& given, DumpParts& dump) {
-  static const Choices<bool DumpParts::*> kParts{
-      {"graph", &DumpParts::graph}, {"profile", &DumpParts::profile}, {"trace", &DumpParts::trace}};
-  return choice_from(given, kParts).map([&dump](bool DumpParts::*part) { dump.*part = true; });
-}
-
 void declare_output(CommandLine& line, RunOptions& options) {
   MeasureConfig& measure = options.measure;
   line.group("What to show and keep");
@@ -83,15 +77,7 @@ void declare_output(CommandLine& line, RunOptions& options) {
               take_path(measure.keep_profiles));
   line.needs(
       {"keep-profiles"}, [&measure] { return measure.wants_counts; }, "a metric that is counted");
-  line.option("--dump", "LIST",
-              "graph (TorchScript's, before and after optimizing), profile (times by operator), "
-              "trace (for Perfetto)",
-              each_item([&measure](const Given& given) { return take_dump(given, measure.dump); }),
-              {"graph", "profile", "trace"});
-  line.option("--dump-folder", "DIR", "where to, a folder per benchmark (instr_bench_dump)",
-              take_path(measure.dump_folder));
-  line.needs(
-      {"dump-folder"}, [&measure] { return measure.dump.any(); }, "--dump");
+  declare_dump(line, measure, "instr_bench_dump");
   line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
   line.flag("--list", "the same as the command list", options.is_list);
   declare_showing(line, options.showing);

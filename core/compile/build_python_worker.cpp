@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kServe = "serve.py";
+constexpr const char* kNativeModule = "instr_compiler.py";  // beside it, in the native worker
 constexpr const char* kCodeCache = "pycache";
 
 // What the interpreter imports depends on: the folders that its modules are in change as packages
@@ -63,6 +64,12 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
               "try it: python -c 'import torch'; --language=cpp leaves Python out");
 }
 
+// What only the native worker loads; empty for the one that counts.
+std::string module_of(WorkerKind kind, const fs::path& sources) {
+  if (kind != WorkerKind::kNativePython) return "";
+  return read_text(python_script(sources, "native") / kNativeModule).value_or("");
+}
+
 }  // namespace
 
 std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
@@ -110,14 +117,19 @@ Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
   auto worker = build_worker(kind, options.sources, options, cache, stop);
   if (!worker) return tl::unexpected(worker.error());
   const std::string text = read_text(python_script(options.sources, kServe)).value_or("");
-  const std::string name = "python-" + content_hash(worker->parent_path().filename().string() +
-                                                    "\n" + text + "\n" + identity_of(python));
+  const std::string module = module_of(kind, options.sources);
+  const std::string name =
+      "python-" + content_hash(worker->parent_path().filename().string() + "\n" + text + "\n" +
+                               identity_of(python) + module);
   return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
     const fs::path folder = to.parent_path();
     std::error_code problem;
     fs::copy_file(*worker, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
     return write_text(folder / kServe, text)
+        .and_then([&] {
+          return module.empty() ? Expected<void>() : write_text(folder / kNativeModule, module);
+        })
         .and_then([&] { return make_links(python, folder); })
         .and_then([&]() -> Expected<void> {
           // Only counts depend on where a module was compiled.

@@ -56,6 +56,7 @@ std::string script_call(const Variant& variant, const std::string& arguments) {
     case Body::kStatement:
     case Body::kScript:
     case Body::kPackage:
+    case Body::kTraced:
     case Body::kCompiled: break;
   }
   return fmt::format("instr_script_.forward({{{}}})", arguments);
@@ -97,7 +98,8 @@ void write_script_module(Writer& out, const Variant& variant) {
 void write_script(Writer& out, const Variant& variant) {
   switch (body_of(variant)) {
     case Body::kStatement:
-    case Body::kCompiled: return;  // of Python alone
+    case Body::kTraced:  // of Python alone
+    case Body::kCompiled: return;
     case Body::kScript:
     case Body::kCapturedScript: return write_script_module(out, variant);
     case Body::kPackage: return write_package(out, variant);

@@ -57,18 +57,29 @@ Text function_of(const Variant& variant) {
   return text;
 }
 
+// What makes that of a module or a function in Python.
+std::string made_of(const char* function, const Variant& variant) {
+  const RuntimeFacts& runtime = facts_of(variant.runtime);
+  if (runtime.body == Body::kTraced) {
+    return fmt::format("torch.jit.trace({}, ({},), check_trace=False)", function,
+                       joined(variant.signature->arguments));
+  }
+  const char* backend = runtime.backend != nullptr ? runtime.backend : runtime.name;
+  std::string options = "backend=" + literal_in_python(backend);
+  if (runtime.mode != nullptr) options += ", mode=" + literal_in_python(runtime.mode);
+  if (has_dynamic_shapes(variant)) options += ", dynamic=True";
+  return fmt::format("torch.compile({}, {})", function, options);
+}
+
 // Makes `instr_script_`, and what that needs.
 std::vector<Text> preparation_of(const Variant& variant) {
-  if (!is_compiled(variant.runtime)) {
+  if (facts_of(variant.runtime).body == Body::kScript) {
     return {{script_of(variant), variant.torchscript->where}};
   }
   const char* function = variant.module ? "instr_module_" : "instr_function_";
-  const Text compiled{fmt::format("instr_script_ = torch.compile({}, backend={}{})", function,
-                                  literal_in_python(to_string(variant.runtime)),
-                                  has_dynamic_shapes(variant) ? ", dynamic=True" : ""),
-                      {}};
-  if (variant.module) return {compiled};
-  return {function_of(variant), compiled};
+  const Text made{"instr_script_ = " + made_of(function, variant), {}};
+  if (variant.module) return {made};
+  return {function_of(variant), made};
 }
 
 // Calls until it is optimised: TorchScript profiles its first ones.

@@ -26,6 +26,7 @@ bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
     case Body::kScript:
     case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
     case Body::kPackage: return definition.package && !definition.is_explicit;
+    case Body::kTraced:
     case Body::kCompiled: return definition.signature && !definition.is_explicit;
   }
   return false;

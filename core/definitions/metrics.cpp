@@ -41,6 +41,7 @@ const char* to_string(Unit unit) {
     case Unit::kPageFaults: return "faults";
     case Unit::kGraphs: return "graphs";
     case Unit::kGraphBreaks: return "breaks";
+    case Unit::kRecompilations: return "recompilations";
   }
   return "";
 }

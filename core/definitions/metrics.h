@@ -25,6 +25,7 @@ enum class Unit {
   kPageFaults,
   kGraphs,
   kGraphBreaks,
+  kRecompilations,
 };
 
 const char* to_string(Unit unit);  // "instructions", "allocs", ..., "ns"
@@ -265,6 +266,15 @@ inline constexpr auto kMetrics = std::to_array<Metric>(
       .title = "Graph breaks",
       .what = "the number of graph breaks",
       .unit = Unit::kGraphBreaks,
+      .group = MetricGroup::kStart,
+      .example_limit = "+0",
+      .is_side_by_side = true},
+     // How often it compiled a function once more, since a guard had failed.
+     {.name = "recompilations",
+      .heading = "recompilations",
+      .title = "Recompilations",
+      .what = "the number of recompilations",
+      .unit = Unit::kRecompilations,
       .group = MetricGroup::kStart,
       .example_limit = "+0",
       .is_side_by_side = true},

@@ -18,21 +18,26 @@ enum class Runtime {
   kOptimized,  // torch::jit::optimize_for_inference
   kFused,      // with the tensor-expression fuser, on the CPU too
   kUnfused,    // without it
+  kTraced,     // torch.jit.trace of Python
   kAoti,       // the definition's AOTInductor package
   kCudaGraph,  // captured once, replayed
   // torch.compile() with the backend of this name.
   kInductor,
+  kInductorMaxAutotune,  // with the mode of this name
+  kInductorCudaGraphs,
   kAotEager,
   kCudaGraphs,
   kOpenXla,
   kOpenVino,
   kTvm,
+  kOnnxRuntime,
 };
 
 // What generated code runs, which the definition must have.
 enum class Body {
   kStatement,       // its C++
   kScript,          // its TorchScript body, as a module
+  kTraced,          // its Python, as TorchScript that a call of it was traced to
   kPackage,         // its AOTInductor package
   kCapturedScript,  // that module's work, captured on a device
   kCompiled,        // its Python, as a function that torch.compile() has made
@@ -76,6 +81,9 @@ struct RuntimeFacts {
   const char* device = nullptr;    // the one that it runs on; null: any
   const char* libtorch = nullptr;  // the versions it needs; null: any
   PythonPackage package = {};      // what its Python needs besides torch
+  // Of torch.compile(), which is passed the backend of this name, or the runtime's.
+  const char* backend = nullptr;
+  const char* mode = nullptr;
   // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
   const char* cuda_header = nullptr;
 };
@@ -91,6 +99,15 @@ constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char
   facts.device = device;
   facts.libtorch = ">=2.0";
   facts.package = package;
+  return facts;
+}
+
+// Inductor in a mode of its own.
+constexpr RuntimeFacts inductor_in(const char* mode, Runtime runtime, const char* name,
+                                   const char* title, const char* device = nullptr) {
+  RuntimeFacts facts = compiled_by(runtime, name, title, {}, device);
+  facts.backend = "inductor";
+  facts.mode = mode;
   return facts;
 }
 
@@ -126,6 +143,12 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .name = "unfused",
       .title = "unfused",
       .preparation = "instr_support::set_fuser(false);"},
+     {.runtime = Runtime::kTraced,
+      .name = "traced",
+      .title = "traced",
+      .body = Body::kTraced,
+      .is_in_cpp = false,
+      .is_in_python = true},
      {.runtime = Runtime::kAoti,
       .name = "aoti",
       .title = "AOTInductor",
@@ -140,11 +163,16 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .device = "cuda",
       .cuda_header = "ATen/cuda/CUDAGraph.h"},
      compiled_by(Runtime::kInductor, "inductor", "Inductor"),
+     inductor_in("max-autotune", Runtime::kInductorMaxAutotune, "inductor_max_autotune",
+                 "Inductor autotuned"),
+     inductor_in("reduce-overhead", Runtime::kInductorCudaGraphs, "inductor_cudagraphs",
+                 "Inductor cudagraphs", "cuda"),
      compiled_by(Runtime::kAotEager, "aot_eager", "AOT eager"),
      compiled_by(Runtime::kCudaGraphs, "cudagraphs", "cudagraphs", {}, "cuda"),
      compiled_by(Runtime::kOpenXla, "openxla", "OpenXLA", {"torch_xla", "torch_xla"}),
      compiled_by(Runtime::kOpenVino, "openvino", "OpenVINO", {"openvino", "openvino"}),
-     compiled_by(Runtime::kTvm, "tvm", "TVM", {"tvm", "apache-tvm"})});
+     compiled_by(Runtime::kTvm, "tvm", "TVM", {"tvm", "apache-tvm"}),
+     compiled_by(Runtime::kOnnxRuntime, "onnxrt", "ONNX Runtime", {"onnxruntime", "onnxruntime"})});
 
 constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];

@@ -35,18 +35,6 @@ std::vector<Runtime> runtimes_for(const Selection& selection) {
   return runtimes;
 }
 
-// The folders for files that are written besides the results.
-Expected<void> make_folders(const MeasureConfig& config) {
-  Expected<void> made;
-  if (config.keep_profiles) {
-    made = make_output_folder(*config.keep_profiles, "name another one with --keep-profiles");
-  }
-  if (made && config.dump.any()) {
-    made = make_output_folder(config.dump_folder, "name another one with --dump-folder");
-  }
-  return made;
-}
-
 // What is done with each variant.
 std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& variants,
                                                    const MeasureConfig& config) {
@@ -66,6 +54,17 @@ double total_cost(const Costs& costs, const std::vector<std::pair<std::string, W
 }
 
 }  // namespace
+
+Expected<void> make_folders(const MeasureConfig& config) {
+  Expected<void> made;
+  if (config.keep_profiles) {
+    made = make_output_folder(*config.keep_profiles, "name another one with --keep-profiles");
+  }
+  if (made && !config.dump.empty()) {
+    made = make_output_folder(config.dump_folder, "name another one with --dump-folder");
+  }
+  return made;
+}
 
 std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
   if (!config.definitions.empty()) return config.definitions;

@@ -21,6 +21,9 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config);
 // Loads definitions and expands them to the selected variants. Errors of all files.
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config);
 
+// The folders for files that are written besides the results.
+Expected<void> make_folders(const MeasureConfig& config);
+
 // Events that only show the progress.
 SessionEvents progress_events(Progress& progress);
 

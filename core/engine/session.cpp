@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/cores.h"
+#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
@@ -123,6 +124,8 @@ struct Session::State {
   Expected<CompiledVariants> compile_all_python(const std::vector<Variant>& variants,
                                                 Purpose purpose, std::stop_token stop);
   Expected<bool> dump(const std::vector<CompiledVariant>& variants, std::stop_token stop);
+  tl::expected<wire::Message, std::string> inspect_one(const CompiledVariant& one,
+                                                       NativeWorker& worker) const;
   TimerOptions timer_options() const;
   std::vector<Variant> skip_unsupported(const std::vector<Variant>& variants);
   Means means() const;
@@ -343,7 +346,7 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
 }
 
 Expected<void> Session::State::open_native(std::stop_token stop) {
-  if (!config.wants_times && !config.verify && !config.dump.any()) return {};
+  if (!config.wants_times && !config.verify && config.dump.empty()) return {};
   auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
   if (!worker) return tl::unexpected(worker.error());
   return NativeWorker::start(*worker).map(
@@ -482,6 +485,16 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
   });
 }
 
+// With a compiler that has nothing kept, so that it says all.
+tl::expected<wire::Message, std::string> Session::State::inspect_one(const CompiledVariant& one,
+                                                                     NativeWorker& worker) const {
+  TimerOptions options = timer_options();
+  auto folder = PrivateFolder::make();
+  if (!folder) return tl::unexpected(to_string(folder.error()));
+  options.compiler = {folder->path(), logs_of(config.dump)};
+  return ask_worker("inspect", worker, {one}, options);
+}
+
 // Inspects each, once more in a process of its own. One that cannot be inspected was reported when
 // it was measured.
 Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants,
@@ -494,7 +507,7 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
     auto runner = natively(one.variant.language, stop);
     if (!runner) return tl::unexpected(runner.error());
     std::stop_callback end(stop, [&runner] { runner->worker.kill(); });
-    auto inspected = ask_worker("inspect", runner->worker, {one}, timer_options());
+    auto inspected = inspect_one(one, runner->worker);
     if (stop.stop_requested()) return false;
     if (!inspected || inspected->verb != "inspected") {
       ++not_dumped;
@@ -550,11 +563,18 @@ std::vector<Variant> Session::State::skip_unsupported(const std::vector<Variant>
 Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::stop_token stop) {
   TimerOptions timing = state_->timer_options();
   timing.iterations = state_->config.iterations;
+  timing.wants_operators = state_->config.wants_operators;
   state_->look_for_python(variants);
   const auto runnable = state_->skip_unsupported(variants);
   auto finished =
       state_->by_language(runnable, stop, [&](const auto& its, const NativeLanguage& runner) {
-        return run_experiments(its, runner, timing, state_->native_events(), stop);
+        auto ran = run_experiments(its, runner, timing, state_->native_events(), stop);
+        if (!ran || !*ran || state_->config.dump.empty()) return ran;
+        return runner.compile(its, Purpose::kMeasure, stop).and_then([&](auto compiled) {
+          std::vector<CompiledVariant> to_dump;
+          for (auto& [key, unit] : compiled.units) to_dump.push_back(std::move(unit));
+          return state_->dump(to_dump, stop);
+        });
       });
   state_->tidy();
   return finished;
@@ -566,7 +586,7 @@ void Session::State::take(UnitResult unit, const Selected& selected) {
   for (const auto& one : unit.compiled) {
     if (config.verify && is_candidate(one.variant)) to_verify.push_back(one.variant);
     if (config.wants_times) to_time.push_back(one);
-    if (config.dump.any()) to_dump.push_back(one);
+    if (!config.dump.empty()) to_dump.push_back(one);
   }
   if (!scheduler) return;
   std::erase_if(unit.compiled, [](const auto& one) { return !is_countable(one.variant); });

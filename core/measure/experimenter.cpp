@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <string>
 #include <utility>
 
+#include "core/base/private_folder.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/measure.h"
 #include "core/measure/verifier.h"
 
 namespace instr {
@@ -13,17 +17,98 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Outcome measure(const Variant& variant, const CompiledVariants& compiled, NativeWorker& worker,
-                const TimerOptions& options) {
-  if (auto failed = compiled.failures.find(variant.key); failed != compiled.failures.end()) {
-    return failed->second;
+// One language's experiments, compiled.
+struct Compiled {
+  CompiledVariants to_verify;
+  CompiledVariants to_measure;
+};
+
+class Experiment {
+ public:
+  Experiment(const Variant& variant, const Compiled& compiled, NativeWorker& worker,
+             TimerOptions options)
+      : variant_(variant), compiled_(compiled), worker_(worker), options_(std::move(options)) {}
+
+  Measurement run();
+
+ private:
+  std::optional<Outcome> start();
+  tl::expected<Verification, std::string> verified();
+  Outcome measure();
+  tl::expected<wire::Message, Outcome> ask(const char* verb);
+  Outcome outcome(const wire::Message& reply) const;
+
+  const Variant& variant_;
+  const Compiled& compiled_;
+  NativeWorker& worker_;
+  TimerOptions options_;
+  std::optional<PrivateFolder> cache_;  // of its compiler alone
+  wire::Message started_;               // with that empty
+};
+
+Measurement Experiment::run() {
+  const auto begin = Clock::now();
+  Measurement one{variant_, Counted{}, 0};
+  std::optional<Outcome> failed = start();
+  const bool is_skipped = failed && std::holds_alternative<Skipped>(*failed);
+  if (is_candidate(variant_) && !is_skipped) {
+    auto verification = verified();
+    one.verification = verification.value_or(Verification{});
+    if (!verification) {
+      failed = Failure{FailureKind::kWorkerLost, "while it was verified: " + verification.error()};
+    }
   }
-  auto unit = compiled.units.find(variant.key);
-  if (unit == compiled.units.end())
-    return Failure{FailureKind::kCompileError, "it was not compiled"};
-  auto reply = ask_worker("experiment", worker, {unit->second}, options);
-  if (!reply) return Failure{FailureKind::kWorkerLost, reply.error()};
-  return with_timeout(outcome_of(*reply, variant, nullptr), variant, options.timeout_s);
+  one.outcome = failed ? *std::move(failed) : measure();
+  one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return one;
+}
+
+// Of a compiler that keeps what it made: starts with nothing kept, so that all after this find the
+// same.
+std::optional<Outcome> Experiment::start() {
+  if (!is_compiled(variant_.runtime)) return std::nullopt;
+  auto folder = PrivateFolder::make();
+  if (!folder) return Failure{FailureKind::kWorkerLost, to_string(folder.error())};
+  cache_ = *std::move(folder);
+  options_.compiler.cache = cache_->path();
+  auto reply = ask("start");
+  if (!reply) return reply.error();
+  started_ = *std::move(reply);
+  return started_.verb == "started" ? std::nullopt : std::optional(outcome(started_));
+}
+
+tl::expected<Verification, std::string> Experiment::verified() {
+  const VerifierOptions options{options_.timeout_s, options_.memory_limit, options_.compiler};
+  return verify(variant_, compiled_.to_verify, worker_, options);
+}
+
+Outcome Experiment::measure() {
+  auto reply = ask("experiment");
+  if (!reply) return reply.error();
+  if (reply->verb == "experimented" && started_.verb == "started") {
+    reply->fields["warm_ready"] = reply->get(kReadyTime);
+    for (const char* cold : {kFirstResultTime, kReadyTime})
+      reply->fields[cold] = started_.get(cold);
+  }
+  return outcome(*reply);
+}
+
+tl::expected<wire::Message, Outcome> Experiment::ask(const char* verb) {
+  const auto& [units, failures] = compiled_.to_measure;
+  if (auto failed = failures.find(variant_.key); failed != failures.end()) {
+    return tl::unexpected<Outcome>(failed->second);
+  }
+  auto unit = units.find(variant_.key);
+  if (unit == units.end()) {
+    return tl::unexpected<Outcome>(Failure{FailureKind::kCompileError, "it was not compiled"});
+  }
+  return ask_worker(verb, worker_, {unit->second}, options_).map_error([](const auto& how) {
+    return Outcome(Failure{FailureKind::kWorkerLost, how});
+  });
+}
+
+Outcome Experiment::outcome(const wire::Message& reply) const {
+  return with_timeout(outcome_of(reply, variant_, nullptr), variant_, options_.timeout_s);
 }
 
 }  // namespace
@@ -41,24 +126,12 @@ Expected<bool> run_experiments(const std::vector<Variant>& variants, const Nativ
   if (stop.stop_requested()) return false;
   if (!to_measure) return tl::unexpected(to_measure.error());
 
-  VerifierOptions verifying{options.timeout_s, options.memory_limit};
+  const Compiled compiled{*std::move(to_verify), *std::move(to_measure)};
   std::stop_callback end(stop, [&worker] { worker.kill(); });
   for (const Variant& variant : variants) {
     if (stop.stop_requested()) return false;
     events.on_start(variant.key);
-    auto begin = Clock::now();
-    Measurement one{variant, Counted{}, 0};
-    tl::expected<Verification, std::string> verified;
-    if (is_candidate(variant)) {
-      verified = verify(variant, *to_verify, worker, verifying);
-      one.verification = verified.value_or(Verification{});
-    }
-    if (verified) {
-      one.outcome = measure(variant, *to_measure, worker, options);
-    } else {
-      one.outcome = Failure{FailureKind::kWorkerLost, "while it was verified: " + verified.error()};
-    }
-    one.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    Measurement one = Experiment(variant, compiled, worker, options).run();
     if (!stop.stop_requested()) events.on_done(std::move(one));
   }
   return !stop.stop_requested();

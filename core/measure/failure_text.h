@@ -19,6 +19,10 @@ std::string failure_text(const std::string& message, const std::string& part,
 // The place in the TOML file that a TorchScript error refers to, if any.
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant);
 
+// The place in the TOML file of a line of its code in Python (core/compile/generate_python.h); 0:
+// none.
+std::optional<SourceLocation> python_place(int line, const Variant& variant);
+
 // The worker's message about a snippet that it ended for its timeout.
 inline constexpr const char* kRanTooLong = "the snippet ran longer than its timeout";
 

@@ -18,6 +18,7 @@
 
 #include "core/definitions/metrics.h"
 #include "core/definitions/runtimes.h"
+#include "core/measure/compiler_report.h"
 #include "core/measure/failure_text.h"
 #include "core/values/function_names.h"
 #include "core/values/simulation.h"
@@ -197,11 +198,12 @@ Failure negative(double ir) {
 
 // An experiment's results besides the times, under the metrics' names.
 constexpr const char* kExperimentMetrics[] = {
-    "first_result", "ready",        "peak_bytes", "operators_cpu", "operators_device",
-    "graphs",       "graph_breaks", "fused",      "fallbacks",     "bailouts"};
+    "first_result",     "ready",  "warm_ready",      "peak_bytes",     "operators_cpu",
+    "operators_device", "graphs", "graph_breaks",    "recompilations", "guard_failures",
+    "frames",           "fused",  "frames_compiled", "fallbacks",      "bailouts"};
 
 // `timed`, and `experimented`, a superset of it.
-Outcome timed_of(const wire::Message& reply) {
+Outcome timed_of(const wire::Message& reply, const Variant& variant) {
   Timing timing;
   for (const Metric& metric : kTimeMetrics) {
     const bool is_of_repetitions =
@@ -224,6 +226,10 @@ Outcome timed_of(const wire::Message& reply) {
     if (is_there) timed.metrics[name] = std::strtod(reply.get(name).c_str(), nullptr);
   }
   timed.timing = std::move(timing);
+  if (auto said = reply.fields.find("compiler"); said != reply.fields.end()) {
+    timed.compiler = compiler_report_of(said->second, variant);
+  }
+  timed.operators = times_by_operator(parse_calls(reply.get("events")));
   return timed;
 }
 
@@ -281,7 +287,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
 
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
   if (reply.verb == "failed") return failure_of(reply, variant);
-  if (reply.verb == "timed" || reply.verb == "experimented") return timed_of(reply);
+  if (reply.verb == "timed" || reply.verb == "experimented") return timed_of(reply, variant);
   auto iterations = number(reply, "iterations");
   auto first = number(reply, "ir_1");
   auto second = number(reply, "ir_2");

@@ -51,18 +51,24 @@ wire::Message request_for(const char* verb, const Group& group, const TimerOptio
   const Variant& variant = group.front().variant;
   std::string symbols;
   for (const CompiledVariant& one : group) symbols += (symbols.empty() ? "" : " ") + one.symbol;
-  return {verb,
-          {{"symbols", symbols},
-           {"device", variant.device},
-           {"threads", std::to_string(variant.threads)},
-           {"repetitions", std::to_string(options.repetitions)},
-           {"min_time", fmt::format("{}", options.min_time_s)},
-           {"iterations", std::to_string(iterations_of(group, options))},
-           {"dtype", default_type_of(variant)},
-           {"events", fmt::format("{}", fmt::join(options.events, " "))},
-           {"cores", cores_for(variant.threads)},
-           {"memory_limit", std::to_string(options.memory_limit)},
-           {"timeout_ms", std::to_string(limit_of(group, options.timeout_s).count())}}};
+  wire::Message request{
+      verb,
+      {{"symbols", symbols},
+       {"device", variant.device},
+       {"threads", std::to_string(variant.threads)},
+       {"repetitions", std::to_string(options.repetitions)},
+       {"min_time", fmt::format("{}", options.min_time_s)},
+       {"iterations", std::to_string(iterations_of(group, options))},
+       {"dtype", default_type_of(variant)},
+       {"events", fmt::format("{}", fmt::join(options.events, " "))},
+       {"cores", cores_for(variant.threads)},
+       {"memory_limit", std::to_string(options.memory_limit)},
+       {"wants_events", options.wants_operators ? "1" : "0"},
+       {"timeout_ms", std::to_string(limit_of(group, options.timeout_s).count())}}};
+  const bool compiles = std::any_of(
+      group.begin(), group.end(), [](const auto& one) { return is_compiled(one.variant.runtime); });
+  if (compiles) add_to(request, options.compiler);
+  return request;
 }
 
 // One side's group while it is timed.
@@ -266,6 +272,12 @@ Expected<void> check_events(const std::vector<std::string>& metrics) {
     if (problem) return fail(metric + " is unsupported here: " + problem->what, problem->advice);
   }
   return {};
+}
+
+void add_to(wire::Message& request, const CompilerOptions& options) {
+  request.fields["compiler"] = "1";
+  request.fields["compiler_cache"] = options.cache.string();
+  request.fields["compiler_logs"] = options.logs;
 }
 
 tl::expected<wire::Message, std::string> ask_worker(const char* verb, NativeWorker& worker,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -14,6 +15,15 @@
 
 namespace instr {
 
+// Of a compiler of whole functions, if one runs.
+struct CompilerOptions {
+  std::filesystem::path cache = {};  // the folder it keeps what it made in; empty: the usual one
+  std::string logs = {};             // its logs to keep; words
+};
+
+// Adds these to a request that runs such variants.
+void add_to(wire::Message& request, const CompilerOptions& options);
+
 struct TimerOptions {
   int repetitions = 10;
   double min_time_s = 0.05;              // of one repetition
@@ -23,6 +33,8 @@ struct TimerOptions {
   std::vector<std::string> events = {};  // also count these (worker/event_counter.h)
   // Of a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};
+  CompilerOptions compiler = {};
+  bool wants_operators = false;  // an experiment's time by operator
 };
 
 // Whether these metrics (kEventMetrics) can be counted on this machine.

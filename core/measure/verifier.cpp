@@ -36,15 +36,17 @@ namespace {
 wire::Message request_for(const CompiledVariant& candidate, const CompiledVariant& eager,
                           const VerifierOptions& options, std::chrono::milliseconds limit) {
   const Variant& variant = candidate.variant;
-  return {"verify",
-          {{"eager", eager.symbol},
-           {"candidate", candidate.symbol},
-           {"device", variant.device},
-           {"threads", std::to_string(variant.threads)},
-           {"dtype", default_type_of(variant)},
-           {"allowed", allowed_differences(variant)},
-           {"memory_limit", std::to_string(options.memory_limit)},
-           {"timeout_ms", std::to_string(limit.count())}}};
+  wire::Message request{"verify",
+                        {{"eager", eager.symbol},
+                         {"candidate", candidate.symbol},
+                         {"device", variant.device},
+                         {"threads", std::to_string(variant.threads)},
+                         {"dtype", default_type_of(variant)},
+                         {"allowed", allowed_differences(variant)},
+                         {"memory_limit", std::to_string(options.memory_limit)},
+                         {"timeout_ms", std::to_string(limit.count())}}};
+  if (is_compiled(variant.runtime)) add_to(request, options.compiler);
+  return request;
 }
 
 }  // namespace

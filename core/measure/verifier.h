@@ -9,12 +9,14 @@
 #include "core/base/error.h"
 #include "core/compile/compile.h"
 #include "core/measure/native_worker.h"
+#include "core/measure/timer.h"
 
 namespace instr {
 
 struct VerifierOptions {
   double timeout_s = 60;           // of a variant without its own
   std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: no limit
+  CompilerOptions compiler = {};
 };
 
 // Compiles the candidates and their eager variants.

@@ -2,14 +2,17 @@
 // and as a trace.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/definitions/variant.h"
+#include "core/values/operator_times.h"
 
 namespace instr {
 
@@ -17,37 +20,27 @@ namespace wire {
 struct Message;
 }
 
-// The parts that --dump names.
-struct DumpParts {
-  bool graph = false;
-  bool profile = false;
-  bool trace = false;
+// What --dump names, and the logs of a compiler of whole functions that it is made of.
+enum class DumpPart { kGraph, kCode, kBreaks, kProfile, kTrace };
 
-  bool any() const { return graph || profile || trace; }
+struct DumpPartFacts {
+  DumpPart part;
+  const char* name;
+  const char* what;  // for --help
+  const char* logs = "";
 };
 
-// One call of an operator, or one kernel of a device; nanoseconds since the first one began.
-struct OperatorCall {
-  std::string name;
-  std::uint64_t start = 0;
-  std::uint64_t duration = 0;
-  std::uint64_t thread = 0;
-  bool is_on_device = false;
-};
+inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
+    {{DumpPart::kGraph, "graph", "before and after optimizing", "graph_code aot_graphs"},
+     {DumpPart::kCode, "code", "that Inductor wrote", "output_code"},
+     {DumpPart::kBreaks, "breaks", "graph breaks and recompilations", "graph_breaks recompiles"},
+     {DumpPart::kProfile, "profile", "times by operator"},
+     {DumpPart::kTrace, "trace", "for Perfetto"}});
 
-// From the worker's lines (worker/wire.h), ordered by start; other lines are ignored.
-std::vector<OperatorCall> parse_calls(std::string_view lines);
+using DumpParts = std::set<DumpPart>;
 
-struct OperatorTime {
-  std::string name;
-  bool is_on_device = false;
-  std::uint64_t calls = 0;
-  std::uint64_t self = 0;   // nanoseconds, without the operators it calls
-  std::uint64_t total = 0;  // with them; for recursive calls, the outermost
-};
-
-// By name and device, the greatest self time first.
-std::vector<OperatorTime> times_by_operator(const std::vector<OperatorCall>& calls);
+// The logs of these, as words.
+std::string logs_of(const DumpParts& parts);
 
 // "operator  calls  self  share  total", aligned.
 std::string operator_table(const std::vector<OperatorTime>& times);
@@ -56,7 +49,8 @@ std::string operator_table(const std::vector<OperatorTime>& times);
 std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::string& title);
 
 // Writes the requested parts of the worker's reply to `inspect` into that folder: graph.before.txt,
-// graph.after.txt and counters.txt (of TorchScript), profile.txt, trace.json.
+// graph.after.txt and counters.txt (of what is compiled), code.txt, breaks.txt, profile.txt,
+// trace.json.
 Expected<void> write_dump(const std::filesystem::path& folder, const DumpParts& parts,
                           const Variant& variant, const wire::Message& inspected);
 

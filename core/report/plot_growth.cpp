@@ -28,7 +28,8 @@ AxisUnit axis_unit(Unit unit) {
     case Unit::kBranches:
     case Unit::kPageFaults:
     case Unit::kGraphs:
-    case Unit::kGraphBreaks: break;
+    case Unit::kGraphBreaks:
+    case Unit::kRecompilations: break;
   }
   return AxisUnit::kNumber;
 }

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_line.h"
+#include "core/results/compiler_json.h"
+#include "core/results/operators_json.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -16,7 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNanosecond = 1e-9;
-const std::string kBehindKind = ": ";  // in a failed one's reason
+constexpr std::size_t kMostOperators = 10;  // in a line; --dump=profile has all
+const std::string kBehindKind = ": ";       // in a failed one's reason
 
 // The names and factors, in a line, of an experiment's metrics.
 struct MetricName {
@@ -26,12 +29,17 @@ struct MetricName {
 };
 constexpr MetricName kMetricNames[] = {{"first_result", "first_result_time", kNanosecond},
                                        {"ready", "ready_time", kNanosecond},
+                                       {"warm_ready", "warm_ready_time", kNanosecond},
                                        {"operators_cpu", "total_cpu_time", kNanosecond},
                                        {"operators_device", "total_cuda_time", kNanosecond},
                                        {"peak_bytes", "peak_memory_bytes", 1},
                                        {"device_peak_bytes", "cuda_peak_memory_bytes", 1},
                                        {"graphs", "graphs", 1},
                                        {"graph_breaks", "graph_breaks", 1},
+                                       {"recompilations", "recompilations", 1},
+                                       {"guard_failures", "guard_failures", 1},
+                                       {"frames", "frames", 1},
+                                       {"frames_compiled", "frames_compiled", 1},
                                        {"fused", "fused_groups", 1},
                                        {"fallbacks", "fallbacks", 1},
                                        {"bailouts", "bailouts", 1}};
@@ -88,10 +96,13 @@ void take_times(const Measurement& measurement, ExperimentRecord& record) {
     auto found = counted.metrics.find(metric);
     if (found != counted.metrics.end()) record.metrics[name] = found->second * factor;
   }
+  if (!is_script(measurement.variant.runtime)) return;
   // The time to start beyond one run at the final speed.
-  auto ready = record.metrics.find("ready_time");
-  if (is_script(measurement.variant.runtime) && ready != record.metrics.end()) {
-    record.metrics["compile_time"] = std::max(0.0, ready->second - median(record.per_iter_times));
+  for (const auto& [until, compiling] :
+       {std::pair{"ready_time", "compile_time"}, {"warm_ready_time", "warm_compile_time"}}) {
+    auto ready = record.metrics.find(until);
+    if (ready == record.metrics.end()) continue;
+    record.metrics[compiling] = std::max(0.0, ready->second - median(record.per_iter_times));
   }
 }
 
@@ -137,6 +148,10 @@ ExperimentRecord record_of(const Measurement& measurement, const ExperimentSetti
         is_skip ? failure->message : to_string(failure->kind) + (kBehindKind + failure->message);
   } else {
     take_times(measurement, record);
+    const auto& counted = std::get<Counted>(measurement.outcome);
+    record.compiler = counted.compiler;
+    record.operators = counted.operators;
+    record.operators.resize(std::min(record.operators.size(), kMostOperators));
   }
   if (measurement.verification) {
     record.code = measurement.verification->code;
@@ -164,6 +179,8 @@ Measurement measurement_of(const ExperimentRecord& record) {
     if (found != record.metrics.end()) counted.metrics[metric] = found->second / factor;
   }
   counted.timing = std::move(timing);
+  counted.compiler = record.compiler;
+  counted.operators = record.operators;
   measurement.outcome = std::move(counted);
   if (record.variant.runtime == Runtime::kEager) measurement.verification.reset();
   return measurement;
@@ -178,6 +195,8 @@ Json to_json(const ExperimentRecord& record) {
   json["repeat"] = record.setting.repeat;
   json["iterations_per_run"] = record.iterations;
   json["metrics"] = metrics_json(record);
+  if (record.compiler) add_compiler(json, *record.compiler);
+  add_operators(json, record.operators);
   json["timestamp"] = record.timestamp;
   json["verification_code"] = to_string(record.code);
   if (!record.code_reason.empty()) json["verification_reason"] = record.code_reason;
@@ -238,6 +257,8 @@ Expected<ExperimentRecord> parse_experiment(std::string_view line) {
       if (value.is_number()) record.metrics[name] = value.get<double>();
     }
   }
+  record.compiler = parse_compiler(json);
+  record.operators = parse_operators(json);
   return record;
 }
 

@@ -35,12 +35,14 @@ struct ExperimentRecord {
   Variant variant;  // as given by its key, with the definition's file
   ExperimentSetting setting;
   ExperimentState state = ExperimentState::kMeasured;
-  std::string reason;                     // of what is not measured: "crashed: SIGSEGV"
-  std::optional<FailureKind> failure;     // of a failed one: what its reason begins with
-  std::vector<double> total_times;        // seconds of each run
-  std::vector<double> per_iter_times;     // the same per iteration
-  std::uint64_t iterations = 0;           // of a run
-  std::map<std::string, double> metrics;  // all others, by their names in the line
+  std::string reason;                      // of what is not measured: "crashed: SIGSEGV"
+  std::optional<FailureKind> failure;      // of a failed one: what its reason begins with
+  std::vector<double> total_times;         // seconds of each run
+  std::vector<double> per_iter_times;      // the same per iteration
+  std::uint64_t iterations = 0;            // of a run
+  std::map<std::string, double> metrics;   // all others, by their names in the line
+  std::optional<CompilerReport> compiler;  // of a compiler of whole functions
+  std::vector<OperatorTime> operators;     // with --profile: those with the most time in themselves
   VerificationCode code = VerificationCode::kVerifierSkipped;
   std::string code_reason;
   std::string timestamp;  // UTC; empty for a new record

@@ -12,7 +12,9 @@
 #include "core/definitions/metrics.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
+#include "core/values/compiler_report.h"
 #include "core/values/followed_calls.h"
+#include "core/values/operator_times.h"
 #include "core/values/timing.h"
 #include "core/values/verification.h"
 
@@ -77,6 +79,9 @@ struct Counted {
   std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<std::filesystem::path> profile;  // with --keep-profiles
   std::optional<Timing> timing;
+  // Of an experiment.
+  std::optional<CompilerReport> compiler = {};
+  std::vector<OperatorTime> operators = {};  // one iteration's, the greatest self time first
 
   // Whether instructions were counted, readable or not.
   bool has_count() const { return metrics.contains(kInstructions) || lost.contains(kInstructions); }

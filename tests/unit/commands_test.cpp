@@ -384,13 +384,12 @@ TEST(CommandLine, BadValues) {
   EXPECT_EQ(error_of({"--format=jsn"}),
             "--format: `jsn` is not one of its values: did you mean `json`? it takes table, "
             "markdown, json, jsonl, csv, junit, gbench, bencher, smaller-is-better");
-  EXPECT_EQ(
-      error_of({"--metrics=time"}),
-      "--metrics: `time` is not one of its values: it takes ir, allocs, alloc_bytes, "
-      "peak_bytes, data_reads, data_writes, i1_misses, d1_misses, l1_hits, ll_hits, "
-      "ram_hits, estimated_cycles, branches, mispredictions, wall, cpu, first_result, ready, "
-      "graphs, graph_breaks, device_peak_bytes, hw_instructions, hw_cycles, hw_branch_misses, "
-      "hw_cache_misses, page_faults, cache, branch, hw");
+  EXPECT_EQ(error_of({"--metrics=time"}),
+            "--metrics: `time` is not one of its values: it takes ir, allocs, alloc_bytes, "
+            "peak_bytes, data_reads, data_writes, i1_misses, d1_misses, l1_hits, ll_hits, "
+            "ram_hits, estimated_cycles, branches, mispredictions, wall, cpu, first_result, ready, "
+            "graphs, graph_breaks, recompilations, device_peak_bytes, hw_instructions, hw_cycles, "
+            "hw_branch_misses, hw_cache_misses, page_faults, cache, branch, hw");
   EXPECT_NE(error_of({"--runtime=eager,"}).find("`` is not one of its values"), std::string::npos);
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("an item of the list is empty"), std::string::npos);

@@ -70,6 +70,37 @@ TEST(ExperimentRecord, IsALineOfJson) {
   EXPECT_EQ(read->code, VerificationCode::kPass);
 }
 
+TEST(ExperimentRecord, ACompilersStartIsColdAndWarm) {
+  Measurement one = measured("m/py/inductor/forward/t1/cpu", {2000, 1000, 3000}, 64);
+  auto& counted = std::get<Counted>(one.outcome);
+  counted.metrics["warm_ready"] = 1e6;
+  counted.metrics["frames"] = 3;
+  counted.compiler = CompilerReport{{{"a.toml:3:1", "a loop", 1}}};
+  const auto json = to_json(record(one));
+  EXPECT_NEAR(json["metrics"]["compile_time"].get<double>(), 0.005 - 2e-6, 1e-12);
+  EXPECT_NEAR(json["metrics"]["warm_compile_time"].get<double>(), 0.001 - 2e-6, 1e-12);
+  EXPECT_EQ(json["metrics"]["frames"], 3);
+  auto read = parse_experiment(json.dump());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->compiler, counted.compiler);
+  EXPECT_EQ(std::get<Counted>(measurement_of(*read).outcome).compiler, counted.compiler);
+}
+
+TEST(ExperimentRecord, HasTheOperatorsWithTheMostTime) {
+  Measurement one = measured("m/eager/forward/t1/cpu", {2000, 1000, 3000}, 64);
+  auto& operators = std::get<Counted>(one.outcome).operators;
+  for (std::uint64_t i = 0; i < 20; ++i) operators.push_back({"aten::mm", false, i, 2500, 3500});
+  const auto json = to_json(record(one));
+  ASSERT_EQ(json["operators"].size(), 10u);
+  EXPECT_NEAR(json["operators"][1]["self_time"].get<double>(), 2.5e-6, 1e-15);
+  auto read = parse_experiment(json.dump());
+  ASSERT_TRUE(read);
+  operators.resize(10);
+  EXPECT_EQ(read->operators, operators);
+  EXPECT_FALSE(
+      to_json(record(measured("m/eager/forward/t1/cpu", {1, 1, 1}, 0))).contains("operators"));
+}
+
 TEST(ExperimentRecord, FailuresAndSkipsSayWhy) {
   Measurement lost{variant_of_key("a/eager/forward/t1/cpu"),
                    Failure{FailureKind::kCrashed, "SIGSEGV"}, 0};

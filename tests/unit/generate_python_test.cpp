@@ -82,6 +82,21 @@ TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
   EXPECT_EQ(snippet.setup[4].code,
             "instr_script_ = torch.compile(instr_function_, backend=\"inductor\")");
   EXPECT_EQ(snippet.setup.back().code, "instr_simulate_(True)");
+  snippet = python_snippet(in_python(Runtime::kInductorMaxAutotune));
+  EXPECT_EQ(snippet.setup[4].code,
+            "instr_script_ = torch.compile(instr_function_, backend=\"inductor\", "
+            "mode=\"max-autotune\")");
+}
+
+TEST(PythonSnippet, ATracedFunctionIsTheStatementToo) {
+  Variant variant = in_python(Runtime::kTraced);
+  variant.torchscript.reset();
+  const PythonSnippet snippet = python_snippet(variant);
+  EXPECT_EQ(snippet.setup[3].code,
+            "def instr_function_(x):\n    y = torch.relu(x)\n    return y\n");
+  EXPECT_EQ(snippet.setup[4].code,
+            "instr_script_ = torch.jit.trace(instr_function_, (x,), check_trace=False)");
+  EXPECT_EQ(codes(snippet.statement), Codes{"instr_script_(x)"});
 }
 
 TEST(PythonSnippet, AutocastIsAroundTheForwardPassAndTheLoss) {

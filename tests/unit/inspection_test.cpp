@@ -79,7 +79,8 @@ TEST(Inspection, WritesTheRequestedFiles) {
                            {"graphs", "1"},
                            {"fused", "2"}}};
   auto folder = scratch.path() / "one";
-  ASSERT_TRUE(write_dump(folder, {true, false, true}, variant_of_key("k"), inspected));
+  ASSERT_TRUE(write_dump(folder, {DumpPart::kGraph, DumpPart::kBreaks, DumpPart::kTrace},
+                         variant_of_key("k"), inspected));
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     names.push_back(entry.path().filename());
@@ -90,7 +91,34 @@ TEST(Inspection, WritesTheRequestedFiles) {
   std::ifstream counters(folder / "counters.txt");
   std::ostringstream text;
   text << counters.rdbuf();
-  EXPECT_EQ(text.str(), "graphs 1\nfused 2\nfallbacks 0\nbailouts 0\n");
+  EXPECT_EQ(text.str(), "graphs 1\nfused 2\n");
+}
+
+TEST(Inspection, WritesWhatACompilerSaid) {
+  TempFolder scratch;
+  const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
+  EXPECT_EQ(logs_of(parts), "graph_code aot_graphs output_code graph_breaks recompiles ");
+  const wire::Message inspected{"inspected",
+                                {{"graph", ""},
+                                 {"log_graph_code", "before"},
+                                 {"log_aot_graphs", "after"},
+                                 {"log_output_code", "code"},
+                                 {"log_graph_breaks", "a break\n"},
+                                 {"log_recompiles", "once more"},
+                                 {"events", kEvents},
+                                 {"graph_breaks", "1"}}};
+  ASSERT_TRUE(write_dump(scratch.path(), parts, variant_of_key("k"), inspected));
+  const auto text = [&scratch](const char* name) {
+    std::ostringstream content;
+    content << std::ifstream(scratch.path() / name).rdbuf();
+    return content.str();
+  };
+  EXPECT_EQ(text("graph.before.txt"), "before");
+  EXPECT_EQ(text("graph.after.txt"), "after");
+  EXPECT_EQ(text("code.txt"), "code");
+  EXPECT_EQ(text("breaks.txt"), "a break\nonce more");
+  EXPECT_EQ(text("counters.txt"), "graph_breaks 1\n");
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() / "trace.json"));
 }
 
 }  // namespace

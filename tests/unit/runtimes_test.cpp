@@ -30,15 +30,14 @@ TEST(Runtimes, AreFactsThatAgree) {
   EXPECT_EQ(kUsualRuntimes, (std::vector<Runtime>{Runtime::kEager, Runtime::kTorchScript}));
   for (const RuntimeFacts& one : kRuntimes) {
     EXPECT_EQ(is_script(one.runtime), one.runtime != Runtime::kEager) << one.name;
-    // What runs in Python alone is compiled; runtimes that load TorchScript are counted where it is
-    // warm.
-    EXPECT_EQ(one.zygote, !one.is_in_cpp           ? WarmUp::kCompiler
+    // Runtimes that load TorchScript are counted where it is warm.
+    EXPECT_EQ(one.zygote, is_compiled(one.runtime) ? WarmUp::kCompiler
                           : is_script(one.runtime) ? WarmUp::kTorchScript
                                                    : WarmUp::kEager);
-    EXPECT_EQ(one.body == Body::kCompiled, !one.is_in_cpp) << one.name;
+    EXPECT_EQ(one.body == Body::kCompiled || one.body == Body::kTraced, !one.is_in_cpp) << one.name;
+    EXPECT_TRUE(is_compiled(one.runtime) || one.mode == nullptr) << one.name;
     EXPECT_TRUE(one.is_in_cpp || one.is_in_python) << one.name;
-    EXPECT_EQ(runs_on(one.runtime, "cpu"),
-              one.runtime != Runtime::kCudaGraph && one.runtime != Runtime::kCudaGraphs)
+    EXPECT_EQ(runs_on(one.runtime, "cpu"), std::string(one.name).find("cuda") == std::string::npos)
         << one.name;
     EXPECT_TRUE(runs_on(one.runtime, "cuda")) << one.name;
     if (one.libtorch != nullptr) {

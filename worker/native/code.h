@@ -4,8 +4,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
-#include <optional>
+#include <string>
 
 #include "worker/abi.h"
 #include "worker/torch_side.h"
@@ -41,13 +42,20 @@ class SuspendedCode {
   std::unique_ptr<Implementation> implementation_;
 };
 
-// What a compiler of whole functions has made of the code that ran in this process; nothing if none
-// has run.
-struct CompiledGraphs {
-  std::uint64_t graphs = 0;
-  std::uint64_t breaks = 0;  // places that it could not put into a graph
+// A compiler of whole functions, to be watched while it works in this process.
+struct CompilerWatch {
+  std::string cache;  // the folder in which it keeps what it made; empty: the usual one
+  std::string logs;   // of it, to keep what they say; words
 };
-std::optional<CompiledGraphs> compiled_graphs();
+// Also loads it, so that the first function that it compiles does not pay for that.
+void watch_compiler(const CompilerWatch& watch);
+
+// What it has made of the code that ran here, as fields of a reply (worker/wire.h); none if it has
+// not run.
+std::map<std::string, std::string> compiler_report();
+
+// All that one of these logs said.
+std::string said_by_compiler(const std::string& log);
 
 void call_verifier(const void* code, instr_verification* verification);
 

@@ -12,35 +12,23 @@ namespace {
 // More do not fit into a reply, and nobody reads them.
 constexpr std::size_t kMostEvents = 20'000;
 constexpr std::size_t kLongestGraph = 1 << 20;
+constexpr std::size_t kLongestLog = 2 << 20;
 
 // Iterations after which caches and libraries are warm.
 constexpr std::uint64_t kWarmUp = 5;
 
-// A snippet whose single runs are examined.
-class Subject {
- public:
-  explicit Subject(const TimingRequest& request)
-      : snippet_(request.snippets.front(), request.threads, request.device),
-        device_(request.device) {}
+TimedSnippet snippet_of(const TimingRequest& request) {
+  return TimedSnippet(request.snippets.front(), request.threads, request.device);
+}
 
-  TimedSnippet& snippet() { return snippet_; }
-  // Runs it until it is as fast as it gets. False if it failed.
-  bool prepare() { return snippet_.set_up() && snippet_.run(kWarmUp); }
-  void run_once() { snippet_.run(1); }
-  std::uint64_t peak() {
-    return tensor_peak([this] { run_once(); });
-  }
-  std::vector<OperatorEvent> events() {
-    return profile(device_, [this] { run_once(); });
-  }
-  ScriptState state() const {
-    return snippet_.module() == nullptr ? ScriptState{} : script_state(snippet_.module());
-  }
+// Of one more iteration.
+std::vector<OperatorEvent> events_of(TimedSnippet& snippet, const TimingRequest& request) {
+  return profile(request.device, [&snippet] { snippet.run(1); });
+}
 
- private:
-  TimedSnippet snippet_;
-  std::string device_;
-};
+ScriptState state_of(const TimedSnippet& snippet) {
+  return snippet.module() == nullptr ? ScriptState{} : script_state(snippet.module());
+}
 
 // Time in operators, without double counting: events of one thread nest.
 std::uint64_t sum_of(const std::vector<OperatorEvent>& events, bool is_on_device) {
@@ -80,38 +68,43 @@ std::string lines_of(const std::vector<OperatorEvent>& events) {
 }  // namespace
 
 wire::Message run_experiment(const TimingRequest& request) {
-  wire::Message started = time_start(request);
+  TimedSnippet snippet = snippet_of(request);
+  wire::Message started = time_start(snippet);
   if (started.verb != "started") return started;
-  wire::Message timed = time_in_turns(request).front();
+  wire::Message timed = time_repetitions(request, snippet);
   if (timed.verb != "timed") return timed;
   wire::Message reply{"experimented", std::move(timed.fields)};
+  reply.fields.merge(compiler_report());  // also of what the repetitions compiled
   reply.fields.merge(started.fields);
 
-  Subject subject(request);
-  if (!subject.prepare()) return subject.snippet().failure_message();
-  reply.fields["peak_bytes"] = std::to_string(subject.peak());
-  auto events = subject.events();
-  if (!subject.snippet().failure().empty()) return subject.snippet().failure_message();
+  reply.fields["peak_bytes"] = std::to_string(tensor_peak([&snippet] { snippet.run(1); }));
+  const auto events = events_of(snippet, request);
+  if (!snippet.failure().empty()) return snippet.failure_message();
   reply.fields["operators_cpu"] = std::to_string(sum_of(events, false));
   reply.fields["operators_device"] = std::to_string(sum_of(events, true));
-  add_state(reply, subject.state());
-  subject.snippet().finish();
+  if (request.wants_events) reply.fields["events"] = lines_of(events);
+  add_state(reply, state_of(snippet));
+  snippet.finish();
   return reply;
 }
 
 wire::Message inspect(const TimingRequest& request) {
-  Subject subject(request);
+  TimedSnippet snippet = snippet_of(request);
   wire::Message reply{"inspected", {}};
-  subject.snippet().on_module = [&reply](const void* module) {
+  snippet.on_module = [&reply](const void* module) {
     reply.fields["graph"] = graph_of(module).substr(0, kLongestGraph);
   };
-  if (!subject.prepare()) return subject.snippet().failure_message();
-  reply.fields["events"] = lines_of(subject.events());
-  if (!subject.snippet().failure().empty()) return subject.snippet().failure_message();
-  ScriptState state = subject.state();
+  if (!snippet.set_up() || !snippet.run(kWarmUp)) return snippet.failure_message();
+  reply.fields["events"] = lines_of(events_of(snippet, request));
+  if (!snippet.failure().empty()) return snippet.failure_message();
+  reply.fields.merge(compiler_report());
+  for (const std::string& log : request.logs) {
+    reply.fields["log_" + log] = said_by_compiler(log).substr(0, kLongestLog);
+  }
+  const ScriptState state = state_of(snippet);
   add_state(reply, state);
   reply.fields["optimized_graph"] = state.optimized.substr(0, kLongestGraph);
-  subject.snippet().finish();
+  snippet.finish();
   return reply;
 }
 

@@ -15,6 +15,7 @@
 
 #include "worker/children.h"
 #include "worker/ended.h"
+#include "worker/native/code.h"
 #include "worker/native/data_type.h"
 #include "worker/native/device.h"
 #include "worker/native/experiment.h"
@@ -169,6 +170,8 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.warm_up_s = number(request, "warm_up", "0.02");
   timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
   timing.memory_limit = static_cast<std::uint64_t>(number(request, "memory_limit", "0"));
+  timing.wants_events = request.get("wants_events") == "1";
+  timing.logs = words_of<std::string>(request.get("compiler_logs"));
   auto cores = words_of<int>(request.get("cores"));
   return in_child(request, [&](const auto&) {
     keep_to(cores);
@@ -207,6 +210,9 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
     auto reason = unusable_reason(device);
     if (!set_default_type(request.get("dtype", "float32"))) {
       reason = "the data type '" + request.get("dtype") + "' is not known";
+    }
+    if (!reason && request.get("compiler") == "1") {
+      watch_compiler({request.get("compiler_cache"), request.get("compiler_logs")});
     }
     auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
     if (!answer.set(wire::encode(reply))) {

@@ -18,7 +18,7 @@ namespace {
 
 // A snippet and its results.
 struct Entry {
-  std::unique_ptr<TimedSnippet> snippet;
+  TimedSnippet* snippet = nullptr;
   std::uint64_t iterations = 0;               // of each repetition
   std::map<std::string, std::string> values;  // of each metric per iteration, one per repetition
   std::optional<std::uint64_t> peak;
@@ -131,30 +131,36 @@ wire::Message message_of(const Entry& entry, const std::vector<EventCounter>& co
 
 wire::Message time_start(const TimingRequest& request) {
   TimedSnippet snippet(request.snippets.front(), request.threads, request.device);
-  auto start = snippet.start();
-  if (!start) return snippet.failure_message();
+  wire::Message message = time_start(snippet);
   snippet.finish();
-  wire::Message message{
-      "started",
-      {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
-  if (const auto made = compiled_graphs()) {
-    message.fields["graphs"] = std::to_string(made->graphs);
-    message.fields["graph_breaks"] = std::to_string(made->breaks);
-  }
   return message;
 }
 
-std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
-  std::vector<EventCounter> counters;  // before any snippet starts a thread
+wire::Message time_start(TimedSnippet& snippet) {
+  auto start = snippet.start();
+  if (!start) return snippet.failure_message();
+  wire::Message message{
+      "started",
+      {{"first_result", number(start->first_result * 1e9)}, {"ready", number(start->ready * 1e9)}}};
+  message.fields.merge(compiler_report());
+  return message;
+}
+
+namespace {
+
+// To be made before any snippet starts a thread.
+std::vector<EventCounter> counters_for(const TimingRequest& request) {
+  std::vector<EventCounter> counters;
   for (const std::string& metric : request.events) {
     if (const CountedEvent* event = find_event(metric)) counters.emplace_back(*event);
   }
-  std::vector<Entry> entries(request.snippets.size());
+  return counters;
+}
+
+std::vector<wire::Message> time_entries(const TimingRequest& request, std::vector<Entry>& entries,
+                                        const std::vector<EventCounter>& counters) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    Entry& entry = entries[i];
-    entry.snippet =
-        std::make_unique<TimedSnippet>(request.snippets[i], request.threads, request.device);
-    if (entry.snippet->set_up()) register_entry(i, entry, request, counters);
+    if (entries[i].snippet->failure().empty()) register_entry(i, entries[i], request, counters);
   }
   std::string program = "worker";
   std::string in_turns = "--benchmark_enable_random_interleaving=true";
@@ -166,12 +172,34 @@ std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   benchmark::RunSpecifiedBenchmarks(&collector);
   const std::optional<double> others = use.others();
   std::vector<wire::Message> messages;
-  for (Entry& entry : entries) {
+  for (const Entry& entry : entries) {
     messages.push_back(message_of(entry, counters));
     if (others) messages.back().fields["others"] = number(*others);
-    entry.snippet->finish();
   }
   return messages;
+}
+
+}  // namespace
+
+std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
+  const std::vector<EventCounter> counters = counters_for(request);
+  std::vector<std::unique_ptr<TimedSnippet>> snippets;
+  std::vector<Entry> entries;
+  for (const void* code : request.snippets) {
+    auto& snippet = snippets.emplace_back(
+        std::make_unique<TimedSnippet>(code, request.threads, request.device));
+    snippet->set_up();
+    entries.emplace_back().snippet = snippet.get();
+  }
+  auto messages = time_entries(request, entries, counters);
+  for (const auto& snippet : snippets) snippet->finish();
+  return messages;
+}
+
+wire::Message time_repetitions(const TimingRequest& request, TimedSnippet& snippet) {
+  std::vector<Entry> entries(1);
+  entries.front().snippet = &snippet;
+  return time_entries(request, entries, counters_for(request)).front();
 }
 
 }  // namespace instr

@@ -15,6 +15,9 @@ bool is_out_of_memory(const std::string& text) {
          text.find("out of memory") != std::string::npos || text.starts_with("MemoryError");
 }
 
+// Dynamo's message for a backend that this version of it does not have.
+bool is_unsupported(const std::string& text) { return text.starts_with("InvalidBackend: "); }
+
 }  // namespace
 
 TimedSnippet::TimedSnippet(const void* code, int threads, std::string device)
@@ -65,6 +68,7 @@ void TimedSnippet::finish() {
 
 wire::Message TimedSnippet::failure_message() const {
   const char* kind = is_definition_error_         ? "definition_error"
+                     : is_unsupported(failure_)   ? "unsupported"
                      : is_out_of_memory(failure_) ? "out_of_memory"
                                                   : "exception";
   wire::Message reply = failed(kind, failure_);

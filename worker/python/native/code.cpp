@@ -81,17 +81,43 @@ bool SuspendedCode::resume(std::uint64_t iterations) { return implementation_->r
 double SuspendedCode::seconds() const { return implementation_->seconds(); }
 const torch_side::Caught& SuspendedCode::caught() const { return implementation_->caught(); }
 
-std::optional<CompiledGraphs> compiled_graphs() {
-  PyObject* made = call(side_attribute("compiled_graphs"));
-  std::optional<CompiledGraphs> graphs;
-  if (PyObject_IsTrue(made) != 0) {
-    const auto number = [made](ssize_t at) {
-      return static_cast<std::uint64_t>(number_of(PySequence_GetItem(made, at)));
-    };
-    graphs = CompiledGraphs{number(0), number(1)};
+namespace {
+
+// instr_compiler.py, which lies beside serve.py.
+PyObject* compiler_attribute(const char* name) {
+  static PyObject* const module = [] {
+    PyObject* system = checked(PyImport_ImportModule("sys"));
+    Py_DecRef(call(attribute(attribute(system, "path"), "append"), side_attribute("_folder")));
+    return checked(PyImport_ImportModule("instr_compiler"));
+  }();
+  return attribute(module, name);
+}
+
+PyObject* text(const std::string& value) { return checked(PyUnicode_FromString(value.c_str())); }
+
+bool is_watching = false;
+
+}  // namespace
+
+void watch_compiler(const CompilerWatch& watch) {
+  Py_DecRef(call(compiler_attribute("watch"), text(watch.cache), text(watch.logs)));
+  is_watching = true;
+}
+
+std::map<std::string, std::string> compiler_report() {
+  std::map<std::string, std::string> fields;
+  if (!is_watching) return fields;
+  PyObject* report = call(compiler_attribute("report"));
+  for (ssize_t i = 0; i + 1 < PySequence_Size(report); i += 2) {
+    std::string name = text_of(PySequence_GetItem(report, i));
+    fields[std::move(name)] = text_of(PySequence_GetItem(report, i + 1));
   }
-  Py_DecRef(made);
-  return graphs;
+  Py_DecRef(report);
+  return fields;
+}
+
+std::string said_by_compiler(const std::string& log) {
+  return is_watching ? text_of(call(compiler_attribute("said"), text(log))) : "";
 }
 
 namespace {

@@ -1,0 +1,79 @@
+#include "core/measure/compiler_report.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/format.h"
+#include "core/base/json_line.h"
+#include "core/measure/failure_text.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// How messages begin, before what they are about.
+constexpr const char* kBeginnings[] = {"Graph Break Reason: ", "guard failure(s):"};
+// What follows that.
+constexpr const char* kEnds[] = {" For more details about this graph break",
+                                 "User code traceback:", "User stack trace:"};
+
+// As one line, without what each message says.
+std::string reason_of(std::string text) {
+  for (const char* beginning : kBeginnings) {
+    const std::size_t at = text.find(beginning);
+    if (at != std::string::npos) text.erase(0, at + std::string_view(beginning).size());
+  }
+  for (const char* end : kEnds) text.resize(std::min(text.find(end), text.size()));
+  std::string line;
+  for (const char c : text) {
+    const bool is_space = c == ' ' || c == '\n' || c == '\t';
+    const bool is_needless = line.empty() ? is_space || c == '-' : is_space && line.back() == ' ';
+    if (!is_needless) line += is_space ? ' ' : c;
+  }
+  while (line.ends_with(' ') || line.ends_with('-')) line.pop_back();
+  return shorten_end(printable(line), kLongestReason);
+}
+
+std::string place_of(const std::string& file, int line, const Variant& variant) {
+  if (file == "<snippet>") {
+    if (auto place = python_place(line, variant)) return to_string(*place);
+    return "";
+  }
+  return file.empty() ? "" : printable(fmt::format("{}:{}", file, line));
+}
+
+std::vector<CompilerNote> notes_in(const Json& json, const char* name, const Variant& variant) {
+  std::vector<CompilerNote> notes;
+  if (!json.contains(name) || !json.at(name).is_array()) return notes;
+  for (const Json& one : json.at(name)) {
+    try {
+      notes.push_back({place_of(one.at("file"), one.at("line"), variant), reason_of(one.at("text")),
+                       one.at("count")});
+    } catch (const Json::exception&) {
+      continue;
+    }
+  }
+  return notes;
+}
+
+}  // namespace
+
+CompilerReport compiler_report_of(std::string_view json, const Variant& variant) {
+  CompilerReport report;
+  const auto parsed = parse_json(json);
+  if (!parsed || !parsed->is_object()) return report;
+  report.graph_breaks = notes_in(*parsed, "breaks", variant);
+  report.recompilations = notes_in(*parsed, "recompiles", variant);
+  const Json counters = parsed->value("counters", Json::object());
+  for (const auto& [group, counts] : counters.items()) {
+    for (const auto& [name, count] : counts.items()) {
+      if (count.is_number()) report.counters[group][name] = count.get<double>();
+    }
+  }
+  return report;
+}
+
+}  // namespace instr

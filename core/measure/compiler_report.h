@@ -1,0 +1,19 @@
+// The report of a compiler of whole functions, from the worker's JSON (instr_compiler.py):
+// {"breaks": [{"file", "line", "text", "count"}, ...], "recompiles": the same,
+// "counters": {group: {name: number}}}.
+#pragma once
+
+#include <string_view>
+
+#include "core/definitions/variant.h"
+#include "core/values/compiler_report.h"
+
+namespace instr {
+
+// The most columns of a reason: it stays a line.
+inline constexpr std::size_t kLongestReason = 300;
+
+// Places in the variant's texts are those of its TOML file. What is malformed is left out.
+CompilerReport compiler_report_of(std::string_view json, const Variant& variant);
+
+}  // namespace instr

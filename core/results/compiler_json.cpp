@@ -1,0 +1,62 @@
+#include "core/results/compiler_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kGraphBreaks = "graph_break_reasons";
+constexpr const char* kRecompilations = "recompile_reasons";
+constexpr const char* kCounters = "counters";
+
+void add_notes(Json& line, const char* name, const std::vector<CompilerNote>& notes) {
+  for (const CompilerNote& note : notes) {
+    line[name].push_back({{"place", note.place}, {"reason", note.reason}, {"count", note.count}});
+  }
+}
+
+std::vector<CompilerNote> parse_notes(const Json& line, const char* name) {
+  std::vector<CompilerNote> notes;
+  const auto list = line.find(name);
+  if (list == line.end() || !list->is_array()) return notes;
+  for (const Json& one : *list) {
+    if (!one.is_object()) continue;
+    const Json place = one.value("place", Json());
+    const Json reason = one.value("reason", Json());
+    const Json count = one.value("count", Json());
+    if (!place.is_string() || !reason.is_string() || !count.is_number_unsigned()) continue;
+    notes.push_back({place, reason, count});
+  }
+  return notes;
+}
+
+}  // namespace
+
+void add_compiler(Json& line, const CompilerReport& report) {
+  add_notes(line, kGraphBreaks, report.graph_breaks);
+  add_notes(line, kRecompilations, report.recompilations);
+  for (const auto& [group, counts] : report.counters) {
+    for (const auto& [name, count] : counts) line[kCounters][group][name] = json_number(count);
+  }
+}
+
+std::optional<CompilerReport> parse_compiler(const Json& line) {
+  CompilerReport report{parse_notes(line, kGraphBreaks), parse_notes(line, kRecompilations)};
+  const auto counters = line.find(kCounters);
+  if (counters != line.end() && counters->is_object()) {
+    for (const auto& [group, counts] : counters->items()) {
+      if (!counts.is_object()) continue;
+      for (const auto& [name, count] : counts.items()) {
+        if (count.is_number()) report.counters[group][name] = count.get<double>();
+      }
+    }
+  }
+  return report == CompilerReport{} ? std::nullopt : std::optional(std::move(report));
+}
+
+}  // namespace instr

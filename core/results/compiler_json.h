@@ -1,0 +1,18 @@
+// A compiler's report as members of an experiment's line: `graph_break_reasons`,
+// `recompile_reasons`, each a list of {"place", "reason", "count"}, and `counters`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "core/values/compiler_report.h"
+
+namespace instr {
+
+// What is empty is left out.
+void add_compiler(nlohmann::ordered_json& line, const CompilerReport& report);
+
+// Nothing if the line has none of it.
+std::optional<CompilerReport> parse_compiler(const nlohmann::ordered_json& line);
+
+}  // namespace instr

@@ -1,0 +1,112 @@
+// Experiments on what torch.compile() makes of Python, in the interpreter that the LibTorch was
+// installed for.
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+namespace {
+
+// Dynamo cannot put the call of time.sleep() into a graph; a growing argument fails a guard.
+constexpr const char* kDefinitions = R"toml(schema = 1
+[[benchmark]]
+label = "sleeps"
+py_setup = "import time; x = torch.ones(4)"
+py_stmt = """
+y = x + 1
+time.sleep(0)
+y = y * 2
+"""
+signature = "f(x) -> y"
+
+[[benchmark]]
+label = "grows"
+py_setup = "x = torch.ones(4); n = [0]"
+py_stmt = """
+n[0] += 1
+y = x + n[0]
+"""
+signature = "f(x, n) -> y"
+)toml";
+
+class Compiled : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* libtorch = getenv("TORCH_DIR");
+    const bool is_of_python =
+        libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
+    if (!is_of_python) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+    std::ofstream(folder_.path() / "d.toml") << kDefinitions;
+  }
+
+  Records experiment(std::vector<std::string> more) const {
+    more.insert(more.begin(),
+                {"experiment", "--definitions=" + (folder_.path() / "d.toml").string(),
+                 "--output=" + (folder_.path() / "r.jsonl").string(), "--min-time=0.001",
+                 "--repeat=2", "--test=eval"});
+    const CommandResult result = run(std::move(more));
+    std::ifstream stream(folder_.path() / "r.jsonl");
+    Records records;
+    for (std::string line; std::getline(stream, line);) {
+      auto json = nlohmann::json::parse(line);
+      records.emplace(json.at("key").get<std::string>(), json);
+    }
+    EXPECT_FALSE(records.empty()) << result.errors;
+    return records;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Compiled, ReportsWhatItCouldNotCompile) {
+  const Records records = experiment({"--backend=aot_eager", "--collect-counters"});
+  const nlohmann::json& sleeps = records.at("sleeps/py/aot_eager/forward/t1/cpu");
+  ASSERT_EQ(sleeps.at("state"), "measured") << sleeps;
+  EXPECT_EQ(sleeps.at("metrics").at("graphs"), 2);
+  EXPECT_EQ(sleeps.at("metrics").at("graph_breaks"), 1);
+  EXPECT_EQ(sleeps.at("metrics").at("recompilations"), 0);
+  EXPECT_EQ(sleeps.at("metrics").at("frames"), 2);
+  EXPECT_EQ(sleeps.at("metrics").at("frames_compiled"), 2);
+  ASSERT_EQ(sleeps.at("graph_break_reasons").size(), 1u);
+  const nlohmann::json& reason = sleeps.at("graph_break_reasons").at(0);
+  EXPECT_NE(reason.at("place").get<std::string>().find("d.toml:7:"), std::string::npos) << reason;
+  EXPECT_NE(reason.at("reason").get<std::string>().find("sleep"), std::string::npos) << reason;
+  EXPECT_EQ(sleeps.at("counters").at("stats").at("unique_graphs"), 2);
+
+  const nlohmann::json& grows = records.at("grows/py/aot_eager/forward/t1/cpu");
+  EXPECT_GE(grows.at("metrics").at("recompilations").get<int>(), 1) << grows;
+  EXPECT_GE(grows.at("metrics").at("guard_failures").get<int>(), 1);
+  ASSERT_GE(grows.at("recompile_reasons").size(), 1u);
+  EXPECT_NE(grows.at("recompile_reasons").at(0).at("reason").get<std::string>().find("n[0]"),
+            std::string::npos)
+      << grows;
+  const nlohmann::json& eager = records.at("grows/py/eager/forward/t1/cpu");
+  EXPECT_FALSE(eager.at("metrics").contains("frames"));
+  EXPECT_FALSE(eager.contains("counters"));
+}
+
+// The second start finds what the first one compiled.
+TEST_F(Compiled, IsCompiledColdAndWarm) {
+  const std::string dumps = (folder_.path() / "dumps").string();
+  const Records records =
+      experiment({"--backend=inductor", "--filter=sleeps", "--collect-counters",
+                  "--dump=graph,code,breaks,profile", "--dump-folder=" + dumps});
+  const nlohmann::json& one = records.at("sleeps/py/inductor/forward/t1/cpu");
+  ASSERT_EQ(one.at("state"), "measured") << one;
+  EXPECT_EQ(one.at("verification_code"), "PASS");
+  const nlohmann::json& metrics = one.at("metrics");
+  EXPECT_GT(metrics.at("compile_time").get<double>(), 0);
+  EXPECT_GT(metrics.at("warm_compile_time").get<double>(), 0);
+  EXPECT_EQ(one.at("counters").at("inductor").at("fxgraph_cache_hit"), 2) << one.at("counters");
+  EXPECT_FALSE(one.at("counters").at("inductor").contains("fxgraph_cache_miss"));
+  const fs::path folder = fs::path(dumps) / "sleeps.py.inductor.forward.t1.cpu";
+  for (const auto& [file, content] : {std::pair{"graph.before.txt", "torch.nn.Module"},
+                                      {"graph.after.txt", "torch.ops.aten"},
+                                      {"code.txt", "cpp_fused"},
+                                      {"breaks.txt", "sleep"},
+                                      {"counters.txt", "graph_breaks 1\n"},
+                                      {"profile.txt", "operator"}}) {
+    EXPECT_NE(text_of(folder / file).find(content), std::string::npos) << file;
+  }
+}
+
+}  // namespace
+}  // namespace instr::e2e

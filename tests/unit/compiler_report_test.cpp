@@ -1,0 +1,90 @@
+// What torch.compile() said: from the worker's JSON to the line of an experiment, and back.
+#include "core/measure/compiler_report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/compile/generate_python.h"
+#include "core/results/compiler_json.h"
+
+namespace instr {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Variant compiled() {
+  Variant variant;
+  variant.language = Language::kPython;
+  variant.runtime = Runtime::kInductor;
+  variant.setups = {{"x = torch.ones(4)", {"a.toml", 10, 1}}};
+  variant.stmt = Text{"print(x)\ny = x + 1", {"a.toml", 20, 1}};
+  variant.signature = Signature{{"x"}, "y", {"a.toml", 22, 14}};
+  return variant;
+}
+
+Json note(const std::string& file, int line, const std::string& text) {
+  return {{"file", file}, {"line", line}, {"text", text}, {"count", 2}};
+}
+
+// Lines of code are counted from kPythonLines for each text: setup, function, ...
+TEST(CompilerReport, PlacesAreThoseOfTheDefinition) {
+  const Json json{{"breaks",
+                   {note("<snippet>", 4 * kPythonLines + 2,
+                         "Graph break in user code at <snippet>:200002\nGraph Break Reason: Failed "
+                         "to\n\n  trace `print`\n\n For more details about this graph break, see "
+                         "elsewhere\n\nUser code traceback:\n  File \"<snippet>\"")}},
+                  {"recompiles",
+                   {note("torch/nn/linear.py", 134,
+                         "Recompiling function forward in torch/nn/linear.py:134\n    triggered by "
+                         "the following guard failure(s):\n    - 0/0: x.size()[0] == 4\n    - User "
+                         "stack trace:\n    -   File")}},
+                  {"counters", {{"frames", {{"total", 3}}}, {"odd", {{"text", "no number"}}}}}};
+  const CompilerReport report = compiler_report_of(json.dump(), compiled());
+  EXPECT_EQ(report.graph_breaks,
+            (std::vector<CompilerNote>{{"a.toml:20:5", "Failed to trace `print`", 2}}));
+  EXPECT_EQ(report.recompilations,
+            (std::vector<CompilerNote>{{"torch/nn/linear.py:134", "0/0: x.size()[0] == 4", 2}}));
+  EXPECT_EQ(report.counters.size(), 1u);
+  EXPECT_EQ(report.counters.at("frames").at("total"), 3);
+}
+
+TEST(CompilerReport, ReasonsStayShort) {
+  const Json json{{"breaks", {note("", 0, std::string(5000, 'x'))}}};
+  const CompilerReport report = compiler_report_of(json.dump(), compiled());
+  ASSERT_EQ(report.graph_breaks.size(), 1u);
+  EXPECT_LT(report.graph_breaks[0].reason.size(), kLongestReason + 4);
+  EXPECT_EQ(report.graph_breaks[0].place, "");
+}
+
+TEST(CompilerReport, MalformedPartsAreLeftOut) {
+  EXPECT_EQ(compiler_report_of("no JSON", compiled()), CompilerReport{});
+  EXPECT_EQ(compiler_report_of("[]", compiled()), CompilerReport{});
+  const Json json{{"breaks", {{{"file", 3}}, 7, note("a.py", 1, "why")}},
+                  {"recompiles", 5},
+                  {"counters", {{"frames", 1}}}};
+  const CompilerReport report = compiler_report_of(json.dump(), compiled());
+  EXPECT_EQ(report.graph_breaks, (std::vector<CompilerNote>{{"a.py:1", "why", 2}}));
+  EXPECT_TRUE(report.recompilations.empty());
+  EXPECT_TRUE(report.counters.empty());
+}
+
+TEST(CompilerReport, IsPartOfAnExperimentsLine) {
+  const CompilerReport report{{{"a.toml:20:1", "print", 2}, {"", "loop", 1}},
+                              {{"b.py:3", "size", 1}},
+                              {{"frames", {{"ok", 2}, {"total", 3}}}}};
+  Json line = Json::object();
+  add_compiler(line, report);
+  EXPECT_EQ(line.at("graph_break_reasons").at(0),
+            (Json{{"place", "a.toml:20:1"}, {"reason", "print"}, {"count", 2}}));
+  EXPECT_EQ(line.at("recompile_reasons").size(), 1u);
+  EXPECT_EQ(line.at("counters").at("frames").at("total"), 3);
+  EXPECT_EQ(parse_compiler(line), report);
+  Json none = Json::object();
+  add_compiler(none, {});
+  EXPECT_TRUE(none.empty());
+  EXPECT_FALSE(parse_compiler(none));
+}
+
+}  // namespace
+}  // namespace instr
