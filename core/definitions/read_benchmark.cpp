@@ -13,17 +13,12 @@
 #include "core/definitions/expand.h"
 #include "core/definitions/limit.h"
 #include "core/definitions/read_matrix.h"
+#include "core/definitions/read_statements.h"
 #include "core/definitions/requirement.h"
 #include "core/definitions/signature.h"
 
 namespace instr {
 namespace {
-
-bool has_control_character(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F;
-  });
-}
 
 // As the inside of a C++ string literal.
 std::string escaped(std::string_view text) {
@@ -34,14 +29,6 @@ std::string escaped(std::string_view text) {
   }
   return result;
 }
-
-// A statement, and the suffix that it adds to the benchmark's label.
-struct Statement {
-  Language language = Language::kCpp;
-  std::string suffix;
-  std::optional<Text> text;    // absent if the module makes the statement
-  std::optional<Text> module;  // one of many; absent: the benchmark's
-};
 
 class BenchmarkReader {
  public:
@@ -66,7 +53,7 @@ class BenchmarkReader {
     if (!is_written()) read_nothing();
     read_torchscript(statements);
     read_signature();
-    sort(statements);
+    sort_statements(statements);
     definition_.matrix = read_matrix(read_, context_.source, variants_of_point(statements));
     check_label_parameters();
     check_conflicts();
@@ -74,27 +61,16 @@ class BenchmarkReader {
   }
 
  private:
-  void refuse(std::string_view key, std::string what, std::string advice) {
-    read_.add_error(read_.place(key), std::move(what), std::move(advice));
-  }
-
-  // The text of a key that may not be blank.
-  std::optional<Text> code(std::string_view key) {
-    std::optional<Text> text = read_.text(key);
-    if (!text || !is_blank(text->code)) return text;
-    refuse(key, fmt::format("`{}` is empty", key), "write the code, or leave the key out");
-    return std::nullopt;
-  }
-
   void read_label() {
     definition_.label = read_.string("label");
     if (!read_.has("label")) {
       read_.add_error(definition_.where, "this benchmark has no label",
                       "add for example `label = \"matmul/mm\"`");
     } else if (read_.get("label") && is_blank(definition_.label)) {
-      refuse("label", "the label is empty", "write for example `label = \"matmul/mm\"`");
+      read_.refuse("label", "the label is empty", "write for example `label = \"matmul/mm\"`");
     } else if (has_control_character(definition_.label)) {
-      refuse("label", "the label has a control character", "labels are one line of plain text");
+      read_.refuse("label", "the label has a control character",
+                   "labels are one line of plain text");
     }
   }
 
@@ -115,8 +91,8 @@ class BenchmarkReader {
     Definition& definition = in(language);
     definition.language = language;
     read_setups(language, definition);
-    definition.module = code(key_in(language, "module"));
-    read_statements(language, statements);
+    definition.module = read_.code(key_in(language, "module"));
+    read_statements(read_, context_.source, language, statements);
   }
 
   void read_nothing() {
@@ -160,7 +136,7 @@ class BenchmarkReader {
   }
 
   void read_shared_code() {
-    definition_.package = code("package");
+    definition_.package = read_.code("package");
     if (definition_.package) {
       definition_.package->code = context_.source.beside(definition_.package->code).string();
     }
@@ -178,16 +154,17 @@ class BenchmarkReader {
     const toml::node* value = read_.get("torchscript");
     if (value == nullptr) return;
     if (value->is_string()) {
-      definition_.torchscript = code("torchscript");
+      definition_.torchscript = read_.code("torchscript");
       return;
     }
     const auto python = std::find_if(statements.begin(), statements.end(), [](const auto& one) {
       return one.language == Language::kPython && (one.text || one.module || one.suffix.empty());
     });
     if (python == statements.end() && !is_traceable(statements)) {
-      return refuse("torchscript",
-                    "`torchscript = true` needs a statement in Python, or a module without one",
-                    "add `py_stmt`, or write the body: `torchscript = \"y = torch.mm(x, w)\"`");
+      return read_.refuse(
+          "torchscript",
+          "`torchscript = true` needs a statement in Python, or a module without one",
+          "add `py_stmt`, or write the body: `torchscript = \"y = torch.mm(x, w)\"`");
     }
     const bool has_text = python != statements.end() && python->text;
     definition_.torchscript = has_text ? *python->text : Text{"", read_.place("torchscript")};
@@ -213,8 +190,8 @@ class BenchmarkReader {
     }
     if (read_.has("signature")) return;
     const auto need = [&](std::string_view key) {
-      refuse(key, fmt::format("`{}` needs a signature", key),
-             "add for example `signature = \"f(x, w) -> y\"`");
+      read_.refuse(key, fmt::format("`{}` needs a signature", key),
+                   "add for example `signature = \"f(x, w) -> y\"`");
     };
     if (definition_.torchscript) need("torchscript");
     if (definition_.package) need("package");
@@ -253,8 +230,8 @@ class BenchmarkReader {
     definition_.iterations = read_.integer("iterations", 1, kMaxIterations);
     definition_.timeout = read_.number("timeout");
     if (definition_.timeout && !is_time(*definition_.timeout)) {
-      refuse("timeout", "`timeout` must be a number of seconds above 0, 1e6 at most",
-             "write for example `timeout = 60`");
+      read_.refuse("timeout", "`timeout` must be a number of seconds above 0, 1e6 at most",
+                   "write for example `timeout = 60`");
     }
     read_libtorch();
     read_packages();
@@ -312,114 +289,21 @@ class BenchmarkReader {
     }
     tolerance.cosine = read_.number("cosine");
     if (tolerance.cosine && !(*tolerance.cosine > 0 && *tolerance.cosine <= 1)) {
-      refuse("cosine", "`cosine` must be above 0 and at most 1",
-             "write for example `cosine = 0.99`");
+      read_.refuse("cosine", "`cosine` must be above 0 and at most 1",
+                   "write for example `cosine = 0.99`");
     }
     tolerance.rmse = read_.number("rmse");
     if (tolerance.rmse && !(*tolerance.rmse > 0 && std::isfinite(*tolerance.rmse))) {
-      refuse("rmse", "`rmse` must be a finite number above 0", "write for example `rmse = 1e-3`");
+      read_.refuse("rmse", "`rmse` must be a finite number above 0",
+                   "write for example `rmse = 1e-3`");
     }
     const char* rules[] = {"cosine", "rmse", "tolerance"};
     for (const auto& [one, other] :
          {std::pair{rules[0], rules[2]}, {rules[0], rules[1]}, {rules[1], rules[2]}}) {
       if (!read_.has(one) || !read_.has(other)) continue;
-      refuse(one, fmt::format("this benchmark has both `{}` and `{}`", one, other),
-             "leave one of them out");
+      read_.refuse(one, fmt::format("this benchmark has both `{}` and `{}`", one, other),
+                   "leave one of them out");
     }
-  }
-
-  void read_statements(Language language, std::vector<Statement>& statements) {
-    const std::string one = key_in(language, "stmt");
-    const std::string many = key_in(language, "stmts");
-    refuse_both(one, many);
-    if (read_.has(key_in(language, "modules"))) return read_modules(language, statements);
-    if (const toml::table* table = read_.table(many)) {
-      return read_named_statements(language, *table, statements);
-    }
-    if (read_.has(many)) return;
-    // Without a statement, the module's.
-    if (!read_.has(one)) return statements.push_back({language, "", std::nullopt, std::nullopt});
-    if (auto text = code(one)) statements.push_back({language, "", std::move(text), std::nullopt});
-  }
-
-  // A statement of each, in the words of `stmt` if there is one.
-  void read_modules(Language language, std::vector<Statement>& statements) {
-    const std::string many = key_in(language, "modules");
-    refuse_both(key_in(language, "module"), many);
-    refuse_both(key_in(language, "stmts"), many);
-    const std::optional<Text> statement = code(key_in(language, "stmt"));
-    const toml::table* table = read_.table(many);
-    if (!table) return;
-    check_names(many, *table, facts_of(language).example_module);
-    for (const TomlEntry& entry : written_order(*table, context_.source)) {
-      Text module = text_of(*entry.value, context_.source);
-      if (is_blank(module.code)) {
-        read_.add_error(module.where, "this module is empty", "write the code, or leave it out");
-        continue;
-      }
-      statements.push_back({language, "/" + entry.name, statement, std::move(module)});
-    }
-  }
-
-  void refuse_both(const std::string& one, const std::string& many) {
-    if (!read_.has(one) || !read_.has(many)) return;
-    refuse(many, fmt::format("this benchmark has both `{}` and `{}`", one, many),
-           fmt::format("leave out `{}`, or make two benchmarks", one));
-  }
-
-  // The names in a table that makes a benchmark of each.
-  void check_names(const std::string& key, const toml::table& table, const char* example) {
-    if (table.empty()) {
-      refuse(key, fmt::format("`{}` is empty", key),
-             fmt::format("add for example `name = \"{}\"`", example));
-    }
-    for (const TomlEntry& entry : written_order(table, context_.source)) {
-      if (is_blank(entry.name) || has_control_character(entry.name)) {
-        read_.add_error(entry.where, "this name is empty or has a control character",
-                        "the name becomes a part of the label");
-      }
-    }
-  }
-
-  void read_named_statements(Language language, const toml::table& table,
-                             std::vector<Statement>& statements) {
-    const std::string key = key_in(language, "stmts");
-    check_names(key, table, facts_of(language).example_stmt);
-    for (const TomlEntry& entry : written_order(table, context_.source)) {
-      if (!entry.value->is_array()) {
-        add_statement(language, "/" + entry.name, text_of(*entry.value, context_.source),
-                      statements);
-        continue;
-      }
-      const toml::array& list = *entry.value->as_array();
-      if (list.empty()) {
-        read_.add_error(entry.where, fmt::format("`{}.{}` is an empty list", key, entry.name),
-                        "add a statement, or leave it out");
-      }
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        add_statement(language, fmt::format("/{}/{}", entry.name, i),
-                      text_of(list[i], context_.source), statements);
-      }
-    }
-  }
-
-  void add_statement(Language language, std::string suffix, Text text,
-                     std::vector<Statement>& statements) {
-    if (is_blank(text.code)) {
-      read_.add_error(text.where, "this statement is empty", "write the code, or leave it out");
-      return;
-    }
-    statements.push_back({language, std::move(suffix), std::move(text), std::nullopt});
-  }
-
-  // Statements of one name follow each other, in the order of languages.
-  static void sort(std::vector<Statement>& statements) {
-    std::map<std::string, std::size_t> order;
-    for (const Statement& one : statements) order.emplace(one.suffix, order.size());
-    std::stable_sort(statements.begin(), statements.end(),
-                     [&order](const Statement& left, const Statement& right) {
-                       return order.at(left.suffix) < order.at(right.suffix);
-                     });
   }
 
   // How many variants the table makes per combination of its parameters.
@@ -435,8 +319,8 @@ class BenchmarkReader {
   void check_label_parameters() {
     for (const auto& [name, values] : definition_.matrix) {
       if (definition_.label.find("{" + name + "}") == std::string::npos) continue;
-      refuse("label", fmt::format("the label has the parameter `{{{}}}`", name),
-             fmt::format("leave it out: the key gets /{}=... by itself", name));
+      read_.refuse("label", fmt::format("the label has the parameter `{{{}}}`", name),
+                   fmt::format("leave it out: the key gets /{}=... by itself", name));
     }
   }
 
@@ -446,7 +330,7 @@ class BenchmarkReader {
     if (!definition_.is_explicit) return;
     const auto conflict = [&](bool is_there, std::string_view key) {
       if (!is_there) return;
-      refuse(
+      read_.refuse(
           key,
           fmt::format("`{}` in an explicit benchmark, which is measured exactly as written", key),
           fmt::format("leave out `{}` or `explicit`", key));
@@ -476,12 +360,13 @@ class BenchmarkReader {
     const toml::node* script = read_.get("torchscript");
     const bool is_of_each = many == std::string_view("modules") && script && script->is_boolean();
     if (definition_.torchscript && !is_of_each) {
-      refuse("torchscript", fmt::format("one `torchscript` body cannot stand for all of `{}`", key),
-             "make a [[benchmark]] of the one that it is for");
+      read_.refuse("torchscript",
+                   fmt::format("one `torchscript` body cannot stand for all of `{}`", key),
+                   "make a [[benchmark]] of the one that it is for");
     }
     if (definition_.package) {
-      refuse("package", fmt::format("one `package` cannot stand for all of `{}`", key),
-             "make a [[benchmark]] of the one that it is for");
+      read_.refuse("package", fmt::format("one `package` cannot stand for all of `{}`", key),
+                   "make a [[benchmark]] of the one that it is for");
     }
   }
 
@@ -491,10 +376,10 @@ class BenchmarkReader {
     for (const char* key : {"setup", "global_setup"}) {
       const std::string name = key_in(language, key);
       if (!read_.has(name) || !is_written()) continue;
-      refuse(name,
-             fmt::format("`{}` in a benchmark without a statement in {}", name,
-                         facts_of(language).title),
-             fmt::format("add `{}`, or leave it out", key_in(language, "stmt")));
+      read_.refuse(name,
+                   fmt::format("`{}` in a benchmark without a statement in {}", name,
+                               facts_of(language).title),
+                   fmt::format("add `{}`, or leave it out", key_in(language, "stmt")));
     }
   }
 
@@ -545,7 +430,7 @@ class BenchmarkReader {
     std::set<T> seen;
     for (const T& value : values) {
       if (!seen.insert(value).second) {
-        refuse(key, fmt::format("`{}` has {} twice", key, value), "name each value once");
+        read_.refuse(key, fmt::format("`{}` has {} twice", key, value), "name each value once");
       }
     }
   }
@@ -553,7 +438,8 @@ class BenchmarkReader {
   void refuse_empty_list(std::string_view key) {
     const toml::node* value = read_.get(key);
     if (value && value->is_array() && value->as_array()->empty()) {
-      refuse(key, fmt::format("`{}` is an empty list", key), "add a value, or leave the key out");
+      read_.refuse(key, fmt::format("`{}` is an empty list", key),
+                   "add a value, or leave the key out");
     }
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/near_match.h"
+#include "core/base/trim.h"
 
 namespace instr {
 namespace {
@@ -269,6 +270,13 @@ std::optional<Text> TableReader::text(std::string_view key) const {
   return text_of(*value, source_);
 }
 
+std::optional<Text> TableReader::code(std::string_view key) const {
+  std::optional<Text> found = text(key);
+  if (!found || !is_blank(found->code)) return found;
+  refuse(key, fmt::format("`{}` is empty", key), "write the code, or leave the key out");
+  return std::nullopt;
+}
+
 std::string TableReader::string(std::string_view key) const {
   const toml::node* value = get(key);
   return value ? value->as_string()->get() : std::string();
@@ -330,6 +338,10 @@ const toml::table* TableReader::table(std::string_view key) const {
 
 void TableReader::add_error(SourceLocation where, std::string what, std::string advice) const {
   errors_.push_back({std::move(where), std::move(what), std::move(advice)});
+}
+
+void TableReader::refuse(std::string_view key, std::string what, std::string advice) const {
+  add_error(place(key), std::move(what), std::move(advice));
 }
 
 }  // namespace instr

@@ -50,6 +50,8 @@ class TableReader {
   SourceLocation place(std::string_view key) const;
 
   std::optional<Text> text(std::string_view key) const;
+  // The same, but blank text is an error.
+  std::optional<Text> code(std::string_view key) const;
   std::string string(std::string_view key) const;       // empty if absent
   bool boolean(std::string_view key) const;             // false if absent
   std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
@@ -60,6 +62,8 @@ class TableReader {
   const toml::table* table(std::string_view key) const;
 
   void add_error(SourceLocation where, std::string what, std::string advice) const;
+  // Adds an error at the key's place.
+  void refuse(std::string_view key, std::string what, std::string advice) const;
 
  private:
   void check_shape(const Key& key, const toml::node& value);

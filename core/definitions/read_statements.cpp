@@ -1,0 +1,131 @@
+#include "core/definitions/read_statements.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/trim.h"
+
+namespace instr {
+
+namespace {
+
+class StatementsReader {
+ public:
+  StatementsReader(const TableReader& read, const SourceText& source, Language language,
+                   std::vector<Statement>& statements)
+      : read_(read), source_(source), language_(language), statements_(statements) {}
+
+  void read() {
+    const std::string one = key_in(language_, "stmt");
+    const std::string many = key_in(language_, "stmts");
+    refuse_both(one, many);
+    if (read_.has(key_in(language_, "modules"))) return read_modules();
+    if (const toml::table* table = read_.table(many)) return read_named(*table);
+    if (read_.has(many)) return;
+    // Without a statement, the module's.
+    if (!read_.has(one)) return add("", std::nullopt, std::nullopt);
+    if (auto text = read_.code(one)) add("", std::move(text), std::nullopt);
+  }
+
+ private:
+  // A statement of each, in the words of `stmt` if there is one.
+  void read_modules() {
+    const std::string many = key_in(language_, "modules");
+    refuse_both(key_in(language_, "module"), many);
+    refuse_both(key_in(language_, "stmts"), many);
+    const std::optional<Text> statement = read_.code(key_in(language_, "stmt"));
+    const toml::table* table = read_.table(many);
+    if (!table) return;
+    check_names(many, *table, facts_of(language_).example_module);
+    for (const TomlEntry& entry : written_order(*table, source_)) {
+      Text module = text_of(*entry.value, source_);
+      if (is_there(module, "module")) add("/" + entry.name, statement, std::move(module));
+    }
+  }
+
+  void read_named(const toml::table& table) {
+    const std::string key = key_in(language_, "stmts");
+    check_names(key, table, facts_of(language_).example_stmt);
+    for (const TomlEntry& entry : written_order(table, source_)) {
+      if (!entry.value->is_array()) {
+        add_statement("/" + entry.name, text_of(*entry.value, source_));
+        continue;
+      }
+      const toml::array& list = *entry.value->as_array();
+      if (list.empty()) {
+        read_.add_error(entry.where, fmt::format("`{}.{}` is an empty list", key, entry.name),
+                        "add a statement, or leave it out");
+      }
+      for (std::size_t i = 0; i < list.size(); ++i) {
+        add_statement(fmt::format("/{}/{}", entry.name, i), text_of(list[i], source_));
+      }
+    }
+  }
+
+  void refuse_both(const std::string& one, const std::string& many) {
+    if (!read_.has(one) || !read_.has(many)) return;
+    read_.refuse(many, fmt::format("this benchmark has both `{}` and `{}`", one, many),
+                 fmt::format("leave out `{}`, or make two benchmarks", one));
+  }
+
+  // The names in a table that makes a benchmark of each.
+  void check_names(const std::string& key, const toml::table& table, const char* example) {
+    if (table.empty()) {
+      read_.refuse(key, fmt::format("`{}` is empty", key),
+                   fmt::format("add for example `name = \"{}\"`", example));
+    }
+    for (const TomlEntry& entry : written_order(table, source_)) {
+      if (is_blank(entry.name) || has_control_character(entry.name)) {
+        read_.add_error(entry.where, "this name is empty or has a control character",
+                        "the name becomes a part of the label");
+      }
+    }
+  }
+
+  bool is_there(const Text& text, const char* what) {
+    if (!is_blank(text.code)) return true;
+    read_.add_error(text.where, fmt::format("this {} is empty", what),
+                    "write the code, or leave it out");
+    return false;
+  }
+
+  void add_statement(std::string suffix, Text text) {
+    if (is_there(text, "statement")) add(std::move(suffix), std::move(text), std::nullopt);
+  }
+
+  void add(std::string suffix, std::optional<Text> text, std::optional<Text> module) {
+    statements_.push_back({language_, std::move(suffix), std::move(text), std::move(module)});
+  }
+
+  const TableReader& read_;
+  const SourceText& source_;
+  const Language language_;
+  std::vector<Statement>& statements_;
+};
+
+}  // namespace
+
+void read_statements(const TableReader& read, const SourceText& source, Language language,
+                     std::vector<Statement>& statements) {
+  StatementsReader(read, source, language, statements).read();
+}
+
+void sort_statements(std::vector<Statement>& statements) {
+  std::map<std::string, std::size_t> order;
+  for (const Statement& one : statements) order.emplace(one.suffix, order.size());
+  std::stable_sort(statements.begin(), statements.end(),
+                   [&order](const Statement& left, const Statement& right) {
+                     return order.at(left.suffix) < order.at(right.suffix);
+                   });
+}
+
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F;
+  });
+}
+
+}  // namespace instr
