@@ -128,7 +128,7 @@ TEST(RunOptions, HowToMeasureAndWhatToKeep) {
   EXPECT_EQ(measure.isolation, Isolation::kProcess);
   EXPECT_EQ(measure.keep_profiles, "p");
   EXPECT_TRUE(measure.tools.no_cache && measure.verify && options.is_dry_run);
-  EXPECT_TRUE(measure.dump.graph && measure.dump.trace && !measure.dump.profile);
+  EXPECT_EQ(measure.dump, (DumpParts{DumpPart::kGraph, DumpPart::kTrace}));
   EXPECT_EQ(measure.dump_folder, "d");
   EXPECT_EQ(options.showing.verbosity, Verbosity::kVerbose);
   EXPECT_EQ(options.showing.color, ColorMode::kNever);
