@@ -69,6 +69,7 @@ CompilerReport compiler_report_of(std::string_view json, const Variant& variant)
   report.recompilations = notes_in(*parsed, "recompiles", variant);
   const Json counters = parsed->value("counters", Json::object());
   for (const auto& [group, counts] : counters.items()) {
+    if (!counts.is_object()) continue;
     for (const auto& [name, count] : counts.items()) {
       if (count.is_number()) report.counters[group][name] = count.get<double>();
     }
