@@ -21,7 +21,7 @@
 #include "core/commands/experiment_run.h"
 #include "core/commands/list.h"
 #include "core/engine/pipeline.h"
-#include "core/report/experiment_findings.h"
+#include "core/report/experiment_report.h"
 #include "core/report/experiment_summary.h"
 
 namespace instr {
@@ -72,9 +72,9 @@ tl::expected<Options, Errors> with_file(Options options) {
   measure.timeout = options.timeout;
   measure.iterations = options.iterations_per_run;
   if (options.repeat) measure.repetitions = *options.repeat;
-  const bool is_elsewhere = measure.dump_folder != kDumpFolder;
-  if (options.folder && !is_elsewhere)
+  if (options.folder && measure.dump_folder == kDumpFolder) {
     measure.dump_folder = ExperimentFolder(*options.folder).dumps();
+  }
   return options;
 }
 
@@ -106,19 +106,9 @@ ExitStatus show(const Options& options, const Ran& ran, const std::vector<Expect
                 bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  const auto print = [&](const Grid& grid, const std::string& title, const std::string& of) {
-    const std::string table = options.format == ReportFormat::kMarkdown
-                                  ? markdown_of(grid, of)
-                                  : table_of(grid, title, terminal.width, terminal.color);
-    print_output(table + "\n");
-  };
-  if (options.shows_each) print(each_experiment_grid(records), "by experiment:", "experiment");
-  print(experiment_grid(summarize_experiments(records)), "by backend:", "backend");
-  for (const auto& [title, grid] : findings_among(records)) {
-    if (options.format == ReportFormat::kTable) print_output(title + ":\n");
-    print(grid, "", title);
-  }
-  print_output(fmt::format("{}{}\n", experiment_line(records), cost_of(ran)));
+  print_output(experiment_report(
+                   records, {options.format, terminal.width, terminal.color, options.shows_each}) +
+               cost_of(ran) + "\n");
   if (ran.unwritten != 0) {
     print_message(
         fmt::format("error: {} could not be written; the same command measures {} again\n",
@@ -136,9 +126,7 @@ ExitStatus show(const Options& options, const Ran& ran, const std::vector<Expect
 Expected<void> keep(const Options& options, const Ran& ran, std::stop_token stop) {
   if (!options.folder || options.only) return {};
   const ExperimentFolder folder(*options.folder);
-  return folder.write_summary(ran.records, experiment_line(ran.records)).and_then([&] {
-    return folder.draw(ran.records, stop);
-  });
+  return folder.write_summary(ran.records).and_then([&] { return folder.draw(ran.records, stop); });
 }
 
 // A line for each: this command, for that experiment only.

@@ -5,7 +5,7 @@
 #include "core/base/output.h"
 #include "core/base/output_folder.h"
 #include "core/base/replace_file.h"
-#include "core/report/experiment_summary.h"
+#include "core/report/experiment_report.h"
 #include "core/report/plot_picture.h"
 
 namespace instr {
@@ -24,12 +24,12 @@ Expected<void> ExperimentFolder::make() const {
   return make_output_folder(path_, "name another one with --output-dirname");
 }
 
-Expected<void> ExperimentFolder::write_summary(const std::vector<ExperimentRecord>& records,
-                                               const std::string& line) const {
-  const Grid grid = experiment_grid(summarize_experiments(records));
-  const std::string table = table_of(grid, "by backend:", /*width=*/0, /*color=*/false);
-  return write(path_ / "summary.txt", fmt::format("{}\n{}\n", table, line)).and_then([&] {
-    return write(path_ / "summary.md", fmt::format("{}\n{}\n", markdown_of(grid, "backend"), line));
+Expected<void> ExperimentFolder::write_summary(const std::vector<ExperimentRecord>& records) const {
+  const auto write_as = [&](ReportFormat format, const char* name) {
+    return write(path_ / name, experiment_report(records, {.format = format}) + "\n");
+  };
+  return write_as(ReportFormat::kTable, "summary.txt").and_then([&] {
+    return write_as(ReportFormat::kMarkdown, "summary.md");
   });
 }
 

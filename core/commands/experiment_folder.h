@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "core/base/error.h"
@@ -21,9 +20,8 @@ class ExperimentFolder {
   // Makes it, unless it is there; an error if it cannot be written to.
   Expected<void> make() const;
 
-  // summary.txt and summary.md; `line` is the line below the table.
-  Expected<void> write_summary(const std::vector<ExperimentRecord>& records,
-                               const std::string& line) const;
+  // summary.txt and summary.md.
+  Expected<void> write_summary(const std::vector<ExperimentRecord>& records) const;
 
   // KIND.svg for each kind of picture that there is something to draw for. What is missing is
   // reported.
