@@ -100,7 +100,7 @@ std::vector<Text> items_of(const TableReader& read, const AxisOption& option) {
 }  // namespace
 
 void declare_axes(CommandLine& line, PlanConfig& plan) {
-  each_axis(plan, [&](const AxisOption& option, auto& values, const auto& convert) {
+  each_axis(plan, [&](const AxisOption& option, auto& values, auto convert) {
     const std::string axis = option.axis;
     line.option(option_of(axis), "LIST", option.help,
                 each_item([axis, convert, &values, &plan](const Given& given) {
@@ -112,7 +112,7 @@ void declare_axes(CommandLine& line, PlanConfig& plan) {
 
 void read_axes(const TableReader& read, PlanConfig& plan) {
   const std::vector<AxisValue> given = plan.axes.left_out;
-  each_axis(plan, [&](const AxisOption& option, auto& values, const auto& convert) {
+  each_axis(plan, [&](const AxisOption& option, auto& values, auto convert) {
     const bool is_given =
         !values.empty() || std::any_of(given.begin(), given.end(), [&option](const AxisValue& one) {
           return one.axis == option.axis;

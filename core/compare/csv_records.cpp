@@ -79,7 +79,7 @@ bool CsvScanner::read_quoted(CsvField& field) {
 }
 
 std::string csv_field(const std::string& field) {
-  const std::string text = as_cell(field);
+  std::string text = as_cell(field);
   const bool is_plain = text.find_first_of(",\"\r\n") == std::string::npos && text == trim(text) &&
                         !text.starts_with('#');
   if (is_plain) return text;
