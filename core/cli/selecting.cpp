@@ -105,14 +105,14 @@ void declare_definitions(CommandLine& line, PlanConfig& config) {
   line.option("--definitions", "PATH",
               "a TOML file or a folder of them; repeatable (default: the standard set)",
               add_path(config.definitions));
-  const std::vector<std::string> suites = suite_names();
-  line.option("--suite", "LIST", "definitions of whole models: " + list_of(suites),
+  line.option("--suite", "LIST",
+              "definitions of whole models that come with the product, such as timm",
               each_item([&config](const Given& given) {
                 return suite_from(given.value).map([&config](std::filesystem::path&& file) {
                   config.definitions.push_back(std::move(file));
                 });
               }),
-              suites);
+              suite_names());
 }
 
 void declare_plan(CommandLine& line, PlanConfig& config) {
