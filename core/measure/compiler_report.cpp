@@ -7,6 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/measure/failure_text.h"
+#include "core/results/compiler_json.h"
 
 namespace instr {
 
@@ -67,12 +68,8 @@ CompilerReport compiler_report_of(std::string_view json, const Variant& variant)
   if (!parsed || !parsed->is_object()) return report;
   report.graph_breaks = notes_in(*parsed, "breaks", variant);
   report.recompilations = notes_in(*parsed, "recompiles", variant);
-  const Json counters = parsed->value("counters", Json::object());
-  for (const auto& [group, counts] : counters.items()) {
-    if (!counts.is_object()) continue;
-    for (const auto& [name, count] : counts.items()) {
-      if (count.is_number()) report.counters[group][name] = count.get<double>();
-    }
+  if (const auto its = parsed->find("counters"); its != parsed->end()) {
+    report.counters = parse_counters(*its);
   }
   return report;
 }

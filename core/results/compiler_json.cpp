@@ -45,16 +45,22 @@ void add_compiler(Json& line, const CompilerReport& report) {
   }
 }
 
+std::map<std::string, std::map<std::string, double>> parse_counters(const Json& groups) {
+  std::map<std::string, std::map<std::string, double>> counters;
+  if (!groups.is_object()) return counters;
+  for (const auto& [group, counts] : groups.items()) {
+    if (!counts.is_object()) continue;
+    for (const auto& [name, count] : counts.items()) {
+      if (count.is_number()) counters[group][name] = count.get<double>();
+    }
+  }
+  return counters;
+}
+
 std::optional<CompilerReport> parse_compiler(const Json& line) {
   CompilerReport report{parse_notes(line, kGraphBreaks), parse_notes(line, kRecompilations)};
-  const auto counters = line.find(kCounters);
-  if (counters != line.end() && counters->is_object()) {
-    for (const auto& [group, counts] : counters->items()) {
-      if (!counts.is_object()) continue;
-      for (const auto& [name, count] : counts.items()) {
-        if (count.is_number()) report.counters[group][name] = count.get<double>();
-      }
-    }
+  if (const auto its = line.find(kCounters); its != line.end()) {
+    report.counters = parse_counters(*its);
   }
   return report == CompilerReport{} ? std::nullopt : std::optional(std::move(report));
 }

@@ -2,8 +2,10 @@
 // `recompile_reasons`, each a list of {"place", "reason", "count"}, and `counters`.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 
 #include "core/values/compiler_report.h"
 
@@ -11,6 +13,10 @@ namespace instr {
 
 // What is empty is left out.
 void add_compiler(nlohmann::ordered_json& line, const CompilerReport& report);
+
+// Numbers by group and name; what is malformed is left out.
+std::map<std::string, std::map<std::string, double>> parse_counters(
+    const nlohmann::ordered_json& groups);
 
 // Nothing if the line has none of it.
 std::optional<CompilerReport> parse_compiler(const nlohmann::ordered_json& line);
