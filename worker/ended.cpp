@@ -4,12 +4,23 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <string_view>
+
 namespace instr {
 namespace {
 
-std::string last_line(const std::string& output) {
+constexpr std::string_view kWhat = "\n  what():  ";  // before an uncaught exception's message
+
+// The line that says why: the first of an uncaught exception's message, which a stack trace may
+// follow, else the last of all.
+std::string saying_line(const std::string& output) {
   std::size_t end = output.find_last_not_of("\r\n");
   if (end == std::string::npos) return "";
+  const std::size_t what = output.rfind(kWhat);
+  if (what != std::string::npos) {
+    const std::size_t begin = what + kWhat.size();
+    return ": " + output.substr(begin, output.find('\n', begin) - begin);
+  }
   std::size_t begin = output.find_last_of('\n', end);
   begin = begin == std::string::npos ? 0 : begin + 1;
   return ": " + output.substr(begin, end + 1 - begin);
@@ -34,7 +45,7 @@ wire::Message exited(int status) {
 wire::Message ended_early(int status, const std::string& output) {
   if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
   int signal = WTERMSIG(status);
-  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + last_line(output));
+  if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + saying_line(output));
   if (signal != SIGKILL) return crashed(signal, false);
   return failed("crashed", "SIGKILL: killed from outside; was the machine out of memory?");
 }

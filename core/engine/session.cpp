@@ -564,6 +564,7 @@ Expected<bool> Session::experiment(const std::vector<Variant>& variants, std::st
   TimerOptions timing = state_->timer_options();
   timing.iterations = state_->config.iterations;
   timing.wants_operators = state_->config.wants_operators;
+  state_->measuring("measuring");
   state_->look_for_python(variants);
   const auto runnable = state_->skip_unsupported(variants);
   auto finished =

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/base/format.h"
+#include "core/definitions/axes.h"
 #include "core/definitions/variant_names.h"
 #include "core/values/backends.h"
 #include "core/values/verification.h"
@@ -63,11 +64,16 @@ void add(const AgainstEager& one, Collected& to) {
   if (one.compile_time) to.compile_times.push_back(*one.compile_time);
 }
 
-using Place = std::tuple<std::string, std::string, Language, Runtime>;
+// Besides the number of threads, which is not in the order of its text.
+constexpr const char* kGroupAxes[] = {"accelerator", "test", "dtype", "shapes"};
+
+using Place = std::tuple<ExperimentGroup, Language, Runtime>;
 
 Place place_of(const ExperimentRecord& record) {
   const Variant& variant = record.variant;
-  return {suite_of(record), variant.device, variant.language, variant.runtime};
+  ExperimentGroup group{suite_of(record), {}, variant.threads};
+  for (const char* axis : kGroupAxes) group.values.push_back(value_on(axis, variant));
+  return {std::move(group), variant.language, variant.runtime};
 }
 
 // How often each is the fastest.
@@ -104,6 +110,30 @@ std::string not_passed_text(const ExperimentSummary& summary) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reason);
   }
   return text;
+}
+
+// The parts of a group's name.
+std::vector<std::string> parts_of(const ExperimentGroup& group) {
+  std::vector<std::string> parts{printable(group.suite)};
+  parts.insert(parts.end(), group.values.begin(), group.values.end());
+  parts.push_back(format_plural(static_cast<std::size_t>(group.threads), "thread"));
+  return parts;
+}
+
+// Of each one's group: the parts that are not the same for all. "timm train amp"
+std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summaries) {
+  std::vector<std::vector<std::string>> all;
+  for (const ExperimentSummary& one : summaries) all.push_back(parts_of(one.group));
+  std::vector<std::string> names(all.size());
+  for (std::size_t part = 0; !all.empty() && part < all[0].size(); ++part) {
+    const auto is_first = [&](const auto& parts) { return parts[part] == all[0][part]; };
+    if (std::all_of(all.begin(), all.end(), is_first)) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const char* gap = names[i].empty() || all[i][part].empty() ? "" : " ";
+      names[i] += gap + all[i][part];
+    }
+  }
+  return names;
 }
 
 std::vector<TableCell> cells_of(const ExperimentSummary& one) {
@@ -156,8 +186,7 @@ std::vector<ExperimentSummary> summarize_experiments(const std::vector<Experimen
   for (const AgainstEager& one : all) {
     Collected& to = collected[place_of(*one.record)];
     ExperimentSummary& summary = to.summary;
-    std::tie(summary.suite, summary.accelerator, summary.language, summary.backend) =
-        place_of(*one.record);
+    std::tie(summary.group, summary.language, summary.backend) = place_of(*one.record);
     add(one, to);
   }
   count_fastest(all, collected);
@@ -175,19 +204,15 @@ Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
   Grid grid;
   grid.columns = {{"measured"},     {"passed"},       {"speed-up"},  {"fastest"},
                   {"compile time"}, {"memory saved"}, {"not passed"}};
-  const auto are_alike = [&](const auto& part) {
-    return std::all_of(summaries.begin(), summaries.end(),
-                       [&](const auto& one) { return part(one) == part(summaries.front()); });
-  };
-  const bool is_one_suite = are_alike([](const auto& one) { return one.suite; });
-  const bool is_one_device = are_alike([](const auto& one) { return one.accelerator; });
-  for (const ExperimentSummary& one : summaries) {
-    std::string name = column_name(one.language, one.backend, Autograd::kForward);
-    if (!is_one_device) name += " " + one.accelerator;
-    const std::string suite = is_one_suite ? name : printable(one.suite);
-    const std::string full = is_one_suite ? name : suite + " " + name;
-    if (grid.groups.empty() || grid.groups.back().name != suite) grid.groups.push_back({suite, {}});
-    grid.groups.back().rows.push_back({full, name, cells_of(one)});
+  const std::vector<std::string> names = group_names(summaries);
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    const ExperimentSummary& one = summaries[i];
+    const std::string backend = column_name(one.language, one.backend, Autograd::kForward);
+    const bool is_alone = names[i].empty();
+    const std::string group = is_alone ? backend : names[i];
+    if (grid.groups.empty() || grid.groups.back().name != group) grid.groups.push_back({group, {}});
+    const std::string full = is_alone ? backend : group + " " + backend;
+    grid.groups.back().rows.push_back({full, backend, cells_of(one)});
   }
   return grid;
 }

@@ -1,4 +1,4 @@
-// The summary of experiments by suite and backend. Pure.
+// The summary of experiments by suite, axes and backend. Pure.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +33,19 @@ std::vector<AgainstEager> against_eager(std::span<const ExperimentRecord> record
 // The name of the file that it is defined in.
 std::string suite_of(const ExperimentRecord& record);
 
-struct ExperimentSummary {
+// What the experiments of one row have in common besides the backend. Figures of another test, type
+// or number of threads are no answer to the same question, so that no mean is taken across them.
+struct ExperimentGroup {
   std::string suite;
-  std::string accelerator;
+  // What they have on each of kGroupAxes, in that order.
+  std::vector<std::string> values;
+  int threads = 1;
+
+  auto operator<=>(const ExperimentGroup&) const = default;
+};
+
+struct ExperimentSummary {
+  ExperimentGroup group;
   Language language = Language::kCpp;
   Runtime backend = Runtime::kEager;
   std::size_t requested = 0;  // experiments that were not skipped
@@ -51,10 +61,11 @@ struct ExperimentSummary {
   std::map<std::string, std::size_t> not_passed;
 };
 
-// By suite, accelerator, language and backend, in the order of kRuntimes.
+// By group, language and backend, in the order of kRuntimes.
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records);
 
-// A row for each, below its suite where there are several; to be printed as a table or as Markdown.
+// A row for each, below what its group differs in from others; to be printed as a table or as
+// Markdown.
 Grid experiment_grid(const std::vector<ExperimentSummary>& summaries);
 
 // "12 experiments: 10 measured, 1 failed, 1 skipped"

@@ -189,7 +189,7 @@ TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
   }
   const auto summaries = summarize_experiments(records);
   ASSERT_EQ(summaries.size(), 4u);
-  EXPECT_EQ(summaries[0].suite, "one");
+  EXPECT_EQ(summaries[0].group.suite, "one");
   EXPECT_EQ(summaries[0].fastest, 0u);
   EXPECT_EQ(summaries[1].fastest, 1u);
   EXPECT_NEAR(*summaries[1].speedup, 2, 1e-9);
@@ -199,6 +199,29 @@ TEST(ExperimentSummary, IsBySuiteAndSaysHowOftenEachIsTheFastest) {
   ASSERT_EQ(grid.groups.size(), 2u);
   EXPECT_EQ(grid.groups[1].name, "two");
   EXPECT_EQ(grid.groups[1].rows[1].full_name, "two frozen");
+}
+
+TEST(ExperimentSummary, TakesNoMeanAcrossTestsTypesOrThreads) {
+  std::vector<ExperimentRecord> records;
+  for (const char* end :
+       {"dtype=amp/BACKEND/forward/t1/cpu", "dtype=float32/BACKEND/forward/t10/cpu",
+        "dtype=float32/BACKEND/forward/t2/cpu", "dtype=float32/BACKEND/forward_backward/t2/cpu"}) {
+    for (const char* backend : {"eager", "frozen"}) {
+      std::string key = std::string("m/") + end;
+      key.replace(key.find("BACKEND"), 7, backend);
+      records.push_back(in_suite("timm", measured(key, {8, 8.1}, 400, VerificationCode::kPass)));
+    }
+  }
+  const Grid grid = experiment_grid(summarize_experiments(records));
+  std::vector<std::string> names;
+  for (const GridGroup& group : grid.groups) {
+    names.push_back(group.name);
+    EXPECT_EQ(group.rows.size(), 2u);
+  }
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"eval amp 1 thread", "eval float32 2 threads",
+                                      "eval float32 10 threads", "train float32 2 threads"}));
+  EXPECT_EQ(grid.groups[3].rows[1].full_name, "train float32 2 threads frozen");
 }
 
 TEST(ExperimentFindings, ListWhatIsSlowLargeOrWrong) {
