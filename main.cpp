@@ -119,6 +119,25 @@ Expected<void> save(const RunOptions& options, const Run& run, const Output& out
   });
 }
 
+// --record: finds out first whether it can, and for which commit.
+Expected<std::optional<Recording>> recording_of(const RunOptions& options) {
+  if (!options.record) return std::nullopt;
+  if (auto clean = Repository().check_is_clean(); !clean) return tl::unexpected(clean.error());
+  return Recording::open(options.recording).map([](Recording&& recording) {
+    return std::optional(std::move(recording));
+  });
+}
+
+Expected<void> record(const Run& run, const std::optional<Recording>& recording) {
+  if (!recording) return {};
+  if (!run.is_whole() || !run.header) {
+    print_message("the run is not whole, so it is not recorded\n");
+    return {};
+  }
+  return recording->add({result_set_of("this run", *run.header, run.measurements)})
+      .map([](const std::string& text) { print_message(text); });
+}
+
 // --update-expected: writes the counts into the file, and reports the changes.
 tl::expected<void, Errors> update_expected(const RunOptions& options, const Run& run) {
   if (!options.gate.update_expected || !run.is_whole()) return {};
@@ -170,11 +189,15 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
   if (!writable) return refuse(writable.error());
   auto output = output_of(options);
   if (!output) return refuse(output.error());
+  auto recording = recording_of(options);
+  if (!recording) return refuse(recording.error());
 
   auto measured = measure(options, invocation, *variants, std::move(output->target), *reference);
   if (!measured) return refuse(measured.error());
   auto saved = save(options, *measured, *output);
   if (!saved) return refuse(saved.error());
+  auto recorded = record(*measured, *recording);
+  if (!recorded) return refuse(recorded.error());
   auto updated = update_expected(options, *measured);
   if (!updated) return refuse(updated.error());
 

@@ -25,6 +25,8 @@ constexpr auto kCommands = std::to_array<Command>(
       baseline_command},
      {"merge", "FILE...", "merge the results of shards into one file", kEnd, kBadSetup,
       merge_command},
+     {"history", "WORD...", "record what commits cost, and show at which they changed", kEnd,
+      kBadSetup, history_command},
      // A status below 128 would be a verdict on the commit.
      {"bisect", "", "for git bisect run: the commit that made it slower", kFinish,
       kInterrupted + kBadSetup, bisect_command},

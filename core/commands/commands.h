@@ -18,6 +18,7 @@ Action compare_command(CommandLine& line);
 Action ab_command(CommandLine& line);
 Action baseline_command(CommandLine& line);
 Action merge_command(CommandLine& line);
+Action history_command(CommandLine& line);
 Action bisect_command(CommandLine& line);
 Action experiment_command(CommandLine& line);
 Action selftest_command(CommandLine& line);
@@ -26,6 +27,10 @@ Action doctor_command(CommandLine& line);
 Action warm_command(CommandLine& line);
 Action generate_command(CommandLine& line);
 Action help_command(CommandLine& line);
+
+// Of --history.
+inline constexpr const char* kHistoryHelp =
+    "the history (default: .instr_bench/history.db of the project)";
 
 // How a comparison is shown.
 struct ComparisonShowing {

@@ -73,6 +73,13 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.option("-o,--output", "FILE", "store the results in FILE (JSON Lines), one by one",
               take_path(options.output));
   line.option("--save", "NAME", "make them the baseline NAME", take_text(options.save));
+  line.flag("--record", "add them to the history, as those of the commit that is checked out",
+            options.record);
+  line.option("--history", "FILE", kHistoryHelp, take_path(options.recording.history));
+  line.option("--branch", "NAME", "the branch of that commit (default: the one checked out)",
+              take_text(options.recording.branch));
+  line.needs(
+      {"history", "branch"}, [&options] { return options.record; }, "--record");
   line.option("--keep-profiles", "DIR", "keep Callgrind's profiles, for kcachegrind",
               take_path(measure.keep_profiles));
   line.needs(
@@ -99,7 +106,9 @@ void declare_reference(CommandLine& line, RunOptions& options) {
   // need are measured.
   line.needs(
       gate_options(),
-      [&options] { return options.gate.has_reference() || options.save || options.output; },
+      [&options] {
+        return options.gate.has_reference() || options.save || options.output || options.record;
+      },
       "--baseline or --expect");
 }
 
@@ -109,7 +118,9 @@ Expected<void> finish(RunOptions& options) {
     return fail("--baseline and --expect cannot go together",
                 "run twice: the second run takes everything from the cache");
   }
-  options.measure.wants_functions = options.output || options.save || gate.baseline || gate.expect;
+  options.measure.wants_functions =
+      options.output || options.save || options.record || gate.baseline || gate.expect;
+  options.recording.vary = gate.vary;
   return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/commands/commands.h"
 #include "core/engine/config.h"
+#include "core/history/recording.h"
 
 namespace instr {
 
@@ -23,6 +24,8 @@ struct RunOptions {
   bool is_dry_run = false;
   std::optional<std::filesystem::path> output = {};
   std::optional<std::string> save = {};  // the baseline's name
+  bool record = false;                   // in the history
+  RecordingOptions recording = {};
 };
 
 void declare_run(CommandLine& line, RunOptions& options);

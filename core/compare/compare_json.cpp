@@ -84,6 +84,8 @@ Json function_json(const FunctionChange& part) {
   return json;
 }
 
+}  // namespace
+
 Json attribution_json(const Attribution& attribution) {
   Json json;
   json["metric"] = attribution.metric;
@@ -97,6 +99,8 @@ Json attribution_json(const Attribution& attribution) {
   json["unexplained"] = json_number(attribution.unexplained);
   return json;
 }
+
+namespace {
 
 Json row_json(const ComparedRow& row) {
   Json json;

@@ -2,6 +2,7 @@
 // and values that are not numbers never reach an output.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "core/compare/compare.h"
@@ -26,6 +27,9 @@ Expected<std::string> compare_report(ReportFormat format, const Comparison& comp
 // line. States are written with underscores ("failed_after"); an absent value, or one relative to
 // 0, is null.
 std::string compare_json(const Comparison& comparison);
+
+// As it is in there.
+nlohmann::ordered_json attribution_json(const Attribution& attribution);
 
 // The same as lines: first all but the rows and the summary, then a line per row, last {"summary":
 // …}; a file without that last line is truncated.

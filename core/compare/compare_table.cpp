@@ -125,7 +125,8 @@ PartColumns part_columns(const Attribution& attribution, std::size_t width) {
   return columns;
 }
 
-// "+80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
+}  // namespace
+
 std::string functions_text(const Attribution& attribution, std::size_t width) {
   const PartColumns columns = part_columns(attribution, width);
   Table table{.columns = {{},
@@ -142,6 +143,8 @@ std::string functions_text(const Attribution& attribution, std::size_t width) {
   }
   return *table_text(table, 0, /*color=*/false);
 }
+
+namespace {
 
 std::string attributions_text(const Comparison& comparison, const CompareTableOptions& options,
                               std::size_t width) {

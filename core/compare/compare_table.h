@@ -22,6 +22,10 @@ struct CompareTableOptions {
 // a table needs: then a key has its own line and stays whole.
 std::string compare_table(const Comparison& comparison, const CompareTableOptions& options = {});
 
+// Where a change is, in lines of at most `width` columns (0: any):
+// "  +80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
+std::string functions_text(const Attribution& attribution, std::size_t width);
+
 struct CompareMarkdownOptions {
   // GitHub allows 65,536 characters in a comment and GitLab more; the rest is for the caller's own
   // text. At least 2,000.

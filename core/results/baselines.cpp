@@ -82,14 +82,18 @@ Expected<void> copy_both(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
+fs::path project_folder() {
+  auto top = nearest_with(kFolder);
+  if (!top) top = nearest_with(".git");
+  std::error_code ignored;
+  return top.value_or(fs::current_path(ignored)) / kFolder;
+}
+
 fs::path baselines_folder() {
   if (const char* given = std::getenv("INSTR_BENCH_BASELINES"); given != nullptr && *given != 0) {
     return given;
   }
-  auto top = nearest_with(kFolder);
-  if (!top) top = nearest_with(".git");
-  std::error_code ignored;
-  return top.value_or(fs::current_path(ignored)) / kFolder / "baselines";
+  return project_folder() / "baselines";
 }
 
 Expected<fs::path> baseline_path(const std::string& name) {

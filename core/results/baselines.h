@@ -14,9 +14,11 @@
 
 namespace instr {
 
-// INSTR_BENCH_BASELINES if it is set; else `.instr_bench/baselines` in the nearest folder, from
-// the working directory up, that has a `.instr_bench` or is the top of a git work tree; else in the
-// working directory.
+// `.instr_bench` in the nearest folder, from the working directory up, that has one or is the top
+// of a git work tree; else in the working directory.
+std::filesystem::path project_folder();
+
+// INSTR_BENCH_BASELINES if it is set; else `baselines` in project_folder().
 std::filesystem::path baselines_folder();
 
 // The path of the baseline of that name, whether or not it exists yet. An error if the name is

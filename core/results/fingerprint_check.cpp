@@ -93,21 +93,28 @@ void add_differences(std::vector<FieldDifference>& differences, const Fingerprin
   }
 }
 
+bool is_of_times(const std::string& field) { return field.starts_with(kOfTimes); }
+
+bool is_of_counts(const std::string& field) {
+  static const std::set<std::string> kOfCounts{"valgrind", "simulated_caches", "cpu_features",
+                                               "cpu_capability"};
+  return kOfCounts.contains(field) || (is_library_field(field) && !is_of_times(field));
+}
+
+// A run that measures nothing in Python does not look for an interpreter.
+constexpr const char* kInterpreter = "python";
+
 // A field that matters only for counts if one side has none, or only for times if one side has
 // none: then only the others are compared.
 bool is_beside_the_point(const FieldDifference& difference, const Fingerprint& before,
                          const Fingerprint& after) {
-  static const std::set<std::string> kOfCounts{"valgrind", "simulated_caches", "cpu_features",
-                                               "cpu_capability"};
-  // A run that measures nothing in Python does not look for an interpreter.
-  if (difference.name == "python") return !difference.before || !difference.after;
-  bool is_of_times = difference.name.starts_with(kOfTimes);
-  bool is_of_counts = kOfCounts.contains(difference.name) || is_library_field(difference.name);
-  if (!is_of_times && !is_of_counts) return false;
-  auto lacks = [is_of_times](const Fingerprint& one) {
+  if (difference.name == kInterpreter) return !difference.before || !difference.after;
+  const bool is_timed = is_of_times(difference.name);
+  if (!is_timed && !is_of_counts(difference.name)) return false;
+  auto lacks = [is_timed](const Fingerprint& one) {
     bool has_counts = !one.get("valgrind").empty();
     bool has_times = !one.get("timed_cpu_model").empty();
-    return is_of_times ? has_counts && !has_times : has_times && !has_counts;
+    return is_timed ? has_counts && !has_times : has_times && !has_counts;
   };
   return lacks(before) || lacks(after);
 }
@@ -187,6 +194,22 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
     return left.field_class < right.field_class;
   });
   return differences;
+}
+
+Expected<Fingerprint::Entries> class_of(const Fingerprint& fingerprint, const MeasuredAs& as,
+                                        const std::vector<std::string>& vary) {
+  auto free = groups_that_may_vary(vary, names_of(fingerprint.entries, {}));
+  if (!free) return tl::unexpected(free.error());
+  Fingerprint::Entries entries = fingerprint.entries;
+  std::erase_if(entries, [&](const auto& entry) {
+    const auto& [name, value] = entry;
+    if (name == kInterpreter && as.language != Language::kPython) return true;
+    if (as.is_timed ? is_of_counts(name) : is_of_times(name)) return true;
+    const FieldDifference field{name, value, value, FieldClass::kMustMatch};
+    return std::any_of(free->begin(), free->end(),
+                       [&field](const Group& group) { return group.frees(field); });
+  });
+  return entries;
 }
 
 std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/definitions/languages.h"
 #include "core/results/fingerprint.h"
 
 namespace instr {
@@ -38,6 +39,16 @@ const std::vector<std::string>& vary_groups();
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary);
+
+struct MeasuredAs {
+  bool is_timed = false;  // else counted
+  Language language = Language::kCpp;
+};
+
+// The fields that determine such a value: two runs for which they are equal may be compared, and
+// give equal counts of equal code. Without those that `vary` frees.
+Expected<Fingerprint::Entries> class_of(const Fingerprint& fingerprint, const MeasuredAs& as,
+                                        const std::vector<std::string>& vary);
 
 // The fewest names for `vary` that would free all fields that must match.
 std::vector<std::string> vary_for(const std::vector<FieldDifference>& differences);

@@ -1,70 +1,24 @@
 // A team's workflow before a merge: a baseline, a change that makes one function slower, a check
 // that fails and names it, a fix, a check that passes. On real code with the real program.
 #include "tests/e2e/program.h"
+#include "tests/e2e/quick_library.h"
 
 namespace instr::e2e {
 namespace {
 
-constexpr const char* kHeader = R"(#pragma once
-#include <vector>
-namespace quick {
-std::vector<float> squares(const std::vector<float>& numbers);
-}  // namespace quick
-)";
-
-constexpr const char* kSource = R"(#include "quick.h"
-namespace quick {
-std::vector<float> squares(const std::vector<float>& numbers) {
-  std::vector<float> result;
-  result.reserve(numbers.size());
-  for (float number : numbers) result.push_back(number * number);
-  return result;
-}
-}  // namespace quick
-)";
-
-constexpr const char* kDefinitions = R"(schema = 1
-global_setup = '#include "quick.h"'
-
-[build]
-include_dirs = ["."]
-sources = ["quick.cpp"]
-
-[[benchmark]]
-label = "squares"
-setup = "std::vector<float> numbers(100, 1.5f);"
-stmt = "auto result = quick::squares(numbers);"
-
-[[benchmark]]
-label = "scaled"
-setup = "auto x = torch::ones({4, 4});"
-stmt = "auto y = x * 2;"
-)";
-
 constexpr const char* kBaselines = ".instr_bench";
-
-std::string replaced(std::string text, const std::string& old, const std::string& with) {
-  text.replace(text.find(old), old.size(), with);
-  return text;
-}
 
 // A team's repository: a small library with its benchmarks.
 class MergeCheck : public testing::Test {
  protected:
-  void SetUp() override { write_repository(folder_.path()); }
-
-  static void write_repository(const fs::path& folder) {
-    write(folder / "quick.h", kHeader);
-    write(folder / "quick.cpp", kSource);
-    write(folder / "quick.toml", kDefinitions);
-  }
+  void SetUp() override { write_quick_library(folder_.path()); }
 
   // The baseline `main` of that repository, measured once for all tests.
   void have_baseline() {
     static const TemporaryFolder saved;
     if (!fs::exists(saved.path() / kBaselines)) {
-      write_repository(saved.path());
-      const auto result = check_in(saved.path(), {"--definitions=quick.toml", "--save=main"});
+      write_quick_library(saved.path());
+      const auto result = run_in(saved.path(), {"--definitions=quick.toml", "--save=main"});
       ASSERT_EQ(result.exit_code, 0) << result.errors;
     }
     fs::copy(saved.path() / kBaselines, file(kBaselines), fs::copy_options::recursive);
@@ -72,25 +26,13 @@ class MergeCheck : public testing::Test {
 
   // As a user in that folder.
   CommandResult check(std::vector<std::string> arguments) {
-    return check_in(folder_.path(), std::move(arguments));
-  }
-
-  static CommandResult check_in(const fs::path& folder, std::vector<std::string> arguments) {
-    SpawnOptions options = command(std::move(arguments));
-    options.working_directory = folder;
-    auto result = run_command(options);
-    if (!result) throw std::runtime_error(to_string(result.error()));
-    return *result;
+    return run_in(folder_.path(), std::move(arguments));
   }
 
   fs::path file(const std::string& name) const { return folder_.path() / name; }
 
   TemporaryFolder folder_;
 };
-
-bool has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
 
 TEST_F(MergeCheck, FailsForTheFunctionThatGotSlowerAndPassesOnceItIsFixed) {
   auto saved = check({"--definitions=quick.toml", "--save=main"});

@@ -1,0 +1,141 @@
+// SQLite's C interface with owners: a database, its statements, a transaction. Texts of statements
+// are constants with parameters. What fails throws an SqlError, which does not leave the stage that
+// uses the database: sql_stage() makes it an Error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "core/base/error.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace instr {
+
+struct SqlError {
+  Error error;
+};
+
+enum class SqlAccess { kRead, kWrite, kCreate };
+
+// A text that is bound as bytes.
+struct SqlBlob {
+  std::string_view bytes;
+};
+
+class SqlDatabase;
+
+// A prepared statement. It must not outlive its database.
+class SqlStatement {
+ public:
+  // Binds the values in order, and runs to the end.
+  template <class... Values>
+  void run(const Values&... values) {
+    start(values...);
+    while (step()) continue;
+  }
+
+  // Binds the values, and stands before the first row.
+  template <class... Values>
+  SqlStatement& start(const Values&... values) {
+    reset();
+    int place = 0;
+    (bind(++place, values), ...);
+    return *this;
+  }
+
+  // To the next row; false after the last one.
+  bool step();
+
+  // Of the row that it is at, by column from 0.
+  bool is_null(int column) const;
+  std::int64_t integer(int column) const;
+  double real(int column) const;
+  std::string text(int column) const;  // or bytes
+
+ private:
+  friend class SqlDatabase;
+  SqlStatement(const SqlDatabase& database, std::string_view sql);
+
+  void reset();
+  void bind(int place, std::int64_t value);
+  void bind(int place, int value) { bind(place, std::int64_t{value}); }
+  void bind(int place, bool value) { bind(place, std::int64_t{value}); }
+  void bind(int place, double value);
+  void bind(int place, std::string_view text);
+  void bind(int place, const SqlBlob& blob);
+  template <class T>
+  void bind(int place, const std::optional<T>& value) {
+    if (value) bind(place, *value);  // else it stays null
+  }
+
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  const SqlDatabase* database_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+class SqlDatabase {
+ public:
+  // A lock that another process holds is waited for, with a message after a second, for a minute.
+  SqlDatabase(const std::filesystem::path& file, SqlAccess access);
+
+  SqlStatement prepare(std::string_view sql) const { return {*this, sql}; }
+  void run(const char* sql) const;                   // one or more statements
+  std::int64_t integer(std::string_view sql) const;  // of the only row's only column
+  std::int64_t last_id() const;                      // of the row inserted last
+
+  const std::filesystem::path& file() const { return *file_; }
+  [[noreturn]] void fail(int code) const;  // throws what the code means
+
+ private:
+  struct Close {
+    void operator()(sqlite3* database) const;
+  };
+  std::unique_ptr<const std::filesystem::path> file_;  // stays where it is, for the busy handler
+  std::unique_ptr<sqlite3, Close> database_;
+  friend class SqlStatement;
+};
+
+// All that is written while it lives is written at once by commit(), or not at all.
+class SqlTransaction {
+ public:
+  // No one else writes from here on.
+  explicit SqlTransaction(const SqlDatabase& database);
+  ~SqlTransaction();
+  SqlTransaction(const SqlTransaction&) = delete;
+  SqlTransaction& operator=(const SqlTransaction&) = delete;
+  void commit();
+
+ private:
+  const SqlDatabase& database_;
+  bool is_open_ = true;
+};
+
+// The value of `stage`, which is an Expected or becomes one.
+template <class Stage>
+auto sql_stage(Stage stage) {
+  using Value = std::invoke_result_t<Stage>;
+  constexpr bool is_expected = requires(Value value) { value.error(); };
+  using Result = typename std::conditional_t<is_expected, std::type_identity<Value>,
+                                             std::type_identity<Expected<Value>>>::type;
+  try {
+    if constexpr (std::is_void_v<Value>) {
+      stage();
+      return Result{};
+    } else {
+      return Result(stage());
+    }
+  } catch (const SqlError& failed) {
+    return Result(tl::unexpected(failed.error));
+  }
+}
+
+}  // namespace instr

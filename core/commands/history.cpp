@@ -1,0 +1,184 @@
+#include "core/commands/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "core/base/near_match.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/values.h"
+#include "core/commands/commands.h"
+#include "core/history/listing.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMany = 1'000'000;
+
+// What history does, by its first operand.
+struct HistoryWord {
+  const char* name;
+  const char* operands;
+  const char* summary;
+  std::size_t least;
+  std::size_t most;
+  std::vector<std::string> options;
+  ExitStatus (*run)(const HistoryOptions& options);
+};
+
+const std::vector<HistoryWord>& words() {
+  static const std::vector<HistoryWord> kWords{
+      {"add",
+       "RESULTS...",
+       "record results of a commit: files that --output wrote",
+       1,
+       kMany,
+       {"commit", "branch", "vary", "trust-commit", "replace", "allow-incomplete"},
+       history_add},
+      {"list",
+       "",
+       "the series: how often measured, how many steps, the last value",
+       0,
+       0,
+       {"branch", "filter", "exclude", "metrics", "format"},
+       history_list},
+      {"show",
+       "KEY...",
+       "the series of benchmarks: their first value and each step",
+       1,
+       kMany,
+       {"branch", "metrics", "format"},
+       history_show},
+      {"steps",
+       "",
+       "what changed, at which commit, by how much, in which functions",
+       0,
+       0,
+       {"since", "branch", "filter", "exclude", "metrics", "format"},
+       history_steps}};
+  return kWords;
+}
+
+const HistoryWord* find_word(const std::string& name) {
+  auto found = std::find_if(words().begin(), words().end(),
+                            [&name](const HistoryWord& one) { return one.name == name; });
+  return found == words().end() ? nullptr : &*found;
+}
+
+std::string list_of_words() {
+  std::string text;
+  for (const HistoryWord& word : words()) {
+    text +=
+        fmt::format("  {:<17} {}\n", fmt::format("{} {}", word.name, word.operands), word.summary);
+  }
+  return text;
+}
+
+// "`history list`, `show` or `steps`"
+std::string takers_of(const std::string& option) {
+  std::vector<std::string> names;
+  for (const HistoryWord& word : words()) {
+    const auto& takes = word.options;
+    if (std::find(takes.begin(), takes.end(), option) == takes.end()) continue;
+    names.push_back(std::string("`history ") + word.name + "`");
+  }
+  return fmt::format("{}", fmt::join(names, " or "));
+}
+
+void declare_recording(CommandLine& line, HistoryOptions& options) {
+  line.group("What is recorded");
+  line.option("--commit", "REV", "the commit that was measured (default: HEAD)",
+              [&options](const Given& given) -> Expected<void> {
+                options.recording.commit = given.value;
+                return {};
+              });
+  declare_vary(line, options.recording.vary);
+  line.flag("--trust-commit", "results may seem older than their commit",
+            options.recording.trust_commit);
+  line.flag("--replace", "counts that the commit is recorded with may be replaced by others",
+            options.recording.replace);
+  declare_incomplete(line, options.incomplete, "results may be from a run that did not finish");
+}
+
+void declare_reading(CommandLine& line, HistoryOptions& options) {
+  line.group("What to show");
+  line.option("--since", "REV", "only steps after this commit", take_text(options.since));
+  line.option("--filter", "PATTERN", "only benchmarks that match; repeatable",
+              add_text(options.selection.filters));
+  line.option("--exclude", "PATTERN", "not those that match; repeatable",
+              add_text(options.selection.excludes));
+  declare_metrics(line, options.metrics);
+  declare_format(line, options.format, listing_formats());
+}
+
+// An option that the given word does not take has no effect.
+void restrict_options(CommandLine& line, const std::vector<std::string>& operands) {
+  for (const OptionInfo& option : std::vector(line.options().begin(), line.options().end())) {
+    if (takers_of(option.name).empty()) continue;
+    line.needs(
+        {option.name},
+        [&operands, name = option.name] {
+          const HistoryWord* word = find_word(operands.front());
+          return word == nullptr ||
+                 std::find(word->options.begin(), word->options.end(), name) != word->options.end();
+        },
+        takers_of(option.name));
+  }
+}
+
+Expected<void> check_word(const std::vector<std::string>& operands) {
+  std::vector<std::string> names;
+  for (const HistoryWord& word : words()) names.emplace_back(word.name);
+  const HistoryWord* word = find_word(operands.front());
+  if (word == nullptr) {
+    return fail("`history` does not know `" + operands.front() + "`",
+                did_you_mean(operands.front(), names));
+  }
+  const std::size_t count = operands.size() - 1;
+  if (count >= word->least && count <= word->most) return {};
+  return fail(fmt::format("`history {}` takes {}", word->name,
+                          *word->operands == '\0' ? "no operands" : word->operands),
+              "see instr_bench history --help");
+}
+
+}  // namespace
+
+Action history_command(CommandLine& line) {
+  struct State {
+    std::vector<std::string> operands;
+    HistoryOptions options;
+  };
+  auto state = std::make_shared<State>();
+  HistoryOptions& options = state->options;
+  line.describe(
+      "Keeps what was measured of each commit, in an SQLite database. Exact counts are kept as "
+      "steps: the commits at which they changed, with the functions; of times all are kept. Runs "
+      "that were measured differently never join into one series. docs/HISTORY.md describes its "
+      "tables.");
+  line.operands({"WORD...", 1, kMany}, state->operands);
+  line.section("Words", list_of_words());
+  line.group("Which history");
+  line.option("--history", "FILE", kHistoryHelp, take_path(options.recording.history));
+  line.option("--branch", "NAME",
+              "the branch that the commit is on (default: the one checked out), or whose series "
+              "are shown (default: all)",
+              take_text(options.recording.branch));
+  declare_recording(line, options);
+  declare_reading(line, options);
+  restrict_options(line, state->operands);
+  declare_showing(line, options.showing);
+  line.check([state = state.get()] { return check_word(state->operands); });
+  return [state](const Invocation&) {
+    const HistoryWord* word = find_word(state->operands.front());
+    HistoryOptions given = state->options;
+    given.operands.assign(state->operands.begin() + 1, state->operands.end());
+    return word->run(given);
+  };
+}
+
+}  // namespace instr

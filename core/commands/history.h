@@ -1,0 +1,33 @@
+// The parts of `instr_bench history`: one function for each of its words.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/exit_status.h"
+#include "core/cli/showing.h"
+#include "core/definitions/select.h"
+#include "core/history/recording.h"
+#include "core/results/functions_file.h"
+
+namespace instr {
+
+struct HistoryOptions {
+  std::vector<std::string> operands;  // after the word
+  RecordingOptions recording;         // which history and branch, in all of them
+  Incomplete incomplete = Incomplete::kRefused;
+  std::optional<std::string> since;
+  Selection selection;
+  std::vector<std::string> metrics;
+  ReportFormat format = ReportFormat::kTable;
+  Showing showing;
+};
+
+ExitStatus history_add(const HistoryOptions& options);
+ExitStatus history_list(const HistoryOptions& options);
+ExitStatus history_show(const HistoryOptions& options);
+ExitStatus history_steps(const HistoryOptions& options);
+
+}  // namespace instr

@@ -1,0 +1,164 @@
+#include "core/history/history_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "core/base/format.h"
+#include "core/compare/compare_report.h"
+#include "core/compare/compare_text.h"
+#include "core/history/profiles.h"
+#include "core/report/report_grid.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kSubject = 50;
+constexpr bool kSpare = true;
+
+ListingCell text_cell(const std::string& text) { return {text}; }
+
+ListingCell count_cell(std::size_t count) {
+  return {count, format_count(static_cast<double>(count))};
+}
+
+ListingCell value_cell(const std::string& metric, const std::optional<double>& value) {
+  if (!value) return {};
+  return {json_number(*value), format_metric(metric, *value)};
+}
+
+ListingCell commit_cell(const Commit& commit) {
+  return {commit.hash, printable(short_hash(commit.hash))};
+}
+
+ListingCell date_cell(const Commit& commit) { return {date_text(commit.authored)}; }
+
+ListingCell subject_cell(const Commit& commit) {
+  return {commit.subject, shorten_end(printable(commit.subject), kSubject)};
+}
+
+ListingCell metric_cell(const Series& series) { return {series.metric, heading_of(series.metric)}; }
+
+ListingCell change_cell(const RecordedStep& step) {
+  if (!step.before) return {};
+  const double change = step.after - *step.before;
+  return {json_number(change), format_change(change), change > 0 ? Tone::kBad : Tone::kGood};
+}
+
+ListingCell percent_cell(const RecordedStep& step) {
+  if (!step.before) return {};
+  const double change = step.after - *step.before;
+  const double relative = change / std::fabs(*step.before);
+  return {json_number(100 * relative), format_relative(relative)};
+}
+
+// Nothing if one of the two has no functions.
+std::optional<Attribution> attribution_of(const RecordedStep& step, Profiles& profiles,
+                                          Attributor& attributor) {
+  if (!step.before || step.series.metric != kInstructions) return std::nullopt;
+  const auto before = profiles.read(step.series.id, step.before_id);
+  const auto after = profiles.read(step.series.id, step.commit_id);
+  if (before.empty() || after.empty()) return std::nullopt;
+  return attributor.attribute(before, after, step.after - *step.before);
+}
+
+ListingRow row_of(const RecordedStep& step) {
+  const Series& series = step.series;
+  return {.cells = {text_cell(series.key),
+                    metric_cell(series),
+                    value_cell(series.metric, step.before),
+                    value_cell(series.metric, step.after),
+                    change_cell(step),
+                    percent_cell(step),
+                    commit_cell(step.commit),
+                    date_cell(step.commit),
+                    text_cell(series.branch),
+                    subject_cell(step.commit),
+                    {series.class_id}}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+Listing series_listing(const std::vector<SeriesSummary>& series) {
+  Listing listing{.columns = {{"key", "benchmark"},
+                              {"metric", "metric"},
+                              {"measured", "measured", Align::kRight},
+                              {"steps", "steps", Align::kRight},
+                              {"value", "value", Align::kRight},
+                              {"commit", "at commit"},
+                              {"date", "of", Align::kLeft, kSpare},
+                              {"branch", "branch", Align::kLeft, kSpare},
+                              {"class", nullptr}}};
+  for (const SeriesSummary& one : series) {
+    listing.rows.push_back({.cells = {text_cell(one.series.key),
+                                      metric_cell(one.series),
+                                      count_cell(one.measured),
+                                      one.series.is_exact ? count_cell(one.steps) : ListingCell{},
+                                      value_cell(one.series.metric, one.value),
+                                      commit_cell(one.last),
+                                      date_cell(one.last),
+                                      text_cell(one.series.branch),
+                                      {one.series.class_id}}});
+  }
+  return listing;
+}
+
+Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
+                                const StepsShowing& showing) {
+  return sql_stage([&] {
+    Listing listing{.columns = {{"key", "benchmark"},
+                                {"metric", "metric"},
+                                {"before", "before", Align::kRight},
+                                {"after", "after", Align::kRight},
+                                {"change", "change", Align::kRight},
+                                {"percent", "", Align::kRight},
+                                {"commit", "commit"},
+                                {"date", "of", Align::kLeft, kSpare},
+                                {"branch", "branch", Align::kLeft, kSpare},
+                                {"subject", "subject", Align::kLeft, kSpare},
+                                {"class", nullptr}},
+                    .more_name = "attribution"};
+    Profiles profiles(database);
+    Attributor attributor;
+    std::size_t shown = 0;
+    for (const RecordedStep& step : steps) {
+      ListingRow row = row_of(step);
+      const auto attribution =
+          showing.with_functions ? attribution_of(step, profiles, attributor) : std::nullopt;
+      if (attribution) row.more = attribution_json(*attribution);
+      if (attribution && ++shown <= showing.most_functions) {
+        row.lines = lines_of(functions_text(*attribution, showing.width));
+      }
+      listing.rows.push_back(std::move(row));
+    }
+    return listing;
+  });
+}
+
+std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
+  std::vector<std::string> lines;
+  for (const SeriesBreak& one : breaks) {
+    lines.push_back(fmt::format(
+        "{}, at {} ({}): measured differently from here, so {} begin{}:", printable(one.branch),
+        short_hash(one.commit.hash), date_text(one.commit.authored),
+        format_plural(one.series, "other series"), one.series == 1 ? "s" : ""));
+    for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
+      lines.push_back("  " + line);
+    }
+  }
+  return lines;
+}
+
+}  // namespace instr

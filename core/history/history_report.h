@@ -1,0 +1,29 @@
+// What a history holds, as listings.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/history/listing.h"
+#include "core/history/read.h"
+
+namespace instr {
+
+// A row for each series.
+Listing series_listing(const std::vector<SeriesSummary>& series);
+
+// A row for each step. With the functions that moved, of steps of the instructions that have them;
+// for people, of the first ones, in lines of at most `width` columns (0: any).
+struct StepsShowing {
+  bool with_functions = true;
+  std::size_t most_functions = 20;  // steps for people
+  std::size_t width = 0;
+};
+Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
+                                const StepsShowing& showing);
+
+// "main, at 0123456789ab (2026-01-02): 12 series end and others begin: compiler: …", for each.
+std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);
+
+}  // namespace instr

@@ -1,0 +1,45 @@
+// Rows of a history in columns, for people and for programs: every format from the same cells.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/report/report.h"
+#include "core/report/table.h"
+
+namespace instr {
+
+struct ListingCell {
+  nlohmann::ordered_json value;  // a text, a number, null
+  std::string shown = {};        // to people, if that is another text
+  Tone tone = Tone::kPlain;
+};
+
+struct ListingColumn {
+  const char* name;     // for programs
+  const char* heading;  // for people; null: not shown to them
+  Align align = Align::kLeft;
+  bool is_spare = false;  // left out, the last one first, where a table is too wide otherwise
+};
+
+struct ListingRow {
+  std::vector<ListingCell> cells;       // one for each column
+  std::vector<std::string> lines = {};  // below it, for people
+  nlohmann::ordered_json more = {};     // a further member for JSON, or null
+};
+
+struct Listing {
+  std::vector<ListingColumn> columns;
+  std::vector<ListingRow> rows = {};
+  const char* more_name = nullptr;
+};
+
+// The formats that a listing has.
+const std::vector<ReportFormat>& listing_formats();
+
+std::string listing_text(const Listing& listing, ReportFormat format, std::size_t width,
+                         bool color);
+
+}  // namespace instr

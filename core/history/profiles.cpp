@@ -1,0 +1,80 @@
+#include "core/history/profiles.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/gzip.h"
+#include "core/base/json_line.h"
+#include "core/results/results.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{128} << 20;
+
+}  // namespace
+
+Profiles::Profiles(const SqlDatabase& database)
+    : database_(database),
+      find_name_(database.prepare("SELECT id FROM functions WHERE name = ? AND library = ?")),
+      add_name_(database.prepare("INSERT INTO functions (name, library) VALUES (?, ?)")),
+      name_of_(database.prepare("SELECT name, library FROM functions WHERE id = ?")),
+      write_(database.prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?)")),
+      copy_(database.prepare("INSERT OR REPLACE INTO profiles SELECT series_id, ?3, functions"
+                             " FROM profiles WHERE series_id = ?1 AND commit_id = ?2")),
+      remove_(database.prepare("DELETE FROM profiles WHERE series_id = ? AND commit_id = ?")),
+      read_(database.prepare(
+          "SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?")) {}
+
+std::int64_t Profiles::number_of(const FunctionCost& function) {
+  auto [known, is_new] = numbers_.try_emplace(function.function + '\0' + function.object, 0);
+  if (!is_new) return known->second;
+  if (find_name_.start(function.function, function.object).step()) {
+    known->second = find_name_.integer(0);
+  } else {
+    add_name_.run(function.function, function.object);
+    known->second = database_.last_id();
+  }
+  return known->second;
+}
+
+void Profiles::write(std::int64_t series, std::int64_t commit,
+                     const std::vector<FunctionCost>& functions) {
+  remove(series, commit);
+  if (functions.empty()) return;
+  auto json = nlohmann::ordered_json::array();
+  for (const FunctionCost& one : functions) {
+    json.push_back({number_of(one), json_number(one.ir), json_number(one.calls)});
+  }
+  auto packed = gzip_member(to_line(json));
+  if (!packed) throw SqlError{packed.error()};
+  write_.run(series, commit, SqlBlob{*packed});
+}
+
+void Profiles::copy(std::int64_t series, std::int64_t from_commit, std::int64_t to_commit) {
+  copy_.run(series, from_commit, to_commit);
+}
+
+void Profiles::remove(std::int64_t series, std::int64_t commit) { remove_.run(series, commit); }
+
+std::vector<FunctionCost> Profiles::read(std::int64_t series, std::int64_t commit) {
+  if (!read_.start(series, commit).step()) return {};
+  auto text = gunzip_member(read_.text(0), 0, kMostBytes);
+  auto json = text ? parse_json(text->text) : tl::unexpected(text.error());
+  const auto damaged = [this] {
+    return SqlError{{{database_.file().string()},
+                     "the functions of a step are damaged",
+                     "restore a copy of the history"}};
+  };
+  if (!json || !json->is_array()) throw damaged();
+  std::vector<FunctionCost> functions;
+  for (const auto& cost : *json) {
+    const bool is_cost = cost.is_array() && cost.size() >= 3 && cost[0].is_number_integer() &&
+                         cost[1].is_number() && cost[2].is_number();
+    if (!is_cost || !name_of_.start(cost[0].get<std::int64_t>()).step()) throw damaged();
+    functions.push_back({name_of_.text(0), name_of_.text(1), cost[1], cost[2]});
+  }
+  return functions;
+}
+
+}  // namespace instr

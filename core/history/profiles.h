@@ -1,0 +1,39 @@
+// The functions of a step, as a history keeps them: those of the whole count, so that any two steps
+// can be told apart, with the names in a table of their own.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/sqlite.h"
+#include "core/values/measurement.h"
+
+namespace instr {
+
+class Profiles {
+ public:
+  explicit Profiles(const SqlDatabase& database);
+
+  void write(std::int64_t series, std::int64_t commit, const std::vector<FunctionCost>& functions);
+  void copy(std::int64_t series, std::int64_t from_commit, std::int64_t to_commit);
+  void remove(std::int64_t series, std::int64_t commit);
+  // None if none were recorded. Throws an SqlError if they are damaged.
+  std::vector<FunctionCost> read(std::int64_t series, std::int64_t commit);
+
+ private:
+  std::int64_t number_of(const FunctionCost& function);
+
+  const SqlDatabase& database_;
+  std::unordered_map<std::string, std::int64_t> numbers_;
+  SqlStatement find_name_;
+  SqlStatement add_name_;
+  SqlStatement name_of_;
+  SqlStatement write_;
+  SqlStatement copy_;
+  SqlStatement remove_;
+  SqlStatement read_;
+};
+
+}  // namespace instr

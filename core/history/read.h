@@ -1,0 +1,72 @@
+// What a history holds, as values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/sqlite.h"
+#include "core/history/repository.h"
+#include "core/results/fingerprint_check.h"
+
+namespace instr {
+
+struct Series {
+  std::int64_t id = 0;
+  std::string key;
+  std::string metric;
+  std::string branch;
+  std::int64_t class_id = 0;  // of the fingerprint
+  bool is_exact = true;
+};
+
+// Which series are asked for.
+struct SeriesChoice {
+  std::function<bool(const std::string& key)> key = {};  // empty: all
+  std::vector<std::string> metrics = {};                 // empty: all
+  std::optional<std::string> branch = {};
+
+  bool has(const Series& series) const;
+};
+
+struct SeriesSummary {
+  Series series;
+  std::size_t measured = 0;  // commits, or samples
+  std::size_t steps = 0;     // of an exact one, without its first value
+  Commit last;               // at which it was measured
+  double value = 0;          // there
+};
+
+// Sorted by key, in the order of metrics, by branch.
+Expected<std::vector<SeriesSummary>> read_series(const SqlDatabase& database,
+                                                 const SeriesChoice& choice);
+
+struct RecordedStep {
+  Series series;
+  Commit commit;
+  std::optional<double> before;  // nothing at the first measured commit
+  double after = 0;
+  std::int64_t commit_id = 0;
+  std::int64_t before_id = 0;  // of the commit with the step before
+};
+
+// In the order of their commits. Those after `since`, if that is given; `with_first`: the first
+// values of series, too.
+Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
+                                               const SeriesChoice& choice,
+                                               const std::optional<Place>& since, bool with_first);
+
+// A key that is measured otherwise from a commit on: its series ends, and another begins.
+struct SeriesBreak {
+  std::string branch;
+  Commit commit;
+  std::vector<FieldDifference> differences;
+  std::size_t series = 0;  // that break here, for the same reason
+};
+
+Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
+                                               const SeriesChoice& choice);
+
+}  // namespace instr

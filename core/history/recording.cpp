@@ -1,0 +1,56 @@
+#include "core/history/recording.h"
+
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+#include "core/history/run_of_results.h"
+#include "core/history/schema.h"
+
+namespace instr {
+
+namespace {
+
+std::string text_of(const Recorded& recorded) {
+  std::string text = format_plural(recorded.values, "value");
+  if (recorded.new_series > 0) text += fmt::format(", {} of new series", recorded.new_series);
+  text += "; " + format_plural(recorded.steps, "new step");
+  if (recorded.known_runs > 0) {
+    text += fmt::format("; {} recorded before", format_plural(recorded.known_runs, "run"));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::filesystem::path RecordingOptions::file() const { return history.value_or(usual_history()); }
+
+Expected<Recording> Recording::open(const RecordingOptions& options) {
+  const Repository repository;
+  auto commit = repository.find(options.commit);
+  if (!commit) return tl::unexpected(commit.error());
+  auto branch = options.branch ? Expected<std::string>(*options.branch) : repository.branch();
+  if (!branch) return tl::unexpected(branch.error());
+  auto checked = repository.check_is_on(*branch, *commit);
+  if (!checked) return tl::unexpected(checked.error());
+  return open_history(options.file(), SqlAccess::kCreate).map([&](SqlDatabase&& database) {
+    return Recording(options, std::move(*commit), std::move(*branch), std::move(database));
+  });
+}
+
+Expected<std::string> Recording::add(const std::vector<ResultSet>& results) const {
+  auto vary = vary_of(database_, options_.vary);
+  if (!vary) return tl::unexpected(vary.error());
+  std::vector<HistoryRun> runs;
+  for (const ResultSet& one : results) {
+    auto run = run_of(one, commit_, branch_, *vary, options_.trust_commit);
+    if (!run) return tl::unexpected(run.error());
+    runs.push_back(std::move(*run));
+  }
+  const auto how = options_.replace ? OnContradiction::kReplace : OnContradiction::kRefuse;
+  return record(database_, runs, how, *vary).map([this](const Recorded& recorded) {
+    return fmt::format("{}: commit {} on {}: {}\n", database_.file().string(),
+                       short_hash(commit_.hash), printable(branch_), text_of(recorded));
+  });
+}
+
+}  // namespace instr

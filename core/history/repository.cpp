@@ -1,0 +1,116 @@
+#include "core/history/repository.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/base/format.h"
+#include "core/base/process.h"
+#include "core/base/trim.h"
+
+namespace instr {
+
+namespace {
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+Place Commit::place() const {
+  std::uint64_t tie = 0;
+  std::from_chars(hash.data(), hash.data() + std::min<std::size_t>(hash.size(), 16), tie, 16);
+  return {position, tie};
+}
+
+Expected<std::string> Repository::ask(std::vector<std::string> words) const {
+  words.insert(words.begin(), {"git", "-C", folder_.string()});
+  SpawnOptions spawn;
+  spawn.argv = std::move(words);
+  auto ended = run_command(std::move(spawn));
+  if (!ended) return tl::unexpected(ended.error());
+  if (ended->exit_code == 0) return std::string(trim_end(ended->output, "\n"));
+  return fail("git: " + printable(trim_end(ended->errors, "\n")));
+}
+
+Expected<std::int64_t> Repository::position_of(const std::string& revision) const {
+  return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(number_of);
+}
+
+Expected<Commit> Repository::find(const std::string& revision) const {
+  // As an operand, so that a name that begins with a dash is not an option.
+  auto hash = ask({"rev-parse", "--verify", "--end-of-options", revision + "^{commit}"});
+  if (!hash) {
+    return fail(
+        fmt::format("there is no commit `{}` here ({})", printable(revision), hash.error().what),
+        "run it in the repository that was measured, or name a commit with --commit");
+  }
+  if (ask({"rev-parse", "--is-shallow-repository"}).value_or("") == "true") {
+    return fail("this clone is shallow, so a commit's place on its branch is unknown",
+                "git fetch --unshallow");
+  }
+  auto position = position_of(*hash);
+  if (!position) return tl::unexpected(position.error());
+  auto shown = ask({"show", "--no-patch", "--format=%at%n%s", *hash});
+  if (!shown) return tl::unexpected(shown.error());
+  const auto end = std::min(shown->find('\n'), shown->size());
+  return Commit{*hash, *position, number_of(shown->substr(0, end)),
+                printable(std::string_view(*shown).substr(std::min(end + 1, shown->size())))};
+}
+
+Expected<std::string> Repository::branch() const {
+  auto name = ask({"symbolic-ref", "--quiet", "--short", "HEAD"});
+  if (name) return name;
+  return fail("no branch is checked out here", "name the commit's branch with --branch");
+}
+
+Expected<void> Repository::check_is_on(const std::string& branch, const Commit& commit) const {
+  auto refs = ask(
+      {"for-each-ref", "--format=%(refname)", "refs/heads/" + branch, "refs/remotes/*/" + branch});
+  if (!refs) return tl::unexpected(refs.error());
+  if (refs->empty()) return {};
+  std::istringstream lines(*refs);
+  for (std::string ref; std::getline(lines, ref);) {
+    auto last = position_of(ref);
+    if (!last) return tl::unexpected(last.error());
+    const auto back = *last - commit.position;
+    if (back >= 0 && ask({"rev-parse", fmt::format("{}~{}", ref, back)}) == commit.hash) return {};
+  }
+  return fail(fmt::format("commit {} is not on the branch {}, by first parents",
+                          short_hash(commit.hash), printable(branch)),
+              "name its branch with --branch, or the commit that merged it with --commit");
+}
+
+Expected<void> Repository::check_is_clean() const {
+  auto changed = ask({"status", "--porcelain", "--untracked-files=no"});
+  if (!changed) return tl::unexpected(changed.error());
+  if (changed->empty()) return {};
+  return fail("there are changes here that are not committed, and would be counted as HEAD's",
+              "commit or stash them first");
+}
+
+std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }
+
+std::string date_text(std::int64_t seconds) {
+  const time_t time = seconds;
+  tm parts{};
+  gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+std::optional<std::int64_t> seconds_of(const std::string& utc) {
+  for (const char* form : {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d"}) {
+    tm parts{};
+    const char* end = strptime(utc.c_str(), form, &parts);
+    if (end != nullptr && *end == '\0') return timegm(&parts);
+  }
+  return std::nullopt;
+}
+
+}  // namespace instr

@@ -1,0 +1,136 @@
+#include "core/history/schema.h"
+
+#include <fmt/format.h>
+
+#include "core/results/baselines.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A rollback journal, SQLite's default, not a write-ahead log: the history is one file that may be
+// copied, committed or kept in a CI cache at any time, and lies on network volumes too. Writers are
+// few and short, so readers seldom wait.
+constexpr const char* kTables = R"(
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE branches (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE commits (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE,
+  position INTEGER NOT NULL,
+  authored INTEGER NOT NULL,
+  subject TEXT NOT NULL) STRICT;
+CREATE TABLE classes (id INTEGER PRIMARY KEY, fields TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE keys (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE series (
+  id INTEGER PRIMARY KEY,
+  branch_id INTEGER NOT NULL REFERENCES branches,
+  class_id INTEGER NOT NULL REFERENCES classes,
+  key_id INTEGER NOT NULL REFERENCES keys,
+  metric TEXT NOT NULL,
+  is_exact INTEGER NOT NULL,
+  UNIQUE (branch_id, class_id, key_id, metric, is_exact)) STRICT;
+CREATE TABLE series_sets (id INTEGER PRIMARY KEY, members TEXT NOT NULL UNIQUE) STRICT;
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  branch_id INTEGER NOT NULL REFERENCES branches,
+  commit_id INTEGER NOT NULL REFERENCES commits,
+  set_id INTEGER NOT NULL REFERENCES series_sets,
+  started TEXT NOT NULL,
+  version TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  UNIQUE (branch_id, commit_id, digest)) STRICT;
+CREATE TABLE steps (
+  series_id INTEGER NOT NULL REFERENCES series,
+  commit_id INTEGER NOT NULL REFERENCES commits,
+  value REAL NOT NULL,
+  PRIMARY KEY (series_id, commit_id)) STRICT, WITHOUT ROWID;
+CREATE INDEX steps_of_commits ON steps (commit_id);
+CREATE TABLE samples (
+  series_id INTEGER NOT NULL REFERENCES series,
+  run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  value REAL NOT NULL,
+  repetitions TEXT,
+  PRIMARY KEY (series_id, run_id)) STRICT, WITHOUT ROWID;
+CREATE INDEX samples_of_runs ON samples (run_id);
+CREATE TABLE functions (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  library TEXT NOT NULL,
+  UNIQUE (name, library)) STRICT;
+CREATE TABLE profiles (
+  series_id INTEGER NOT NULL,
+  commit_id INTEGER NOT NULL,
+  functions BLOB NOT NULL,
+  PRIMARY KEY (series_id, commit_id),
+  FOREIGN KEY (series_id, commit_id) REFERENCES steps ON DELETE CASCADE) STRICT;
+
+CREATE VIEW all_series AS
+  SELECT series.id AS series_id, key, metric, branches.name AS branch, class_id, is_exact
+  FROM series JOIN keys ON keys.id = key_id JOIN branches ON branches.id = branch_id;
+CREATE VIEW all_steps AS
+  SELECT all_series.*, commit_id, hash, position, authored, subject,
+    lag(value) OVER (PARTITION BY series_id ORDER BY position, hash) AS before, value AS after
+  FROM steps JOIN all_series USING (series_id) JOIN commits ON commits.id = commit_id;
+CREATE VIEW all_samples AS
+  SELECT all_series.*, run_id, hash, position, authored, subject, started, value, repetitions
+  FROM samples JOIN all_series USING (series_id) JOIN runs ON runs.id = run_id
+    JOIN commits ON commits.id = commit_id;
+)";
+
+// Two that come at once make them once.
+void create(const SqlDatabase& database) {
+  SqlTransaction transaction(database);
+  if (database.integer("PRAGMA application_id") == kHistoryId) return;
+  database.run(kTables);
+  database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kHistoryId,
+                           kHistorySchema)
+                   .c_str());
+  transaction.commit();
+}
+
+Expected<void> check_kind(const SqlDatabase& database) {
+  const std::string file = database.file().string();
+  if (database.integer("PRAGMA application_id") != kHistoryId) {
+    return tl::unexpected(
+        Error{{file}, "this database is not a history of instr_bench", "name another file"});
+  }
+  const auto schema = database.integer("PRAGMA user_version");
+  if (schema == kHistorySchema) return {};
+  return tl::unexpected(Error{
+      {file},
+      fmt::format("a history of schema {}; this instr_bench knows {}", schema, kHistorySchema),
+      "use the instr_bench that wrote it, or a newer one"});
+}
+
+Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
+  std::error_code error;
+  if (fs::exists(file, error)) return {};
+  if (access != SqlAccess::kCreate) {
+    return tl::unexpected(Error{
+        {file.string()}, "there is no history", "make one with instr_bench history add RESULTS"});
+  }
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (!error) return {};
+  return tl::unexpected(
+      Error{{file.string()}, "cannot make its folder: " + error.message(), "name another file"});
+}
+
+}  // namespace
+
+fs::path usual_history() { return project_folder() / "history.db"; }
+
+Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
+  if (auto made = find_or_make_folder(file, access); !made) return tl::unexpected(made.error());
+  return sql_stage([&]() -> Expected<SqlDatabase> {
+    SqlDatabase database(file, access);
+    const bool is_empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
+    if (is_empty && access == SqlAccess::kCreate) create(database);
+    if (auto checked = check_kind(database); !checked) return tl::unexpected(checked.error());
+    return database;
+  });
+}
+
+}  // namespace instr

@@ -1,0 +1,98 @@
+// A history of a real repository: each commit measured and recorded, one of them afterwards.
+#include "tests/e2e/program.h"
+#include "tests/e2e/quick_library.h"
+
+namespace instr::e2e {
+namespace {
+
+class HistoryOfALibrary : public testing::Test {
+ protected:
+  void SetUp() override {
+    git({"init", "--quiet", "--initial-branch=main"});
+    write_quick_library(folder_.path());
+    commit("the library");
+    write(file("quick.cpp"), std::string(kSource) + "// said more clearly\n");
+    commit("a comment");
+    write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+    commit("fewer lines");
+  }
+
+  void git(std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "-C", folder_.path().string(), "-c", "user.name=n", "-c",
+                                 "user.email=e", "-c", "commit.gpgsign=false"});
+    SpawnOptions spawn;
+    spawn.argv = std::move(words);
+    auto ended = run_command(spawn);
+    ASSERT_TRUE(ended && ended->exit_code == 0) << (ended ? ended->errors : "");
+  }
+  void commit(const std::string& subject) {
+    git({"add", "quick.h", "quick.cpp", "quick.toml"});
+    git({"commit", "--quiet", "-m", subject});
+  }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    return run_in(folder_.path(), std::move(arguments));
+  }
+  fs::path file(const std::string& name) const { return folder_.path() / name; }
+
+  std::vector<nlohmann::json> steps() {
+    auto shown = run({"history", "steps", "--format=jsonl"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.errors;
+    std::istringstream lines(shown.output);
+    std::vector<nlohmann::json> steps;
+    for (std::string line; std::getline(lines, line);) steps.push_back(nlohmann::json::parse(line));
+    return steps;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
+  auto last = run({"--definitions=quick.toml", "--record", "--output=last.jsonl"});
+  ASSERT_EQ(last.exit_code, 0) << last.errors;
+  EXPECT_TRUE(has(last.errors, "commit ")) << last.errors;
+  git({"checkout", "--quiet", "HEAD~2"});
+  auto detached = run({"--definitions=quick.toml", "--record"});
+  EXPECT_EQ(detached.exit_code, 2);
+  EXPECT_TRUE(has(detached.errors, "--branch")) << detached.errors;
+  auto first = run({"--definitions=quick.toml", "--record", "--branch=main"});
+  ASSERT_EQ(first.exit_code, 0) << first.errors;
+  auto found = steps();
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].at("subject"), "fewer lines");
+
+  // What comes later says more about where.
+  git({"checkout", "--quiet", "main~1"});
+  auto between = run({"--definitions=quick.toml", "--record", "--branch=main"});
+  ASSERT_EQ(between.exit_code, 0) << between.errors;
+  found = steps();
+  for (const auto& step : found) {
+    EXPECT_EQ(step.at("key"), "squares/eager/forward/t1/cpu");
+    EXPECT_EQ(step.at("subject"), "fewer lines");
+  }
+  EXPECT_EQ(found.at(0).at("metric"), "ir");
+  EXPECT_GT(found.at(0).at("change"), 0);
+  EXPECT_EQ(found.at(0).at("attribution").at("difference"), found.at(0).at("change"));
+
+  git({"checkout", "--quiet", "main"});
+  auto again = run({"history", "add", "last.jsonl"});
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_TRUE(has(again.errors, "1 run recorded before")) << again.errors;
+  auto lie = run({"history", "add", "last.jsonl", "--commit=HEAD~1", "--trust-commit"});
+  EXPECT_EQ(lie.exit_code, 2);
+  EXPECT_TRUE(has(lie.errors, "recorded with other counts")) << lie.errors;
+  auto shown = run({"history", "show", "squares/eager/forward/t1/cpu", "--metrics=ir"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.errors;
+  EXPECT_TRUE(has(shown.output, "malloc")) << shown.output;
+}
+
+TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
+  write(file("quick.cpp"), kSource);
+  auto refused = run({"--definitions=quick.toml", "--record"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_TRUE(has(refused.errors, "not committed")) << refused.errors;
+  EXPECT_FALSE(fs::exists(file(".instr_bench")));
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,71 @@
+// A team's repository: a small library in C++ with its benchmarks.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/e2e/program.h"
+
+namespace instr::e2e {
+
+inline constexpr const char* kHeader = R"(#pragma once
+#include <vector>
+namespace quick {
+std::vector<float> squares(const std::vector<float>& numbers);
+}  // namespace quick
+)";
+
+inline constexpr const char* kSource = R"(#include "quick.h"
+namespace quick {
+std::vector<float> squares(const std::vector<float>& numbers) {
+  std::vector<float> result;
+  result.reserve(numbers.size());
+  for (float number : numbers) result.push_back(number * number);
+  return result;
+}
+}  // namespace quick
+)";
+
+inline constexpr const char* kDefinitions = R"(schema = 1
+global_setup = '#include "quick.h"'
+
+[build]
+include_dirs = ["."]
+sources = ["quick.cpp"]
+
+[[benchmark]]
+label = "squares"
+setup = "std::vector<float> numbers(100, 1.5f);"
+stmt = "auto result = quick::squares(numbers);"
+
+[[benchmark]]
+label = "scaled"
+setup = "auto x = torch::ones({4, 4});"
+stmt = "auto y = x * 2;"
+)";
+
+inline std::string replaced(std::string text, const std::string& old, const std::string& with) {
+  text.replace(text.find(old), old.size(), with);
+  return text;
+}
+
+inline void write_quick_library(const fs::path& folder) {
+  write(folder / "quick.h", kHeader);
+  write(folder / "quick.cpp", kSource);
+  write(folder / "quick.toml", kDefinitions);
+}
+
+// As a user in that folder.
+inline CommandResult run_in(const fs::path& folder, std::vector<std::string> arguments) {
+  SpawnOptions options = command(std::move(arguments));
+  options.working_directory = folder;
+  auto result = run_command(options);
+  if (!result) throw std::runtime_error(to_string(result.error()));
+  return *result;
+}
+
+inline bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+}  // namespace instr::e2e

@@ -1,0 +1,342 @@
+// Runs into a history and back: whatever order they come in, the steps are those of the commits.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "core/base/process.h"
+#include "core/engine/gate.h"
+#include "core/history/history_report.h"
+#include "core/history/profiles.h"
+#include "core/history/run_of_results.h"
+#include "core/history/steps.h"
+#include "core/history/timeline.h"
+#include "tests/unit/history_testing.h"
+
+namespace instr {
+namespace {
+
+using testing::commit;
+using testing::run_of;
+using Points = std::vector<std::pair<int, double>>;
+
+class History : public testing::HistoryTest {
+ protected:
+  // Records commits in a process of its own: SQLite's locks are those of a process.
+  pid_t start_writer(int first, int end, const std::map<std::string, double>& values) const {
+    const pid_t child = fork();
+    if (child != 0) return child;
+    for (int position = first; position < end; ++position) {
+      if (!record(open(), {run_of(position, values)}, OnContradiction::kRefuse)) _exit(1);
+    }
+    _exit(0);
+  }
+
+  // Of a process, after that signal.
+  static int status_of(pid_t child, int signal) {
+    if (signal != 0) kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return exit_code_of(status);
+  }
+};
+
+std::string content(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST(SeriesSets, AreRangesThatKnowTheirMembers) {
+  const SeriesSet set = SeriesSet::of({7, 1, 2, 3, 9, 8});
+  EXPECT_EQ(set.text(), "[[1,3],[7,9]]");
+  EXPECT_EQ(SeriesSet::parse(set.text()), set);
+  for (const int one : {1, 2, 3, 7, 9}) EXPECT_TRUE(set.contains(one)) << one;
+  for (const int one : {0, 4, 6, 10}) EXPECT_FALSE(set.contains(one)) << one;
+  EXPECT_TRUE(SeriesSet::parse("[[1],2,\"x\"]").ranges().empty());
+}
+
+TEST(Steps, OfACommitBetweenTwoSplit) {
+  const Steps steps{{{1, 0}, 10}, {{9, 0}, 30}};
+  // At 5 still the old value, or the new one already, or one of its own.
+  EXPECT_EQ(with_value(steps, {5, 0}, 10, Place{9, 0}), steps);
+  EXPECT_EQ(with_value(steps, {5, 0}, 30, Place{9, 0}), (Steps{{{1, 0}, 10}, {{5, 0}, 30}}));
+  EXPECT_EQ(with_value(steps, {5, 0}, 20, Place{9, 0}),
+            (Steps{{{1, 0}, 10}, {{5, 0}, 20}, {{9, 0}, 30}}));
+  // Between two measured alike.
+  EXPECT_EQ(with_value({{{1, 0}, 10}}, {2, 0}, 11, Place{3, 0}),
+            (Steps{{{1, 0}, 10}, {{2, 0}, 11}, {{3, 0}, 10}}));
+  // Before all others.
+  EXPECT_EQ(with_value(steps, {0, 0}, 10, Place{1, 0}), (Steps{{{0, 0}, 10}, {{9, 0}, 30}}));
+  EXPECT_EQ(since(steps, {4, 0}), (Steps{{{4, 0}, 10}, {{9, 0}, 30}}));
+  EXPECT_EQ(since(steps, {9, 0}), (Steps{{{9, 0}, 30}}));
+}
+
+TEST_F(History, KeepsStepsAndWhichCommitsWereMeasured) {
+  add(run_of(1, {{"a", 100}, {"b", 50}}));
+  add(run_of(2, {{"a", 100}, {"b", 50}}));
+  EXPECT_EQ(add(run_of(3, {{"a", 120}})).steps, 1u);
+  add(run_of(4, {{"a", 120}, {"b", 50}}));
+  EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {3, 120}}));
+  EXPECT_EQ(steps_of("b"), (Points{{1, 50}}));
+  auto series = read_series(open(SqlAccess::kRead), {});
+  ASSERT_TRUE(series);
+  ASSERT_EQ(series->size(), 2u);
+  EXPECT_EQ((*series)[0].measured, 4u);
+  EXPECT_EQ((*series)[1].measured, 3u);
+  EXPECT_EQ((*series)[0].steps, 1u);
+  EXPECT_EQ((*series)[1].last.position, 4);
+  EXPECT_EQ((*series)[0].value, 120);
+}
+
+TEST_F(History, ARunThatIsThereAlreadyChangesNothing) {
+  add(run_of(1, {{"a", 100}}));
+  const Recorded again = add(run_of(1, {{"a", 100}}));
+  EXPECT_EQ(again.known_runs, 1u);
+  EXPECT_EQ(again.runs, 0u);
+}
+
+// What the steps must be, from all values.
+Points changes_of(const std::map<int, double>& values) {
+  Points points;
+  for (const auto& [position, value] : values) {
+    if (points.empty() || points.back().second != value) points.emplace_back(position, value);
+  }
+  return points;
+}
+
+TEST_F(History, IsTheSameInWhateverOrderCommitsAreAdded) {
+  std::mt19937 random(20261124);
+  for (int round = 0; round < 12; ++round) {
+    std::filesystem::remove_all(file().parent_path());
+    std::map<std::string, std::map<int, double>> truth;
+    std::vector<HistoryRun> runs;
+    for (int position = 1; position <= 12; ++position) {
+      std::map<std::string, double> values;
+      for (const char* key : {"a", "b", "c"}) {
+        if (random() % 4 == 0) continue;  // not measured
+        values[key] = truth[key][position] = 100 + random() % 3;
+      }
+      runs.push_back(run_of(position, values));
+    }
+    std::shuffle(runs.begin(), runs.end(), random);
+    for (const HistoryRun& run : runs) add(run);
+    for (const auto& [key, values] : truth) {
+      EXPECT_EQ(steps_of(key), changes_of(values)) << key << " in round " << round;
+    }
+    // Each step has the functions of its own count.
+    const SqlDatabase database = open(SqlAccess::kRead);
+    Profiles profiles(database);
+    const auto steps = read_steps(database, {}, std::nullopt, true);
+    ASSERT_TRUE(steps);
+    for (const RecordedStep& step : *steps) {
+      EXPECT_EQ(total_of(profiles.read(step.series.id, step.commit_id)), step.after);
+    }
+    EXPECT_EQ(database.integer("SELECT count(*) FROM steps"),
+              database.integer("SELECT count(*) FROM profiles"));
+  }
+}
+
+TEST_F(History, RefusesAnotherCountOfTheSameCommit) {
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(2, {{"a", 100}}));
+  const std::string before = content(file());
+  auto refused =
+      record(open(), {run_of(3, {{"a", 7}}), run_of(2, {{"a", 101}})}, OnContradiction::kRefuse);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("`a`: ir was 100, is 101"), std::string::npos)
+      << refused.error().what;
+  EXPECT_NE(refused.error().advice.find("--replace"), std::string::npos);
+  EXPECT_EQ(content(file()), before);  // commit 3 neither
+  add(run_of(3, {{"a", 100}}));
+  add(run_of(2, {{"a", 101}}), OnContradiction::kReplace);
+  EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {2, 101}, {3, 100}}));
+  add(run_of(2, {{"a", 100}, {"b", 1}}), OnContradiction::kReplace);
+  EXPECT_EQ(steps_of("a"), (Points{{1, 100}}));
+}
+
+TEST_F(History, OtherFingerprintsAndBranchesAreOtherSeries) {
+  add(run_of(1, {{"a", 100}}, "main", R"([["compiler","g++ 12"]])"));
+  add(run_of(2, {{"a", 90}}, "main", R"([["compiler","clang 14"]])"));
+  add(run_of(2, {{"a", 100}}, "other", R"([["compiler","g++ 12"]])"));
+  EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {2, 90}}));  // first values both
+  auto changes = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
+  ASSERT_TRUE(changes);
+  EXPECT_TRUE(changes->empty());
+  auto breaks = read_breaks(open(SqlAccess::kRead), {});
+  ASSERT_TRUE(breaks);
+  ASSERT_EQ(breaks->size(), 1u);
+  EXPECT_EQ((*breaks)[0].commit.position, 2);
+  const auto lines = break_lines(*breaks);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[1], "  compiler: g++ 12, then clang 14");
+}
+
+TEST_F(History, KeepsEverySampleOfTimes) {
+  HistoryRun first = run_of(1, {});
+  first.values = {{"a", kWall, false, 0, 12.5, {12, 13}}};
+  HistoryRun again = first;
+  again.digest += "again";
+  again.values[0].value = 12.25;
+  add(first);
+  add(again);
+  const SqlDatabase database = open(SqlAccess::kRead);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_samples"), 2);
+  EXPECT_EQ(database.integer("SELECT sum(json_each.value) FROM samples, json_each(repetitions)"),
+            50);
+  auto series = read_series(database, {});
+  ASSERT_TRUE(series);
+  ASSERT_EQ(series->size(), 1u);
+  EXPECT_EQ((*series)[0].measured, 2u);
+}
+
+TEST_F(History, SaysWhichFunctionsMovedAtAStep) {
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(4, {{"a", 160}}));
+  add(run_of(2, {{"a", 100}}));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  auto steps = read_steps(database, {}, std::nullopt, false);
+  ASSERT_TRUE(steps);
+  auto listing = steps_listing(database, *steps, {});
+  ASSERT_TRUE(listing);
+  const std::string text = listing_text(*listing, ReportFormat::kTable, 0, false);
+  EXPECT_NE(text.find("+60  grows"), std::string::npos) << text;
+  EXPECT_EQ(text.find("stays"), std::string::npos) << text;
+  const auto line = nlohmann::json::parse(listing_text(*listing, ReportFormat::kJsonl, 0, false));
+  EXPECT_EQ(line.at("commit"), commit(4).hash);
+  EXPECT_EQ(line.at("before"), 100);
+  EXPECT_EQ(line.at("after"), 160);
+  EXPECT_EQ(line.at("percent"), 60);
+  EXPECT_EQ(line.at("attribution").at("functions").at(0).at("change"), 60);
+  auto since = read_steps(database, {}, commit(4).place(), false);
+  ASSERT_TRUE(since);
+  EXPECT_TRUE(since->empty());
+}
+
+TEST_F(History, WhatMayVaryIsSettledByTheFirstRun) {
+  ASSERT_TRUE(record(open(), {run_of(1, {{"a", 1}})}, OnContradiction::kRefuse, {"libtorch"}));
+  EXPECT_EQ(vary_of(open(), {}), (std::vector<std::string>{"libtorch"}));
+  auto other = record(open(), {run_of(2, {{"a", 1}})}, OnContradiction::kRefuse, {"compiler"});
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().what.find("may vary in libtorch"), std::string::npos);
+}
+
+// Real results: LibTorch 1.13, before and after a change.
+class HistoryOfResults : public History {
+ protected:
+  static ResultSet results(const std::string& name) {
+    auto set = read_result_set(
+        std::filesystem::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name, name);
+    EXPECT_TRUE(set) << to_string(set.error());
+    return std::move(*set);
+  }
+  static HistoryRun recorded(const std::string& name, int position) {
+    auto run = run_of(results(name), commit(position), "main", {}, false);
+    EXPECT_TRUE(run) << to_string(run.error());
+    return std::move(*run);
+  }
+};
+
+TEST_F(HistoryOfResults, HasTheStepsThatCompareShows) {
+  add(recorded("after.jsonl", 2));
+  add(recorded("before.jsonl", 1));
+  auto comparison = compare(results("before.jsonl"), results("after.jsonl"));
+  ASSERT_TRUE(comparison);
+  std::map<std::string, double> expected;
+  for (const ComparedRow& row : comparison->rows) {
+    const bool is_exact = row.key.find("/t1/") != std::string::npos;
+    if (is_exact && row.ir_change() != 0) expected[row.key] = row.ir_change();
+  }
+  EXPECT_FALSE(expected.empty());
+  auto steps = read_steps(open(SqlAccess::kRead), {{}, {kInstructions}, {}}, std::nullopt, false);
+  ASSERT_TRUE(steps);
+  std::map<std::string, double> found;
+  for (const RecordedStep& step : *steps) found[step.series.key] = step.after - *step.before;
+  EXPECT_EQ(found, expected);
+}
+
+TEST_F(HistoryOfResults, CountsThatMayDifferFromRunToRunAreSamples) {
+  add(recorded("before.jsonl", 1));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_samples WHERE key LIKE '%/t2/%'"), 4);
+  EXPECT_EQ(database.integer("SELECT count(*) FROM all_steps WHERE key LIKE '%/t2/%'"), 0);
+}
+
+TEST_F(HistoryOfResults, OlderThanTheirCommitAreNotItsOwn) {
+  Commit late = commit(1);
+  late.authored = *seconds_of("2026-12-01");
+  auto refused = run_of(results("before.jsonl"), late, "main", {}, false);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(to_string(refused.error()).find("before commit"), std::string::npos);
+  EXPECT_TRUE(run_of(results("before.jsonl"), late, "main", {}, true));
+}
+
+TEST_F(History, OfANewerVersionIsRefused) {
+  open().run("PRAGMA user_version = 2");
+  auto refused = open_history(file(), SqlAccess::kCreate);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("schema 2; this instr_bench knows 1"), std::string::npos);
+  EXPECT_FALSE(refused.error().advice.empty());
+}
+
+TEST_F(History, WhatIsNoHistoryIsRefused) {
+  EXPECT_FALSE(open_history(file(), SqlAccess::kRead));
+  std::filesystem::create_directories(file().parent_path());
+  std::ofstream(file()) << std::string(5000, 'x');
+  auto text = open_history(file(), SqlAccess::kCreate);
+  ASSERT_FALSE(text);
+  EXPECT_NE(text.error().what.find("not an SQLite database"), std::string::npos);
+  EXPECT_EQ(content(file()), std::string(5000, 'x'));
+  std::filesystem::remove(file());
+  SqlDatabase(file(), SqlAccess::kCreate).run("CREATE TABLE other (x)");
+  auto other = open_history(file(), SqlAccess::kCreate);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().what.find("not a history"), std::string::npos);
+}
+
+TEST_F(History, TruncatedIsRefused) {
+  std::map<std::string, double> many;
+  for (int i = 0; i < 500; ++i) many[fmt::format("key {}", i)] = i + 20;
+  add(run_of(1, many));
+  std::filesystem::resize_file(file(), std::filesystem::file_size(file()) / 2);
+  auto recorded = open_history(file(), SqlAccess::kCreate).and_then([](SqlDatabase&& database) {
+    return record(database, {run_of(2, {{"a", 1}})}, OnContradiction::kRefuse);
+  });
+  ASSERT_FALSE(recorded);
+  EXPECT_NE(recorded.error().what.find("truncated or damaged"), std::string::npos)
+      << recorded.error().what;
+}
+
+// Two writers, one of which is killed again and again in the middle of its work.
+TEST_F(History, IsWholeAfterKillsBesideAnotherWriter) {
+  std::map<std::string, double> many;
+  for (int i = 0; i < 60; ++i) many[fmt::format("key {}", i)] = i + 20;
+  open();
+  constexpr int kBeside = 40;
+  const pid_t beside = start_writer(10'000, 10'000 + kBeside, {{"b", 1}});
+  for (int round = 1; round <= 12; ++round) {
+    const pid_t killed = start_writer(round * 100, 1'000'000, many);
+    usleep(25'000 * round);
+    EXPECT_EQ(status_of(killed, SIGKILL), 128 + SIGKILL);
+  }
+  EXPECT_EQ(status_of(beside, 0), 0);
+  EXPECT_EQ(status_of(start_writer(1, 2, many), 0), 0);
+  const SqlDatabase database = open(SqlAccess::kRead);
+  auto check = database.prepare("PRAGMA integrity_check");
+  ASSERT_TRUE(check.start().step());
+  EXPECT_EQ(check.text(0), "ok");
+  EXPECT_EQ(database.integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  // Each run is there with all of its values, or not at all.
+  EXPECT_EQ(database.integer("SELECT count(*) FROM runs WHERE commit_id IN (SELECT id FROM commits "
+                             "WHERE position >= 10000)"),
+            kBeside);
+  EXPECT_EQ(database.integer("SELECT count(DISTINCT set_id) FROM runs"), 2);
+  EXPECT_GT(database.integer("SELECT count(*) FROM runs"), kBeside);
+}
+
+}  // namespace
+}  // namespace instr

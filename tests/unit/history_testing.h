@@ -1,0 +1,80 @@
+// Histories for tests: a file in a folder of its own, and runs of commits that no repository has.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/private_folder.h"
+#include "core/compare/compare.h"
+#include "core/history/read.h"
+#include "core/history/record.h"
+#include "core/history/schema.h"
+
+namespace instr::testing {
+
+// The commit at that place on its branch; its date says nothing of its place.
+inline Commit commit(int position) {
+  return {fmt::format("{:040x}", 0xabc000 + position), position, 1'700'000'000 - 1000 * position,
+          fmt::format("commit {}", position)};
+}
+
+// One exact value for each key, of functions that add up to it.
+inline HistoryRun run_of(int position, const std::map<std::string, double>& values,
+                         const std::string& branch = "main", const std::string& fields = "[]") {
+  HistoryRun run{commit(position),
+                 branch,
+                 "2026-01-02T03:04:05Z",
+                 "0.1.0",
+                 fmt::format("{} {}", position, fields),
+                 {fields},
+                 {},
+                 {}};
+  std::map<std::string, std::vector<FunctionCost>> functions;
+  for (const auto& [key, value] : values) {
+    run.digest += fmt::format(" {}={}", key, value);
+    run.values.push_back({key, kInstructions, true, 0, value});
+    functions[key] = {{"grows", "libuser.so", value - 10, 2}, {"stays", "libuser.so", 10, 1}};
+  }
+  run.functions = functions_from(std::move(functions));
+  return run;
+}
+
+class HistoryTest : public ::testing::Test {
+ protected:
+  std::filesystem::path file() const { return folder_.path() / "sub" / "history.db"; }
+
+  SqlDatabase open(SqlAccess access = SqlAccess::kCreate) const {
+    auto opened = open_history(file(), access);
+    if (!opened) throw std::runtime_error(to_string(opened.error()));
+    return std::move(*opened);
+  }
+
+  Recorded add(const HistoryRun& run, OnContradiction how = OnContradiction::kRefuse) const {
+    auto recorded = record(open(), {run}, how);
+    EXPECT_TRUE(recorded) << to_string(recorded.error());
+    return recorded.value_or(Recorded{});
+  }
+
+  // Position and value of each step of the key, its first value included.
+  std::vector<std::pair<int, double>> steps_of(const std::string& key,
+                                               const std::string& branch = "main") const {
+    SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
+    auto steps = read_steps(open(SqlAccess::kRead), choice, std::nullopt, true);
+    EXPECT_TRUE(steps) << to_string(steps.error());
+    std::vector<std::pair<int, double>> list;
+    for (const RecordedStep& one : steps.value_or(std::vector<RecordedStep>{})) {
+      list.emplace_back(static_cast<int>(one.commit.position), one.after);
+    }
+    return list;
+  }
+
+  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+};
+
+}  // namespace instr::testing

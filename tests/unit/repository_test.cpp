@@ -1,0 +1,113 @@
+// What real git says of a repository made for this.
+#include "core/history/repository.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/private_folder.h"
+#include "core/base/process.h"
+
+namespace instr {
+namespace {
+
+class RepositoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    git({"init", "--quiet", "--initial-branch=main"});
+    commit("first");
+    commit("second");
+  }
+
+  void git(std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "-C", folder_.path().string(), "-c", "user.name=n", "-c",
+                                 "user.email=e", "-c", "commit.gpgsign=false"});
+    SpawnOptions spawn;
+    spawn.argv = std::move(words);
+    auto ended = run_command(std::move(spawn));
+    ASSERT_TRUE(ended);
+    ASSERT_EQ(ended->exit_code, 0) << ended->errors;
+  }
+  // Clocks differ: each date is before the last.
+  void commit(const std::string& subject) {
+    std::ofstream(folder_.path() / "file") << subject;
+    git({"add", "file"});
+    git({"commit", "--quiet", "-m", subject,
+         "--date=" + std::to_string(date_ -= 100'000) + " +0000"});
+  }
+
+  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  Repository repository_{folder_.path()};
+  std::int64_t date_ = 1'700'000'000;
+};
+
+TEST_F(RepositoryTest, FindsCommitsWithTheirPlaces) {
+  auto head = repository_.find("HEAD");
+  auto first = repository_.find("main~1");
+  ASSERT_TRUE(head && first);
+  EXPECT_EQ(head->hash.size(), 40u);
+  EXPECT_EQ(head->position, 2);
+  EXPECT_EQ(head->subject, "second");
+  EXPECT_EQ(head->authored, 1'700'000'000 - 200'000);
+  EXPECT_LT(first->place(), head->place());
+  EXPECT_GT(first->authored, head->authored);
+  EXPECT_EQ(repository_.find(head->hash.substr(0, 8))->hash, head->hash);
+  EXPECT_EQ(repository_.branch(), "main");
+}
+
+TEST_F(RepositoryTest, RefusesWhatIsNoCommit) {
+  for (const char* name : {"gone", "--all", "", "HEAD:file", "HEAD~5"}) {
+    auto refused = repository_.find(name);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_NE(refused.error().what.find("there is no commit"), std::string::npos);
+  }
+  EXPECT_FALSE(Repository("/").find("HEAD"));
+}
+
+TEST_F(RepositoryTest, KnowsWhatIsOnABranchByFirstParents) {
+  git({"checkout", "--quiet", "-b", "side"});
+  commit("on the side");
+  auto side = repository_.find("side");
+  git({"checkout", "--quiet", "main"});
+  commit("on main");
+  git({"merge", "--quiet", "-s", "ours", "--no-edit", "side"});
+  auto merged = repository_.find("main");
+  ASSERT_TRUE(side && merged);
+  EXPECT_EQ(merged->position, 4);
+  EXPECT_EQ(side->position, 3);
+  EXPECT_TRUE(repository_.check_is_on("main", *merged));
+  EXPECT_TRUE(repository_.check_is_on("side", *side));
+  EXPECT_TRUE(repository_.check_is_on("unknown", *side));
+  EXPECT_FALSE(repository_.check_is_on("main", *side));
+  EXPECT_FALSE(repository_.check_is_on("side", *merged));
+}
+
+TEST_F(RepositoryTest, SaysWhatIsNotCommitted) {
+  EXPECT_TRUE(repository_.check_is_clean());
+  std::ofstream(folder_.path() / "new") << "not known to git";
+  EXPECT_TRUE(repository_.check_is_clean());
+  std::ofstream(folder_.path() / "file") << "changed";
+  EXPECT_FALSE(repository_.check_is_clean());
+}
+
+TEST_F(RepositoryTest, RefusesAShallowCloneAndADetachedHead) {
+  git({"clone", "--quiet", "--depth=1", "file://" + folder_.path().string(),
+       (folder_.path() / "clone").string()});
+  auto refused = Repository(folder_.path() / "clone").find("HEAD");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().advice, "git fetch --unshallow");
+  git({"checkout", "--quiet", "HEAD~1"});
+  EXPECT_FALSE(repository_.branch());
+}
+
+TEST(Dates, AreReadAndWritten) {
+  EXPECT_EQ(seconds_of("2026-01-02T03:04:05Z"), 1767323045);
+  EXPECT_EQ(seconds_of("2026-01-02"), 1767312000);
+  EXPECT_EQ(date_text(1767323045), "2026-01-02");
+  for (const char* text : {"", "yesterday", "2026-01-02T03:04:05", "2026-01-02 x"}) {
+    EXPECT_FALSE(seconds_of(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace instr
