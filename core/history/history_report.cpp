@@ -42,7 +42,9 @@ ListingCell subject_cell(const Commit& commit) {
   return {commit.subject, shorten_end(printable(commit.subject), kSubject)};
 }
 
-ListingCell metric_cell(const Series& series) { return {series.metric, heading_of(series.metric)}; }
+ListingCell metric_cell(const HistorySeries& series) {
+  return {series.metric, heading_of(series.metric)};
+}
 
 ListingCell change_cell(const RecordedStep& step) {
   if (!step.before) return {};
@@ -68,7 +70,7 @@ std::optional<Attribution> attribution_of(const RecordedStep& step, Profiles& pr
 }
 
 ListingRow row_of(const RecordedStep& step) {
-  const Series& series = step.series;
+  const HistorySeries& series = step.series;
   return {.cells = {text_cell(series.key),
                     metric_cell(series),
                     value_cell(series.metric, step.before),

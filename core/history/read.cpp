@@ -15,7 +15,7 @@ namespace instr {
 namespace {
 
 // The columns of all_series, which those of the other views begin with.
-Series series_at(const SqlStatement& row) {
+HistorySeries series_at(const SqlStatement& row) {
   return {row.integer(0), row.text(1),    row.text(2),
           row.text(3),    row.integer(4), row.integer(5) != 0};
 }
@@ -32,7 +32,7 @@ std::size_t place_of_metric(const std::string& metric) {
   return static_cast<std::size_t>(found - kMetrics.begin());
 }
 
-auto order_of(const Series& series) {
+auto order_of(const HistorySeries& series) {
   return std::tuple(series.key, place_of_metric(series.metric), series.metric, series.branch,
                     series.class_id);
 }
@@ -84,7 +84,7 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
       " ORDER BY series_id, position, hash");
   rows.start();
   while (rows.step()) {
-    Series series = series_at(rows);
+    HistorySeries series = series_at(rows);
     if (!choice.has(series)) continue;
     const auto found = measured.find(series.id);
     if (found == measured.end() || !commits.contains(found->second.last)) continue;
@@ -104,7 +104,7 @@ void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summar
       " subject, value FROM all_samples ORDER BY series_id, position, hash, started");
   rows.start();
   while (rows.step()) {
-    Series series = series_at(rows);
+    HistorySeries series = series_at(rows);
     if (!choice.has(series)) continue;
     if (all.empty() || all.back().series.id != series.id) {
       all.push_back({std::move(series), 0, 0, {}, 0});
@@ -117,7 +117,7 @@ void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summar
 
 // A series with the commit at which it begins.
 struct Beginning {
-  Series series;
+  HistorySeries series;
   Commit commit;
 };
 
@@ -132,7 +132,7 @@ std::vector<Beginning> beginnings_of(const SqlDatabase& database, const SeriesCh
     auto rows = database.prepare(sql);
     rows.start();
     while (rows.step()) {
-      Series series = series_at(rows);
+      HistorySeries series = series_at(rows);
       const bool is_first = all.empty() || all.back().series.id != series.id;
       if (is_first && choice.has(series)) all.push_back({std::move(series), commit_at(rows, 6)});
     }
@@ -155,7 +155,7 @@ Fingerprint fingerprint_of(const SqlDatabase& database, std::int64_t class_id) {
 
 }  // namespace
 
-bool SeriesChoice::has(const Series& series) const {
+bool SeriesChoice::has(const HistorySeries& series) const {
   const bool is_metric =
       metrics.empty() || std::find(metrics.begin(), metrics.end(), series.metric) != metrics.end();
   return is_metric && (!branch || *branch == series.branch) && (!key || key(series.key));
@@ -218,8 +218,8 @@ Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
     using Kind = std::tuple<Place, std::string, std::int64_t, std::int64_t>;
     std::map<Kind, SeriesBreak> breaks;
     for (std::size_t i = 1; i < all.size(); ++i) {
-      const Series& before = all[i - 1].series;
-      const Series& after = all[i].series;
+      const HistorySeries& before = all[i - 1].series;
+      const HistorySeries& after = all[i].series;
       const bool is_same_line = before.key == after.key && before.metric == after.metric &&
                                 before.branch == after.branch && before.class_id != after.class_id;
       if (!is_same_line) continue;

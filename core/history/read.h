@@ -13,7 +13,7 @@
 
 namespace instr {
 
-struct Series {
+struct HistorySeries {
   std::int64_t id = 0;
   std::string key;
   std::string metric;
@@ -28,11 +28,11 @@ struct SeriesChoice {
   std::vector<std::string> metrics = {};                 // empty: all
   std::optional<std::string> branch = {};
 
-  bool has(const Series& series) const;
+  bool has(const HistorySeries& series) const;
 };
 
 struct SeriesSummary {
-  Series series;
+  HistorySeries series;
   std::size_t measured = 0;  // commits, or samples
   std::size_t steps = 0;     // of an exact one, without its first value
   Commit last;               // at which it was measured
@@ -44,7 +44,7 @@ Expected<std::vector<SeriesSummary>> read_series(const SqlDatabase& database,
                                                  const SeriesChoice& choice);
 
 struct RecordedStep {
-  Series series;
+  HistorySeries series;
   Commit commit;
   std::optional<double> before;  // nothing at the first measured commit
   double after = 0;
