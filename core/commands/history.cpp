@@ -60,7 +60,35 @@ const std::vector<HistoryWord>& words() {
        0,
        0,
        {"since", "branch", "filter", "exclude", "metrics", "format"},
-       history_steps}};
+       history_steps},
+      {"export",
+       "",
+       "every value at every measured commit, for other programs",
+       0,
+       0,
+       {"branch", "filter", "exclude", "metrics", "format"},
+       history_export},
+      {"import",
+       "FILE...",
+       "record times of a commit: JSON of Google Benchmark",
+       1,
+       kMany,
+       {"commit", "branch"},
+       history_import},
+      {"merge",
+       "HISTORY...",
+       "add the runs of other histories",
+       1,
+       kMany,
+       {"replace"},
+       history_merge},
+      {"prune",
+       "",
+       "remove what is older than --keep-since",
+       0,
+       0,
+       {"keep-since", "branch"},
+       history_prune}};
   return kWords;
 }
 
@@ -106,6 +134,9 @@ void declare_recording(CommandLine& line, HistoryOptions& options) {
 }
 
 void declare_reading(CommandLine& line, HistoryOptions& options) {
+  line.group("What to remove");
+  line.option("--keep-since", "REV", "keep this commit and what comes later",
+              take_text(options.keep_since));
   line.group("What to show");
   line.option("--since", "REV", "only steps after this commit", take_text(options.since));
   line.option("--filter", "PATTERN", "only benchmarks that match; repeatable",
@@ -172,7 +203,11 @@ Action history_command(CommandLine& line) {
   declare_reading(line, options);
   restrict_options(line, state->operands);
   declare_showing(line, options.showing);
-  line.check([state = state.get()] { return check_word(state->operands); });
+  line.check([state = state.get()]() -> Expected<void> {
+    if (auto known = check_word(state->operands); !known) return known;
+    if (state->operands.front() != "prune" || state->options.keep_since) return {};
+    return fail("`history prune` needs to know what to keep", "add --keep-since=REV");
+  });
   return [state](const Invocation&) {
     const HistoryWord* word = find_word(state->operands.front());
     HistoryOptions given = state->options;

@@ -9,6 +9,7 @@
 #include "core/base/exit_status.h"
 #include "core/cli/showing.h"
 #include "core/definitions/select.h"
+#include "core/history/read.h"
 #include "core/history/recording.h"
 #include "core/results/functions_file.h"
 
@@ -19,15 +20,22 @@ struct HistoryOptions {
   RecordingOptions recording;         // which history and branch, in all of them
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::string> since;
+  std::optional<std::string> keep_since;
   Selection selection;
   std::vector<std::string> metrics;
   ReportFormat format = ReportFormat::kTable;
   Showing showing;
+
+  SeriesChoice choice() const;
 };
 
 ExitStatus history_add(const HistoryOptions& options);
 ExitStatus history_list(const HistoryOptions& options);
 ExitStatus history_show(const HistoryOptions& options);
 ExitStatus history_steps(const HistoryOptions& options);
+ExitStatus history_export(const HistoryOptions& options);
+ExitStatus history_import(const HistoryOptions& options);
+ExitStatus history_merge(const HistoryOptions& options);
+ExitStatus history_prune(const HistoryOptions& options);
 
 }  // namespace instr

@@ -15,13 +15,6 @@ namespace instr {
 
 namespace {
 
-SeriesChoice choice_of(const HistoryOptions& options) {
-  return {[selected = selector(options.selection)](const std::string& key) {
-            return selected(variant_of_key(key));
-          },
-          options.metrics, options.recording.branch};
-}
-
 void print(const Listing& listing, const HistoryOptions& options) {
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   print_output(listing_text(listing, options.format,
@@ -68,10 +61,17 @@ Expected<void> check_keys(const SqlDatabase& database, const std::vector<std::st
 
 }  // namespace
 
+SeriesChoice HistoryOptions::choice() const {
+  return {[selected = selector(selection)](const std::string& key) {
+            return selected(variant_of_key(key));
+          },
+          metrics, recording.branch};
+}
+
 ExitStatus history_list(const HistoryOptions& options) {
   auto database = open_history(options.recording.file(), SqlAccess::kRead);
   if (!database) return refuse(database.error());
-  SeriesChoice choice = choice_of(options);
+  SeriesChoice choice = options.choice();
   if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
   auto series = read_series(*database, choice);
   if (!series) return refuse(series.error());
@@ -85,7 +85,7 @@ ExitStatus history_show(const HistoryOptions& options) {
   if (!database) return refuse(database.error());
   auto known = check_keys(*database, options.operands);
   if (!known) return refuse(known.error());
-  SeriesChoice choice = choice_of(options);
+  SeriesChoice choice = options.choice();
   choice.key = [&options](const std::string& key) {
     return std::find(options.operands.begin(), options.operands.end(), key) !=
            options.operands.end();
@@ -113,7 +113,7 @@ ExitStatus history_steps(const HistoryOptions& options) {
     if (!commit) return refuse(commit.error());
     since = commit->place();
   }
-  const SeriesChoice choice = choice_of(options);
+  const SeriesChoice choice = options.choice();
   auto steps = read_steps(*database, choice, since, /*with_first=*/false);
   if (!steps) return refuse(steps.error());
   auto printed = print_steps(*database, *steps, options);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/base/format.h"
+#include "core/base/json_line.h"
 #include "core/compare/compare_report.h"
 #include "core/compare/compare_text.h"
 #include "core/history/profiles.h"
@@ -147,6 +148,33 @@ Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<R
     }
     return listing;
   });
+}
+
+Listing points_listing() {
+  return {.columns = {{"key", "benchmark"},
+                      {"metric", "metric"},
+                      {"branch", "branch"},
+                      {"class", nullptr},
+                      {"commit", "commit"},
+                      {"position", nullptr},
+                      {"date", "of"},
+                      {"value", "value", Align::kRight},
+                      {"repetitions", nullptr}}};
+}
+
+Listing points_listing(const HistoryPoint& point) {
+  Listing listing = points_listing();
+  const auto repetitions = parse_json(point.repetitions);
+  listing.rows.push_back({.cells = {text_cell(point.series.key),
+                                    metric_cell(point.series),
+                                    text_cell(point.series.branch),
+                                    {point.series.class_id},
+                                    commit_cell(point.commit),
+                                    {point.commit.position},
+                                    date_cell(point.commit),
+                                    value_cell(point.series.metric, point.value),
+                                    {repetitions ? *repetitions : Json()}}});
+  return listing;
 }
 
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {

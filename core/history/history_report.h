@@ -7,6 +7,7 @@
 
 #include "core/history/listing.h"
 #include "core/history/read.h"
+#include "core/history/read_runs.h"
 
 namespace instr {
 
@@ -22,6 +23,10 @@ struct StepsShowing {
 };
 Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
                                 const StepsShowing& showing);
+
+// A value at a commit; without one, the columns alone.
+Listing points_listing();
+Listing points_listing(const HistoryPoint& point);
 
 // "main, at 0123456789ab (2026-01-02): 12 series end and others begin: compiler: …", for each.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);

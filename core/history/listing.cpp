@@ -72,7 +72,7 @@ std::string as_markdown(const Listing& listing) {
 std::string as_csv(const Listing& listing) {
   std::vector<std::string> names;
   for (const ListingColumn& column : listing.columns) names.emplace_back(column.name);
-  std::string text = csv_line(names);
+  std::string text = listing.has_head ? csv_line(names) : "";
   for (const ListingRow& row : listing.rows) {
     std::vector<std::string> fields;
     for (const ListingCell& cell : row.cells) fields.push_back(plain_text(cell.value));

@@ -34,6 +34,7 @@ struct Listing {
   std::vector<ListingColumn> columns;
   std::vector<ListingRow> rows = {};
   const char* more_name = nullptr;
+  bool has_head = true;  // in CSV, the line of names
 };
 
 // The formats that a listing has.

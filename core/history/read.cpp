@@ -37,14 +37,6 @@ auto order_of(const HistorySeries& series) {
                     series.class_id);
 }
 
-std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database) {
-  std::map<std::int64_t, Commit> commits;
-  auto rows = database.prepare("SELECT id, hash, position, authored, subject FROM commits");
-  rows.start();
-  while (rows.step()) commits[rows.integer(0)] = commit_at(rows, 1);
-  return commits;
-}
-
 struct Measured {
   std::size_t commits = 0;
   std::int64_t last = 0;
@@ -155,6 +147,18 @@ Fingerprint fingerprint_of(const SqlDatabase& database, std::int64_t class_id) {
 
 }  // namespace
 
+bool is_before(const HistorySeries& left, const HistorySeries& right) {
+  return order_of(left) < order_of(right);
+}
+
+std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database) {
+  std::map<std::int64_t, Commit> commits;
+  auto rows = database.prepare("SELECT id, hash, position, authored, subject FROM commits");
+  rows.start();
+  while (rows.step()) commits[rows.integer(0)] = commit_at(rows, 1);
+  return commits;
+}
+
 bool SeriesChoice::has(const HistorySeries& series) const {
   const bool is_metric =
       metrics.empty() || std::find(metrics.begin(), metrics.end(), series.metric) != metrics.end();
@@ -167,7 +171,7 @@ Expected<Summaries> read_series(const SqlDatabase& database, const SeriesChoice&
     add_exact(database, choice, all);
     add_sampled(database, choice, all);
     std::sort(all.begin(), all.end(), [](const SeriesSummary& left, const SeriesSummary& right) {
-      return order_of(left.series) < order_of(right.series);
+      return is_before(left.series, right.series);
     });
     return all;
   });

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,12 @@ struct HistorySeries {
   std::int64_t class_id = 0;  // of the fingerprint
   bool is_exact = true;
 };
+
+// By key, in the order of metrics, by branch and class.
+bool is_before(const HistorySeries& left, const HistorySeries& right);
+
+// By their numbers.
+std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database);
 
 // Which series are asked for.
 struct SeriesChoice {

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "core/base/format.h"
 #include "core/history/run_writer.h"
 
 namespace instr {
@@ -52,7 +53,7 @@ Expected<std::vector<std::string>> vary_of(const SqlDatabase& database,
   });
 }
 
-Expected<Recorded> record(const SqlDatabase& database, const std::vector<HistoryRun>& runs,
+Expected<Recorded> record(const SqlDatabase& database, const NextRun& next,
                           OnContradiction on_contradiction, const std::vector<std::string>& vary) {
   return sql_stage([&]() -> Expected<Recorded> {
     SqlTransaction transaction(database);
@@ -60,12 +61,36 @@ Expected<Recorded> record(const SqlDatabase& database, const std::vector<History
       return tl::unexpected(settled.error());
     }
     RunWriter writer(database, on_contradiction);
-    for (const HistoryRun& run : runs) {
-      if (auto added = writer.add(run); !added) return tl::unexpected(added.error());
+    for (;;) {
+      auto run = next();
+      if (!run) return tl::unexpected(run.error());
+      if (!*run) break;
+      if (auto added = writer.add(**run); !added) return tl::unexpected(added.error());
     }
     transaction.commit();
     return writer.recorded();
   });
+}
+
+Expected<Recorded> record(const SqlDatabase& database, std::vector<HistoryRun> runs,
+                          OnContradiction on_contradiction, const std::vector<std::string>& vary) {
+  auto next = [&runs, at = std::size_t{0}]() mutable -> Expected<std::optional<HistoryRun>> {
+    return at < runs.size() ? std::optional(std::move(runs[at++])) : std::nullopt;
+  };
+  return record(database, next, on_contradiction, vary);
+}
+
+std::string to_string(const Recorded& recorded) {
+  std::string text = format_plural(recorded.values, "value");
+  if (recorded.new_series > 0) {
+    text +=
+        fmt::format(", {} of new series", format_count(static_cast<double>(recorded.new_series)));
+  }
+  text += "; " + format_plural(recorded.steps, "new step");
+  if (recorded.known_runs > 0) {
+    text += fmt::format("; {} recorded before", format_plural(recorded.known_runs, "run"));
+  }
+  return text;
 }
 
 }  // namespace instr

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,19 @@ struct Recorded {
 Expected<std::vector<std::string>> vary_of(const SqlDatabase& database,
                                            const std::vector<std::string>& asked);
 
+// The next run to record; nothing after the last one.
+using NextRun = std::function<Expected<std::optional<HistoryRun>>()>;
+
 // All runs at once, or, on an error, none; their commits in any order. `vary` is what their classes
 // were made with.
-Expected<Recorded> record(const SqlDatabase& database, const std::vector<HistoryRun>& runs,
+Expected<Recorded> record(const SqlDatabase& database, const NextRun& next,
                           OnContradiction on_contradiction,
                           const std::vector<std::string>& vary = {});
+Expected<Recorded> record(const SqlDatabase& database, std::vector<HistoryRun> runs,
+                          OnContradiction on_contradiction,
+                          const std::vector<std::string>& vary = {});
+
+// "12 values, 4 of new series; 1 new step".
+std::string to_string(const Recorded& recorded);
 
 }  // namespace instr

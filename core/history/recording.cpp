@@ -8,21 +8,11 @@
 
 namespace instr {
 
-namespace {
-
-std::string text_of(const Recorded& recorded) {
-  std::string text = format_plural(recorded.values, "value");
-  if (recorded.new_series > 0) text += fmt::format(", {} of new series", recorded.new_series);
-  text += "; " + format_plural(recorded.steps, "new step");
-  if (recorded.known_runs > 0) {
-    text += fmt::format("; {} recorded before", format_plural(recorded.known_runs, "run"));
-  }
-  return text;
-}
-
-}  // namespace
-
 std::filesystem::path RecordingOptions::file() const { return history.value_or(usual_history()); }
+
+OnContradiction RecordingOptions::on_contradiction() const {
+  return replace ? OnContradiction::kReplace : OnContradiction::kRefuse;
+}
 
 Expected<Recording> Recording::open(const RecordingOptions& options) {
   const Repository repository;
@@ -37,6 +27,16 @@ Expected<Recording> Recording::open(const RecordingOptions& options) {
   });
 }
 
+Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
+  auto vary = vary_of(database_, options_.vary);
+  if (!vary) return tl::unexpected(vary.error());
+  return record(database_, std::move(runs), options_.on_contradiction(), *vary)
+      .map([this](const Recorded& recorded) {
+        return fmt::format("{}: commit {} on {}: {}\n", database_.file().string(),
+                           short_hash(commit_.hash), printable(branch_), to_string(recorded));
+      });
+}
+
 Expected<std::string> Recording::add(const std::vector<ResultSet>& results) const {
   auto vary = vary_of(database_, options_.vary);
   if (!vary) return tl::unexpected(vary.error());
@@ -46,11 +46,7 @@ Expected<std::string> Recording::add(const std::vector<ResultSet>& results) cons
     if (!run) return tl::unexpected(run.error());
     runs.push_back(std::move(*run));
   }
-  const auto how = options_.replace ? OnContradiction::kReplace : OnContradiction::kRefuse;
-  return record(database_, runs, how, *vary).map([this](const Recorded& recorded) {
-    return fmt::format("{}: commit {} on {}: {}\n", database_.file().string(),
-                       short_hash(commit_.hash), printable(branch_), text_of(recorded));
-  });
+  return add(std::move(runs));
 }
 
 }  // namespace instr

@@ -21,6 +21,7 @@ struct RecordingOptions {
   bool replace = false;       // other counts of the commit
 
   std::filesystem::path file() const;
+  OnContradiction on_contradiction() const;
 };
 
 class Recording {
@@ -30,6 +31,10 @@ class Recording {
 
   // All of them or, on an error, none. Returns what to say about it, with a newline.
   Expected<std::string> add(const std::vector<ResultSet>& results) const;
+  Expected<std::string> add(std::vector<HistoryRun> runs) const;
+
+  const Commit& commit() const { return commit_; }
+  const std::string& branch() const { return branch_; }
 
  private:
   Recording(RecordingOptions options, Commit commit, std::string branch, SqlDatabase database)

@@ -50,13 +50,9 @@ RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradicti
                                     " AND key_id = ? AND metric = ? AND is_exact = ?")),
       add_series_(database.prepare("INSERT INTO series (branch_id, class_id, key_id, metric,"
                                    " is_exact) VALUES (?, ?, ?, ?, ?)")),
-      read_steps_(database.prepare("SELECT commit_id, value FROM steps WHERE series_id = ?")),
-      put_step_(database.prepare("INSERT INTO steps (series_id, commit_id, value)"
-                                 " VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = ?3")),
-      remove_step_(database.prepare("DELETE FROM steps WHERE series_id = ? AND commit_id = ?")),
       put_sample_(database.prepare("INSERT INTO samples (series_id, run_id, value, repetitions)"
                                    " VALUES (?, ?, ?, ?)")),
-      profiles_(database) {}
+      steps_(database) {}
 
 std::int64_t RunWriter::commit_number(const Commit& commit) {
   if (find_commit_.start(commit.hash).step()) return find_commit_.integer(0);
@@ -134,21 +130,9 @@ std::int64_t RunWriter::add_run(const HistoryRun& run, const Where& where, Serie
   return database_.last_id();
 }
 
-Steps RunWriter::steps_of(std::int64_t series, const Timeline& timeline) {
-  Steps steps;
-  read_steps_.start(series);
-  while (read_steps_.step()) {
-    const auto commit = read_steps_.integer(0);
-    if (timeline.has(commit)) steps.push_back({timeline.place_of(commit), read_steps_.real(1)});
-  }
-  std::sort(steps.begin(), steps.end(),
-            [](const Step& left, const Step& right) { return left.place < right.place; });
-  return steps;
-}
-
 Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value,
                                     const Where& where, std::int64_t series) {
-  const Steps before = steps_of(series, where.timeline);
+  const Steps before = steps_.read(series, where.timeline);
   const auto known = step_at(before, where.place);
   if (known && where.timeline.is_measured(where.place, series)) {
     if (known->value == value.value) return {};
@@ -158,36 +142,15 @@ Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value
   }
   const Steps after =
       with_value(before, where.place, value.value, where.timeline.next(where.place, series));
-  return write_steps(run, value, where, series, before, after);
-}
-
-// What holds from a new step on is copied before what it is copied from may go.
-Expected<void> RunWriter::write_steps(const HistoryRun& run, const RunValue& value,
-                                      const Where& where, std::int64_t series, const Steps& before,
-                                      const Steps& after) {
-  for (const Step& step : after) {
-    if (step.place == where.place || std::count(before.begin(), before.end(), step) > 0) continue;
-    const auto commit = where.timeline.commit_at(step.place);
-    put_step_.run(series, commit, step.value);
-    const auto held = step_at(before, step.place);
-    if (held) profiles_.copy(series, where.timeline.commit_at(held->place), commit);
-  }
-  for (const Step& step : before) {
-    const auto kept = step_at(after, step.place);
-    if (!kept || kept->place != step.place) {
-      remove_step_.run(series, where.timeline.commit_at(step.place));
-    }
-  }
+  steps_.write(series, where.timeline, before, after);
   if (!before.empty() && after.size() > before.size()) {
     recorded_.steps += after.size() - before.size();
   }
   const auto own = step_at(after, where.place);
-  if (!own || own->place != where.place) return {};
-  put_step_.run(series, where.commit, own->value);
-  if (value.metric != kInstructions || !run.functions) return {};
-  auto functions = run.functions(value.key);
+  if (!own || own->place != where.place || value.metric != kInstructions) return {};
+  auto functions = run.functions ? run.functions(value.key) : Expected<std::vector<FunctionCost>>();
   if (!functions) return tl::unexpected(functions.error());
-  profiles_.write(series, where.commit, *functions);
+  steps_.profiles().write(series, where.commit, *functions);
   return {};
 }
 

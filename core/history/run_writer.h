@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/history/profiles.h"
 #include "core/history/record.h"
+#include "core/history/steps_table.h"
 #include "core/history/timeline.h"
 
 namespace instr {
@@ -50,9 +50,6 @@ class RunWriter {
   std::int64_t add_run(const HistoryRun& run, const Where& where, SeriesSet measured);
   Expected<void> add_exact(const HistoryRun& run, const RunValue& value, const Where& where,
                            std::int64_t series);
-  Expected<void> write_steps(const HistoryRun& run, const RunValue& value, const Where& where,
-                             std::int64_t series, const Steps& before, const Steps& after);
-  Steps steps_of(std::int64_t series, const Timeline& timeline);
   Expected<void> check_contradictions(const HistoryRun& run);
 
   const SqlDatabase& database_;
@@ -70,11 +67,8 @@ class RunWriter {
   SqlStatement add_run_;
   SqlStatement find_series_;
   SqlStatement add_series_;
-  SqlStatement read_steps_;
-  SqlStatement put_step_;
-  SqlStatement remove_step_;
   SqlStatement put_sample_;
-  Profiles profiles_;
+  StepsTable steps_;
 };
 
 }  // namespace instr

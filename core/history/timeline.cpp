@@ -80,10 +80,19 @@ bool Timeline::is_measured(const Place& place, std::int64_t series) const {
   return found != commits_.end() && found->second.has(series);
 }
 
-std::optional<Place> Timeline::next(const Place& place, std::int64_t series) const {
-  auto found = std::find_if(commits_.upper_bound(place), commits_.end(),
+std::optional<Place> Timeline::first_of(Commits::const_iterator from, const Commits& commits,
+                                        std::int64_t series) {
+  auto found = std::find_if(from, commits.end(),
                             [series](const auto& commit) { return commit.second.has(series); });
-  return found == commits_.end() ? std::nullopt : std::optional(found->first);
+  return found == commits.end() ? std::nullopt : std::optional(found->first);
+}
+
+std::optional<Place> Timeline::next(const Place& place, std::int64_t series) const {
+  return first_of(commits_.upper_bound(place), commits_, series);
+}
+
+std::optional<Place> Timeline::first_from(const Place& place, std::int64_t series) const {
+  return first_of(commits_.lower_bound(place), commits_, series);
 }
 
 }  // namespace instr

@@ -43,6 +43,8 @@ class Timeline {
   bool is_measured(const Place& place, std::int64_t series) const;
   // The first commit after `place` at which the series was measured.
   std::optional<Place> next(const Place& place, std::int64_t series) const;
+  // The same from `place` on.
+  std::optional<Place> first_from(const Place& place, std::int64_t series) const;
 
   Place place_of(std::int64_t commit) const { return places_.at(commit); }
   std::int64_t commit_at(const Place& place) const { return commits_.at(place).commit; }
@@ -57,7 +59,11 @@ class Timeline {
   const std::map<Place, Measured>& commits() const { return commits_; }
 
  private:
-  std::map<Place, Measured> commits_;
+  using Commits = std::map<Place, Measured>;
+  static std::optional<Place> first_of(Commits::const_iterator from, const Commits& commits,
+                                       std::int64_t series);
+
+  Commits commits_;
   std::map<std::int64_t, Place> places_;
 };
 

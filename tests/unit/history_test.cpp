@@ -13,6 +13,9 @@
 #include "core/engine/gate.h"
 #include "core/history/history_report.h"
 #include "core/history/profiles.h"
+#include "core/history/prune.h"
+#include "core/history/read_runs.h"
+#include "core/history/run_of_gbench.h"
 #include "core/history/run_of_results.h"
 #include "core/history/steps.h"
 #include "core/history/timeline.h"
@@ -109,35 +112,133 @@ Points changes_of(const std::map<int, double>& values) {
   return points;
 }
 
+using Truth = std::map<std::string, std::map<int, double>>;
+
+// Some of three keys at each of these commits, with the values that they have.
+std::vector<HistoryRun> random_runs(std::mt19937& random, Truth& truth) {
+  std::vector<HistoryRun> runs;
+  for (int position = 1; position <= 12; ++position) {
+    std::map<std::string, double> values;
+    for (const char* key : {"a", "b", "c"}) {
+      if (random() % 4 == 0) continue;  // not measured
+      values[key] = truth[key][position] = 100 + random() % 3;
+    }
+    runs.push_back(run_of(position, values));
+  }
+  std::shuffle(runs.begin(), runs.end(), random);
+  return runs;
+}
+
+// Each step has the functions of its own count.
+void expect_own_functions(const SqlDatabase& database) {
+  Profiles profiles(database);
+  const auto steps = read_steps(database, {}, std::nullopt, true);
+  ASSERT_TRUE(steps);
+  for (const RecordedStep& step : *steps) {
+    EXPECT_EQ(total_of(profiles.read(step.series.id, step.commit_id)), step.after);
+  }
+  EXPECT_EQ(database.integer("SELECT count(*) FROM steps"),
+            database.integer("SELECT count(*) FROM profiles"));
+}
+
+// What is exported: the value at each measured commit.
+Truth points_of(const SqlDatabase& database) {
+  Truth points;
+  EXPECT_TRUE(for_each_point(database, {}, [&points](const HistoryPoint& point) {
+    points[point.series.key][static_cast<int>(point.commit.position)] = point.value;
+    return true;
+  }));
+  return points;
+}
+
 TEST_F(History, IsTheSameInWhateverOrderCommitsAreAdded) {
   std::mt19937 random(20261124);
   for (int round = 0; round < 12; ++round) {
     std::filesystem::remove_all(file().parent_path());
-    std::map<std::string, std::map<int, double>> truth;
-    std::vector<HistoryRun> runs;
-    for (int position = 1; position <= 12; ++position) {
-      std::map<std::string, double> values;
-      for (const char* key : {"a", "b", "c"}) {
-        if (random() % 4 == 0) continue;  // not measured
-        values[key] = truth[key][position] = 100 + random() % 3;
-      }
-      runs.push_back(run_of(position, values));
-    }
-    std::shuffle(runs.begin(), runs.end(), random);
-    for (const HistoryRun& run : runs) add(run);
+    Truth truth;
+    for (const HistoryRun& run : random_runs(random, truth)) add(run);
     for (const auto& [key, values] : truth) {
       EXPECT_EQ(steps_of(key), changes_of(values)) << key << " in round " << round;
     }
-    // Each step has the functions of its own count.
-    const SqlDatabase database = open(SqlAccess::kRead);
-    Profiles profiles(database);
-    const auto steps = read_steps(database, {}, std::nullopt, true);
-    ASSERT_TRUE(steps);
-    for (const RecordedStep& step : *steps) {
-      EXPECT_EQ(total_of(profiles.read(step.series.id, step.commit_id)), step.after);
-    }
-    EXPECT_EQ(database.integer("SELECT count(*) FROM steps"),
-              database.integer("SELECT count(*) FROM profiles"));
+    EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
+    expect_own_functions(open(SqlAccess::kRead));
+  }
+}
+
+TEST_F(History, MergedFromTwoIsTheSameAsOfAll) {
+  std::mt19937 random(17);
+  Truth truth;
+  const std::vector<HistoryRun> runs = random_runs(random, truth);
+  const std::filesystem::path other_file = folder_.path() / "other.db";
+  {
+    auto other = open_history(other_file, SqlAccess::kCreate);
+    ASSERT_TRUE(other);
+    const std::vector<HistoryRun> half(runs.begin() + 5, runs.end());
+    ASSERT_TRUE(record(*other, half, OnContradiction::kRefuse));
+    HistoryRun times = run_of(3, {});
+    times.digest = "times";
+    times.values = {{"t", kWall, false, 0, 12.5, {12, 13}}};
+    ASSERT_TRUE(record(*other, {times}, OnContradiction::kRefuse));
+  }
+  for (std::size_t i = 0; i < 7; ++i) add(runs[i]);  // two of them are in both
+  for (const std::size_t known : {2, 8}) {
+    auto other = open_history(other_file, SqlAccess::kRead);
+    ASSERT_TRUE(other);
+    auto merged = record(open(), *runs_of(*other), OnContradiction::kRefuse);
+    ASSERT_TRUE(merged) << to_string(merged.error());
+    EXPECT_EQ(merged->known_runs, known);
+  }
+  truth["t"][3] = 12.5;
+  EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
+  truth.erase("t");
+  for (const auto& [key, values] : truth) EXPECT_EQ(steps_of(key), changes_of(values)) << key;
+  expect_own_functions(open(SqlAccess::kRead));
+  EXPECT_EQ(open(SqlAccess::kRead)
+                .integer("SELECT sum(value) FROM json_each("
+                         "(SELECT repetitions FROM samples))"),
+            25);
+}
+
+TEST_F(History, PrunedKeepsWhatComesLater) {
+  std::mt19937 random(5);
+  for (int first = 1; first <= 13; ++first) {
+    std::filesystem::remove_all(file().parent_path());
+    Truth truth;
+    for (const HistoryRun& run : random_runs(random, truth)) add(run);
+    auto pruned = prune(open(), commit(first).place(), std::nullopt);
+    ASSERT_TRUE(pruned) << to_string(pruned.error());
+    EXPECT_EQ(pruned->runs, static_cast<std::size_t>(first - 1));
+    for (auto& [key, values] : truth) values.erase(values.begin(), values.lower_bound(first));
+    std::erase_if(truth, [](const auto& one) { return one.second.empty(); });
+    EXPECT_EQ(points_of(open(SqlAccess::kRead)), truth);
+    for (const auto& [key, values] : truth) EXPECT_EQ(steps_of(key), changes_of(values)) << key;
+    expect_own_functions(open(SqlAccess::kRead));
+    EXPECT_EQ(open().integer("SELECT count(*) FROM commits"), 13 - first);
+    EXPECT_EQ(open().integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  }
+}
+
+TEST_F(History, TakesTheTimesOfGoogleBenchmark) {
+  const std::string document = R"({"context": {"date": "2026-01-02T03:04:05+00:00",
+      "host_name": "here", "num_cpus": 2}, "benchmarks": [
+      {"name": "BM_a/8", "run_name": "BM_a/8", "run_type": "iteration", "repetition_index": 0,
+       "iterations": 10, "real_time": 2.0, "cpu_time": 1.5, "time_unit": "us"},
+      {"name": "BM_a/8", "run_name": "BM_a/8", "run_type": "iteration", "repetition_index": 1,
+       "iterations": 10, "real_time": 4.0, "cpu_time": 3.5, "time_unit": "us"},
+      {"name": "BM_a/8_mean", "run_name": "BM_a/8", "run_type": "aggregate", "real_time": 3.0},
+      {"name": "BM_b", "run_type": "iteration", "error_occurred": true, "real_time": 1.0}]})";
+  auto run = run_of_gbench(document, "file.json", commit(1), "main");
+  ASSERT_TRUE(run) << to_string(run.error());
+  ASSERT_EQ(run->values.size(), 2u);
+  EXPECT_EQ(run->values[1].key, "BM_a/8");
+  EXPECT_EQ(run->values[1].metric, kWall);
+  EXPECT_EQ(run->values[1].value, 3000);
+  EXPECT_EQ(run->values[1].repetitions, (std::vector<double>{2000, 4000}));
+  EXPECT_FALSE(run->values[1].is_exact);
+  add(*run);
+  EXPECT_EQ(open().integer("SELECT count(*) FROM all_samples WHERE class_id = 1"), 2);
+  for (const char* text : {"", "[]", "{}", R"({"context":{},"benchmarks":[{"name":1}]})"}) {
+    EXPECT_FALSE(run_of_gbench(text, "file.json", commit(1), "main")) << text;
   }
 }
 

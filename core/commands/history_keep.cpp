@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "core/base/format.h"
+#include "core/base/output.h"
+#include "core/base/read_file.h"
+#include "core/commands/history.h"
+#include "core/engine/gate.h"
+#include "core/history/prune.h"
+#include "core/history/read_runs.h"
+#include "core/history/run_of_gbench.h"
+#include "core/history/schema.h"
+
+namespace instr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Said once it is done, or why it is not.
+ExitStatus finish(const Expected<std::string>& done) {
+  if (!done) return refuse(done.error());
+  print_message(*done);
+  return kGood;
+}
+
+Expected<std::string> merge_into(const SqlDatabase& database, const std::string& other_file,
+                                 OnContradiction how) {
+  std::error_code error;
+  if (fs::equivalent(database.file(), other_file, error)) {
+    return tl::unexpected(Error{{other_file}, "this is the same history", "name another one"});
+  }
+  auto other = open_history(other_file, SqlAccess::kRead);
+  if (!other) return tl::unexpected(other.error());
+  auto runs = runs_of(*other);
+  if (!runs) return tl::unexpected(runs.error());
+  return vary_of(*other, {})
+      .and_then(
+          [&](const std::vector<std::string>& vary) { return record(database, *runs, how, vary); })
+      .map([&](const Recorded& recorded) {
+        return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
+                           printable(other_file));
+      });
+}
+
+}  // namespace
+
+ExitStatus history_add(const HistoryOptions& options) {
+  auto recording = Recording::open(options.recording);
+  if (!recording) return refuse(recording.error());
+  std::vector<ResultSet> results;
+  for (const std::string& file : options.operands) {
+    auto set = read_result_set(file, file, options.incomplete);
+    if (!set) return refuse(set.error());
+    results.push_back(std::move(*set));
+  }
+  return finish(recording->add(results));
+}
+
+ExitStatus history_import(const HistoryOptions& options) {
+  auto recording = Recording::open(options.recording);
+  if (!recording) return refuse(recording.error());
+  std::vector<HistoryRun> runs;
+  for (const std::string& file : options.operands) {
+    auto run = read_file(file, kMostResults).and_then([&](const std::string& bytes) {
+      return run_of_gbench(bytes, file, recording->commit(), recording->branch());
+    });
+    if (!run) return refuse(run.error());
+    runs.push_back(std::move(*run));
+  }
+  return finish(recording->add(std::move(runs)));
+}
+
+ExitStatus history_merge(const HistoryOptions& options) {
+  auto database = open_history(options.recording.file(), SqlAccess::kCreate);
+  if (!database) return refuse(database.error());
+  for (const std::string& other : options.operands) {
+    const ExitStatus status =
+        finish(merge_into(*database, other, options.recording.on_contradiction()));
+    if (status != kGood) return status;
+  }
+  return kGood;
+}
+
+ExitStatus history_prune(const HistoryOptions& options) {
+  auto database = open_history(options.recording.file(), SqlAccess::kWrite);
+  if (!database) return refuse(database.error());
+  return finish(Repository()
+                    .find(*options.keep_since)
+                    .and_then([&](const Commit& commit) {
+                      return prune(*database, commit.place(), options.recording.branch);
+                    })
+                    .map([&](const Pruned& pruned) {
+                      return fmt::format(
+                          "{}: {} removed, and {} of which nothing is left\n",
+                          database->file().string(), format_plural(pruned.runs, "run"),
+                          format_count(static_cast<double>(pruned.series)) + " series");
+                    }));
+}
+
+}  // namespace instr
