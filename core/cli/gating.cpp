@@ -61,8 +61,15 @@ void declare_vary(CommandLine& line, std::vector<std::string>& vary) {
               add_items(vary));
 }
 
+void declare_accepted(CommandLine& line, std::optional<std::filesystem::path>& accepted) {
+  line.option("--accepted", "FILE",
+              "the changes that were accepted (default: .instr_bench/accepted.csv of the project)",
+              take_path(accepted));
+}
+
 void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same) {
   declare_limits(line, gate);
+  declare_accepted(line, gate.accepted);
   declare_vary(line, gate.vary);
   line.flag("--show-same", "also rows without a difference", show_same);
   for (const Permission& permission : kPermissions) {

@@ -1,6 +1,8 @@
 // Options of a comparison: its limits, and what it tolerates.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,9 @@ void declare_incomplete(CommandLine& line, Incomplete& incomplete, const std::st
 
 // --vary.
 void declare_vary(CommandLine& line, std::vector<std::string>& vary);
+
+// --accepted.
+void declare_accepted(CommandLine& line, std::optional<std::filesystem::path>& accepted);
 
 // All but --baseline and --expect, and their names.
 void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same);

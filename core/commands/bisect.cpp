@@ -78,6 +78,7 @@ int run(const Options& options, const std::vector<std::string>& command, std::st
   if (!baseline) return kInterrupted + refuse(baseline.error());
   auto gate = open_gate(options.gate);
   if (!gate) return kInterrupted + refuse(gate.error());
+  gate->compare.accepted.clear();  // it is asked for the commit, not whether that may be
   auto built = build(options.build, stop);
   if (!built) return kInterrupted + refuse(built.error());
   if (stop.stop_requested()) return kInterrupted;

@@ -25,8 +25,10 @@ constexpr auto kCommands = std::to_array<Command>(
       baseline_command},
      {"merge", "FILE...", "merge the results of shards into one file", kEnd, kBadSetup,
       merge_command},
-     {"history", "WORD...", "record what commits cost, and show at which they changed", kEnd,
+     {"history", "WORD...", "record what commits cost, and show at which they changed", kFinish,
       kBadSetup, history_command},
+     {"accept", "KEY...", "let what a benchmark costs more now pass the check, with the reason",
+      kEnd, kBadSetup, accept_command},
      // A status below 128 would be a verdict on the commit.
      {"bisect", "", "for git bisect run: the commit that made it slower", kFinish,
       kInterrupted + kBadSetup, bisect_command},

@@ -19,6 +19,7 @@ Action ab_command(CommandLine& line);
 Action baseline_command(CommandLine& line);
 Action merge_command(CommandLine& line);
 Action history_command(CommandLine& line);
+Action accept_command(CommandLine& line);
 Action bisect_command(CommandLine& line);
 Action experiment_command(CommandLine& line);
 Action selftest_command(CommandLine& line);

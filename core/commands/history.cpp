@@ -88,7 +88,14 @@ const std::vector<HistoryWord>& words() {
        0,
        0,
        {"keep-since", "branch"},
-       history_prune}};
+       history_prune},
+      {"backfill",
+       "A..B",
+       "measure and record the commits from A to B",
+       1,
+       1,
+       {"branch", "make", "bisect"},
+       history_backfill}};
   return kWords;
 }
 
@@ -134,6 +141,10 @@ void declare_recording(CommandLine& line, HistoryOptions& options) {
 }
 
 void declare_reading(CommandLine& line, HistoryOptions& options) {
+  line.rest("OPTIONS...", options.rest);
+  line.option("--make", "COMMAND", "how to build a commit, if a definition's [build] does not",
+              take_text(options.make));
+  line.flag("--bisect", "measure only what tells which commits made the steps", options.bisect);
   line.group("What to remove");
   line.option("--keep-since", "REV", "keep this commit and what comes later",
               take_text(options.keep_since));
@@ -205,13 +216,17 @@ Action history_command(CommandLine& line) {
   declare_showing(line, options.showing);
   line.check([state = state.get()]() -> Expected<void> {
     if (auto known = check_word(state->operands); !known) return known;
+    if (!state->options.rest.empty() && state->operands.front() != "backfill") {
+      return fail("options after -- are for the runs of `history backfill`", "omit them");
+    }
     if (state->operands.front() != "prune" || state->options.keep_since) return {};
     return fail("`history prune` needs to know what to keep", "add --keep-since=REV");
   });
-  return [state](const Invocation&) {
+  return [state](const Invocation& invocation) {
     const HistoryWord* word = find_word(state->operands.front());
     HistoryOptions given = state->options;
     given.operands.assign(state->operands.begin() + 1, state->operands.end());
+    given.stop = invocation.stop;
     return word->run(given);
   };
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ struct HistoryOptions {
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::string> since;
   std::optional<std::string> keep_since;
+  std::optional<std::string> make;  // builds a commit
+  bool bisect = false;              // measure only what tells the commits of steps
+  std::vector<std::string> rest;    // after --
   Selection selection;
   std::vector<std::string> metrics;
   ReportFormat format = ReportFormat::kTable;
   Showing showing;
+  std::stop_token stop;
 
   SeriesChoice choice() const;
 };
@@ -37,5 +42,6 @@ ExitStatus history_export(const HistoryOptions& options);
 ExitStatus history_import(const HistoryOptions& options);
 ExitStatus history_merge(const HistoryOptions& options);
 ExitStatus history_prune(const HistoryOptions& options);
+ExitStatus history_backfill(const HistoryOptions& options);
 
 }  // namespace instr

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/compare/accepted.h"
 #include "core/definitions/limit.h"
 #include "core/results/functions_file.h"
 #include "core/results/results.h"
@@ -46,6 +47,7 @@ struct CompareOptions {
   // The limits of the earlier results apply to each of their keys, so that a change cannot loosen
   // its own limits. False for expected counts, which carry none.
   bool base_has_limits = true;
+  Acceptances accepted;               // changes that pass, whatever the limits
   bool allow_new = true;              // else a row that has no baseline fails
   bool allow_missing = false;         // else a row that is no longer counted fails
   bool allow_failed = false;          // else a row that fails after, or before and after, fails
@@ -94,7 +96,8 @@ struct MetricChange {
   std::optional<Limit> hard;
   std::optional<Limit> soft;
   Verdict verdict = Verdict::kPasses;
-  std::optional<Speedup> speedup = {};  // of times whose repetitions are known on both sides
+  std::optional<Acceptance> accepted = {};  // then it passes, though it is beyond its limit
+  std::optional<Speedup> speedup = {};      // of times whose repetitions are known on both sides
 
   // after - before; nothing if a side is absent, 0 for times explained by chance.
   std::optional<double> change() const;

@@ -53,6 +53,11 @@ Json metric_json(const MetricChange& metric) {
   json["hard"] = limit_json(metric.hard);
   json["soft"] = limit_json(metric.soft);
   json["verdict"] = to_string(metric.verdict);
+  if (metric.accepted) {
+    json["accepted"] = {{"why", metric.accepted->why},
+                        {"who", metric.accepted->who},
+                        {"commit", metric.accepted->commit}};
+  }
   if (metric.speedup) json["speedup"] = speedup_json(*metric.speedup);
   return json;
 }

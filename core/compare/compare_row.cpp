@@ -159,18 +159,30 @@ std::vector<MetricChange> metrics_of(const Counted* before, const Counted* after
   return metrics;
 }
 
+void raise(ComparedRow& row, Verdict verdict) { row.verdict = std::max(row.verdict, verdict); }
+
+void add_reason(ComparedRow& row, const std::string& reason) {
+  row.reason += (row.reason.empty() ? "" : "; ") + reason;
+}
+
+// What is beyond its limit passes if it was accepted.
+void judge(MetricChange& metric, ComparedRow& row, const Acceptances& accepted) {
+  metric.verdict = judge(metric);
+  if (metric.verdict < Verdict::kWarns) return;
+  const Acceptance* one =
+      find_accepted(accepted, row.key, metric.metric, *metric.before, *metric.after);
+  if (one == nullptr) return;
+  metric.accepted = *one;
+  metric.verdict = Verdict::kPasses;
+  add_reason(row, public_name(metric.metric) + " " + to_string(*one));
+}
+
 RowState state_of(const std::vector<MetricChange>& metrics) {
   for (const MetricChange& metric : metrics) {
     double change = metric.change().value_or(0);
     if (change != 0) return change > 0 ? RowState::kSlower : RowState::kFaster;
   }
   return RowState::kSame;
-}
-
-void raise(ComparedRow& row, Verdict verdict) { row.verdict = std::max(row.verdict, verdict); }
-
-void add_reason(ComparedRow& row, const std::string& reason) {
-  row.reason += (row.reason.empty() ? "" : "; ") + reason;
 }
 
 // The instructions of both blocks of a count, lowest first.
@@ -254,7 +266,7 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   }
   bool doubtful = is_doubtful(row, before, after);
   for (MetricChange& metric : row.metrics) {
-    if (!doubtful || metric.metric != kInstructions) metric.verdict = judge(metric);
+    if (!doubtful || metric.metric != kInstructions) judge(metric, row, options.accepted);
     raise(row, metric.verdict);
   }
   row.state = state_of(row.metrics);

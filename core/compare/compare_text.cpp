@@ -33,6 +33,8 @@ Tone tone_of(Verdict verdict, RowState state) {
 
 std::string result_of(const ComparedRow& row) {
   std::string state = to_string(row.state);
+  const MetricChange* ir = row.metric(kInstructions);
+  if (ir != nullptr && ir->accepted) state += ", accepted";
   return row.verdict == Verdict::kPasses ? state : state + ", " + to_string(row.verdict);
 }
 
@@ -151,6 +153,7 @@ std::vector<CompareLine> compare_lines(const ComparedRow& row) {
     line.name = line.metric;
     line.is_key = false;
     if (metric.verdict != Verdict::kPasses) line.result = to_string(metric.verdict);
+    if (metric.accepted) line.result = "accepted";
     line.tone = tone_of(metric.verdict, RowState::kSlower);
     lines.push_back(std::move(line));
   }

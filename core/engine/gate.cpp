@@ -116,6 +116,9 @@ Expected<void> check_shard(const Reference& before, const std::optional<Shard>& 
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
   Gate gate{options.compare, {}, {}};
+  auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
+  if (!accepted) return tl::unexpected(accepted.error());
+  gate.compare.accepted = *std::move(accepted);
   if (!options.limits_file) return gate;
   auto file = read_limits_file(*options.limits_file);
   if (!file) return tl::unexpected(file.error());

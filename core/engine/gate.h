@@ -24,6 +24,7 @@ struct GateOptions {
   bool update_expected = false;
   std::optional<std::filesystem::path> limits_file = {};
   std::optional<std::filesystem::path> base_limits_file = {};  // that file as of the base
+  std::optional<std::filesystem::path> accepted = {};          // nothing: the project's
   std::vector<std::string> vary = {};  // fingerprint fields that are under test
   bool allow_missing_shards = false;
   Incomplete incomplete = Incomplete::kRefused;

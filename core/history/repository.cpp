@@ -70,6 +70,8 @@ Expected<std::string> Repository::branch() const {
   return fail("no branch is checked out here", "name the commit's branch with --branch");
 }
 
+Expected<std::string> Repository::user() const { return ask({"config", "user.name"}); }
+
 Expected<void> Repository::check_is_on(const std::string& branch, const Commit& commit) const {
   auto refs = ask(
       {"for-each-ref", "--format=%(refname)", "refs/heads/" + branch, "refs/remotes/*/" + branch});
@@ -85,6 +87,48 @@ Expected<void> Repository::check_is_on(const std::string& branch, const Commit& 
   return fail(fmt::format("commit {} is not on the branch {}, by first parents",
                           short_hash(commit.hash), printable(branch)),
               "name its branch with --branch, or the commit that merged it with --commit");
+}
+
+Expected<std::vector<std::string>> Repository::commits_of(const std::string& range) const {
+  const auto dots = range.find("..");
+  if (dots == std::string::npos || range.find("...") != std::string::npos) {
+    return fail("`" + printable(range) + "` is not a range of commits", "write A..B");
+  }
+  const std::string last = dots + 2 == range.size() ? "HEAD" : range.substr(dots + 2);
+  auto first = find(range.substr(0, dots));
+  if (!first) return tl::unexpected(first.error());
+  auto end = find(last);
+  if (!end) return tl::unexpected(end.error());
+  if (auto checked = check_is_behind(*end, *first); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  auto listed = ask({"rev-list", "--first-parent", "--reverse", first->hash + ".." + end->hash});
+  if (!listed) return tl::unexpected(listed.error());
+  std::vector<std::string> commits{first->hash};
+  std::istringstream lines(*listed);
+  for (std::string hash; std::getline(lines, hash);) commits.push_back(hash);
+  return commits;
+}
+
+Expected<void> Repository::check_is_behind(const Commit& last, const Commit& commit) const {
+  const auto back = last.position - commit.position;
+  auto found = back < 0 ? fail("") : ask({"rev-parse", fmt::format("{}~{}", last.hash, back)});
+  if (found == commit.hash) return {};
+  return fail(fmt::format("commit {} is not before {}, by first parents", short_hash(commit.hash),
+                          short_hash(last.hash)),
+              "name two commits of one branch, the older one first");
+}
+
+Expected<void> Repository::add_worktree(const std::filesystem::path& folder) const {
+  return ask({"worktree", "add", "--quiet", "--detach", folder.string()}).map([](auto&&) {});
+}
+
+Expected<void> Repository::remove_worktree(const std::filesystem::path& folder) const {
+  return ask({"worktree", "remove", "--force", folder.string()}).map([](auto&&) {});
+}
+
+Expected<void> Repository::check_out(const std::string& hash) const {
+  return ask({"checkout", "--quiet", "--force", "--detach", hash}).map([](auto&&) {});
 }
 
 Expected<void> Repository::check_is_clean() const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/history/steps.h"
@@ -30,6 +31,9 @@ class Repository {
   // so that its position is unknown.
   Expected<Commit> find(const std::string& revision) const;
 
+  // The name of who commits here.
+  Expected<std::string> user() const;
+
   // An error if HEAD is detached.
   Expected<std::string> branch() const;
 
@@ -37,12 +41,22 @@ class Repository {
   // commit.
   Expected<void> check_is_on(const std::string& branch, const Commit& commit) const;
 
+  // The hashes of "A..B" by first parents, A itself included, oldest first.
+  Expected<std::vector<std::string>> commits_of(const std::string& range) const;
+
+  // A working tree without a branch, and its end.
+  Expected<void> add_worktree(const std::filesystem::path& folder) const;
+  Expected<void> remove_worktree(const std::filesystem::path& folder) const;
+  // Files that git does not know stay.
+  Expected<void> check_out(const std::string& hash) const;
+
   // An error if a file that git knows differs from HEAD.
   Expected<void> check_is_clean() const;
 
  private:
   Expected<std::string> ask(std::vector<std::string> words) const;
   Expected<std::int64_t> position_of(const std::string& revision) const;
+  Expected<void> check_is_behind(const Commit& last, const Commit& commit) const;
 
   std::filesystem::path folder_;
 };

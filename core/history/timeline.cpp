@@ -91,6 +91,14 @@ std::optional<Place> Timeline::next(const Place& place, std::int64_t series) con
   return first_of(commits_.upper_bound(place), commits_, series);
 }
 
+std::optional<Place> Timeline::previous(const Place& place, std::int64_t series) const {
+  for (auto at = commits_.lower_bound(place); at != commits_.begin();) {
+    --at;
+    if (at->second.has(series)) return at->first;
+  }
+  return std::nullopt;
+}
+
 std::optional<Place> Timeline::first_from(const Place& place, std::int64_t series) const {
   return first_of(commits_.lower_bound(place), commits_, series);
 }

@@ -43,7 +43,9 @@ class Timeline {
   bool is_measured(const Place& place, std::int64_t series) const;
   // The first commit after `place` at which the series was measured.
   std::optional<Place> next(const Place& place, std::int64_t series) const;
-  // The same from `place` on.
+  // The last one before it.
+  std::optional<Place> previous(const Place& place, std::int64_t series) const;
+  // The first one from `place` on.
   std::optional<Place> first_from(const Place& place, std::int64_t series) const;
 
   Place place_of(std::int64_t commit) const { return places_.at(commit); }

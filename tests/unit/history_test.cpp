@@ -12,6 +12,7 @@
 #include "core/base/process.h"
 #include "core/engine/gate.h"
 #include "core/history/history_report.h"
+#include "core/history/open_steps.h"
 #include "core/history/profiles.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
@@ -216,6 +217,23 @@ TEST_F(History, PrunedKeepsWhatComesLater) {
     EXPECT_EQ(open().integer("SELECT count(*) FROM commits"), 13 - first);
     EXPECT_EQ(open().integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
   }
+}
+
+TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
+  EXPECT_EQ(open_steps(open(), "main"), std::vector<OpenStep>{});
+  add(run_of(1, {{"a", 1}, {"b", 1}}));
+  add(run_of(9, {{"a", 2}, {"b", 1}}));
+  const auto open_now = [this] { return open_steps(open(SqlAccess::kRead), "main"); };
+  EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(1).hash, commit(9).hash}}));
+  add(run_of(5, {{"b", 1}}));  // says nothing of `a`
+  EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(1).hash, commit(9).hash}}));
+  add(run_of(4, {{"a", 1}}));
+  EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(4).hash, commit(9).hash}}));
+  add(run_of(8, {{"a", 1}}));
+  EXPECT_EQ(open_now(), std::vector<OpenStep>{});
+  EXPECT_EQ(is_measured(open(), "main", commit(5).hash), true);
+  EXPECT_EQ(is_measured(open(), "main", commit(6).hash), false);
+  EXPECT_EQ(is_measured(open(), "other", commit(5).hash), false);
 }
 
 TEST_F(History, TakesTheTimesOfGoogleBenchmark) {

@@ -82,6 +82,30 @@ TEST_F(RepositoryTest, KnowsWhatIsOnABranchByFirstParents) {
   EXPECT_FALSE(repository_.check_is_on("side", *merged));
 }
 
+TEST_F(RepositoryTest, ListsARangeWithItsBegin) {
+  commit("third");
+  const auto hash = [this](const char* name) { return repository_.find(name)->hash; };
+  EXPECT_EQ(repository_.commits_of("main~2..main"),
+            (std::vector<std::string>{hash("main~2"), hash("main~1"), hash("main")}));
+  EXPECT_EQ(repository_.commits_of("main~1.."),
+            (std::vector<std::string>{hash("main~1"), hash("main")}));
+  EXPECT_EQ(repository_.commits_of("main..main"), std::vector<std::string>{hash("main")});
+  for (const char* range : {"main", "main...main~1", "main..main~1", "gone..main", "main..gone"}) {
+    EXPECT_FALSE(repository_.commits_of(range)) << range;
+  }
+}
+
+TEST_F(RepositoryTest, MakesAWorkTreeAndRemovesIt) {
+  const auto tree = folder_.path() / "tree";
+  ASSERT_TRUE(repository_.add_worktree(tree));
+  const Repository inside(tree);
+  ASSERT_TRUE(inside.check_out(repository_.find("main~1")->hash));
+  EXPECT_EQ(inside.find("HEAD")->subject, "first");
+  EXPECT_EQ(repository_.find("HEAD")->subject, "second");
+  ASSERT_TRUE(repository_.remove_worktree(tree));
+  EXPECT_FALSE(std::filesystem::exists(tree));
+}
+
 TEST_F(RepositoryTest, SaysWhatIsNotCommitted) {
   EXPECT_TRUE(repository_.check_is_clean());
   std::ofstream(folder_.path() / "new") << "not known to git";

@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/output.h"
+#include "core/cli/gating.h"
+#include "core/cli/values.h"
+#include "core/commands/commands.h"
+#include "core/history/read.h"
+#include "core/history/recording.h"
+#include "core/history/schema.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMany = 1'000'000;
+
+struct Options {
+  std::vector<std::string> keys;
+  std::optional<std::string> reason;
+  std::optional<std::string> base;
+  std::optional<std::string> results;
+  RecordingOptions recording;
+  GateOptions gate;
+  Showing showing;
+};
+
+// What can be accepted of a key, and what the base has.
+struct Found {
+  Acceptances acceptances;
+  std::function<bool(const Acceptance&)> is_in_base;
+};
+
+tl::unexpected<Error> nothing_of(const std::string& key, const std::vector<std::string>& known) {
+  const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
+  if (is_known) {
+    return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
+  }
+  return fail(fmt::format("there is no benchmark `{}`", printable(key)), did_you_mean(key, known));
+}
+
+// Of a key's rows in a comparison: what fails or warns.
+Expected<Found> found_in(const Comparison& comparison, const std::vector<std::string>& keys) {
+  std::vector<std::string> known;
+  for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
+  Found found;
+  for (const std::string& key : keys) {
+    const std::size_t before = found.acceptances.size();
+    for (const ComparedRow& row : comparison.rows) {
+      if (row.key != key) continue;
+      for (const MetricChange& metric : row.metrics) {
+        if (metric.verdict < Verdict::kWarns) continue;
+        found.acceptances.push_back(
+            {key, metric.metric, *metric.before, *metric.after, "", "", ""});
+      }
+    }
+    if (found.acceptances.size() == before) return nothing_of(key, known);
+  }
+  // What the base counts already is no change any more.
+  found.is_in_base = [rows = comparison.rows](const Acceptance& one) {
+    return std::any_of(rows.begin(), rows.end(), [&one](const ComparedRow& row) {
+      const MetricChange* metric = row.metric(one.metric);
+      return metric != nullptr && metric->before == one.after &&
+             find_accepted({one}, row.key, one.metric, one.before, one.after) != nullptr;
+    });
+  };
+  return found;
+}
+
+tl::expected<Found, Errors> found_in_results(const Options& options) {
+  auto gate = open_gate(options.gate);
+  if (!gate) return tl::unexpected(gate.error());
+  auto before = read_reference(*options.base, options.gate.incomplete);
+  if (!before) return tl::unexpected(before.error());
+  auto after = read_reference(*options.results, options.gate.incomplete);
+  if (!after) return tl::unexpected(after.error());
+  auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
+  if (!differences) return tl::unexpected(Errors{differences.error()});
+  auto found = compare_with(*before, std::move(after->set), *gate)
+                   .and_then([&options](const Comparison& comparison) {
+                     return found_in(comparison, options.keys);
+                   });
+  if (!found) return tl::unexpected(Errors{found.error()});
+  return std::move(*found);
+}
+
+// The growth at the last commit at which any metric of the key moved.
+Expected<void> add_last_step(Found& found, const SqlDatabase& database, const std::string& key,
+                             const std::string& branch) {
+  const SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
+  auto steps = read_steps(database, choice, std::nullopt, /*with_first=*/false);
+  if (!steps) return tl::unexpected(steps.error());
+  const std::size_t before = found.acceptances.size();
+  for (const RecordedStep& step : *steps) {
+    const bool is_last = step.commit.hash == steps->back().commit.hash;
+    if (!is_last || step.after <= *step.before) continue;
+    found.acceptances.push_back(
+        {key, step.series.metric, *step.before, step.after, short_hash(step.commit.hash), "", ""});
+  }
+  if (found.acceptances.size() > before) return {};
+  return fail(
+      fmt::format("the history has no growth of `{}` on {}", printable(key), printable(branch)),
+      "see instr_bench history list, or name results with --base and --results");
+}
+
+Expected<Found> found_in_history(const Options& options) {
+  auto database = open_history(options.recording.file(), SqlAccess::kRead);
+  if (!database) return tl::unexpected(database.error());
+  auto branch = options.recording.branch ? Expected<std::string>(*options.recording.branch)
+                                         : Repository().branch();
+  if (!branch) return tl::unexpected(branch.error());
+  Found found{{}, [](const Acceptance&) { return false; }};
+  for (const std::string& key : options.keys) {
+    auto added = add_last_step(found, *database, key, *branch);
+    if (!added) return tl::unexpected(added.error());
+  }
+  return found;
+}
+
+tl::expected<Found, Errors> find(const Options& options) {
+  if (options.base) return found_in_results(options);
+  return found_in_history(options).map_error([](const Error& error) { return Errors{error}; });
+}
+
+ExitStatus run(const Options& options) {
+  const std::filesystem::path file = options.gate.accepted.value_or(usual_accepted());
+  auto found = find(options);
+  if (!found) return refuse(found.error());
+  const Repository repository;
+  const std::string who = repository.user().value_or("");
+  const auto head = repository.find("HEAD");
+  for (Acceptance& one : found->acceptances) {
+    one.who = who;
+    one.why = *options.reason;
+    if (one.commit.empty() && head) one.commit = short_hash(head->hash);
+  }
+  auto written = write_accepted(file, found->acceptances, found->is_in_base);
+  if (!written) return refuse(written.error());
+  for (const Acceptance& one : found->acceptances) {
+    print_message(fmt::format("{}: {} {} from {} to {}\n", file.string(), printable(one.keys),
+                              one.metric, format_count(one.before), format_count(one.after)));
+  }
+  return kGood;
+}
+
+}  // namespace
+
+Action accept_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Accepts what benchmarks cost more now: adds a line for each metric, with the reason, to a "
+      "file of the project, which is committed with the change. The check then lets just this "
+      "step pass and shows it as accepted. It is taken from a comparison, or from the last step "
+      "in the history.");
+  line.operands({"KEY...", 1, kMany}, options->keys);
+  line.group("What is accepted");
+  line.option("--reason", "TEXT", "why", take_text(options->reason));
+  line.option("--base", "NAME|FILE", "what grew between this baseline or results file",
+              take_text(options->base));
+  line.option("--results", "NAME|FILE", "and these results", take_text(options->results));
+  declare_vary(line, options->gate.vary);
+  line.option("--history", "FILE", kHistoryHelp, take_path(options->recording.history));
+  line.option("--branch", "NAME", "its branch (default: the one checked out)",
+              take_text(options->recording.branch));
+  line.needs(
+      {"history", "branch"}, [options = options.get()] { return !options->base; },
+      "a history instead of --base and --results");
+  line.needs(
+      {"vary"}, [options = options.get()] { return options->base.has_value(); },
+      "--base and --results");
+  declare_accepted(line, options->gate.accepted);
+  declare_showing(line, options->showing);
+  line.check([options = options.get()]() -> Expected<void> {
+    if (!options->reason || options->reason->empty()) {
+      return fail("accept needs a reason", "add --reason=TEXT");
+    }
+    if (options->base.has_value() == options->results.has_value()) return {};
+    return fail("--base and --results go together", "add the other one");
+  });
+  return [options](const Invocation&) { return run(*options); };
+}
+
+}  // namespace instr

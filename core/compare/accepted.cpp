@@ -1,0 +1,186 @@
+#include "core/compare/accepted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/base/csv.h"
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/replace_file.h"
+#include "core/base/trim.h"
+#include "core/compare/csv_records.h"
+#include "core/compare/expected_document.h"
+#include "core/definitions/limit.h"
+#include "core/results/baselines.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kHeader = "keys,metric,before,after,commit,who,why";
+constexpr std::size_t kColumns = 7;
+
+// A line as written.
+struct AcceptedLine {
+  Acceptance acceptance;
+  TextSpan lines;
+};
+
+class AcceptedReader {
+ public:
+  explicit AcceptedReader(const SourceText& source) : source_(source), scanner_(source, errors_) {}
+
+  tl::expected<std::vector<AcceptedLine>, Errors> read() {
+    const auto header = scanner_.next();
+    if (header && check_header(*header)) {
+      while (const auto record = scanner_.next()) read_line(*record);
+    }
+    if (errors_.empty()) return std::move(lines_);
+    return tl::unexpected(std::move(errors_));
+  }
+
+ private:
+  bool refuse(std::size_t at, std::string what, std::string advice) {
+    errors_.push_back({source_.place(at), std::move(what), std::move(advice)});
+    return false;
+  }
+
+  bool check_header(const CsvRecord& header) {
+    std::vector<std::string> names;
+    for (const CsvField& field : header.fields) names.emplace_back(trim(field.text));
+    if (fmt::format("{}", fmt::join(names, ",")) == kHeader) return true;
+    return refuse(header.lines.begin, "these columns are not those of accepted changes",
+                  fmt::format("the first line is `{}`", kHeader));
+  }
+
+  void read_line(const CsvRecord& record) {
+    const auto& fields = record.fields;
+    if (fields.size() != kColumns) {
+      refuse(record.lines.begin,
+             fmt::format("this line has {}, and the header {}",
+                         format_plural(fields.size(), "field"), kColumns),
+             "let instr_bench accept write it");
+      return;
+    }
+    Acceptance one{from_cell(fields[0].text),
+                   std::string(trim(fields[1].text)),
+                   0,
+                   0,
+                   from_cell(fields[4].text),
+                   from_cell(fields[5].text),
+                   from_cell(fields[6].text)};
+    const bool is_good = read_metric(fields[1], one) && read_number(fields[2], one.before) &&
+                         read_number(fields[3], one.after) && read_reason(fields[6], one);
+    if (is_good) lines_.push_back({std::move(one), record.lines});
+  }
+
+  bool read_metric(const CsvField& field, const Acceptance& one) {
+    const auto& known = limit_metrics();
+    if (std::find(known.begin(), known.end(), one.metric) != known.end()) return true;
+    return refuse(field.span.begin, fmt::format("unknown metric `{}`", printable(one.metric)),
+                  did_you_mean(one.metric, known));
+  }
+
+  bool read_number(const CsvField& field, double& number) {
+    const std::string_view text = trim(field.text);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool is_number = error == std::errc{} && end == text.data() + text.size();
+    if (is_number && std::isfinite(number)) return true;
+    return refuse(field.span.begin, fmt::format("`{}` is not a number", printable(text)),
+                  "write the counts before and after, such as `12345`");
+  }
+
+  bool read_reason(const CsvField& field, const Acceptance& one) {
+    if (!trim(one.why).empty()) return true;
+    return refuse(field.span.begin, "there is no reason", "say why it is accepted");
+  }
+
+  const SourceText& source_;
+  Errors errors_;
+  CsvScanner scanner_;
+  std::vector<AcceptedLine> lines_;
+};
+
+// Whether the key is what the pattern says, whose `*` are any text.
+bool is_match(std::string_view pattern, std::string_view key) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == key;
+  if (!key.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t at = star; at <= key.size(); ++at) {
+    if (is_match(rest, key.substr(at))) return true;
+  }
+  return false;
+}
+
+std::string line_of(const Acceptance& one) {
+  return csv_line({one.keys, one.metric, count_text(one.before), count_text(one.after), one.commit,
+                   one.who, one.why});
+}
+
+// An empty text if there is no such file.
+Expected<SourceText> source_of(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return SourceText(file.string(), "");
+  return SourceText::read(file);
+}
+
+}  // namespace
+
+fs::path usual_accepted() { return project_folder() / "accepted.csv"; }
+
+tl::expected<Acceptances, Errors> read_accepted(const fs::path& file) {
+  const auto source = source_of(file);
+  if (!source) return tl::unexpected(Errors{source.error()});
+  return AcceptedReader(*source).read().map([](const std::vector<AcceptedLine>& lines) {
+    Acceptances accepted;
+    for (const AcceptedLine& line : lines) accepted.push_back(line.acceptance);
+    return accepted;
+  });
+}
+
+const Acceptance* find_accepted(const Acceptances& accepted, const std::string& key,
+                                const std::string& metric, double before, double after) {
+  auto found = std::find_if(accepted.begin(), accepted.end(), [&](const Acceptance& one) {
+    return one.metric == metric && one.before == before && one.after == after &&
+           is_match(one.keys, key);
+  });
+  return found == accepted.end() ? nullptr : &*found;
+}
+
+tl::expected<void, Errors> write_accepted(
+    const fs::path& file, const Acceptances& added,
+    const std::function<bool(const Acceptance&)>& is_obsolete) {
+  const auto source = source_of(file);
+  if (!source) return tl::unexpected(Errors{source.error()});
+  auto lines = AcceptedReader(*source).read();
+  if (!lines) return tl::unexpected(lines.error());
+  std::vector<TextEdit> removals;
+  Acceptances known;
+  for (const AcceptedLine& line : *lines) {
+    known.push_back(line.acceptance);
+    if (is_obsolete(line.acceptance)) removals.push_back({line.lines, ""});
+  }
+  std::string text = edited(source->text(), std::move(removals));
+  end_last_line(text, "\n");
+  if (text.empty()) text = std::string(kHeader) + "\n";
+  for (const Acceptance& one : added) {
+    if (!find_accepted(known, one.keys, one.metric, one.before, one.after)) text += line_of(one);
+  }
+  std::error_code ignored;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
+  auto put = replace_file(file, text);
+  if (!put) return tl::unexpected(Errors{put.error()});
+  return {};
+}
+
+std::string to_string(const Acceptance& acceptance) {
+  return fmt::format("accepted: {} ({})", printable(acceptance.why), printable(acceptance.who));
+}
+
+}  // namespace instr

@@ -1,0 +1,114 @@
+// Accepted changes: the file, what it lets pass, and what it does not.
+#include "core/compare/accepted.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "core/base/private_folder.h"
+#include "tests/unit/compare_testing.h"
+
+namespace instr {
+namespace {
+
+using testing::counted;
+using testing::results;
+
+const Acceptance kAccepted{"matmul/*/t1/cpu",
+                           "ir",
+                           1000,
+                           2000,
+                           "0123456789ab",
+                           "Ada",
+                           "the copy is needed, \"for now\" (#12)"};
+
+class AcceptedFile : public ::testing::Test {
+ protected:
+  std::string content() const {
+    std::ifstream stream(file_);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::string error_of(const std::string& text) const {
+    std::ofstream(file_) << text;
+    auto read = read_accepted(file_);
+    return read ? "no error" : to_string(read.error().front());
+  }
+  static bool nothing(const Acceptance&) { return false; }
+
+  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  std::filesystem::path file_ = folder_.path() / "accepted.csv";
+};
+
+TEST_F(AcceptedFile, IsReadAsItWasWritten) {
+  EXPECT_EQ(read_accepted(file_), Acceptances{});
+  const Acceptance odd{"=odd, \"key\"", "allocs", 4, 5.5, "", "", "why"};
+  ASSERT_TRUE(write_accepted(file_, {kAccepted, odd}, nothing));
+  EXPECT_EQ(read_accepted(file_), (Acceptances{kAccepted, odd}));
+}
+
+TEST_F(AcceptedFile, KeepsWhatElseIsInIt) {
+  ASSERT_TRUE(write_accepted(file_, {kAccepted}, nothing));
+  std::ofstream(file_, std::ios::app) << "# by hand\n";
+  Acceptance other = kAccepted;
+  other.metric = "allocs";
+  ASSERT_TRUE(write_accepted(file_, {kAccepted, other}, nothing));
+  EXPECT_EQ(read_accepted(file_), (Acceptances{kAccepted, other}));
+  EXPECT_NE(content().find("\n# by hand\n"), std::string::npos);
+  ASSERT_TRUE(write_accepted(file_, {}, [](const Acceptance& one) { return one.metric == "ir"; }));
+  EXPECT_EQ(read_accepted(file_), Acceptances{other});
+  EXPECT_NE(content().find("\n# by hand\n"), std::string::npos);
+}
+
+TEST_F(AcceptedFile, IsRefusedWithThePlace) {
+  const std::string header = "keys,metric,before,after,commit,who,why\n";
+  EXPECT_NE(error_of("key,metric\n").find(":1:1: these columns"), std::string::npos);
+  EXPECT_NE(error_of(header + "a,ir,1,2\n").find(":2:1: this line has 4 fields"),
+            std::string::npos);
+  EXPECT_NE(error_of(header + "a,irr,1,2,,,why\n").find("did you mean `ir`"), std::string::npos);
+  EXPECT_NE(error_of(header + "a,ir,1,x,,,why\n").find("`x` is not a number"), std::string::npos);
+  EXPECT_NE(error_of(header + "a,ir,1,2,,,\n").find("there is no reason"), std::string::npos);
+  EXPECT_EQ(error_of(header + "a,ir,1,2,,,why\n"), "no error");
+}
+
+TEST(Accepted, IsOfOneStepOfTheKeysThatMatch) {
+  const auto holds = [](const char* keys, const char* key) {
+    Acceptance one = kAccepted;
+    one.keys = keys;
+    return find_accepted({one}, key, "ir", 1000, 2000) != nullptr;
+  };
+  EXPECT_TRUE(holds("matmul/mm/t1/cpu", "matmul/mm/t1/cpu"));
+  EXPECT_TRUE(holds("matmul/*/t1/*", "matmul/mm/n=4/t1/cpu"));
+  EXPECT_TRUE(holds("*", "anything"));
+  EXPECT_FALSE(holds("matmul/*/t1/cpu", "matmul/mm/t2/cpu"));
+  EXPECT_FALSE(holds("matmul/mm", "matmul/mm/t1/cpu"));
+  EXPECT_FALSE(holds("*mm", "matmul/mm/t1/cpu"));
+  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "allocs", 1000, 2000));
+  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "ir", 1000, 2001));
+  EXPECT_FALSE(find_accepted({kAccepted}, "matmul/a/t1/cpu", "ir", 999, 2000));
+}
+
+TEST(Accepted, PassesAndIsShown) {
+  CompareOptions options;
+  const auto compared = [&options](double before, double after) {
+    auto comparison = compare(results("before", {counted("matmul/a/t1/cpu", before)}),
+                              results("after", {counted("matmul/a/t1/cpu", after)}), options);
+    EXPECT_TRUE(comparison);
+    return std::move(*comparison);
+  };
+  EXPECT_EQ(compared(1000, 2000).verdict, Verdict::kFails);
+  options.accepted = {kAccepted};
+  const Comparison passes = compared(1000, 2000);
+  EXPECT_EQ(passes.verdict, Verdict::kPasses);
+  ASSERT_EQ(passes.rows.size(), 1u);
+  EXPECT_EQ(passes.rows[0].state, RowState::kSlower);
+  EXPECT_EQ(passes.rows[0].metrics[0].accepted, kAccepted);
+  EXPECT_NE(passes.rows[0].reason.find("instructions accepted: the copy is needed"),
+            std::string::npos);
+  // Another step, and one on top of it once the base has it.
+  EXPECT_EQ(compared(1000, 2100).verdict, Verdict::kFails);
+  EXPECT_EQ(compared(2000, 3000).verdict, Verdict::kFails);
+}
+
+}  // namespace
+}  // namespace instr
