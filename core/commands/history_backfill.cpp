@@ -85,24 +85,23 @@ class Backfill {
 
   ExitStatus report() const {
     print_message(fmt::format("{} measured, {} there already, {} could not be\n",
-                              format_plural(measured_, "commit"), known_, failed_.size()));
+                              format_plural(measured_, "commit"), known_, failed_));
     if (stop_.stop_requested()) return kInterrupted;
-    return failed_.empty() ? kGood : kNotMeasured;
+    return failed_ == 0 ? kGood : kNotMeasured;
   }
 
  private:
   // Of commits that an earlier call recorded nothing is done. One that cannot be built or measured
   // is reported, and others go on.
   Expected<void> measure(const std::string& commit) {
-    if (stop_.stop_requested()) return {};
+    if (stop_.stop_requested() || !tried_.insert(commit).second) return {};
     auto recorded = is_recorded(commit);
     if (!recorded) return tl::unexpected(recorded.error());
     if (*recorded) {
       ++known_;
       return {};
     }
-    print_message(fmt::format("{} of {}: {}\n", measured_ + known_ + failed_.size() + 1,
-                              commits_.size(), short_hash(commit)));
+    print_message(fmt::format("commit {}\n", short_hash(commit)));
     if (auto out = tree_.check_out(commit); !out) return out;
     auto built = run({"sh", "-c", options_.make.value_or("true")});
     if (!built) return tl::unexpected(built.error());
@@ -112,7 +111,7 @@ class Backfill {
     if (!*good) {
       print_message(fmt::format("commit {} {}\n", short_hash(commit),
                                 *built ? "cannot be measured" : "does not build"));
-      failed_.insert(commit);
+      ++failed_;
       return {};
     }
     ++measured_;
@@ -166,11 +165,11 @@ class Backfill {
 
   using At = std::vector<std::string>::const_iterator;
 
-  // The commit nearest to the middle that has not failed; the ends are not in it.
+  // The commit nearest to the middle that was not tried in vain; the ends are not in it.
   std::optional<std::string> middle_of(At before, At after) const {
     std::vector<std::string> between;
     std::copy_if(before + 1, after, std::back_inserter(between),
-                 [this](const std::string& one) { return !failed_.contains(one); });
+                 [this](const std::string& one) { return !tried_.contains(one); });
     if (between.empty()) return std::nullopt;
     return between[between.size() / 2];
   }
@@ -182,7 +181,8 @@ class Backfill {
   const std::stop_token stop_;
   std::size_t measured_ = 0;
   std::size_t known_ = 0;
-  std::set<std::string> failed_;
+  std::size_t failed_ = 0;
+  std::set<std::string> tried_;
 };
 
 Expected<ExitStatus> backfill(const HistoryOptions& options) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -70,6 +71,11 @@ std::optional<Attribution> attribution_of(const RecordedStep& step, Profiles& pr
   return attributor.attribute(before, after, step.after - *step.before);
 }
 
+ListingCell chance_cell(const RecordedStep& step) {
+  if (!step.p) return {};
+  return {*step.p, fmt::format("{:.2g}", *step.p)};
+}
+
 ListingRow row_of(const RecordedStep& step) {
   const HistorySeries& series = step.series;
   return {.cells = {text_cell(series.key),
@@ -78,6 +84,7 @@ ListingRow row_of(const RecordedStep& step) {
                     value_cell(series.metric, step.after),
                     change_cell(step),
                     percent_cell(step),
+                    chance_cell(step),
                     commit_cell(step.commit),
                     date_cell(step.commit),
                     text_cell(series.branch),
@@ -121,12 +128,15 @@ Listing series_listing(const std::vector<SeriesSummary>& series) {
 Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
                                 const StepsShowing& showing) {
   return sql_stage([&] {
+    const bool is_any_sampled = std::any_of(
+        steps.begin(), steps.end(), [](const RecordedStep& one) { return one.p.has_value(); });
     Listing listing{.columns = {{"key", "benchmark"},
                                 {"metric", "metric"},
                                 {"before", "before", Align::kRight},
                                 {"after", "after", Align::kRight},
                                 {"change", "change", Align::kRight},
                                 {"percent", "", Align::kRight},
+                                {"p", is_any_sampled ? "p" : nullptr, Align::kRight},
                                 {"commit", "commit"},
                                 {"date", "of", Align::kLeft, kSpare},
                                 {"branch", "branch", Align::kLeft, kSpare},

@@ -9,6 +9,8 @@
 #include "core/base/json_line.h"
 #include "core/definitions/metrics.h"
 #include "core/history/timeline.h"
+#include "core/values/change_points.h"
+#include "core/values/timing.h"
 
 namespace instr {
 
@@ -66,44 +68,90 @@ std::unordered_map<std::int64_t, Measured> measured_of(const SqlDatabase& databa
   return measured;
 }
 
+// Of the chosen exact series, one after the other; the first value of each has none before.
+void for_each_step(const SqlDatabase& database, const SeriesChoice& choice,
+                   const std::function<void(RecordedStep)>& take) {
+  auto rows = database.prepare(
+      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
+      " subject, before, after, commit_id FROM all_steps ORDER BY series_id, position, hash");
+  std::int64_t series_before = 0;
+  std::int64_t commit_before = 0;
+  rows.start();
+  while (rows.step()) {
+    RecordedStep step{series_at(rows), commit_at(rows, 6), std::nullopt, rows.real(11),
+                      rows.integer(12)};
+    if (step.series.id == series_before) {
+      step.before = rows.real(10);
+      step.before_id = commit_before;
+    }
+    series_before = step.series.id;
+    commit_before = step.commit_id;
+    if (choice.has(step.series)) take(std::move(step));
+  }
+}
+
+// A series with its samples, in the order of their commits.
+struct Sampled {
+  HistorySeries series;
+  std::vector<Commit> commits;
+  std::vector<double> values;
+};
+
+void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
+                      const std::function<void(const Sampled&)>& take) {
+  auto rows = database.prepare(
+      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
+      " subject, value FROM all_samples ORDER BY series_id, position, hash, started");
+  Sampled sampled;
+  rows.start();
+  while (rows.step()) {
+    HistorySeries series = series_at(rows);
+    if (!choice.has(series)) continue;
+    if (series.id != sampled.series.id) {
+      if (!sampled.values.empty()) take(sampled);
+      sampled = {std::move(series), {}, {}};
+    }
+    sampled.commits.push_back(commit_at(rows, 6));
+    sampled.values.push_back(rows.real(10));
+  }
+  if (!sampled.values.empty()) take(sampled);
+}
+
 using Summaries = std::vector<SeriesSummary>;
 
 void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
   const auto measured = measured_of(database);
   const auto commits = read_commits(database);
-  auto rows = database.prepare(
-      "SELECT series_id, key, metric, branch, class_id, is_exact, after FROM all_steps"
-      " ORDER BY series_id, position, hash");
-  rows.start();
-  while (rows.step()) {
-    HistorySeries series = series_at(rows);
-    if (!choice.has(series)) continue;
-    const auto found = measured.find(series.id);
-    if (found == measured.end() || !commits.contains(found->second.last)) continue;
-    if (all.empty() || all.back().series.id != series.id) {
-      all.push_back(
-          {std::move(series), found->second.commits, 0, commits.at(found->second.last), 0});
+  for_each_step(database, choice, [&](const RecordedStep& step) {
+    const auto found = measured.find(step.series.id);
+    if (found == measured.end() || !commits.contains(found->second.last)) return;
+    if (!step.before) {
+      all.push_back({step.series, found->second.commits, 0, commits.at(found->second.last), 0});
     } else {
       ++all.back().steps;
     }
-    all.back().value = rows.real(6);
-  }
+    all.back().value = step.after;
+  });
 }
 
 void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
-  auto rows = database.prepare(
-      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
-      " subject, value FROM all_samples ORDER BY series_id, position, hash, started");
-  rows.start();
-  while (rows.step()) {
-    HistorySeries series = series_at(rows);
-    if (!choice.has(series)) continue;
-    if (all.empty() || all.back().series.id != series.id) {
-      all.push_back({std::move(series), 0, 0, {}, 0});
-    }
-    ++all.back().measured;
-    all.back().last = commit_at(rows, 6);
-    all.back().value = rows.real(10);
+  for_each_sampled(database, choice, [&all](const Sampled& one) {
+    all.push_back({one.series, one.values.size(), 0, one.commits.back(), one.values.back()});
+  });
+}
+
+void add_steps_of(const Sampled& sampled, std::vector<RecordedStep>& steps) {
+  const auto points = change_points(sampled.values);
+  const auto level = [&sampled](std::size_t begin, std::size_t end) {
+    return median({sampled.values.begin() + static_cast<std::ptrdiff_t>(begin),
+                   sampled.values.begin() + static_cast<std::ptrdiff_t>(end)});
+  };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t first = points[i].first;
+    const std::size_t begin = i == 0 ? 0 : points[i - 1].first;
+    const std::size_t end = i + 1 < points.size() ? points[i + 1].first : sampled.values.size();
+    steps.push_back({sampled.series, sampled.commits[first], level(begin, first), level(first, end),
+                     0, 0, points[i].p});
   }
 }
 
@@ -115,20 +163,12 @@ struct Beginning {
 
 std::vector<Beginning> beginnings_of(const SqlDatabase& database, const SeriesChoice& choice) {
   std::vector<Beginning> all;
-  for (const char* sql : {"SELECT series_id, key, metric, branch, class_id, is_exact, hash,"
-                          " position, authored, subject FROM all_steps"
-                          " ORDER BY series_id, position, hash",
-                          "SELECT series_id, key, metric, branch, class_id, is_exact, hash,"
-                          " position, authored, subject FROM all_samples"
-                          " ORDER BY series_id, position, hash"}) {
-    auto rows = database.prepare(sql);
-    rows.start();
-    while (rows.step()) {
-      HistorySeries series = series_at(rows);
-      const bool is_first = all.empty() || all.back().series.id != series.id;
-      if (is_first && choice.has(series)) all.push_back({std::move(series), commit_at(rows, 6)});
-    }
-  }
+  for_each_step(database, choice, [&all](RecordedStep step) {
+    if (!step.before) all.push_back({std::move(step.series), std::move(step.commit)});
+  });
+  for_each_sampled(database, choice, [&all](const Sampled& one) {
+    all.push_back({one.series, one.commits.front()});
+  });
   return all;
 }
 
@@ -182,25 +222,13 @@ Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
                                                const std::optional<Place>& since, bool with_first) {
   return sql_stage([&] {
     std::vector<RecordedStep> steps;
-    auto rows = database.prepare(
-        "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
-        " subject, before, after, commit_id FROM all_steps ORDER BY series_id, position, hash");
-    std::int64_t series_before = 0;
-    std::int64_t commit_before = 0;
-    rows.start();
-    while (rows.step()) {
-      RecordedStep step{series_at(rows), commit_at(rows, 6), std::nullopt, rows.real(11),
-                        rows.integer(12)};
-      if (step.series.id == series_before) {
-        step.before = rows.real(10);
-        step.before_id = commit_before;
-      }
-      series_before = step.series.id;
-      commit_before = step.commit_id;
-      const bool is_late = !since || step.commit.place() > *since;
-      const bool is_shown = is_late && (with_first || step.before) && choice.has(step.series);
-      if (is_shown) steps.push_back(std::move(step));
-    }
+    for_each_step(database, choice, [&](RecordedStep step) {
+      if (with_first || step.before) steps.push_back(std::move(step));
+    });
+    for_each_sampled(database, choice, [&](const Sampled& one) { add_steps_of(one, steps); });
+    std::erase_if(steps, [&since](const RecordedStep& step) {
+      return since && step.commit.place() <= *since;
+    });
     std::sort(steps.begin(), steps.end(), [](const RecordedStep& left, const RecordedStep& right) {
       return std::tuple(left.commit.place(), order_of(left.series)) <
              std::tuple(right.commit.place(), order_of(right.series));

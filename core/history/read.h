@@ -57,6 +57,9 @@ struct RecordedStep {
   double after = 0;
   std::int64_t commit_id = 0;
   std::int64_t before_id = 0;  // of the commit with the step before
+  // Of a sampled series: `before` and `after` are the medians on both sides of a change point,
+  // which chance would make with this probability.
+  std::optional<double> p = {};
 };
 
 // In the order of their commits. Those after `since`, if that is given; `with_first`: the first

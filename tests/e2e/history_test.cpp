@@ -86,6 +86,55 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   EXPECT_TRUE(has(shown.output, "malloc")) << shown.output;
 }
 
+TEST_F(HistoryOfALibrary, IsFilledByBisection) {
+  for (const char* line : {"// one\n", "// two\n"}) {
+    write(file("quick.h"), std::string(kHeader) + line);
+    commit(line);
+  }
+  const std::vector<std::string> words{"history",         "backfill", "main~4..main",
+                                       "--bisect",        "--",       "--definitions=quick.toml",
+                                       "--filter=squares"};
+  auto filled = run(words);
+  ASSERT_EQ(filled.exit_code, 0) << filled.errors;
+  EXPECT_TRUE(has(filled.errors, "4 commits measured, 0 there already, 0 could not be"))
+      << filled.errors;
+  const auto found = steps();
+  ASSERT_FALSE(found.empty());
+  for (const auto& step : found) EXPECT_EQ(step.at("subject"), "fewer lines");
+  auto again = run(words);
+  EXPECT_EQ(again.exit_code, 0) << again.errors;
+  EXPECT_TRUE(has(again.errors, "0 commits measured, 2 there already")) << again.errors;
+
+  auto accepted = run({"accept", "squares/eager/forward/t1/cpu", "--reason=it is shorter"});
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.errors;
+  std::ifstream lines(file(".instr_bench/accepted.csv"));
+  std::string line;
+  std::getline(lines, line);
+  std::getline(lines, line);
+  EXPECT_TRUE(line.starts_with("squares/eager/forward/t1/cpu,ir,")) << line;
+  EXPECT_TRUE(has(line, found[0].at("commit").get<std::string>().substr(0, 12))) << line;
+}
+
+TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
+  const fs::path fixtures = fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "formats";
+  const std::string before = (fixtures / "before.jsonl").string();
+  const std::string after = (fixtures / "after.jsonl").string();
+  const auto compared = [&] { return run({"compare", before, after, "--filter=pointwise"}); };
+  EXPECT_EQ(compared().exit_code, 3);
+  auto accept = [&](const char* key) {
+    return run(
+        {"accept", key, "--reason=twice is better", "--base=" + before, "--results=" + after});
+  };
+  ASSERT_EQ(accept("pointwise/add/n=4/eager/forward/t1/cpu").exit_code, 0);
+  EXPECT_EQ(compared().exit_code, 3);  // of the other one nothing was said
+  ASSERT_EQ(accept("pointwise/add/n=64/eager/forward/t1/cpu").exit_code, 0);
+  const auto passes = compared();
+  EXPECT_EQ(passes.exit_code, 0) << passes.output;
+  EXPECT_TRUE(has(passes.output, "slower, accepted")) << passes.output;
+  EXPECT_TRUE(has(passes.output, "accepted: twice is better")) << passes.output;
+  EXPECT_EQ(accept("matmul/mm/eager/forward/t1/cpu").exit_code, 2);  // it did not change
+}
+
 TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
   write(file("quick.cpp"), kSource);
   auto refused = run({"--definitions=quick.toml", "--record"});

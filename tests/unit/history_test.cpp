@@ -313,6 +313,27 @@ TEST_F(History, KeepsEverySampleOfTimes) {
   EXPECT_EQ((*series)[0].measured, 2u);
 }
 
+TEST_F(History, ShowsWhereTimesChangedByTheirSamples) {
+  for (int position = 1; position <= 30; ++position) {
+    HistoryRun run = run_of(position, {});
+    const double level = position < 17 ? 100 : 120;
+    run.values = {{"a", kWall, false, 0, level + position % 3}};
+    add(run);
+  }
+  auto steps = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
+  ASSERT_TRUE(steps);
+  ASSERT_EQ(steps->size(), 1u);
+  EXPECT_EQ((*steps)[0].commit.position, 17);
+  EXPECT_EQ((*steps)[0].before, 101);
+  EXPECT_EQ((*steps)[0].after, 121);
+  EXPECT_LE((*steps)[0].p, 0.01);
+  const SqlDatabase database = open(SqlAccess::kRead);
+  auto listing = steps_listing(database, *steps, {});
+  ASSERT_TRUE(listing);
+  EXPECT_NE(listing_text(*listing, ReportFormat::kTable, 0, false).find("0.001"),
+            std::string::npos);
+}
+
 TEST_F(History, SaysWhichFunctionsMovedAtAStep) {
   add(run_of(1, {{"a", 100}}));
   add(run_of(4, {{"a", 160}}));
