@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string_view>
 
 #include "core/base/near_match.h"
 #include "core/cli/gating.h"
@@ -27,87 +28,85 @@ struct HistoryWord {
   const char* summary;
   std::size_t least;
   std::size_t most;
-  std::vector<std::string> options;
+  std::array<std::string_view, 6> options;  // that it takes, besides those of every word
   ExitStatus (*run)(const HistoryOptions& options);
 };
 
-const std::vector<HistoryWord>& words() {
-  static const std::vector<HistoryWord> kWords{
-      {"add",
-       "RESULTS...",
-       "record results of a commit: files that --output wrote",
-       1,
-       kMany,
-       {"commit", "branch", "vary", "trust-commit", "replace", "allow-incomplete"},
-       history_add},
-      {"list",
-       "",
-       "the series: how often measured, steps, the last value",
-       0,
-       0,
-       {"branch", "filter", "exclude", "metrics", "format"},
-       history_list},
-      {"show",
-       "KEY...",
-       "the series of benchmarks: their first value and each step",
-       1,
-       kMany,
-       {"branch", "metrics", "format"},
-       history_show},
-      {"steps",
-       "",
-       "what changed, at which commit, in which functions",
-       0,
-       0,
-       {"since", "branch", "filter", "exclude", "metrics", "format"},
-       history_steps},
-      {"export",
-       "",
-       "every value at every measured commit, for other programs",
-       0,
-       0,
-       {"branch", "filter", "exclude", "metrics", "format"},
-       history_export},
-      {"import",
-       "FILE...",
-       "record times of a commit: JSON of Google Benchmark",
-       1,
-       kMany,
-       {"commit", "branch"},
-       history_import},
-      {"merge",
-       "HISTORY...",
-       "add the runs of other histories",
-       1,
-       kMany,
-       {"replace"},
-       history_merge},
-      {"prune",
-       "",
-       "remove what is older than --keep-since",
-       0,
-       0,
-       {"keep-since", "branch"},
-       history_prune},
-      {"backfill",
-       "A..B",
-       "measure and record the commits from A to B",
-       1,
-       1,
-       {"branch", "make", "bisect"},
-       history_backfill}};
-  return kWords;
-}
+constexpr auto kWords = std::to_array<HistoryWord>({
+    {"add",
+     "RESULTS...",
+     "record results of a commit: files that --output wrote",
+     1,
+     kMany,
+     {"commit", "branch", "vary", "trust-commit", "replace", "allow-incomplete"},
+     history_add},
+    {"list",
+     "",
+     "the series: how often measured, steps, the last value",
+     0,
+     0,
+     {"branch", "filter", "exclude", "metrics", "format"},
+     history_list},
+    {"show",
+     "KEY...",
+     "the series of benchmarks: their first value and each step",
+     1,
+     kMany,
+     {"branch", "metrics", "format"},
+     history_show},
+    {"steps",
+     "",
+     "what changed, at which commit, in which functions",
+     0,
+     0,
+     {"since", "branch", "filter", "exclude", "metrics", "format"},
+     history_steps},
+    {"export",
+     "",
+     "every value at every measured commit, for other programs",
+     0,
+     0,
+     {"branch", "filter", "exclude", "metrics", "format"},
+     history_export},
+    {"import",
+     "FILE...",
+     "record times of a commit: JSON of Google Benchmark",
+     1,
+     kMany,
+     {"commit", "branch"},
+     history_import},
+    {"merge",
+     "HISTORY...",
+     "add the runs of other histories",
+     1,
+     kMany,
+     {"replace"},
+     history_merge},
+    {"prune",
+     "",
+     "remove what is older than --keep-since",
+     0,
+     0,
+     {"keep-since", "branch"},
+     history_prune},
+    {"backfill",
+     "A..B",
+     "measure and record the commits from A to B",
+     1,
+     1,
+     {"branch", "make", "bisect"},
+     history_backfill},
+});
 
 const HistoryWord* find_word(const std::string& name) {
-  auto found = std::find_if(words().begin(), words().end(),
-                            [&name](const HistoryWord& one) { return one.name == name; });
-  return found == words().end() ? nullptr : &*found;
+  const auto* found = std::find_if(kWords.begin(), kWords.end(),
+                                   [&name](const HistoryWord& one) { return one.name == name; });
+  return found == kWords.end() ? nullptr : found;
 }
 
 std::string list_of_words() {
   std::string text;
-  for (const HistoryWord& word : words()) {
+  for (const HistoryWord& word : kWords) {
     text +=
         fmt::format("  {:<17} {}\n", fmt::format("{} {}", word.name, word.operands), word.summary);
   }
@@ -117,7 +116,7 @@ std::string list_of_words() {
 // "`history list`, `show` or `steps`"
 std::string takers_of(const std::string& option) {
   std::vector<std::string> names;
-  for (const HistoryWord& word : words()) {
+  for (const HistoryWord& word : kWords) {
     const auto& takes = word.options;
     if (std::find(takes.begin(), takes.end(), option) == takes.end()) continue;
     names.push_back(std::string("`history ") + word.name + "`");
@@ -175,7 +174,7 @@ void restrict_options(CommandLine& line, const std::vector<std::string>& operand
 
 Expected<void> check_word(const std::vector<std::string>& operands) {
   std::vector<std::string> names;
-  for (const HistoryWord& word : words()) names.emplace_back(word.name);
+  for (const HistoryWord& word : kWords) names.emplace_back(word.name);
   const HistoryWord* word = find_word(operands.front());
   if (word == nullptr) {
     return fail("`history` does not know `" + operands.front() + "`",
