@@ -35,7 +35,8 @@ class WorkTree {
     return WorkTree(repository, std::move(*folder));
   }
   WorkTree(WorkTree&& other) noexcept
-      : repository_(other.repository_), folder_(std::exchange(other.folder_, std::nullopt)) {}
+      : repository_(std::move(other.repository_)),
+        folder_(std::exchange(other.folder_, std::nullopt)) {}
   ~WorkTree() {
     if (folder_) (void)repository_.remove_worktree(path());
   }

@@ -124,7 +124,8 @@ std::int64_t RunWriter::series_number(const RunValue& value, std::int64_t branch
   return database_.last_id();
 }
 
-std::int64_t RunWriter::add_run(const HistoryRun& run, const Where& where, SeriesSet measured) {
+std::int64_t RunWriter::add_run(const HistoryRun& run, const Where& where,
+                                const SeriesSet& measured) {
   add_run_.run(where.branch, where.commit, sets_.number_of(measured.text()), run.started,
                run.version, run.digest);
   return database_.last_id();
@@ -157,14 +158,15 @@ Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value
 Expected<void> RunWriter::check_contradictions(const HistoryRun& run) {
   const std::vector<std::string> found = std::exchange(contradictions_, {});
   if (found.empty() || on_contradiction_ == OnContradiction::kReplace) return {};
-  const std::size_t listed = std::min(found.size(), kMostListed);
-  return fail(
-      fmt::format(
-          "commit {} is recorded with other counts, measured alike, so one of the "
-          "two was of other code:\n  {}{}",
-          short_hash(run.commit.hash), fmt::join(found.begin(), found.begin() + listed, "\n  "),
-          found.size() > listed ? fmt::format("\n  and {} more", found.size() - listed) : ""),
-      "name the right commit with --commit, or take the new ones with --replace");
+  const auto listed = static_cast<std::ptrdiff_t>(std::min(found.size(), kMostListed));
+  return fail(fmt::format("commit {} is recorded with other counts, measured alike, so one of the "
+                          "two was of other code:\n  {}{}",
+                          short_hash(run.commit.hash),
+                          fmt::join(found.begin(), found.begin() + listed, "\n  "),
+                          found.size() > kMostListed
+                              ? fmt::format("\n  and {} more", found.size() - kMostListed)
+                              : ""),
+              "name the right commit with --commit, or take the new ones with --replace");
 }
 
 }  // namespace instr

@@ -47,7 +47,7 @@ class RunWriter {
   Timeline& timeline_of(std::int64_t branch);
   Expected<std::vector<std::int64_t>> series_of(const HistoryRun& run, std::int64_t branch);
   std::int64_t series_number(const RunValue& value, std::int64_t branch, std::int64_t class_id);
-  std::int64_t add_run(const HistoryRun& run, const Where& where, SeriesSet measured);
+  std::int64_t add_run(const HistoryRun& run, const Where& where, const SeriesSet& measured);
   Expected<void> add_exact(const HistoryRun& run, const RunValue& value, const Where& where,
                            std::int64_t series);
   Expected<void> check_contradictions(const HistoryRun& run);
