@@ -1,6 +1,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <map>
+
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/compile_python.h"
@@ -13,7 +15,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kServe = "serve.py";
-constexpr const char* kNativeModule = "instr_compiler.py";  // beside it, in the native worker
+// Beside it, in the native worker.
+constexpr const char* kNativeModules[] = {"instr_compiler.py", "instr_xla.py"};
 constexpr const char* kCodeCache = "pycache";
 
 // What the interpreter imports depends on: the folders that its modules are in change as packages
@@ -64,10 +67,22 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
               "try it: python -c 'import torch'; --language=cpp leaves Python out");
 }
 
-// What only the native worker loads; empty for the one that counts.
-std::string module_of(WorkerKind kind, const fs::path& sources) {
-  if (kind != WorkerKind::kNativePython) return "";
-  return read_text(python_script(sources, "native") / kNativeModule).value_or("");
+// Texts by name of what only the native worker loads; none for the one that counts.
+std::map<std::string, std::string> modules_of(WorkerKind kind, const fs::path& sources) {
+  std::map<std::string, std::string> modules;
+  if (kind != WorkerKind::kNativePython) return modules;
+  for (const char* name : kNativeModules) {
+    modules[name] = read_text(python_script(sources, "native") / name).value_or("");
+  }
+  return modules;
+}
+
+Expected<void> write_all(const std::map<std::string, std::string>& texts, const fs::path& folder) {
+  Expected<void> written;
+  for (const auto& [name, text] : texts) {
+    if (written) written = write_text(folder / name, text);
+  }
+  return written;
 }
 
 }  // namespace
@@ -116,20 +131,17 @@ Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
                                        std::stop_token stop) {
   auto worker = build_worker(kind, options.sources, options, cache, stop);
   if (!worker) return tl::unexpected(worker.error());
-  const std::string text = read_text(python_script(options.sources, kServe)).value_or("");
-  const std::string module = module_of(kind, options.sources);
-  const std::string name =
-      "python-" + content_hash(worker->parent_path().filename().string() + "\n" + text + "\n" +
-                               identity_of(python) + module);
+  auto texts = modules_of(kind, options.sources);
+  texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
+  std::string identity = worker->parent_path().filename().string() + "\n" + identity_of(python);
+  for (const auto& [name, text] : texts) identity += "\n" + text;
+  const std::string name = "python-" + content_hash(identity);
   return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
     const fs::path folder = to.parent_path();
     std::error_code problem;
     fs::copy_file(*worker, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
-    return write_text(folder / kServe, text)
-        .and_then([&] {
-          return module.empty() ? Expected<void>() : write_text(folder / kNativeModule, module);
-        })
+    return write_all(texts, folder)
         .and_then([&] { return make_links(python, folder); })
         .and_then([&]() -> Expected<void> {
           // Only counts depend on where a module was compiled.

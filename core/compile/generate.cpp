@@ -57,7 +57,8 @@ std::string script_call(const Variant& variant, const std::string& arguments) {
     case Body::kScript:
     case Body::kPackage:
     case Body::kTraced:
-    case Body::kCompiled: break;
+    case Body::kCompiled:
+    case Body::kLazy: break;
   }
   return fmt::format("instr_script_.forward({{{}}})", arguments);
 }
@@ -99,7 +100,8 @@ void write_script(Writer& out, const Variant& variant) {
   switch (body_of(variant)) {
     case Body::kStatement:
     case Body::kTraced:  // of Python alone
-    case Body::kCompiled: return;
+    case Body::kCompiled:
+    case Body::kLazy: return;
     case Body::kScript:
     case Body::kCapturedScript: return write_script_module(out, variant);
     case Body::kPackage: return write_package(out, variant);

@@ -26,6 +26,8 @@ std::string literal_in_python(const std::string& text) {
                                    nlohmann::json::error_handler_t::replace);
 }
 
+bool is_on_xla(const Variant& variant) { return facts_of(variant.runtime).is_on_xla; }
+
 std::string call_of(const char* function, const Signature& signature) {
   return fmt::format("{}({})", function, joined(signature.arguments));
 }
@@ -57,6 +59,10 @@ Text function_of(const Variant& variant) {
   return text;
 }
 
+const char* backend_of(const RuntimeFacts& runtime) {
+  return runtime.backend != nullptr ? runtime.backend : runtime.name;
+}
+
 // What makes that of a module or a function in Python.
 std::string made_of(const char* function, const Variant& variant) {
   const RuntimeFacts& runtime = facts_of(variant.runtime);
@@ -64,11 +70,30 @@ std::string made_of(const char* function, const Variant& variant) {
     return fmt::format("torch.jit.trace({}, ({},), check_trace=False)", function,
                        joined(variant.signature->arguments));
   }
-  const char* backend = runtime.backend != nullptr ? runtime.backend : runtime.name;
-  std::string options = "backend=" + literal_in_python(backend);
+  if (runtime.body == Body::kLazy) return function;
+  std::string options = "backend=" + literal_in_python(backend_of(runtime));
   if (runtime.mode != nullptr) options += ", mode=" + literal_in_python(runtime.mode);
+  if (runtime.options != nullptr) options += fmt::format(", options={}", runtime.options);
   if (has_dynamic_shapes(variant)) options += ", dynamic=True";
   return fmt::format("torch.compile({}, {})", function, options);
+}
+
+// Moves what the statement is called with to where it runs.
+void move_to_xla(PythonSnippet& snippet, const Variant& variant) {
+  std::string names = joined(variant.signature->arguments);
+  if (variant.module) names += names.empty() ? "instr_module_" : ", instr_module_";
+  snippet.setup.push_back(
+      {fmt::format("import instr_xla\n[{0}] = instr_xla.moved({0})", names), {}});
+}
+
+// Imports a backend that is a package of its own, which is no part of what is measured.
+void load_backend(PythonSnippet& snippet, const Variant& variant) {
+  const RuntimeFacts& runtime = facts_of(variant.runtime);
+  if (!runtime.keeps_gradients) snippet.setup.push_back({"torch.set_grad_enabled(False)", {}});
+  if (runtime.packages == nullptr || !is_of_torch_compile(variant.runtime)) return;
+  snippet.setup.push_back({fmt::format("import instr_compiler\ninstr_compiler.load({})",
+                                       literal_in_python(backend_of(runtime))),
+                           {}});
 }
 
 // Makes `instr_script_`, and what that needs.
@@ -114,9 +139,10 @@ Text backward_of(const Variant& variant) {
 // place.
 std::vector<Text> in_autocast(std::vector<Text> texts, const Variant& variant) {
   if (!is_autocast(variant)) return texts;
+  const std::string device = is_on_xla(variant) ? "xla" : variant.device;
   texts.insert(texts.begin(), {fmt::format("instr_autocast_ = torch.autocast({})\n"
                                            "instr_autocast_.__enter__()",
-                                           literal_in_python(variant.device)),
+                                           literal_in_python(device)),
                                {}});
   texts.push_back({"instr_autocast_.__exit__(None, None, None)", {}});
   return texts;
@@ -133,7 +159,11 @@ std::vector<Text> with_backward(std::vector<Text> forward, const Variant& varian
 
 std::vector<Text> statement_of(const Variant& variant) {
   const bool is_backward = variant.autograd == Autograd::kForwardBackward;
-  return with_backward(forward_of(variant, /*needs_output=*/is_backward), variant);
+  // What nobody holds is never computed there.
+  const bool needs_output = is_backward || is_on_xla(variant);
+  std::vector<Text> texts = with_backward(forward_of(variant, needs_output), variant);
+  if (is_on_xla(variant)) texts.push_back({fmt::format("instr_xla.wait({})", variant.signature->output), {}});
+  return texts;
 }
 
 // Before the script is made, after its first result and once it is optimised (worker/abi.h).
@@ -152,6 +182,7 @@ Text simulate(bool on) { return {on ? "instr_simulate_(True)" : "instr_simulate_
 void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
   std::vector<Text>& setup = snippet.setup;
   setup.push_back(simulate(false));
+  load_backend(snippet, variant);
   setup.push_back(mark(0));
   for (Text& text : preparation_of(variant)) setup.push_back(std::move(text));
   setup.push_back({loop(1, snippet.statement), {}});
@@ -165,6 +196,7 @@ void prepare_to_measure(PythonSnippet& snippet, const Variant& variant) {
 // nothing has changed.
 void prepare_to_verify(PythonSnippet& snippet, const Variant& variant) {
   const Signature& signature = *variant.signature;
+  load_backend(snippet, variant);
   for (Text& text : preparation_of(variant)) snippet.setup.push_back(std::move(text));
   const Text call{fmt::format("{} = instr_script_(*instr_verification_.copies({}))",
                               signature.output, joined(signature.arguments)),
@@ -228,6 +260,7 @@ PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
         {fmt::format("instr_module_ = ({})", trim(variant.module->code, " \t\r\n")),
          first_place(*variant.module)});
   }
+  if (is_on_xla(variant)) move_to_xla(snippet, variant);
   if (purpose == Purpose::kVerify) {
     add_verification(snippet, variant);
     return snippet;

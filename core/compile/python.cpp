@@ -9,7 +9,6 @@
 #include "core/base/shell.h"
 #include "core/base/trim.h"
 #include "core/definitions/requirement.h"
-#include "core/definitions/runtimes.h"
 
 namespace instr {
 
@@ -118,9 +117,6 @@ Expected<Python> find_python(const std::optional<std::string>& requested, const 
   if (!chosen) return tl::unexpected(chosen.error());
   SpawnOptions ask;
   ask.argv = {*chosen, python_script(sources, "probe.py").string()};
-  for (const RuntimeFacts& one : kRuntimes) {
-    if (one.package.module != nullptr) ask.argv.emplace_back(one.package.module);
-  }
   auto result = run_command(ask);
   if (!result) return tl::unexpected(result.error());
   if (result->exit_code != 0) {

@@ -24,8 +24,7 @@ struct Python {
   std::vector<std::filesystem::path> path;  // where further modules are, torch among them
   std::filesystem::path torch;              // its folder
   std::string torch_version;                // "2.13.0"
-  // What is installed: versions by name as in PackageRequirement, and, by their own names, the
-  // modules that a runtime needs, without a version.
+  // What is installed: versions by name as in PackageRequirement.
   std::map<std::string, std::string> packages;
 };
 

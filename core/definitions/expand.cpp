@@ -27,7 +27,8 @@ bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
     case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
     case Body::kPackage: return definition.package && !definition.is_explicit;
     case Body::kTraced:
-    case Body::kCompiled: return definition.signature && !definition.is_explicit;
+    case Body::kCompiled:
+    case Body::kLazy: return definition.signature && !definition.is_explicit;
   }
   return false;
 }
@@ -38,9 +39,9 @@ std::vector<Runtime> runtimes_with(const std::string& shapes, const Definition& 
                                    std::vector<Runtime> runtimes) {
   std::erase_if(runtimes, [&](Runtime one) { return !has_body(definition, facts_of(one)); });
   if (shapes == kShapes[0]) return runtimes;
-  const bool has_compiler = std::any_of(runtimes.begin(), runtimes.end(), is_compiled);
+  const bool has_compiler = std::any_of(runtimes.begin(), runtimes.end(), is_of_torch_compile);
   std::erase_if(runtimes, [&](Runtime one) {
-    return !is_compiled(one) && (one != Runtime::kEager || !has_compiler);
+    return !is_of_torch_compile(one) && (one != Runtime::kEager || !has_compiler);
   });
   return runtimes;
 }

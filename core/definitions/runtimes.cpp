@@ -1,6 +1,7 @@
 #include "core/definitions/runtimes.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace instr {
 
@@ -20,6 +21,14 @@ std::optional<Runtime> runtime_from(const std::string& name) {
   const auto known = std::find_if(kRuntimes.begin(), kRuntimes.end(),
                                   [&name](const RuntimeFacts& one) { return name == one.name; });
   return known == kRuntimes.end() ? std::nullopt : std::optional(known->runtime);
+}
+
+std::vector<std::string> packages_of(Runtime runtime) {
+  const char* text = facts_of(runtime).packages;
+  std::istringstream words(text != nullptr ? text : "");
+  std::vector<std::string> packages;
+  for (std::string word; words >> word;) packages.push_back(word);
+  return packages;
 }
 
 bool runs_on(Runtime runtime, const std::string& device) {

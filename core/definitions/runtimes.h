@@ -27,6 +27,7 @@ enum class Runtime {
   kInductorCudaGraphs,
   kAotEager,
   kCudaGraphs,
+  kXla,  // as it is, on XLA's device
   kOpenXla,
   kOpenVino,
   kTvm,
@@ -41,6 +42,7 @@ enum class Body {
   kPackage,         // its AOTInductor package
   kCapturedScript,  // that module's work, captured on a device
   kCompiled,        // its Python, as a function that torch.compile() has made
+  kLazy,            // its Python, on a device that records what is called, and compiles that
 };
 
 // The zygotes, by their warm-up. Those of Python start slowly: one for what runs as it is, and one
@@ -59,11 +61,6 @@ constexpr bool is_of_python(WarmUp zygote) {
   return zygote == WarmUp::kPython || zygote == WarmUp::kCompiler;
 }
 
-struct PythonPackage {
-  const char* module = nullptr;  // null: none
-  const char* on_pypi = nullptr;
-};
-
 struct RuntimeFacts {
   Runtime runtime;
   const char* name;   // in keys and options
@@ -80,17 +77,22 @@ struct RuntimeFacts {
   bool keeps_gradients = true;
   const char* device = nullptr;    // the one that it runs on; null: any
   const char* libtorch = nullptr;  // the versions it needs; null: any
-  PythonPackage package = {};      // what its Python needs besides torch
+  // What its Python needs besides torch: requirements, as words. Such a package has memory of its
+  // own, which LibTorch does not see, and code for this processor, which Valgrind may not support:
+  // it is only timed.
+  const char* packages = nullptr;
+  bool is_on_xla = false;  // runs on XLA's device, where its arguments are moved
   // Of torch.compile(), which is passed the backend of this name, or the runtime's.
   const char* backend = nullptr;
   const char* mode = nullptr;
+  const char* options = nullptr;  // an expression of Python
   // The header of LibTorch that its units include, and that needs those of CUDA's toolkit.
   const char* cuda_header = nullptr;
 };
 
 // A backend of torch.compile().
 constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char* title,
-                                   PythonPackage package = {}, const char* device = nullptr) {
+                                   const char* device = nullptr) {
   RuntimeFacts facts{.runtime = runtime, .name = name, .title = title};
   facts.body = Body::kCompiled;
   facts.zygote = WarmUp::kCompiler;
@@ -98,14 +100,52 @@ constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char
   facts.is_in_python = true;
   facts.device = device;
   facts.libtorch = ">=2.0";
-  facts.package = package;
+  return facts;
+}
+
+// One that these packages bring along.
+constexpr RuntimeFacts compiled_by_package(Runtime runtime, const char* name, const char* title,
+                                           const char* packages) {
+  RuntimeFacts facts = compiled_by(runtime, name, title);
+  facts.packages = packages;
+  return facts;
+}
+
+// What PyTorch/XLA runs on the CPU.
+constexpr RuntimeFacts on_xla(Body body, Runtime runtime, const char* name, const char* title) {
+  RuntimeFacts facts = compiled_by_package(runtime, name, title, "torch_xla>=2.7");
+  facts.body = body;
+  facts.libtorch = ">=2.7";
+  facts.is_on_xla = true;
+  facts.device = "cpu";
+  return facts;
+}
+
+// Its graphs have the parameters as constants. It would compute in bfloat16 whatever the type where
+// the processor is good at that.
+constexpr RuntimeFacts open_vino() {
+  RuntimeFacts facts =
+      compiled_by_package(Runtime::kOpenVino, "openvino", "OpenVINO", "openvino");
+  facts.keeps_gradients = false;
+  facts.device = "cpu";
+  facts.options =
+      "{\"aot_autograd\": True, \"config\": {\"INFERENCE_PRECISION_HINT\": \"f32\"}}";
+  return facts;
+}
+
+// A later torch only has a placeholder for it, and a later onnxscript does not export for it.
+constexpr RuntimeFacts onnx_runtime() {
+  RuntimeFacts facts =
+      compiled_by_package(Runtime::kOnnxRuntime, "onnxrt", "ONNX Runtime",
+                          "onnxruntime-training onnxscript<0.4");
+  facts.libtorch = ">=2.1,<2.9";
   return facts;
 }
 
 // Inductor in a mode of its own.
 constexpr RuntimeFacts inductor_in(const char* mode, Runtime runtime, const char* name,
                                    const char* title, const char* device = nullptr) {
-  RuntimeFacts facts = compiled_by(runtime, name, title, {}, device);
+  RuntimeFacts facts = compiled_by(runtime, name, title, device);
   facts.backend = "inductor";
   facts.mode = mode;
   return facts;
@@ -168,11 +208,12 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
      inductor_in("reduce-overhead", Runtime::kInductorCudaGraphs, "inductor_cudagraphs",
                  "Inductor cudagraphs", "cuda"),
      compiled_by(Runtime::kAotEager, "aot_eager", "AOT eager"),
-     compiled_by(Runtime::kCudaGraphs, "cudagraphs", "cudagraphs", {}, "cuda"),
-     compiled_by(Runtime::kOpenXla, "openxla", "OpenXLA", {"torch_xla", "torch_xla"}),
-     compiled_by(Runtime::kOpenVino, "openvino", "OpenVINO", {"openvino", "openvino"}),
-     compiled_by(Runtime::kTvm, "tvm", "TVM", {"tvm", "apache-tvm"}),
-     compiled_by(Runtime::kOnnxRuntime, "onnxrt", "ONNX Runtime", {"onnxruntime", "onnxruntime"})});
+     compiled_by(Runtime::kCudaGraphs, "cudagraphs", "cudagraphs", "cuda"),
+     on_xla(Body::kLazy, Runtime::kXla, "xla", "XLA"),
+     on_xla(Body::kCompiled, Runtime::kOpenXla, "openxla", "OpenXLA"),
+     open_vino(),
+     compiled_by_package(Runtime::kTvm, "tvm", "TVM", "apache-tvm"),
+     onnx_runtime()});
 
 constexpr const RuntimeFacts& facts_of(Runtime runtime) {
   return kRuntimes[static_cast<std::size_t>(runtime)];
@@ -194,8 +235,18 @@ std::optional<Runtime> runtime_from(const std::string& name);
 // eager.
 constexpr bool is_script(Runtime runtime) { return facts_of(runtime).body != Body::kStatement; }
 
+// Whether torch.compile() makes that.
+constexpr bool is_of_torch_compile(Runtime runtime) {
+  return facts_of(runtime).body == Body::kCompiled;
+}
+
 // Whether a compiler other than TorchScript's makes that, which takes long.
-constexpr bool is_compiled(Runtime runtime) { return facts_of(runtime).body == Body::kCompiled; }
+constexpr bool is_compiled(Runtime runtime) {
+  return is_of_torch_compile(runtime) || facts_of(runtime).body == Body::kLazy;
+}
+
+// The requirements of its packages: "onnxscript<0.4".
+std::vector<std::string> packages_of(Runtime runtime);
 
 bool runs_on(Runtime runtime, const std::string& device);
 

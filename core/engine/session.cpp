@@ -63,7 +63,9 @@ std::set<std::string> imported_by(const std::vector<Variant>& variants) {
   return imports;
 }
 
-bool is_countable(const Variant& variant) { return variant.device != "cuda"; }
+bool is_countable(const Variant& variant) {
+  return variant.device != "cuda" && facts_of(variant.runtime).packages == nullptr;
+}
 
 // The cores for counting when `time_cores` of them are reserved for timing; an Error if none is
 // left.
@@ -183,6 +185,26 @@ Expected<std::string> find_valgrind() {
   return std::string(trim_end(result->output, "\n"));
 }
 
+// Where it would have to run.
+std::optional<std::string> unusable_device(const Variant& variant, const Means& means) {
+  if (is_countable(variant)) return std::nullopt;
+  const RuntimeFacts& runtime = facts_of(variant.runtime);
+  const LibTorch& libtorch = means.libtorch;
+  if (variant.device != "cuda") {
+    if (means.wants_times) return std::nullopt;
+    return fmt::format("the runtime {} is not counted: --metrics=wall times it", runtime.name);
+  }
+  if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
+  if (runtime.cuda_header != nullptr && !libtorch.cuda_headers) {
+    return fmt::format(
+        "the runtime {} needs the headers of CUDA's toolkit: name its folder by "
+        "CUDA_HOME",
+        runtime.name);
+  }
+  if (!means.wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
+  return std::nullopt;
+}
+
 std::optional<std::string> unsupported_reason(const Variant& variant, const Means& means) {
   const auto& [libtorch, python, wants_times] = means;
   if (is_in_python(variant) && !*python) return to_string(python->error());
@@ -197,12 +219,10 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
     return fmt::format("the runtime {} needs LibTorch {}, this is {}", runtime.name,
                        runtime.libtorch, libtorch.version);
   }
-  const PythonPackage& package = runtime.package;
-  if (package.module != nullptr && !(*python)->packages.contains(package.module)) {
-    return fmt::format("the runtime {} needs the package {}: {}", runtime.name, package.module,
-                       pip_install(**python, {package.on_pypi}));
-  }
   if (is_in_python(variant)) {
+    if (auto lacking = lacking_package(**python, packages_of(variant.runtime))) {
+      return fmt::format("the runtime {} {}", runtime.name, *lacking);
+    }
     if (auto lacking = lacking_package(**python, variant.packages)) return lacking;
   }
   const bool is_made_before =
@@ -210,16 +230,7 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
   if (is_made_before && is_autocast(variant)) {
     return fmt::format("the runtime {} runs what was made without autocast", runtime.name);
   }
-  if (is_countable(variant)) return std::nullopt;
-  if (!libtorch.has_cuda) return "this LibTorch is built without CUDA";
-  if (runtime.cuda_header != nullptr && !libtorch.cuda_headers) {
-    return fmt::format(
-        "the runtime {} needs the headers of CUDA's toolkit: name its folder by "
-        "CUDA_HOME",
-        runtime.name);
-  }
-  if (!wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
-  return std::nullopt;
+  return unusable_device(variant, means);
 }
 
 Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,

@@ -68,6 +68,9 @@ CompilerReport compiler_report_of(std::string_view json, const Variant& variant)
   if (!parsed || !parsed->is_object()) return report;
   report.graph_breaks = notes_in(*parsed, "breaks", variant);
   report.recompilations = notes_in(*parsed, "recompiles", variant);
+  if (const auto its = parsed->find("unlowered"); its != parsed->end()) {
+    for (const auto& [name, count] : parse_counts(*its)) report.unlowered[printable(name)] = count;
+  }
   if (const auto its = parsed->find("counters"); its != parsed->end()) {
     report.counters = parse_counters(*its);
   }

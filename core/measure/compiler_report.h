@@ -1,6 +1,6 @@
 // The report of a compiler of whole functions, from the worker's JSON (instr_compiler.py):
 // {"breaks": [{"file", "line", "text", "count"}, ...], "recompiles": the same,
-// "counters": {group: {name: number}}}.
+// "unlowered": {name: number}, "counters": {group: {name: number}}}.
 #pragma once
 
 #include <string_view>

@@ -225,6 +225,7 @@ Outcome timed_of(const wire::Message& reply, const Variant& variant) {
     bool is_there = reply.fields.contains(name);
     if (is_there) timed.metrics[name] = std::strtod(reply.get(name).c_str(), nullptr);
   }
+  if (facts_of(variant.runtime).packages != nullptr) timed.metrics.erase("peak_bytes");
   timed.timing = std::move(timing);
   if (auto said = reply.fields.find("compiler"); said != reply.fields.end()) {
     timed.compiler = compiler_report_of(said->second, variant);

@@ -1,9 +1,11 @@
 #include "core/report/experiment_findings.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "core/base/format.h"
 #include "core/definitions/variant_names.h"
@@ -12,6 +14,8 @@
 namespace instr {
 
 namespace {
+
+constexpr std::size_t kLongestNames = 100;  // in a cell
 
 const TableCell kNothing{"-", Tone::kDim};
 
@@ -49,6 +53,17 @@ std::string reason_of(const ExperimentRecord& record) {
   return printable(record.state == ExperimentState::kFailed ? record.reason : record.code_reason);
 }
 
+std::map<std::string, std::uint64_t> unlowered_by(const ExperimentRecord& record) {
+  return record.compiler ? record.compiler->unlowered : std::map<std::string, std::uint64_t>();
+}
+
+// "aten::nonzero, aten::_unique2"
+std::string names_of(const std::map<std::string, std::uint64_t>& counts) {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : counts) names.push_back(name);
+  return shorten_end(printable(fmt::format("{}", fmt::join(names, ", "))), kLongestNames);
+}
+
 // A kind of finding.
 struct Kind {
   std::string title;
@@ -57,6 +72,19 @@ struct Kind {
   std::function<std::optional<double>(const AgainstEager&)> badness;
   std::function<std::vector<TableCell>(const AgainstEager&)> cells;
 };
+
+Kind kind_unlowered() {
+  return {"operators that the compiler left to LibTorch",
+          {"operators"},
+          [](const AgainstEager& one) -> std::optional<double> {
+            const auto unlowered = unlowered_by(*one.record);
+            if (unlowered.empty()) return std::nullopt;
+            return static_cast<double>(unlowered.size());
+          },
+          [](const AgainstEager& one) {
+            return std::vector{TableCell{names_of(unlowered_by(*one.record))}};
+          }};
+}
 
 std::vector<Kind> kinds() {
   return {{fmt::format("slower than {}x", kLeastSpeedup),
@@ -81,6 +109,7 @@ std::vector<Kind> kinds() {
              return 1 / *one.memory_ratio;
            },
            [](const AgainstEager& one) { return std::vector{memory_cell(one)}; }},
+          kind_unlowered(),
           {"failed",
            {"code", "reason"},
            [](const AgainstEager& one) -> std::optional<double> {

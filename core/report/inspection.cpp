@@ -113,6 +113,8 @@ Expected<void> write_dump(const fs::path& folder, const DumpParts& parts, const 
   keep(DumpPart::kGraph, "graph.before.txt", graph);
   keep(DumpPart::kGraph, "graph.after.txt", said(inspected, "aot_graphs", "optimized_graph"));
   if (!graph.empty()) keep(DumpPart::kGraph, "counters.txt", counters_text(inspected));
+  keep(DumpPart::kGraph, "hlo.txt", said(inspected, "hlo"));
+  keep(DumpPart::kGraph, "stablehlo.mlir", said(inspected, "stablehlo"));
   keep(DumpPart::kCode, "code.txt", said(inspected, "output_code"));
   keep(DumpPart::kBreaks, "breaks.txt",
        said(inspected, "graph_breaks") + said(inspected, "recompiles"));

@@ -31,7 +31,7 @@ struct DumpPartFacts {
 };
 
 inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
-    {{DumpPart::kGraph, "graph", "before and after optimizing", "graph_code aot_graphs"},
+    {{DumpPart::kGraph, "graph", "before and after optimizing", "graph_code aot_graphs hlo stablehlo"},
      {DumpPart::kCode, "code", "that Inductor wrote", "output_code"},
      {DumpPart::kBreaks, "breaks", "graph breaks and recompilations", "graph_breaks recompiles"},
      {DumpPart::kProfile, "profile", "times by operator"},
@@ -49,8 +49,8 @@ std::string operator_table(const std::vector<OperatorTime>& times);
 std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::string& title);
 
 // Writes the requested parts of the worker's reply to `inspect` into that folder: graph.before.txt,
-// graph.after.txt and counters.txt (of what is compiled), code.txt, breaks.txt, profile.txt,
-// trace.json.
+// graph.after.txt and counters.txt (of what is compiled), hlo.txt and stablehlo.mlir (by XLA),
+// code.txt, breaks.txt, profile.txt, trace.json.
 Expected<void> write_dump(const std::filesystem::path& folder, const DumpParts& parts,
                           const Variant& variant, const wire::Message& inspected);
 

@@ -12,6 +12,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kGraphBreaks = "graph_break_reasons";
 constexpr const char* kRecompilations = "recompile_reasons";
+constexpr const char* kUnlowered = "unlowered_operators";
 constexpr const char* kCounters = "counters";
 
 void add_notes(Json& line, const char* name, const std::vector<CompilerNote>& notes) {
@@ -35,14 +36,37 @@ std::vector<CompilerNote> parse_notes(const Json& line, const char* name) {
   return notes;
 }
 
+std::map<std::string, std::uint64_t> parse_unlowered(const Json& line) {
+  Json counts = Json::object();
+  const auto list = line.find(kUnlowered);
+  if (list == line.end() || !list->is_array()) return {};
+  for (const Json& one : *list) {
+    if (!one.is_object() || !one.value("name", Json()).is_string()) continue;
+    counts[one["name"].get<std::string>()] = one.value("count", Json());
+  }
+  return parse_counts(counts);
+}
+
 }  // namespace
 
 void add_compiler(Json& line, const CompilerReport& report) {
   add_notes(line, kGraphBreaks, report.graph_breaks);
   add_notes(line, kRecompilations, report.recompilations);
+  for (const auto& [name, count] : report.unlowered) {
+    line[kUnlowered].push_back({{"name", name}, {"count", count}});
+  }
   for (const auto& [group, counts] : report.counters) {
     for (const auto& [name, count] : counts) line[kCounters][group][name] = json_number(count);
   }
+}
+
+std::map<std::string, std::uint64_t> parse_counts(const Json& counts) {
+  std::map<std::string, std::uint64_t> parsed;
+  if (!counts.is_object()) return parsed;
+  for (const auto& [name, count] : counts.items()) {
+    if (count.is_number_unsigned()) parsed[name] = count.get<std::uint64_t>();
+  }
+  return parsed;
 }
 
 std::map<std::string, std::map<std::string, double>> parse_counters(const Json& groups) {
@@ -58,7 +82,8 @@ std::map<std::string, std::map<std::string, double>> parse_counters(const Json& 
 }
 
 std::optional<CompilerReport> parse_compiler(const Json& line) {
-  CompilerReport report{parse_notes(line, kGraphBreaks), parse_notes(line, kRecompilations)};
+  CompilerReport report{parse_notes(line, kGraphBreaks), parse_notes(line, kRecompilations),
+                        parse_unlowered(line)};
   if (const auto its = line.find(kCounters); its != line.end()) {
     report.counters = parse_counters(*its);
   }

@@ -1,7 +1,9 @@
 // A compiler's report as members of an experiment's line: `graph_break_reasons`,
-// `recompile_reasons`, each a list of {"place", "reason", "count"}, and `counters`.
+// `recompile_reasons`, each a list of {"place", "reason", "count"}, `unlowered_operators`, a list of
+// {"name", "count"}, and `counters`.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -13,6 +15,9 @@ namespace instr {
 
 // What is empty is left out.
 void add_compiler(nlohmann::ordered_json& line, const CompilerReport& report);
+
+// Counts by name; what is malformed is left out.
+std::map<std::string, std::uint64_t> parse_counts(const nlohmann::ordered_json& counts);
 
 // Numbers by group and name; what is malformed is left out.
 std::map<std::string, std::map<std::string, double>> parse_counters(

@@ -20,6 +20,8 @@ struct CompilerNote {
 struct CompilerReport {
   std::vector<CompilerNote> graph_breaks = {};    // why there is more than one graph
   std::vector<CompilerNote> recompilations = {};  // which guard failed
+  // Operators that it left to LibTorch, by name, and how many or how often.
+  std::map<std::string, std::uint64_t> unlowered = {};
   // All of its counters, by group and name.
   std::map<std::string, std::map<std::string, double>> counters = {};
 

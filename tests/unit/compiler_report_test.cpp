@@ -49,6 +49,17 @@ TEST(CompilerReport, PlacesAreThoseOfTheDefinition) {
   EXPECT_EQ(report.counters.at("frames").at("total"), 3);
 }
 
+// As instr_compiler.py reports it with torch_xla 2.9.0, of a model that calls torch.unique().
+TEST(CompilerReport, NamesTheOperatorsThatXlaHasNoCodeFor) {
+  const CompilerReport report = compiler_report_of(
+      R"({"breaks": [], "recompiles": [], "counters": {"frames": {"total": 1, "ok": 1},)"
+      R"( "aot_autograd": {"total": 1, "ok": 1}}, "unlowered": {"aten::_unique2": 4}})",
+      compiled());
+  EXPECT_EQ(report.unlowered, (std::map<std::string, std::uint64_t>{{"aten::_unique2", 4}}));
+  EXPECT_TRUE(compiler_report_of(R"({"unlowered": ["aten::_unique2"]})", compiled())
+                  .unlowered.empty());
+}
+
 TEST(CompilerReport, ReasonsStayShort) {
   const Json json{{"breaks", {note("", 0, std::string(5000, 'x'))}}};
   const CompilerReport report = compiler_report_of(json.dump(), compiled());
@@ -72,12 +83,15 @@ TEST(CompilerReport, MalformedPartsAreLeftOut) {
 TEST(CompilerReport, IsPartOfAnExperimentsLine) {
   const CompilerReport report{{{"a.toml:20:1", "print", 2}, {"", "loop", 1}},
                               {{"b.py:3", "size", 1}},
+                              {{"aten::_unique2", 2}},
                               {{"frames", {{"ok", 2}, {"total", 3}}}}};
   Json line = Json::object();
   add_compiler(line, report);
   EXPECT_EQ(line.at("graph_break_reasons").at(0),
             (Json{{"place", "a.toml:20:1"}, {"reason", "print"}, {"count", 2}}));
   EXPECT_EQ(line.at("recompile_reasons").size(), 1u);
+  EXPECT_EQ(line.at("unlowered_operators"),
+            Json::array({{{"name", "aten::_unique2"}, {"count", 2}}}));
   EXPECT_EQ(line.at("counters").at("frames").at("total"), 3);
   EXPECT_EQ(parse_compiler(line), report);
   Json none = Json::object();

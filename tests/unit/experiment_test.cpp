@@ -273,6 +273,18 @@ TEST(ExperimentFindings, AreTheWorstOfMany) {
   EXPECT_EQ(findings[0].grid.footnotes, (std::vector<std::string>{"and 5 more"}));
 }
 
+TEST(ExperimentFindings, NameTheOperatorsThatWereNotLowered) {
+  const std::string key = "m/py/openxla/forward/t1/cpu";
+  ExperimentRecord one = record(measured(key, {4}, 1, VerificationCode::kPass));
+  one.compiler = CompilerReport{};
+  EXPECT_TRUE(findings_among({one}).empty());
+  one.compiler->unlowered = {{"aten::_unique2", 4}, {"aten::nonzero", 2}};
+  const auto findings = findings_among({one});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].title, "operators that the compiler left to LibTorch");
+  EXPECT_EQ(findings[0].grid.groups[0].rows[0].cells[0].text, "aten::_unique2, aten::nonzero");
+}
+
 TEST(ExperimentFindings, EachHasItsPValue) {
   const std::string end = "/forward/t1/cpu";
   const std::vector<ExperimentRecord> records{

@@ -88,6 +88,40 @@ TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
             "mode=\"max-autotune\")");
 }
 
+// What XLA records is only computed where something holds it, and by the time that is waited for.
+TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
+  Variant variant = in_python(Runtime::kXla);
+  PythonSnippet snippet = python_snippet(variant);
+  ASSERT_EQ(snippet.setup.size(), 11u);
+  EXPECT_EQ(snippet.setup[1].code, "import instr_xla\n[x] = instr_xla.moved(x)");
+  EXPECT_EQ(snippet.setup[5].code, "instr_script_ = instr_function_");
+  EXPECT_EQ(codes(snippet.statement), (Codes{"y = instr_script_(x)", "instr_xla.wait(y)"}));
+  variant.module = Text{"torch.nn.ReLU()", {}};
+  variant.runtime = Runtime::kOpenXla;
+  variant.autograd = Autograd::kForwardBackward;
+  variant.params = {{"dtype", "amp"}};
+  snippet = python_snippet(variant);
+  EXPECT_EQ(snippet.setup[2].code,
+            "import instr_xla\n[x, instr_module_] = instr_xla.moved(x, instr_module_)");
+  EXPECT_EQ(snippet.setup[4].code, "import instr_compiler\ninstr_compiler.load(\"openxla\")");
+  EXPECT_EQ(snippet.setup[6].code,
+            "instr_script_ = torch.compile(instr_module_, backend=\"openxla\")");
+  EXPECT_EQ(snippet.statement.front().code,
+            "instr_autocast_ = torch.autocast(\"xla\")\ninstr_autocast_.__enter__()");
+  EXPECT_EQ(codes(snippet.statement).back(), "instr_xla.wait(y)");
+}
+
+TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
+  const PythonSnippet snippet = python_snippet(in_python(Runtime::kOpenVino));
+  const Codes setup = codes(snippet.setup);
+  const auto at = std::find(setup.begin(), setup.end(), "torch.set_grad_enabled(False)");
+  ASSERT_LT(at + 1, setup.end());
+  EXPECT_EQ(at[1], "import instr_compiler\ninstr_compiler.load(\"openvino\")");
+  EXPECT_NE(setup[6].find("backend=\"openvino\", options={\"aot_autograd\": True"),
+            std::string::npos)
+      << setup[6];
+}
+
 TEST(PythonSnippet, ATracedFunctionIsTheStatementToo) {
   Variant variant = in_python(Runtime::kTraced);
   variant.torchscript.reset();

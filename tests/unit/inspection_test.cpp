@@ -97,11 +97,13 @@ TEST(Inspection, WritesTheRequestedFiles) {
 TEST(Inspection, WritesWhatACompilerSaid) {
   TempFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
-  EXPECT_EQ(logs_of(parts), "graph_code aot_graphs output_code graph_breaks recompiles ");
+  EXPECT_EQ(logs_of(parts), "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");
   const wire::Message inspected{"inspected",
                                 {{"graph", ""},
                                  {"log_graph_code", "before"},
                                  {"log_aot_graphs", "after"},
+                                 {"log_hlo", "HloModule"},
+                                 {"log_stablehlo", "module"},
                                  {"log_output_code", "code"},
                                  {"log_graph_breaks", "a break\n"},
                                  {"log_recompiles", "once more"},
@@ -115,6 +117,8 @@ TEST(Inspection, WritesWhatACompilerSaid) {
   };
   EXPECT_EQ(text("graph.before.txt"), "before");
   EXPECT_EQ(text("graph.after.txt"), "after");
+  EXPECT_EQ(text("hlo.txt"), "HloModule");
+  EXPECT_EQ(text("stablehlo.mlir"), "module");
   EXPECT_EQ(text("code.txt"), "code");
   EXPECT_EQ(text("breaks.txt"), "a break\nonce more");
   EXPECT_EQ(text("counters.txt"), "graph_breaks 1\n");

@@ -34,12 +34,16 @@ TEST(Runtimes, AreFactsThatAgree) {
     EXPECT_EQ(one.zygote, is_compiled(one.runtime) ? WarmUp::kCompiler
                           : is_script(one.runtime) ? WarmUp::kTorchScript
                                                    : WarmUp::kEager);
-    EXPECT_EQ(one.body == Body::kCompiled || one.body == Body::kTraced, !one.is_in_cpp) << one.name;
+    EXPECT_EQ(is_compiled(one.runtime) || one.body == Body::kTraced, !one.is_in_cpp) << one.name;
+    for (const std::string& package : packages_of(one.runtime)) {
+      EXPECT_TRUE(parse_package(package)) << package;
+    }
     EXPECT_TRUE(is_compiled(one.runtime) || one.mode == nullptr) << one.name;
     EXPECT_TRUE(one.is_in_cpp || one.is_in_python) << one.name;
     EXPECT_EQ(runs_on(one.runtime, "cpu"), std::string(one.name).find("cuda") == std::string::npos)
         << one.name;
-    EXPECT_TRUE(runs_on(one.runtime, "cuda")) << one.name;
+    const std::string device = one.device != nullptr ? one.device : "any";
+    EXPECT_EQ(runs_on(one.runtime, "cuda"), device != "cpu") << one.name;
     if (one.libtorch != nullptr) {
       EXPECT_TRUE(satisfies("0", one.libtorch)) << one.name;
     }
@@ -56,12 +60,16 @@ TEST(Runtimes, AreInTheTableOfTheDocument) {
     EXPECT_EQ(what.find("forward only") == std::string::npos, one.keeps_gradients) << one.name;
     EXPECT_EQ(what.find("LibTorch ") != std::string::npos, one.libtorch != nullptr) << one.name;
     if (one.libtorch != nullptr) {
-      const std::string version = std::string(one.libtorch).substr(2);
+      const std::string versions = std::string(one.libtorch).substr(2);
+      const std::string version = versions.substr(0, versions.find(','));
       EXPECT_NE(what.find("LibTorch " + version + " and newer"), std::string::npos) << one.name;
     }
-    EXPECT_EQ(what.find("skipped without the package") != std::string::npos,
-              one.package.module != nullptr)
+    EXPECT_EQ(what.find("skipped without") != std::string::npos, one.packages != nullptr)
         << one.name;
+    for (const std::string& package : packages_of(one.runtime)) {
+      const std::string name = package.substr(0, package.find_first_of("<>="));
+      EXPECT_NE(what.find("`" + name + "`"), std::string::npos) << one.name;
+    }
     EXPECT_EQ(what.find("CUDA's toolkit") != std::string::npos, one.cuda_header != nullptr)
         << one.name;
   }

@@ -1,5 +1,5 @@
 """Says as JSON what the worker needs to know of the interpreter that runs this, and which packages it
-has: those installed, and the modules among its arguments. Imports no torch."""
+has. Imports no torch."""
 
 import importlib.metadata
 import importlib.util
@@ -24,16 +24,9 @@ def of_torch():
     return folder, version.get("text", "").split("+")[0]
 
 
-def is_there(module):
-    try:
-        return importlib.util.find_spec(module) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def packages(modules):
-    """Versions by name, as PyPI compares names; a module that is in no package has none."""
-    found = {module: "" for module in modules if is_there(module)}
+def packages():
+    """Versions by name, as PyPI compares names."""
+    found = {}
     for package in importlib.metadata.distributions():
         name = package.metadata["Name"]
         if name:  # else it is a remnant of one
@@ -68,7 +61,7 @@ def main():
             "path": path,
             "torch": torch,
             "torch_version": torch_version,
-            "packages": packages(sys.argv[1:]),
+            "packages": packages(),
         },
         sys.stdout,
     )

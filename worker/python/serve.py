@@ -273,6 +273,7 @@ class _Verification:
             plain = value.detach().resolve_conj().resolve_neg()
             # Of the types, DLPack lacks this one in older versions.
             plain = plain.to(torch.uint8) if plain.dtype is torch.bool else plain
+            plain = plain.cpu() if plain.device.type == "xla" else plain
             self._take((name, torch.utils.dlpack.to_dlpack(plain), ""))
 
 

@@ -5,6 +5,7 @@ Only the native worker loads this: where Python is counted, none of it is on the
 
 import json
 import logging
+import operator
 import os
 import re
 import sys
@@ -40,6 +41,31 @@ class _Listener(logging.Handler):
 
 _listener = _Listener()
 _is_listening = False
+logs = set()  # that were asked for
+
+
+class _Refusal(logging.Handler):
+    """Raises what a backend would only note before another compiler takes its place."""
+
+    def emit(self, record):
+        message = record.getMessage()
+        if "failed" in message.lower():
+            raise RuntimeError(message)
+
+
+# For the backends that do so, the modules whose logs note it.
+_FALLING_BACK = {
+    "openvino": [f"openvino.frontend.pytorch.torchdynamo.{part}" for part in ("backend", "execute")]
+}
+
+
+def load(backend):
+    """Imports a backend of torch.compile(). From here on it is the only one."""
+    torch._dynamo.lookup_backend(backend)
+    for name in _FALLING_BACK.get(backend, []):
+        logger = logging.getLogger(name)
+        logger.addHandler(_Refusal())
+        logger.setLevel(logging.DEBUG)
 
 
 def _listen(logs):
@@ -60,16 +86,18 @@ def _listen(logs):
             logger.addHandler(_listener)
 
 
-def watch(cache, logs):
+def watch(cache, wanted):
     """To be called before anything is compiled. `cache`: the folder in which the compiler keeps what it
-    made; empty: the usual one. `logs`: torch's names of those to keep, besides those of notes."""
+    made; empty: the usual one. `wanted`: the names of logs to keep, besides those of notes: torch's, or
+    hlo and stablehlo, for what XLA compiled."""
+    logs.update(wanted.split())
     if cache:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
     try:
         import_module("torch._inductor.compile_fx")  # a cost of the first compilation in a process
     except Exception:
         return  # a snippet that needs it says why
-    _listen([*_NOTES, *logs.split()])
+    _listen([*_NOTES, *logs])
 
 
 def _place_of(message):
@@ -107,11 +135,30 @@ def _counters(all_counters):
     return shown
 
 
+def _unlowered_by_openvino():
+    """The operators of its graphs that are in none of the parts that it runs, and how many there are."""
+    modules = getattr(sys.modules.get("openvino.frontend.pytorch.torchdynamo.execute"), "partitioned_modules", {})
+    found = {}
+    for module in modules.values():
+        for node in module.graph.nodes:
+            is_operator = node.op == "call_function" and node.target is not operator.getitem
+            if is_operator:
+                name = str(node.target)
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+def _unlowered():
+    xla = sys.modules.get("instr_xla")
+    return xla.unlowered() if xla else _unlowered_by_openvino()
+
+
 def report():
     """Names and values, one after the other; nothing if nothing has been compiled."""
     graphs = sys.modules["__main__"].compiled_graphs()
     if not graphs:
-        return []
+        unlowered = _unlowered()  # by a device, without torch.compile()
+        return ["compiler", json.dumps({"unlowered": unlowered})] if unlowered else []
     dynamo = sys.modules["torch._dynamo.utils"]
     notes = {name: _notes(log) for log, name in _NOTES.items()}
     frames = dynamo.counters.get("frames", {})
@@ -125,11 +172,16 @@ def report():
     if _is_listening:
         numbers["recompilations"] = sum(log == "recompiles" for log, _ in _listener.messages)
     notes["counters"] = _counters(dynamo.counters)
+    notes["unlowered"] = dict(list(_unlowered().items())[:MOST_NAMES])
     numbers["compiler"] = json.dumps(notes)
     return [str(one) for pair in numbers.items() for one in pair]
 
 
 def said(log):
-    """All messages of a log."""
-    text = "\n".join(message for its, message in _listener.messages if its == log)
+    """All messages of a log, or what XLA compiled."""
+    messages = [message for its, message in _listener.messages if its == log]
+    if log in ("hlo", "stablehlo"):
+        graphs = getattr(sys.modules.get("instr_xla"), "graphs", [])
+        messages = [graph[log == "stablehlo"] for graph in graphs]
+    text = "\n".join(messages)
     return text.encode("utf-8", "replace").decode()
