@@ -162,7 +162,8 @@ std::vector<Text> statement_of(const Variant& variant) {
   // What nobody holds is never computed there.
   const bool needs_output = is_backward || is_on_xla(variant);
   std::vector<Text> texts = with_backward(forward_of(variant, needs_output), variant);
-  if (is_on_xla(variant)) texts.push_back({fmt::format("instr_xla.wait({})", variant.signature->output), {}});
+  if (is_on_xla(variant))
+    texts.push_back({fmt::format("instr_xla.wait({})", variant.signature->output), {}});
   return texts;
 }
 

@@ -124,20 +124,17 @@ constexpr RuntimeFacts on_xla(Body body, Runtime runtime, const char* name, cons
 // Its graphs have the parameters as constants. It would compute in bfloat16 whatever the type where
 // the processor is good at that.
 constexpr RuntimeFacts open_vino() {
-  RuntimeFacts facts =
-      compiled_by_package(Runtime::kOpenVino, "openvino", "OpenVINO", "openvino");
+  RuntimeFacts facts = compiled_by_package(Runtime::kOpenVino, "openvino", "OpenVINO", "openvino");
   facts.keeps_gradients = false;
   facts.device = "cpu";
-  facts.options =
-      "{\"aot_autograd\": True, \"config\": {\"INFERENCE_PRECISION_HINT\": \"f32\"}}";
+  facts.options = "{\"aot_autograd\": True, \"config\": {\"INFERENCE_PRECISION_HINT\": \"f32\"}}";
   return facts;
 }
 
 // A later torch only has a placeholder for it, and a later onnxscript does not export for it.
 constexpr RuntimeFacts onnx_runtime() {
-  RuntimeFacts facts =
-      compiled_by_package(Runtime::kOnnxRuntime, "onnxrt", "ONNX Runtime",
-                          "onnxruntime-training onnxscript<0.4");
+  RuntimeFacts facts = compiled_by_package(Runtime::kOnnxRuntime, "onnxrt", "ONNX Runtime",
+                                           "onnxruntime-training onnxscript<0.4");
   facts.libtorch = ">=2.1,<2.9";
   return facts;
 }

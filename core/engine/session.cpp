@@ -201,7 +201,8 @@ std::optional<std::string> unusable_device(const Variant& variant, const Means& 
         "CUDA_HOME",
         runtime.name);
   }
-  if (!means.wants_times) return "instructions are counted on the CPU only: --metrics=wall times it";
+  if (!means.wants_times)
+    return "instructions are counted on the CPU only: --metrics=wall times it";
   return std::nullopt;
 }
 

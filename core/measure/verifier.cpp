@@ -46,6 +46,8 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
                          {"memory_limit", std::to_string(options.memory_limit)},
                          {"timeout_ms", std::to_string(limit.count())}}};
   if (is_compiled(variant.runtime)) add_to(request, options.compiler);
+  // The first backward(), which is eager's, prepares for the devices that there are by then.
+  if (facts_of(variant.runtime).is_on_xla) request.fields["compiler_logs"] += " xla";
   return request;
 }
 

@@ -31,7 +31,8 @@ struct DumpPartFacts {
 };
 
 inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
-    {{DumpPart::kGraph, "graph", "before and after optimizing", "graph_code aot_graphs hlo stablehlo"},
+    {{DumpPart::kGraph, "graph", "before and after optimizing",
+      "graph_code aot_graphs hlo stablehlo"},
      {DumpPart::kCode, "code", "that Inductor wrote", "output_code"},
      {DumpPart::kBreaks, "breaks", "graph breaks and recompilations", "graph_breaks recompiles"},
      {DumpPart::kProfile, "profile", "times by operator"},

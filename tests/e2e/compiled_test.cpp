@@ -108,5 +108,21 @@ TEST_F(Compiled, IsCompiledColdAndWarm) {
   }
 }
 
+// Each is a package that this Python does not have; the last torch with onnxrt is older than those
+// tested, unless this one is older, too.
+TEST_F(Compiled, BackendsThatAreNotInstalledAreSkippedWithWhatInstallsThem) {
+  const Records records = experiment({"--backend=xla,openxla,openvino,onnxrt", "--filter=sleeps"});
+  for (const auto& [backend, advice] :
+       {std::pair{"xla", "-m pip install 'torch_xla>=2.7'"},
+        {"openxla", "-m pip install 'torch_xla>=2.7'"},
+        {"openvino", "the runtime openvino needs the package openvino: "},
+        {"onnxrt", "needs "}}) {
+    const auto& one = records.at(std::string("sleeps/py/") + backend + "/forward/t1/cpu");
+    EXPECT_EQ(one.at("state"), "skipped") << one;
+    const auto reason = one.at("reason").get<std::string>();
+    EXPECT_NE(reason.find(advice), std::string::npos) << reason;
+  }
+}
+
 }  // namespace
 }  // namespace instr::e2e

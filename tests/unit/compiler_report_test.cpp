@@ -56,8 +56,8 @@ TEST(CompilerReport, NamesTheOperatorsThatXlaHasNoCodeFor) {
       R"( "aot_autograd": {"total": 1, "ok": 1}}, "unlowered": {"aten::_unique2": 4}})",
       compiled());
   EXPECT_EQ(report.unlowered, (std::map<std::string, std::uint64_t>{{"aten::_unique2", 4}}));
-  EXPECT_TRUE(compiler_report_of(R"({"unlowered": ["aten::_unique2"]})", compiled())
-                  .unlowered.empty());
+  EXPECT_TRUE(
+      compiler_report_of(R"({"unlowered": ["aten::_unique2"]})", compiled()).unlowered.empty());
 }
 
 TEST(CompilerReport, ReasonsStayShort) {

@@ -97,7 +97,8 @@ TEST(Inspection, WritesTheRequestedFiles) {
 TEST(Inspection, WritesWhatACompilerSaid) {
   TempFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
-  EXPECT_EQ(logs_of(parts), "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");
+  EXPECT_EQ(logs_of(parts),
+            "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");
   const wire::Message inspected{"inspected",
                                 {{"graph", ""},
                                  {"log_graph_code", "before"},

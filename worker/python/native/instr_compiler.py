@@ -53,10 +53,10 @@ class _Refusal(logging.Handler):
             raise RuntimeError(message)
 
 
+_OPENVINO = "openvino.frontend.pytorch.torchdynamo"
+
 # For the backends that do so, the modules whose logs note it.
-_FALLING_BACK = {
-    "openvino": [f"openvino.frontend.pytorch.torchdynamo.{part}" for part in ("backend", "execute")]
-}
+_FALLING_BACK = {"openvino": [f"{_OPENVINO}.backend", f"{_OPENVINO}.execute"]}
 
 
 def load(backend):
@@ -89,8 +89,10 @@ def _listen(logs):
 def watch(cache, wanted):
     """To be called before anything is compiled. `cache`: the folder in which the compiler keeps what it
     made; empty: the usual one. `wanted`: the names of logs to keep, besides those of notes: torch's, or
-    hlo and stablehlo, for what XLA compiled."""
+    hlo and stablehlo, for what XLA compiled; xla: its device is to be there before anything runs."""
     logs.update(wanted.split())
+    if "xla" in logs:
+        import_module("instr_xla")
     if cache:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
     try:
@@ -137,14 +139,12 @@ def _counters(all_counters):
 
 def _unlowered_by_openvino():
     """The operators of its graphs that are in none of the parts that it runs, and how many there are."""
-    modules = getattr(sys.modules.get("openvino.frontend.pytorch.torchdynamo.execute"), "partitioned_modules", {})
+    execute = sys.modules.get(f"{_OPENVINO}.execute")
     found = {}
-    for module in modules.values():
+    for module in getattr(execute, "partitioned_modules", {}).values():
         for node in module.graph.nodes:
-            is_operator = node.op == "call_function" and node.target is not operator.getitem
-            if is_operator:
-                name = str(node.target)
-                found[name] = found.get(name, 0) + 1
+            if node.op == "call_function" and node.target is not operator.getitem:
+                found[str(node.target)] = found.get(str(node.target), 0) + 1
     return found
 
 

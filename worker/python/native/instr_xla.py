@@ -14,6 +14,7 @@ import torch_xla.core.xla_model as xla_model
 import torch_xla.debug.metrics as metrics
 
 _library = torch_xla._XLAC
+_device = torch_xla.device()  # which autograd counts from here on
 _moved = []  # tensors and modules
 _waits = 0
 graphs = []  # (HLO, StableHLO) of what was compiled, if they are dumped
@@ -23,9 +24,9 @@ def _move(value):
     if isinstance(value, (list, tuple)):
         return type(value)(_move(one) for one in value)
     if isinstance(value, torch.nn.Module):
-        value = value.to(torch_xla.device())
+        value = value.to(_device)
     elif isinstance(value, torch.Tensor):
-        moved = value.detach().to(torch_xla.device())
+        moved = value.detach().to(_device)
         value = moved.requires_grad_(value.requires_grad)
     else:
         return value
