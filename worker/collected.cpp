@@ -95,12 +95,14 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
       "that "
       "works for the statement: join it in the setup, or declare threads = [2]: such counts are "
       "shown, but no comparison fails on them";
-  if (!end.is_on || end.dumps != begin.dumps || is_backwards(begin.events, end.events))
+  const bool is_counted = iterations != 0;
+  const bool is_switched = end.is_on != begin.is_on || (is_counted && !end.is_on);
+  if (is_switched || end.dumps != begin.dumps || is_backwards(begin.events, end.events)) {
     return kTold;
+  }
   if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
   // The loop itself has instructions, if it is counted.
   uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
-  bool is_counted = iterations != 0;
   return is_counted ? (own < iterations ? kTold : nullptr) : (own != 0 ? kTold : nullptr);
 }
 

@@ -86,7 +86,7 @@ void Host::serve() {
 
 wire::Message Host::answer(const wire::Message& request) {
   if (request.verb == "fork") return fork_host();
-  if (request.verb == "warm_up") return warm_up(request.get("kind"));
+  if (request.verb == "warm_up") return warm_up(request);
   if (request.verb == "load") return load(request.get("path"));
   if (request.verb == "measure") return measure(request);
   if (request.verb == "churn") return churn(number(request, "blocks"));
@@ -127,10 +127,11 @@ wire::Message Host::load(const std::string& path) {
   return {"loaded", {}};
 }
 
-// Instrumentation is on from here, so that all forks inherit the translations.
-wire::Message Host::warm_up(const std::string& kind) {
-  CALLGRIND_START_INSTRUMENTATION;
-  torch_side::warm_up(kind.c_str());
+// Instrumentation is on from here, so that all forks inherit the translations; unless they are to
+// start it themselves.
+wire::Message Host::warm_up(const wire::Message& request) {
+  if (request.get("instrument_late", "0") == "0") CALLGRIND_START_INSTRUMENTATION;
+  torch_side::warm_up(request.get("kind").c_str());
   rehearse();
   return {"warmed_up", {}};
 }
@@ -177,6 +178,7 @@ wire::Message Host::measure(const wire::Message& request) {
   run.follow_calls = request.get("follow_calls", "0") == "1";
   run.cache_sim = request.get("cache_sim", "0") == "1";
   run.branch_sim = request.get("branch_sim", "0") == "1";
+  run.instrument_late = request.get("instrument_late", "0") == "1";
   run.result = result();
   if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
   if (auto problem = !has_unit_ ? "" : enter_snippet_folder(); !problem.empty()) {
@@ -248,7 +250,7 @@ EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
 // that none of Callgrind's own state is older than the measurement.
 void Host::measure_here(const RunRequest& run, instr_snippet empty) {
   CALLGRIND_STOP_INSTRUMENTATION;
-  CALLGRIND_START_INSTRUMENTATION;
+  if (!run.instrument_late) CALLGRIND_START_INSTRUMENTATION;
   int output = make_output();
   dup2(output, 1);
   dup2(output, 2);

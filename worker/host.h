@@ -25,7 +25,7 @@ class Host {
  private:
   wire::Message answer(const wire::Message& request);
   wire::Message fork_host();
-  wire::Message warm_up(const std::string& kind);
+  wire::Message warm_up(const wire::Message& request);
   void rehearse();
   wire::Message load(const std::string& path);
   wire::Message churn(uint64_t blocks);

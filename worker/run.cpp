@@ -126,6 +126,7 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
       run->threads_settled = threads;
     }
   }
+  if (run->collecting && run->request.instrument_late) CALLGRIND_START_INSTRUMENTATION;
   run->has_company = threads != 0 && has_other_threads();
   // Other threads are always collected: what they did since the last block does not belong to this
   // one.

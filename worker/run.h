@@ -59,16 +59,17 @@ struct RunResult {
 struct RunRequest {
   instr_snippet snippet = nullptr;
   int threads = 1;
-  uint64_t warmup = 0;          // iterations; 0 with iterations 0: adapt
-  uint64_t iterations = 0;      // of each block; 0: adapt
-  uint64_t memory_limit = 0;    // bytes; 0: no limit
-  bool is_rehearsal = false;    // nothing is collected or written
-  bool want_profile = true;     // of the last block
-  bool follow_calls = false;    // and a last block of which the interpreter's calls are noted
-  bool cache_sim = false;       // Callgrind simulates caches,
-  bool branch_sim = false;      // and a branch predictor
-  bool has_host = true;         // this process is its child
-  RunResult* result = nullptr;  // shared with the host
+  uint64_t warmup = 0;           // iterations; 0 with iterations 0: adapt
+  uint64_t iterations = 0;       // of each block; 0: adapt
+  uint64_t memory_limit = 0;     // bytes; 0: no limit
+  bool is_rehearsal = false;     // nothing is collected or written
+  bool want_profile = true;      // of the last block
+  bool follow_calls = false;     // and a last block of which the interpreter's calls are noted
+  bool cache_sim = false;        // Callgrind simulates caches,
+  bool branch_sim = false;       // and a branch predictor
+  bool instrument_late = false;  // instrumentation is off until something is to be counted
+  bool has_host = true;          // this process is its child
+  RunResult* result = nullptr;   // shared with the host
 };
 
 // The folder of Callgrind's files, under a name of fixed length wherever it is.

@@ -121,4 +121,11 @@ Expected<OutputFile> OutputFile::open(const fs::path& given, const FileKind& kin
   return OutputFile(path, Fd());
 }
 
+Expected<void> write_to(OutputFile file, std::string_view text) {
+  if (file.is_regular()) return replace_file(file.path(), text).map([](const Fd&) {});
+  const Written written = write_all(file.take_stream().get(), text);
+  if (written.error != 0) return tl::unexpected(write_error(file.path(), written.error));
+  return {};
+}
+
 }  // namespace instr

@@ -37,4 +37,7 @@ class OutputFile {
   Fd stream_;
 };
 
+// All of `text`: a regular file has either that or what it had before.
+Expected<void> write_to(OutputFile file, std::string_view text);
+
 }  // namespace instr

@@ -10,6 +10,7 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
+#include "core/base/output_file.h"
 #include "core/base/private_folder.h"
 #include "core/base/terminal.h"
 #include "core/cli/gating.h"
@@ -18,6 +19,7 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/engine/pipeline.h"
+#include "core/report/flame.h"
 #include "core/results/baselines.h"
 
 namespace instr {
@@ -35,6 +37,7 @@ struct Options {
   ExplainOrder order = ExplainOrder::kSelf;
   std::optional<std::string> callers;  // of what has this pattern in its name
   int most_functions = 25;
+  std::optional<std::filesystem::path> flame;  // a graph to write
   Showing showing;
 
   const std::string& key() const { return operands[0]; }
@@ -97,6 +100,10 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
   return tl::unexpected(no_such_key(key, keys));
 }
 
+ProfilePaths paths_of(const Options& options) {
+  return options.measure.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
+}
+
 Expected<Explanation> explained_in_python(const std::string& key, const Counted& counted) {
   if (!counted.followed) return fail("this interpreter does not show its calls");
   if (counted.followed->empty()) {
@@ -106,8 +113,9 @@ Expected<Explanation> explained_in_python(const std::string& key, const Counted&
 }
 
 // Calls are in the kept profile alone.
-Expected<Explanation> explained_natively(const std::string& key, const Counted& counted) {
-  auto profile = read_profile(*counted.profile);
+Expected<Explanation> explained_natively(const std::string& key, const Counted& counted,
+                                         ProfilePaths paths) {
+  auto profile = read_profile(*counted.profile, paths);
   if (!profile) return tl::unexpected(profile.error());
   const auto costs = inclusive_costs(*profile, counted.iterations);
   return explain(key, counted, &costs);
@@ -117,7 +125,8 @@ Expected<Explanation> explained(const Options& options, const std::string& key,
                                 const Counted& counted) {
   const bool is_in_python = options.measure.follows_calls;
   if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
-  auto found = is_in_python ? explained_in_python(key, counted) : explained_natively(key, counted);
+  auto found = is_in_python ? explained_in_python(key, counted)
+                            : explained_natively(key, counted, paths_of(options));
   if (!found || !options.callers) return found;
   const Explanation& all = *found;
   Explanation chosen = callers_of(all, finder(*options.callers));
@@ -127,6 +136,30 @@ Expected<Explanation> explained(const Options& options, const std::string& key,
   return fail(
       fmt::format("--callers: no function has `{}` in its name", printable(*options.callers)),
       printable(did_you_mean(*options.callers, names)));
+}
+
+// --flame: the graph, where there is a count.
+struct Flame {
+  const FlameFormat* format;
+  OutputFile file;
+};
+
+Expected<std::optional<Flame>> open_flame(const Options& options) {
+  if (!options.flame) return std::nullopt;
+  auto format = flame_format_of(*options.flame);
+  if (!format) return tl::unexpected(format.error());
+  return OutputFile::open(*options.flame, (*format)->kind).map([&](OutputFile&& file) {
+    return std::optional(Flame{*format, std::move(file)});
+  });
+}
+
+Expected<void> write_flame(Flame flame, const std::string& key, const Counted& counted) {
+  return read_profile(*counted.profile, ProfilePaths::kSeparate)
+      .and_then([&](const Profile& profile) {
+        const CallTree tree =
+            call_tree(profile, counted.iterations, counted.metrics.at(kInstructions));
+        return write_to(std::move(flame.file), flame.format->write(tree, key));
+      });
 }
 
 ExitStatus show(const Options& options, const Measurement& measurement) {
@@ -155,6 +188,9 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
     return refuse(
         Error{{}, "--functions=python: " + printable(options.key()) + " is not in Python", ""});
   }
+  auto flame = open_flame(options);
+  if (!flame) return refuse(flame.error());
+  options.measure.call_paths = flame->has_value();
   options.measure.wants_functions = !options.measure.follows_calls;
   std::optional<PrivateFolder> folder;
   if (options.measure.wants_functions && !options.measure.keep_profiles) {
@@ -164,7 +200,12 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
   }
   auto measurement = measured(options, command, *variants, stop);
   if (stop.stop_requested()) return kInterrupted;
-  return measurement ? show(options, *measurement) : refuse(measurement.error());
+  if (!measurement) return refuse(measurement.error());
+  if (const auto* counted = std::get_if<Counted>(&measurement->outcome); *flame && counted) {
+    auto written = write_flame(*std::move(*flame), options.key(), *counted);
+    if (!written) return refuse(written.error());
+  }
+  return show(options, *measurement);
 }
 
 ExitStatus run(const Options& options, const std::vector<std::string>& command,
@@ -189,6 +230,10 @@ Action explain_command(CommandLine& line) {
   declare_measuring(line, options->plan, options->measure);
   line.option("--keep-profiles", "DIR", "keep Callgrind's profile, for kcachegrind",
               take_path(options->measure.keep_profiles));
+  line.option("--flame", "FILE",
+              "also write a flame graph in which each path of calls has its exact cost: "
+              "FILE.html for a browser, .folded or .speedscope.json for other programs",
+              take_path(options->flame));
   line.group("What to show");
   const Choices<ExplainOrder> orders{{"self", ExplainOrder::kSelf},
                                      {"inclusive", ExplainOrder::kInclusive}};
@@ -204,6 +249,10 @@ Action explain_command(CommandLine& line) {
   line.option("--callers", "PATTERN",
               "only functions with that in their name, with all their callers",
               take_text(options->callers));
+  line.check([options = options.get()]() -> Expected<void> {
+    if (!options->flame || !options->measure.follows_calls) return {};
+    return fail("--flame is of native functions", "omit --functions=python");
+  });
   std::vector<std::string> of_measuring;
   for (const OptionInfo& option : line.options()) of_measuring.push_back(option.name);
   line.needs(

@@ -54,13 +54,6 @@ constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
                               return start.substr(0, 4096).find("<svg") != std::string_view::npos;
                             }};
 
-Expected<void> write_picture(OutputFile to, const std::string& svg) {
-  if (to.is_regular()) return replace_file(to.path(), svg).map([](const Fd&) {});
-  const Written written = write_all(to.take_stream().get(), svg);
-  if (written.error != 0) return tl::unexpected(write_error(to.path(), written.error));
-  return {};
-}
-
 // Of a run's results file, or of one of experiments.
 Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incomplete incomplete) {
   auto bytes = read_file(file, kMostResults, ReadFrom::kFilesAndPipes);
@@ -122,7 +115,7 @@ ExitStatus run(const Options& options, std::stop_token stop) {
     print_output(*picture);
     return kGood;
   }
-  auto written = write_picture(std::move(*output), *picture);
+  auto written = write_to(std::move(*output), *picture);
   return written ? kGood : refuse(written.error());
 }
 

@@ -345,9 +345,10 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   schedule.retries = config.retries;
   schedule.fresh_process = config.isolation == Isolation::kProcess;
   schedule.churn = config.churn;
-  schedule.is_warm = config.is_warm;
+  schedule.is_warm = config.is_warm && !config.call_paths;  // those profile otherwise
   schedule.note = [this](const std::string& what) { note(what); };
   schedule.simulation = config.simulation;
+  schedule.call_paths = config.call_paths;
   schedule.want_functions = config.wants_functions;
   schedule.follow_calls = config.follows_calls;
   schedule.keep_profiles = config.keep_profiles;

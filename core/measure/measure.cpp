@@ -105,11 +105,6 @@ std::map<std::string, double> events_of(const wire::Message& reply, std::uint64_
   return events;
 }
 
-// Which runs the measured loop: the snippet's own function or, in Python, the interpreter's.
-bool runs_loop(std::string_view function) {
-  return is_snippet_symbol(function) || function == "_PyEval_EvalFrameDefault";
-}
-
 // The one call of the function that runs the loop does not belong to an iteration. `loop`: the
 // instructions, `events`: the other costs of the empty loop, per iteration.
 void take_off_loop(std::vector<FunctionCost>& functions, double loop,

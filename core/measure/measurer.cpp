@@ -45,18 +45,21 @@ Attempt lost(std::string message, const std::string& log) {
 wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
   const Variant& variant = compiled.variant;
   auto timeout = timeout_of(variant.timeout.value_or(options_.timeout_s));
-  return {"measure",
-          {{"symbol", compiled.symbol},
-           {"threads", std::to_string(variant.threads)},
-           {"warmup", std::to_string(variant.warmup.value_or(0))},
-           {"iterations", std::to_string(variant.iterations.value_or(0))},
-           {"timeout_ms", std::to_string(timeout.count())},
-           {"memory_limit", std::to_string(options_.memory_limit)},
-           {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
-           {"follow_calls", options_.follow_calls ? "1" : "0"},
-           {"cache_sim", options_.simulation.cache ? "1" : "0"},
-           {"branch_sim", options_.simulation.branch ? "1" : "0"},
-           {"fork", options_.fork ? "1" : "0"}}};
+  wire::Message request{
+      "measure",
+      {{"symbol", compiled.symbol},
+       {"threads", std::to_string(variant.threads)},
+       {"warmup", std::to_string(variant.warmup.value_or(0))},
+       {"iterations", std::to_string(variant.iterations.value_or(0))},
+       {"timeout_ms", std::to_string(timeout.count())},
+       {"memory_limit", std::to_string(options_.memory_limit)},
+       {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
+       {"follow_calls", options_.follow_calls ? "1" : "0"},
+       {"cache_sim", options_.simulation.cache ? "1" : "0"},
+       {"branch_sim", options_.simulation.branch ? "1" : "0"},
+       {"fork", options_.fork ? "1" : "0"}}};
+  if (options_.call_paths) request.fields["instrument_late"] = "1";
+  return request;
 }
 
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
@@ -97,7 +100,8 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   auto settled = [&]() -> Outcome {
     std::optional<Profile> profile;
     if (options_.want_functions) {
-      auto read = read_profile(written);
+      auto read = read_profile(
+          written, options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged);
       if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
       profile = *std::move(read);
     }

@@ -33,6 +33,7 @@ class Measurer {
     bool fork = true;
     Simulation simulation = {};
     bool follow_calls = false;  // of an interpreter
+    bool call_paths = false;    // WorkerOptions::call_paths
   };
 
   explicit Measurer(Options options) : options_(std::move(options)) {}

@@ -24,7 +24,7 @@ Measurer::Options measurer_options(const ScheduleOptions& options) {
   return {options.timeout_s,      limit,
           options.want_functions, options.keep_profiles,
           !options.fresh_process, options.simulation,
-          options.follow_calls};
+          options.follow_calls,   options.call_paths};
 }
 
 }  // namespace
@@ -35,6 +35,7 @@ WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& fol
           .work_dir = folder,
           .churn = options.churn,
           .simulation = options.simulation,
+          .call_paths = options.call_paths,
           .cores = options.cores};
 }
 

@@ -129,7 +129,7 @@ Attempt Scheduler::State::attempt_fresh(const Task& task) {
 
 Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
   auto ready = root.await_hello().and_then(check_hello).and_then([&](const auto&) {
-    return warm_up(root, zygote_of(task.compiled.variant));
+    return warm_up(root, zygote_of(task.compiled.variant), {.call_paths = options.call_paths});
   });
   if (!ready) return lost(to_string(ready.error()));
   const auto patience = measurer.load_patience(task.compiled.variant);

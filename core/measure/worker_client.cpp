@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -33,6 +34,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kForkTimeout{2};
 constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
+// Paths of so many calls, and so many levels of recursion; what is deeper is counted as the last.
+constexpr auto kCallPathOptions =
+    std::to_array<const char*>({"--separate-callers=200", "--separate-recs=10"});
 constexpr std::size_t kLogTail = 2000;  // characters of a log shown in a message
 
 // Relative, so that the installation's path shows nowhere in the worker's memory.
@@ -63,6 +67,8 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
       "--log-file=" + profiles + "%p.log",
   };
   for (auto& option : valgrind_options(options.simulation)) command.push_back(std::move(option));
+  if (options.call_paths)
+    command.insert(command.end(), kCallPathOptions.begin(), kCallPathOptions.end());
   for (auto& word : program) command.push_back(std::move(word));
   return command;
 }

@@ -76,6 +76,9 @@ struct WorkerOptions {
   std::filesystem::path work_dir;  // for profiles and logs
   int churn = 0;  // blocks for each zygote to allocate first, half of them permanently
   Simulation simulation = {};
+  // Each path of calls has a cost of its own in profiles. So that only those of the counted code
+  // exist, instrumentation starts with it.
+  bool call_paths = false;
   // The native worker: without Valgrind, and in the caller's own environment.
   bool is_native = false;
   // What a native worker for Python imports before it forks, as far as it is there: modules, and

@@ -14,19 +14,20 @@ constexpr int kMostLosses = 4;
 
 class OwnRoot : public ZygoteSource {
  public:
-  OwnRoot(std::shared_ptr<Root> root, int churn) : root_(std::move(root)), churn_(churn) {}
+  OwnRoot(std::shared_ptr<Root> root, const ZygoteOptions& options)
+      : root_(std::move(root)), options_(options) {}
 
   Expected<wire::Message> hello() override { return root_->await_hello(); }
 
   Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
-    return zygote_of(root_, which, churn_);
+    return zygote_of(root_, which, options_);
   }
 
   void kill() override { root_->kill(); }
 
  private:
   const std::shared_ptr<Root> root_;
-  const int churn_;
+  const ZygoteOptions options_;
 };
 
 }  // namespace
@@ -58,25 +59,28 @@ Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOption
   return options_for(language, options, python_worker).and_then(Root::start);
 }
 
-Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn) {
+Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options) {
   const auto done = [&process](const wire::Message& request, const char* verb) -> Expected<void> {
     auto reply = process.prepare(request);
     if (reply && reply->verb == verb) return {};
     const std::string how = reply ? reply->get("message") : to_string(reply.error());
     return fail("the worker did not warm up: " + how + "\n" + process.log_since(0));
   };
-  return done({"warm_up", {{"kind", to_string(which)}}}, "warmed_up").and_then([&] {
-    return churn == 0 ? Expected<void>()
-                      : done({"churn", {{"blocks", std::to_string(churn)}}}, "churned");
+  wire::Message request{"warm_up", {{"kind", to_string(which)}}};
+  if (options.call_paths) request.fields["instrument_late"] = "1";
+  return done(request, "warmed_up").and_then([&] {
+    return options.churn == 0
+               ? Expected<void>()
+               : done({"churn", {{"blocks", std::to_string(options.churn)}}}, "churned");
   });
 }
 
 Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& root, WarmUp which,
-                                                   int churn) {
+                                                   const ZygoteOptions& options) {
   auto forked = WorkerProcess::fork(root);
   if (!forked) return fail(std::string("the worker was lost: ") + to_string(forked.error()));
   std::shared_ptr<WorkerProcess> zygote = *std::move(forked);
-  return warm_up(*zygote, which, churn).map([&zygote] { return zygote; });
+  return warm_up(*zygote, which, options).map([&zygote] { return zygote; });
 }
 
 StartSource own_roots(WorkerOptions options, PythonWorker python_worker) {
@@ -84,7 +88,8 @@ StartSource own_roots(WorkerOptions options, PythonWorker python_worker) {
              Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
     return start_root(language, options, python_worker)
         .map([&options](std::shared_ptr<Root>&& root) -> std::shared_ptr<ZygoteSource> {
-          return std::make_shared<OwnRoot>(std::move(root), options.churn);
+          return std::make_shared<OwnRoot>(std::move(root),
+                                           ZygoteOptions{options.churn, options.call_paths});
         });
   };
 }

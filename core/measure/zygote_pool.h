@@ -37,12 +37,17 @@ Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
 Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
                                            const PythonWorker& python_worker);
 
+struct ZygoteOptions {
+  int churn = 0;            // WorkerOptions::churn
+  bool call_paths = false;  // WorkerOptions::call_paths
+};
+
 // Makes this process a zygote.
-Expected<void> warm_up(WorkerProcess& process, WarmUp which, int churn = 0);
+Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options = {});
 
 // A fork of the root that is one.
 Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& root, WarmUp which,
-                                                   int churn = 0);
+                                                   const ZygoteOptions& options = {});
 
 // Where the zygotes of one language come from.
 class ZygoteSource {

@@ -258,6 +258,10 @@ bool is_snippet_symbol(std::string_view function) {
   return (function == bare || function.starts_with(kSnippet)) && !is_cpp(function);
 }
 
+bool runs_loop(std::string_view function) {
+  return is_snippet_symbol(function) || function == "_PyEval_EvalFrameDefault";
+}
+
 std::string without_hashes(std::string_view function) {
   std::string name;
   while (true) {

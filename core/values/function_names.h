@@ -33,6 +33,9 @@ bool is_recursion(std::string_view function);
 // The snippet's own function, not a lambda in it.
 bool is_snippet_symbol(std::string_view function);
 
+// Which runs the measured loop: the snippet's own function or, in Python, the interpreter's.
+bool runs_loop(std::string_view function);
+
 // The name without the hashes in names of generated code: a function from global_setup lies in a
 // namespace of its unit, and must have the same name in every unit.
 std::string without_hashes(std::string_view function);

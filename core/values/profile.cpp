@@ -82,7 +82,7 @@ class Names {
 
 class Parser {
  public:
-  explicit Parser(const std::string& name) : name_(name) {}
+  Parser(const std::string& name, ProfilePaths paths) : name_(name), paths_(paths) {}
 
   Expected<Profile> parse(std::string_view text) {
     while (!text.empty()) {
@@ -248,12 +248,18 @@ class Parser {
 
   void name_functions() {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      profile_.functions[i].function = functions_.at(keys_[i].first);
-      profile_.functions[i].object = objects_.at(keys_[i].second);
+      ProfileFunction& one = profile_.functions[i];
+      one.function = functions_.at(keys_[i].first);
+      one.object = objects_.at(keys_[i].second);
+      if (paths_ == ProfilePaths::kMerged) continue;
+      const std::size_t end = path_begin(one.function);
+      one.path = one.function.substr(end);
+      one.function.resize(end);
     }
   }
 
   const std::string& name_;
+  const ProfilePaths paths_;
   int line_ = 0;
   Profile profile_;
   Names functions_;
@@ -274,13 +280,22 @@ class Parser {
 
 }  // namespace
 
-Expected<Profile> parse_profile(std::string_view text, const std::string& name) {
-  return Parser(name).parse(text);
+std::size_t path_begin(std::string_view name) {
+  const std::size_t mark = name.find('\'');
+  if (mark == std::string_view::npos) return name.size();
+  const std::size_t after = std::min(name.find_first_not_of("0123456789", mark + 1), name.size());
+  const bool is_level = after > mark + 1 && (after == name.size() || name[after] == '\'');
+  return is_level ? after : mark;
 }
 
-Expected<Profile> read_profile(const std::filesystem::path& path) {
-  return read_file(path, kMostResults).and_then([&path](const std::string& text) {
-    return parse_profile(text, path.string());
+Expected<Profile> parse_profile(std::string_view text, const std::string& name,
+                                ProfilePaths paths) {
+  return Parser(name, paths).parse(text);
+}
+
+Expected<Profile> read_profile(const std::filesystem::path& path, ProfilePaths paths) {
+  return read_file(path, kMostResults).and_then([&](const std::string& text) {
+    return parse_profile(text, path.string(), paths);
   });
 }
 

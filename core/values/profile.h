@@ -2,6 +2,7 @@
 // was called, and what its calls of others cost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -20,6 +21,9 @@ struct ProfileFunction {
   // when the profile began is not among them; one made while collection was off, from code that ran
   // while it was on, too, is.
   std::uint64_t calls = 0;
+  // If it has paths: the functions that were called, one by the next, for this one to be, as in
+  // Callgrind's names: "'callee'caller", the outermost last. Empty for one called by none.
+  std::string path = {};
 };
 
 // All calls of one function by another.
@@ -38,10 +42,19 @@ struct Profile {
   int parts = 0;
 };
 
+// Where the path begins in such a name: "f'2'callee'caller", in which 2 is a level of recursion.
+// Its size if there is none.
+std::size_t path_begin(std::string_view name);
+
+// Whether each path of calls has a cost of its own (--separate-callers).
+enum class ProfilePaths { kMerged, kSeparate };
+
 // `text`: a whole file in Callgrind's format (name and position compression, any number of parts).
 // `name` stands for it in messages. Truncated, empty or foreign text is an Error with the line.
-Expected<Profile> parse_profile(std::string_view text, const std::string& name);
+Expected<Profile> parse_profile(std::string_view text, const std::string& name,
+                                ProfilePaths paths = ProfilePaths::kMerged);
 
-Expected<Profile> read_profile(const std::filesystem::path& path);
+Expected<Profile> read_profile(const std::filesystem::path& path,
+                               ProfilePaths paths = ProfilePaths::kMerged);
 
 }  // namespace instr

@@ -1,0 +1,224 @@
+#include "core/report/flame.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/format.h"
+#include "core/compile/cache.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kPage =
+#include "flame_page.inc"
+    ;
+
+// What the files of each format have in their first lines.
+constexpr char kTitle[] = "<title>Flame graph</title>";
+constexpr char kSpeedscope[] = "https://www.speedscope.app/file-format-schema.json";
+
+template <const auto& kText>
+bool holds(std::string_view start) {
+  return start.substr(0, 4096).find(kText) != std::string_view::npos;
+}
+
+constexpr std::size_t kShortName = 60;  // columns of a name in a frame
+
+std::string name_of(const CodeName& code) {
+  if (code.has_symbol) return code.function;
+  return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
+}
+
+// The functions of a tree, each once, and where each node's is among them.
+struct Functions {
+  std::vector<const CodeName*> all;
+  std::vector<std::size_t> of_node;
+};
+
+Functions functions_of(const CallTree& tree) {
+  Functions functions;
+  std::map<CodeName, std::size_t> places;
+  for (const CallNode& node : tree.nodes) {
+    auto [entry, is_new] = places.try_emplace(node.code, functions.all.size());
+    if (is_new) functions.all.push_back(&entry->first);
+    functions.of_node.push_back(entry->second);
+  }
+  // The map's own names would end with it.
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    functions.all[functions.of_node[i]] = &tree.nodes[i].code;
+  }
+  return functions;
+}
+
+Json function_objects(const Functions& functions) {
+  std::vector<std::string> names;
+  for (const CodeName* one : functions.all) names.push_back(name_of(*one));
+  const std::vector<std::string> short_names = short_function_names(names, kShortName);
+  Json objects = Json::array();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const CodeName& code = *functions.all[i];
+    objects.push_back({{"name", printable(names[i])},
+                       {"short", short_names[i]},
+                       {"object", printable(code.object)},
+                       {"kind", kind_of_code(code)}});
+  }
+  return objects;
+}
+
+// As part of an HTML page, in which no text can end the element that it stands in.
+std::string json_in_page(const Json& json) {
+  std::string text;
+  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+void replace_all(std::string& text, std::string_view mark, const std::string& by) {
+  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
+    text.replace(at, mark.size(), by);
+    at += by.size();
+  }
+}
+
+// From the root down to each node: "the snippet;at::mm".
+std::vector<std::string> paths_of(const CallTree& tree) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    std::string name = printable(name_of(tree.nodes[i].code));
+    for (char& c : name) {
+      if (c == ';') c = ':';
+    }
+    paths.push_back(i == 0 ? name : paths[tree.nodes[i].parent] + ";" + name);
+  }
+  return paths;
+}
+
+struct Kind {
+  const char* name;
+  std::vector<std::string_view> parts;  // of functions' names; the first kind that has one
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> kAll{
+      {"memory", {"memcpy", "memset", "memmove", "memcmp"}},
+      {"allocator",
+       {"malloc", "calloc", "realloc", "free", "memalign", "operator new", "operator delete",
+        "alloc_cpu", "Allocator", "StorageImpl"}},
+      {"autograd", {"torch::autograd", "VariableType", "AutogradMeta", "ADInplaceOrView"}},
+      {"dispatcher",
+       {"c10::Dispatcher", "at::_ops::", "redispatch", "DispatchKey", "OperatorHandle",
+        "OperatorEntry", "c10::impl::wrap_kernel", "BoxedKernel", "KernelFunction"}},
+      {"kernel",
+       {"at::native", "at::internal", "TensorIterator", "gemm", "gemv", "blas", "mkl", "dnnl",
+        "vectorized", "cpublas", "at::meta", "structured_"}},
+      {"interpreter", {"torch::jit", "_PyEval", "Py", "_Py", "c10::IValue"}}};
+  return kAll;
+}
+
+}  // namespace
+
+std::string kind_of_code(const CodeName& code) {
+  if (code.is_snippet()) return kSnippetName;
+  for (const Kind& kind : kinds()) {
+    for (const std::string_view part : kind.parts) {
+      if (code.function.find(part) != std::string::npos) return kind.name;
+    }
+  }
+  return "other";
+}
+
+std::string flame_page(const CallTree& tree, const std::string& title) {
+  const Functions functions = functions_of(tree);
+  Json nodes = Json::array();
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const CallNode& node = tree.nodes[i];
+    nodes.push_back({node.parent, functions.of_node[i], tree.per_iteration(node.self),
+                     tree.per_iteration(node.total),
+                     tree.per_iteration(static_cast<std::int64_t>(node.calls))});
+  }
+  const Json data{{"title", printable(title)},
+                  {"functions", function_objects(functions)},
+                  {"nodes", std::move(nodes)}};
+  const std::string text = json_in_page(data);
+  std::string page(kPage);
+  // Whoever writes a name cannot know it.
+  replace_all(page, "NONCE", content_hash(text));
+  page.replace(page.find("DATA"), 4, text);
+  return page;
+}
+
+std::string folded_stacks(const CallTree& tree, const std::string&) {
+  std::string text;
+  const std::vector<std::string> paths = paths_of(tree);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const double self = tree.per_iteration(tree.nodes[i].self);
+    if (self != 0) text += fmt::format("{} {}\n", paths[i], self);
+  }
+  return text;
+}
+
+std::string speedscope_json(const CallTree& tree, const std::string& title) {
+  const Functions functions = functions_of(tree);
+  Json frames = Json::array();
+  for (const CodeName* one : functions.all) {
+    frames.push_back({{"name", printable(name_of(*one))}, {"file", printable(one->object)}});
+  }
+  Json samples = Json::array();
+  Json weights = Json::array();
+  std::vector<std::vector<std::size_t>> stacks;
+  double total = 0;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const CallNode& node = tree.nodes[i];
+    stacks.push_back(i == 0 ? std::vector<std::size_t>{} : stacks[node.parent]);
+    stacks.back().push_back(functions.of_node[i]);
+    const double self = tree.per_iteration(node.self);
+    if (self <= 0) continue;
+    samples.push_back(stacks.back());
+    weights.push_back(self);
+    total += self;
+  }
+  const Json profile{{"type", "sampled"}, {"name", printable(title)}, {"unit", "none"},
+                     {"startValue", 0},   {"endValue", total},        {"samples", samples},
+                     {"weights", weights}};
+  const Json file{{"$schema", kSpeedscope},         {"exporter", "instr_bench"},
+                  {"name", printable(title)},       {"activeProfileIndex", 0},
+                  {"shared", {{"frames", frames}}}, {"profiles", Json::array({profile})}};
+  return file.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+const std::vector<FlameFormat>& flame_formats() {
+  static const std::vector<FlameFormat> kAll{
+      {".html", "a page for a browser", {"a flame graph", holds<kTitle>}, flame_page},
+      {".folded",
+       "a line for each path, for flamegraph.pl and the like",
+       {"folded stacks", holds<kSnippetName>},
+       folded_stacks},
+      {".speedscope.json",
+       "for speedscope",
+       {"a flame graph for speedscope", holds<kSpeedscope>},
+       speedscope_json}};
+  return kAll;
+}
+
+Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file) {
+  std::string endings;
+  for (const FlameFormat& one : flame_formats()) {
+    if (file.filename().string().ends_with(one.ending)) return &one;
+    endings += fmt::format("{}{} ({})", endings.empty() ? "" : ", ", one.ending, one.what);
+  }
+  return fail("--flame: " + printable(file.string()) + " has none of the endings of flame graphs",
+              "name a file that ends in " + endings);
+}
+
+}  // namespace instr

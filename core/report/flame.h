@@ -1,0 +1,43 @@
+// Flame graphs: a call tree as a page to look at, or for other programs. Pure.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/output_file.h"
+#include "core/values/call_tree.h"
+
+namespace instr {
+
+// A format, by how the names of its files end.
+struct FlameFormat {
+  const char* ending;
+  const char* what;
+  FileKind kind;
+  std::string (*write)(const CallTree& tree, const std::string& title);
+};
+
+// All of them.
+const std::vector<FlameFormat>& flame_formats();
+
+// The one for this file. An error, with all endings, if there is none.
+Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file);
+
+// One page, for a browser without a network: nothing of what it shows is ever run.
+std::string flame_page(const CallTree& tree, const std::string& title);
+
+// A line for each path that has a cost of its own: "callee;callee of that 12". In instructions per
+// iteration, as all of these.
+std::string folded_stacks(const CallTree& tree, const std::string& title);
+
+// https://www.speedscope.app/file-format-schema.json
+std::string speedscope_json(const CallTree& tree, const std::string& title);
+
+// What kind of code a function is: "allocator", "dispatcher", "autograd", "kernel", "interpreter",
+// "memory", "the snippet" or "other".
+std::string kind_of_code(const CodeName& code);
+
+}  // namespace instr

@@ -1,0 +1,120 @@
+#include "core/values/call_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "core/report/flame.h"
+
+namespace instr {
+namespace {
+
+// Two iterations of a statement that calls f, which calls itself and g; g also from the statement.
+constexpr const char* kPaths = R"(events: Ir
+ob=/lib/unit-0123.so
+fn=instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+1 30
+cob=/lib/liba.so.1
+cfn=f'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+calls=2 1
+1 200
+ob=/lib/liba.so.1
+fn=f'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+1 100
+cfn=f'2'f'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+calls=2 1
+1 60
+fn=f'2'f'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+1 20
+fn=g'f'2'f'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+1 40
+fn=g'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
+1 8
+ob=/lib/libworker.so
+fn=worker's block
+1 4
+totals: 202
+)";
+
+CallTree tree_of(const std::string& text, double net) {
+  auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
+  EXPECT_TRUE(profile) << to_string(profile.error());
+  return call_tree(*profile, 2, net);
+}
+
+TEST(ProfilePath, BeginsBehindTheLevelOfRecursion) {
+  EXPECT_EQ(path_begin("f"), 1u);
+  EXPECT_EQ(path_begin("f'g"), 1u);
+  EXPECT_EQ(path_begin("f'2"), 3u);
+  EXPECT_EQ(path_begin("f'2'g"), 3u);
+  EXPECT_EQ(path_begin("f'2g"), 1u);
+  EXPECT_EQ(path_begin("f'"), 1u);
+  EXPECT_EQ(path_begin(""), 0u);
+}
+
+TEST(CallTree, HasTheCostOfEachPath) {
+  // 202 in two iterations, of which 3 each are the empty loop's.
+  const CallTree tree = tree_of(kPaths, 98);
+  std::string shown;
+  for (const CallNode& node : tree.nodes) {
+    shown += node.code.function + " " + std::to_string(node.parent) + " " +
+             std::to_string(node.self) + " " + std::to_string(node.total) + "\n";
+  }
+  EXPECT_EQ(shown,
+            "the snippet 0 24 196\n"
+            "f 0 100 160\n"
+            "f 1 20 60\n"
+            "g 2 40 40\n"
+            "g 0 8 8\n"
+            "block 0 4 4\n");
+  EXPECT_EQ(tree.nodes[1].code.object, "liba.so");
+  EXPECT_EQ(tree.nodes[1].calls, 2u);
+  EXPECT_EQ(tree.per_iteration(tree.nodes[0].total), 98);
+}
+
+TEST(CallTree, TakesCodeWithoutSymbolsThatCallsItselfForOneFunction) {
+  const CallTree tree = tree_of(
+      "events: Ir\nob=/lib/liba.so\nfn=instr_snippet_0\n1 2\n"
+      "fn=0x0000000000001000'instr_snippet_0\n1 10\n"
+      "fn=0x0000000000002000'0x0000000000001000'instr_snippet_0\n1 20\n"
+      "fn=h'0x0000000000002000'0x0000000000001000'instr_snippet_0\n1 6\ntotals: 38\n",
+      19);
+  ASSERT_EQ(tree.nodes.size(), 3u);
+  EXPECT_FALSE(tree.nodes[1].code.has_symbol);
+  EXPECT_EQ(tree.nodes[1].self, 30);
+  EXPECT_EQ(tree.nodes[2].parent, 1u);
+}
+
+TEST(Flame, FoldedStacksAddUpToTheCount) {
+  EXPECT_EQ(folded_stacks(tree_of(kPaths, 98), "k"),
+            "the snippet 12\nthe snippet;f 50\nthe snippet;f;f 10\nthe snippet;f;f;g 20\n"
+            "the snippet;g 4\nthe snippet;block 2\n");
+}
+
+TEST(Flame, NamesInAPageEndNoElement) {
+  const std::string page = flame_page(tree_of(kPaths, 98), "</script><script>alert(1)</script>");
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
+  EXPECT_EQ(page.find("NONCE"), std::string::npos);
+  EXPECT_EQ(page, flame_page(tree_of(kPaths, 98), "</script><script>alert(1)</script>"));
+}
+
+TEST(Flame, FormatsAreKnownByTheEndingOfTheFile) {
+  EXPECT_STREQ((*flame_format_of("a/b.html"))->ending, ".html");
+  EXPECT_STREQ((*flame_format_of("b.speedscope.json"))->ending, ".speedscope.json");
+  const auto unknown = flame_format_of("b.svg");
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().advice.find(".folded"), std::string::npos) << unknown.error().advice;
+}
+
+TEST(Flame, KindsOfCode) {
+  const auto kind = [](const char* function) { return kind_of_code({function, "", true}); };
+  EXPECT_EQ(kind("__memcpy_avx_unaligned_erms"), "memory");
+  EXPECT_EQ(kind("posix_memalign"), "allocator");
+  EXPECT_EQ(kind("at::_ops::mm::call(at::Tensor const&, at::Tensor const&)"), "dispatcher");
+  EXPECT_EQ(kind("at::native::mm(at::Tensor const&)"), "kernel");
+  EXPECT_EQ(kind("torch::autograd::Engine::evaluate_function()"), "autograd");
+  EXPECT_EQ(kind("torch::jit::InterpreterState::run()"), "interpreter");
+  EXPECT_EQ(kind("main"), "other");
+}
+
+}  // namespace
+}  // namespace instr
