@@ -29,7 +29,7 @@ fn=g'f'2'f'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
 fn=g'instr_snippet_01f3e9b37bf90abd4f8bb4446da5d31a
 1 8
 ob=/lib/libworker.so
-fn=worker's block
+fn=block
 1 4
 totals: 202
 )";
