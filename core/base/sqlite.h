@@ -119,13 +119,16 @@ class SqlTransaction {
   bool is_open_ = true;
 };
 
+template <class T>
+inline constexpr bool kIsExpected = false;
+template <class T>
+inline constexpr bool kIsExpected<Expected<T>> = true;
+
 // The value of `stage`, which is an Expected or becomes one.
 template <class Stage>
 auto sql_stage(Stage stage) {
   using Value = std::invoke_result_t<Stage>;
-  constexpr bool is_expected = requires(Value value) { value.error(); };
-  using Result = typename std::conditional_t<is_expected, std::type_identity<Value>,
-                                             std::type_identity<Expected<Value>>>::type;
+  using Result = std::conditional_t<kIsExpected<Value>, Value, Expected<Value>>;
   try {
     if constexpr (std::is_void_v<Value>) {
       stage();
