@@ -1,6 +1,7 @@
 // Counts compared with an independent truth: snippets whose counts are known by construction.
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <regex>
 #include <sstream>
 
@@ -210,6 +211,54 @@ class InclusiveCosts : public ::testing::Test {
     return compared;
   }
 };
+
+// The costs of all paths that end in the same function, by its name.
+std::map<std::string, double> folded(const fs::path& file) {
+  std::map<std::string, double> costs;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t end = line.rfind(' ');
+    const std::size_t begin = line.rfind(';', end);
+    const std::string name =
+        line.substr(begin == std::string::npos ? 0 : begin + 1, end - begin - 1);
+    costs[begin == std::string::npos ? line.substr(0, end) : name] += std::stod(line.substr(end));
+  }
+  return costs;
+}
+
+class FlameGraph : public ::testing::TestWithParam<const char*> {};
+
+// Measured otherwise: with merged paths, and instrumentation from the zygote's warm-up on.
+TEST_P(FlameGraph, HasTheCountAndTheSelfCostsOfThePlainProfile) {
+  TemporaryFolder folder;
+  const fs::path graph = folder.path() / "graph.folded";
+  std::vector<std::string> command{"explain", std::string("known/product/n=8/") + GetParam(),
+                                   "--definitions=" + fixture("known.toml").string(),
+                                   "--format=json"};
+  const auto plain = nlohmann::json::parse(run(command).output);
+  command.push_back("--flame=" + graph.string());
+  auto explained = run(command);
+  EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+  EXPECT_EQ(nlohmann::json::parse(explained.output)["ir"], plain["ir"]);
+  const auto costs = folded(graph);
+  double sum = 0;
+  for (const auto& [name, cost] : costs) sum += cost;
+  EXPECT_NEAR(sum, plain["ir"].get<double>(), 1e-6);
+  std::map<std::string, double> self;
+  for (const auto& one : plain["functions"]) self[one["function"]] += one["self"].get<double>();
+  std::size_t compared = 0;
+  for (const auto& [name, cost] : costs) {
+    const auto known = self.find(name);
+    if (known == self.end()) continue;
+    EXPECT_NEAR(cost, known->second, 1e-6) << name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 50U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Zygotes, FlameGraph,
+                         ::testing::Values("eager/forward_backward/t1/cpu",
+                                           "torchscript/forward/t1/cpu"));
 
 TEST_F(InclusiveCosts, AreThoseOfCallgrindAnnotate) {
   EXPECT_GE(
