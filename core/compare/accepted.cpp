@@ -8,12 +8,10 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/base/near_match.h"
 #include "core/base/replace_file.h"
 #include "core/base/trim.h"
-#include "core/compare/csv_records.h"
+#include "core/compare/csv_reader.h"
 #include "core/compare/expected_document.h"
-#include "core/definitions/limit.h"
 #include "core/results/baselines.h"
 
 namespace instr {
@@ -31,26 +29,17 @@ struct AcceptedLine {
   TextSpan lines;
 };
 
-class AcceptedReader {
+class AcceptedReader : private CsvReader {
  public:
-  explicit AcceptedReader(const SourceText& source) : source_(source), scanner_(source, errors_) {}
+  explicit AcceptedReader(const SourceText& source) : CsvReader(source) {}
 
   tl::expected<std::vector<AcceptedLine>, Errors> read() {
-    const auto header = scanner_.next();
-    if (header && check_header(*header)) {
-      while (const auto record = scanner_.next()) read_line(*record);
-    }
-    if (errors_.empty()) return std::move(lines_);
-    return tl::unexpected(std::move(errors_));
+    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
+    return std::move(lines_);
   }
 
  private:
-  bool refuse(std::size_t at, std::string what, std::string advice) {
-    errors_.push_back({source_.place(at), std::move(what), std::move(advice)});
-    return false;
-  }
-
-  bool check_header(const CsvRecord& header) {
+  bool read_header(const CsvRecord& header) override {
     std::vector<std::string> names;
     for (const CsvField& field : header.fields) names.emplace_back(trim(field.text));
     if (fmt::format("{}", fmt::join(names, ",")) == kHeader) return true;
@@ -58,7 +47,7 @@ class AcceptedReader {
                   fmt::format("the first line is `{}`", kHeader));
   }
 
-  void read_line(const CsvRecord& record) {
+  void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
     if (fields.size() != kColumns) {
       refuse(record.lines.begin,
@@ -67,23 +56,12 @@ class AcceptedReader {
              "let instr_bench accept write it");
       return;
     }
-    Acceptance one{from_cell(fields[0].text),
-                   std::string(trim(fields[1].text)),
-                   0,
-                   0,
-                   from_cell(fields[4].text),
-                   from_cell(fields[5].text),
-                   from_cell(fields[6].text)};
-    const bool is_good = read_metric(fields[1], one) && read_number(fields[2], one.before) &&
+    Acceptance one{
+        from_cell(fields[0].text), "", 0, 0, from_cell(fields[4].text), from_cell(fields[5].text),
+        from_cell(fields[6].text)};
+    const bool is_good = read_metric(fields[1], one.metric) && read_number(fields[2], one.before) &&
                          read_number(fields[3], one.after) && read_reason(fields[6], one);
     if (is_good) lines_.push_back({std::move(one), record.lines});
-  }
-
-  bool read_metric(const CsvField& field, const Acceptance& one) {
-    const auto& known = limit_metrics();
-    if (std::find(known.begin(), known.end(), one.metric) != known.end()) return true;
-    return refuse(field.span.begin, fmt::format("unknown metric `{}`", printable(one.metric)),
-                  did_you_mean(one.metric, known));
   }
 
   bool read_number(const CsvField& field, double& number) {
@@ -100,9 +78,6 @@ class AcceptedReader {
     return refuse(field.span.begin, "there is no reason", "say why it is accepted");
   }
 
-  const SourceText& source_;
-  Errors errors_;
-  CsvScanner scanner_;
   std::vector<AcceptedLine> lines_;
 };
 

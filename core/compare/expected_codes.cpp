@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
-#include "core/compare/csv_records.h"
+#include "core/compare/csv_reader.h"
 #include "core/compare/expected_document.h"
 
 namespace instr {
@@ -19,26 +19,17 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kHeader = "key,code";
 
-class CodeReader {
+class CodeReader : private CsvReader {
  public:
-  explicit CodeReader(const SourceText& source) : source_(source), scanner_(source, errors_) {}
+  explicit CodeReader(const SourceText& source) : CsvReader(source) {}
 
   tl::expected<std::vector<ExpectedCode>, Errors> read() {
-    const auto header = scanner_.next();
-    if (header && read_header(*header)) {
-      while (const auto record = scanner_.next()) read_record(*record);
-    }
-    if (errors_.empty()) return std::move(codes_);
-    return tl::unexpected(std::move(errors_));
+    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
+    return std::move(codes_);
   }
 
  private:
-  bool refuse(std::size_t at, std::string what, std::string advice) {
-    errors_.push_back({source_.place(at), std::move(what), std::move(advice)});
-    return false;
-  }
-
-  bool read_header(const CsvRecord& header) {
+  bool read_header(const CsvRecord& header) override {
     const auto& fields = header.fields;
     const bool is_header =
         fields.size() == 2 && trim(fields[0].text) == "key" && trim(fields[1].text) == "code";
@@ -46,7 +37,7 @@ class CodeReader {
                                fmt::format("the first line is `{}`", kHeader));
   }
 
-  void read_record(const CsvRecord& record) {
+  void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
     if (fields.size() != 2) {
       refuse(record.lines.begin,
@@ -61,8 +52,7 @@ class CodeReader {
   bool read_key(const CsvField& field, const ExpectedCode& code) {
     if (code.key.empty())
       return refuse(field.span.begin, "the key is empty", "list shows all keys");
-    const int line = source_.place(field.span.begin).line;
-    const auto [known, is_new] = seen_.emplace(code.key, line);
+    const auto [known, is_new] = seen_.emplace(code.key, line_of(field));
     return is_new || refuse(field.span.begin,
                             fmt::format("`{}` has two codes; the first is on line {}",
                                         printable(code.key), known->second),
@@ -80,9 +70,6 @@ class CodeReader {
     return true;
   }
 
-  const SourceText& source_;
-  Errors errors_;
-  CsvScanner scanner_;
   std::vector<ExpectedCode> codes_;
   std::map<std::string, int> seen_;
 };

@@ -6,9 +6,8 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/base/near_match.h"
 #include "core/base/trim.h"
-#include "core/compare/csv_records.h"
+#include "core/compare/csv_reader.h"
 #include "core/compare/expected_document.h"
 
 namespace instr {
@@ -17,26 +16,17 @@ namespace {
 constexpr std::string_view kColumns[kExpectedCsvColumns] = {"key", "metric", "expected", "margin"};
 constexpr std::size_t kLeastColumns = 3;  // the margin may be omitted
 
-class CsvReader {
+class CountReader : private CsvReader {
  public:
-  explicit CsvReader(const SourceText& source) : source_(source), scanner_(source, errors_) {}
+  explicit CountReader(const SourceText& source) : CsvReader(source) {}
 
   tl::expected<ExpectedDocument, Errors> read() {
-    const auto header = scanner_.next();
-    if (header && read_header(*header)) {
-      while (const auto record = scanner_.next()) read_record(*record);
-    }
-    if (errors_.empty()) return std::move(document_);
-    return tl::unexpected(std::move(errors_));
+    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
+    return std::move(document_);
   }
 
  private:
-  bool refuse(std::size_t at, std::string what, std::string advice) {
-    errors_.push_back({source_.place(at), std::move(what), std::move(advice)});
-    return false;
-  }
-
-  bool read_header(const CsvRecord& header) {
+  bool read_header(const CsvRecord& header) override {
     const auto& fields = header.fields;
     const std::string advice = fmt::format("the first line is `{}`", kExpectedCsvHeader);
     for (std::size_t i = 0; i < std::min(fields.size(), kExpectedCsvColumns); ++i) {
@@ -57,33 +47,27 @@ class CsvReader {
     return true;
   }
 
-  bool read_record(const CsvRecord& record) {
+  void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
     if (fields.size() < kLeastColumns || fields.size() > document_.columns) {
-      return refuse(record.lines.begin,
-                    fmt::format("this line has {}, and the header {}",
-                                format_plural(fields.size(), "field"), document_.columns),
-                    "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`");
+      refuse(record.lines.begin,
+             fmt::format("this line has {}, and the header {}",
+                         format_plural(fields.size(), "field"), document_.columns),
+             "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`");
+      return;
     }
     ExpectedCount count;
     count.key = from_cell(fields[0].text);
-    if (count.key.empty())
-      return refuse(fields[0].span.begin, "the key is empty", "list shows all keys");
-    const bool has_metric = read_metric(fields[1], count);
+    if (count.key.empty()) {
+      refuse(fields[0].span.begin, "the key is empty", "list shows all keys");
+      return;
+    }
+    const bool has_metric = read_metric(fields[1], count.metric);
     const bool has_number = read_number(fields[2], count);
     const bool has_margin = fields.size() == kLeastColumns || read_margin(fields[3], count);
-    if (!has_metric || !has_number || !has_margin || !is_first(fields[0], count)) return false;
+    if (!has_metric || !has_number || !has_margin || !is_first(fields[0], count)) return;
     document_.lines[count.key].push_back(record.lines);
     document_.counts.push_back(std::move(count));
-    return true;
-  }
-
-  bool read_metric(const CsvField& field, ExpectedCount& count) {
-    count.metric = trim(field.text);
-    const auto& known = limit_metrics();
-    if (std::find(known.begin(), known.end(), count.metric) != known.end()) return true;
-    return refuse(field.span.begin, fmt::format("unknown metric `{}`", printable(count.metric)),
-                  did_you_mean(count.metric, known));
   }
 
   bool read_number(const CsvField& field, ExpectedCount& count) {
@@ -115,8 +99,7 @@ class CsvReader {
   }
 
   bool is_first(const CsvField& field, const ExpectedCount& count) {
-    const int line = source_.place(field.span.begin).line;
-    const auto [known, is_new] = seen_.emplace(std::pair(count.key, count.metric), line);
+    const auto [known, is_new] = seen_.emplace(std::pair(count.key, count.metric), line_of(field));
     if (is_new) return true;
     return refuse(field.span.begin,
                   fmt::format("`{}` has two counts of `{}`; the first is on line {}",
@@ -124,9 +107,6 @@ class CsvReader {
                   "remove one of them");
   }
 
-  const SourceText& source_;
-  Errors errors_;
-  CsvScanner scanner_;
   ExpectedDocument document_;
   std::map<std::pair<std::string, std::string>, int> seen_;
 };
@@ -134,7 +114,7 @@ class CsvReader {
 }  // namespace
 
 tl::expected<ExpectedDocument, Errors> parse_expected_csv(const SourceText& source) {
-  return CsvReader(source).read();
+  return CountReader(source).read();
 }
 
 std::string expected_csv_lines(std::size_t columns, const std::string& key,
