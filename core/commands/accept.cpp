@@ -110,8 +110,7 @@ Expected<void> add_last_step(Found& found, const SqlDatabase& database, const st
 Expected<Found> found_in_history(const Options& options) {
   auto database = open_history(options.recording.file(), SqlAccess::kRead);
   if (!database) return tl::unexpected(database.error());
-  auto branch = options.recording.branch ? Expected<std::string>(*options.recording.branch)
-                                         : Repository().branch();
+  auto branch = options.recording.branch_in(Repository());
   if (!branch) return tl::unexpected(branch.error());
   Found found{{}, [](const Acceptance&) { return false; }};
   for (const std::string& key : options.keys) {

@@ -188,8 +188,7 @@ class Backfill {
 
 Expected<ExitStatus> backfill(const HistoryOptions& options) {
   const Repository repository;
-  auto branch = options.recording.branch ? Expected<std::string>(*options.recording.branch)
-                                         : repository.branch();
+  auto branch = options.recording.branch_in(repository);
   if (!branch) return tl::unexpected(branch.error());
   auto commits = repository.commits_of(options.operands.front());
   if (!commits) return tl::unexpected(commits.error());

@@ -16,8 +16,8 @@ constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 
 Profiles::Profiles(const SqlDatabase& database)
     : database_(database),
-      find_name_(database.prepare("SELECT id FROM functions WHERE name = ? AND library = ?")),
-      add_name_(database.prepare("INSERT INTO functions (name, library) VALUES (?, ?)")),
+      names_(database, "SELECT id FROM functions WHERE name = ? AND library = ?",
+             "INSERT INTO functions (name, library) VALUES (?, ?)"),
       name_of_(database.prepare("SELECT name, library FROM functions WHERE id = ?")),
       write_(database.prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?)")),
       copy_(database.prepare("INSERT OR REPLACE INTO profiles SELECT series_id, ?3, functions"
@@ -26,25 +26,14 @@ Profiles::Profiles(const SqlDatabase& database)
       read_(database.prepare(
           "SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?")) {}
 
-std::int64_t Profiles::number_of(const FunctionCost& function) {
-  auto [known, is_new] = numbers_.try_emplace(function.function + '\0' + function.object, 0);
-  if (!is_new) return known->second;
-  if (find_name_.start(function.function, function.object).step()) {
-    known->second = find_name_.integer(0);
-  } else {
-    add_name_.run(function.function, function.object);
-    known->second = database_.last_id();
-  }
-  return known->second;
-}
-
 void Profiles::write(std::int64_t series, std::int64_t commit,
                      const std::vector<FunctionCost>& functions) {
   remove(series, commit);
   if (functions.empty()) return;
   auto json = nlohmann::ordered_json::array();
   for (const FunctionCost& one : functions) {
-    json.push_back({number_of(one), json_number(one.ir), json_number(one.calls)});
+    json.push_back(
+        {names_.number_of(one.function, one.object), json_number(one.ir), json_number(one.calls)});
   }
   auto packed = gzip_member(to_line(json));
   if (!packed) throw SqlError{packed.error()};

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/sqlite.h"
+#include "core/history/dictionary.h"
 #include "core/values/measurement.h"
 
 namespace instr {
@@ -23,12 +22,8 @@ class Profiles {
   std::vector<FunctionCost> read(std::int64_t series, std::int64_t commit);
 
  private:
-  std::int64_t number_of(const FunctionCost& function);
-
   const SqlDatabase& database_;
-  std::unordered_map<std::string, std::int64_t> numbers_;
-  SqlStatement find_name_;
-  SqlStatement add_name_;
+  Dictionary names_;
   SqlStatement name_of_;
   SqlStatement write_;
   SqlStatement copy_;

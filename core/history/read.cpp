@@ -16,12 +16,6 @@ namespace instr {
 
 namespace {
 
-// The columns of all_series, which those of the other views begin with.
-HistorySeries series_at(const SqlStatement& row) {
-  return {row.integer(0), row.text(1),    row.text(2),
-          row.text(3),    row.integer(4), row.integer(5) != 0};
-}
-
 // hash, position, authored, subject.
 Commit commit_at(const SqlStatement& row, int first) {
   return {row.text(first), row.integer(first + 1), row.integer(first + 2), row.text(first + 3)};
@@ -186,6 +180,11 @@ Fingerprint fingerprint_of(const SqlDatabase& database, std::int64_t class_id) {
 }
 
 }  // namespace
+
+HistorySeries series_at(const SqlStatement& row) {
+  return {row.integer(0), row.text(1),    row.text(2),
+          row.text(3),    row.integer(4), row.integer(5) != 0};
+}
 
 bool is_before(const HistorySeries& left, const HistorySeries& right) {
   return order_of(left) < order_of(right);

@@ -23,6 +23,9 @@ struct HistorySeries {
   bool is_exact = true;
 };
 
+// From a row that begins with the columns of the view all_series.
+HistorySeries series_at(const SqlStatement& row);
+
 // By key, in the order of metrics, by branch and class.
 bool is_before(const HistorySeries& left, const HistorySeries& right);
 

@@ -25,10 +25,7 @@ AllSeries series_of(const SqlDatabase& database, const std::map<std::int64_t, Co
   auto rows =
       database.prepare("SELECT series_id, key, metric, branch, class_id, is_exact FROM all_series");
   rows.start();
-  while (rows.step()) {
-    all[rows.integer(0)].series = {rows.integer(0), rows.text(1),    rows.text(2),
-                                   rows.text(3),    rows.integer(4), rows.integer(5) != 0};
-  }
+  while (rows.step()) all[rows.integer(0)].series = series_at(rows);
   auto steps = database.prepare("SELECT series_id, commit_id, value FROM steps");
   steps.start();
   while (steps.step()) {

@@ -10,6 +10,10 @@ namespace instr {
 
 std::filesystem::path RecordingOptions::file() const { return history.value_or(usual_history()); }
 
+Expected<std::string> RecordingOptions::branch_in(const Repository& repository) const {
+  return branch ? Expected<std::string>(*branch) : repository.branch();
+}
+
 OnContradiction RecordingOptions::on_contradiction() const {
   return replace ? OnContradiction::kReplace : OnContradiction::kRefuse;
 }
@@ -18,7 +22,7 @@ Expected<Recording> Recording::open(const RecordingOptions& options) {
   const Repository repository;
   auto commit = repository.find(options.commit);
   if (!commit) return tl::unexpected(commit.error());
-  auto branch = options.branch ? Expected<std::string>(*options.branch) : repository.branch();
+  auto branch = options.branch_in(repository);
   if (!branch) return tl::unexpected(branch.error());
   auto checked = repository.check_is_on(*branch, *commit);
   if (!checked) return tl::unexpected(checked.error());

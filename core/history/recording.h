@@ -21,6 +21,7 @@ struct RecordingOptions {
   bool replace = false;       // other counts of the commit
 
   std::filesystem::path file() const;
+  Expected<std::string> branch_in(const Repository& repository) const;
   OnContradiction on_contradiction() const;
 };
 

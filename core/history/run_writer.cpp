@@ -17,18 +17,6 @@ constexpr std::size_t kMostListed = 5;
 
 }  // namespace
 
-std::int64_t Dictionary::number_of(const std::string& text) {
-  auto [known, is_new] = known_.try_emplace(text, 0);
-  if (!is_new) return known->second;
-  if (find_.start(text).step()) {
-    known->second = find_.integer(0);
-  } else {
-    add_.run(text);
-    known->second = database_.last_id();
-  }
-  return known->second;
-}
-
 RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradiction)
     : database_(database),
       on_contradiction_(on_contradiction),

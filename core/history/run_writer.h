@@ -6,26 +6,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/history/dictionary.h"
 #include "core/history/record.h"
 #include "core/history/steps_table.h"
 #include "core/history/timeline.h"
 
 namespace instr {
-
-// The number of a text in a table of them, which is added if it is not there.
-class Dictionary {
- public:
-  Dictionary(const SqlDatabase& database, const char* find, const char* add)
-      : database_(database), find_(database.prepare(find)), add_(database.prepare(add)) {}
-
-  std::int64_t number_of(const std::string& text);
-
- private:
-  const SqlDatabase& database_;
-  SqlStatement find_;
-  SqlStatement add_;
-  std::unordered_map<std::string, std::int64_t> known_;
-};
 
 // Within a transaction of the caller's. Throws SqlErrors.
 class RunWriter {
