@@ -37,7 +37,7 @@ std::string name_of(const CodeName& code) {
 
 // The functions of a tree, each once, and where each node's is among them.
 struct Functions {
-  std::vector<const CodeName*> all;
+  std::vector<CodeName> all;
   std::vector<std::size_t> of_node;
 };
 
@@ -46,23 +46,19 @@ Functions functions_of(const CallTree& tree) {
   std::map<CodeName, std::size_t> places;
   for (const CallNode& node : tree.nodes) {
     auto [entry, is_new] = places.try_emplace(node.code, functions.all.size());
-    if (is_new) functions.all.push_back(&entry->first);
+    if (is_new) functions.all.push_back(node.code);
     functions.of_node.push_back(entry->second);
-  }
-  // The map's own names would end with it.
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    functions.all[functions.of_node[i]] = &tree.nodes[i].code;
   }
   return functions;
 }
 
 Json function_objects(const Functions& functions) {
   std::vector<std::string> names;
-  for (const CodeName* one : functions.all) names.push_back(name_of(*one));
+  for (const CodeName& one : functions.all) names.push_back(name_of(one));
   const std::vector<std::string> short_names = short_function_names(names, kShortName);
   Json objects = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const CodeName& code = *functions.all[i];
+    const CodeName& code = functions.all[i];
     objects.push_back({{"name", printable(names[i])},
                        {"short", short_names[i]},
                        {"object", printable(code.object)},
@@ -171,8 +167,8 @@ std::string folded_stacks(const CallTree& tree, const std::string&) {
 std::string speedscope_json(const CallTree& tree, const std::string& title) {
   const Functions functions = functions_of(tree);
   Json frames = Json::array();
-  for (const CodeName* one : functions.all) {
-    frames.push_back({{"name", printable(name_of(*one))}, {"file", printable(one->object)}});
+  for (const CodeName& one : functions.all) {
+    frames.push_back({{"name", printable(name_of(one))}, {"file", printable(one.object)}});
   }
   Json samples = Json::array();
   Json weights = Json::array();

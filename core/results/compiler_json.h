@@ -1,7 +1,6 @@
-// A compiler's report as members of an experiment's line: `graph_break_reasons`,
-// `recompile_reasons`, each a list of {"place", "reason", "count"}, `unlowered_operators`, a list
-// of
-// {"name", "count"}, and `counters`.
+// A compiler's report as members of an experiment's line: `graph_break_reasons` and
+// `recompile_reasons`, lists of {"place", "reason", "count"}; `unlowered_operators`, a list of
+// {"name", "count"}; and `counters`.
 #pragma once
 
 #include <cstdint>
