@@ -7,17 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
-#include "core/compile/cache.h"
+#include "core/report/page.h"
 
 namespace instr {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kPage =
-#include "flame_page.inc"
-    ;
 
 // What the files of each format have in their first lines.
 constexpr char kTitle[] = "<title>Flame graph</title>";
@@ -65,26 +61,6 @@ Json function_objects(const Functions& functions) {
                        {"kind", kind_of_code(code)}});
   }
   return objects;
-}
-
-// As part of an HTML page, in which no text can end the element that it stands in.
-std::string json_in_page(const Json& json) {
-  std::string text;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
-
-void replace_all(std::string& text, std::string_view mark, const std::string& by) {
-  for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at)) {
-    text.replace(at, mark.size(), by);
-    at += by.size();
-  }
 }
 
 // From the root down to each node: "the snippet;at::mm".
@@ -146,12 +122,7 @@ std::string flame_page(const CallTree& tree, const std::string& title) {
   const Json data{{"title", printable(title)},
                   {"functions", function_objects(functions)},
                   {"nodes", std::move(nodes)}};
-  const std::string text = json_in_page(data);
-  std::string page(kPage);
-  // Whoever writes a name cannot know it.
-  replace_all(page, "NONCE", content_hash(text));
-  page.replace(page.find("DATA"), 4, text);
-  return page;
+  return page("flame.html", data);
 }
 
 std::string folded_stacks(const CallTree& tree, const std::string&) {

@@ -1,0 +1,63 @@
+#include "core/report/page.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/compile/cache.h"
+
+namespace instr {
+
+namespace {
+
+struct Part {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr Part kParts[] = {
+#include "page_parts.inc"
+};
+
+std::string_view part(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kParts), std::end(kParts),
+                                   [name](const Part& one) { return one.name == name; });
+  if (found == std::end(kParts)) throw std::logic_error("no such part: " + std::string(name));
+  return found->text;
+}
+
+std::string json_in_page(const nlohmann::ordered_json& json) {
+  using Json = nlohmann::ordered_json;
+  std::string text;
+  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string page(std::string_view file, const nlohmann::ordered_json& data) {
+  const std::string text = json_in_page(data);
+  std::string page;
+  std::string_view left = part(file);
+  for (std::size_t begin = left.find("{{"); begin != left.npos; begin = left.find("{{")) {
+    const std::size_t end = left.find("}}", begin);
+    const std::string_view name = left.substr(begin + 2, end - begin - 2);
+    page += left.substr(0, begin);
+    if (name == "data") {
+      page += text;
+    } else {
+      page += name == "nonce" ? content_hash(text) : part(name);
+    }
+    left.remove_prefix(end + 2);
+  }
+  return page += left;
+}
+
+}  // namespace instr

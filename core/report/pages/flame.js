@@ -1,0 +1,263 @@
+// flameGraph(container, data) draws a call tree: it builds all of it inside `container`, an element, and
+// returns what handles its keys, for a page that takes them wherever the focus is.
+//
+// data: { functions: [{ name, short, object, kind }, ...],
+//         nodes: [[parent, function, self, total, calls, selfBefore, totalBefore], ...],
+//         before }
+// Parents are before their children. In instructions per iteration; the last two of a node and `before`,
+// which is the count, are there in a comparison alone.
+const flameGraph = (() => {
+  "use strict";
+  const kRow = 20;        // pixels of a frame's height
+  const kNarrowest = 0.7; // and of its width
+  const kThin = 4;        // without a border
+  const kNamed = 20;      // with its name in it
+
+  const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+  const signed = (value) => (value > 0 ? "+" : "") + numbers.format(value);
+  const percent = (part, whole) => (whole === 0 ? "-" : (100 * part / whole).toFixed(2) + "%");
+
+  function make(name, properties = {}, ...children) {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(properties)) {
+      if (key in element) element[key] = value; else element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  // What is gone has the width that it had.
+  const widthOf = (node) => Math.max(node.total, node.totalBefore);
+  const changeOf = (node) => node.total - node.totalBefore;
+  const hasAbove = (node, other) => {
+    for (let at = node; at; at = at.parent) if (at === other) return true;
+    return false;
+  };
+
+  // Each with its function, its parent and its children, the widest first.
+  function nodesOf(data) {
+    const nodes = data.nodes.map(([parent, name, self, total, calls, selfBefore = 0, totalBefore = 0]) =>
+      ({ parent, ...data.functions[name], self, total, calls, selfBefore, totalBefore, children: [] }));
+    nodes.forEach((node, i) => {
+      node.depth = i === 0 ? 0 : nodes[node.parent].depth + 1;
+      node.parent = i === 0 ? null : nodes[node.parent];
+      if (node.parent) node.parent.children.push(node);
+    });
+    for (const node of nodes) node.children.sort((a, b) => widthOf(b) - widthOf(a));
+    return nodes;
+  }
+
+  // Neighbours among the names are far apart on the wheel of colours.
+  function coloursBy(nodes, nameOf) {
+    const names = [...new Set(nodes.map(nameOf))].sort();
+    return (node) => [nameOf(node), `hsl(${(20 + names.indexOf(nameOf(node)) * 137.5) % 360} 70% 77%)`];
+  }
+
+  function coloursByChange(nodes) {
+    const greatest = Math.max(1, ...nodes.slice(1).map((node) => Math.abs(changeOf(node))));
+    return (node) => {
+      const change = changeOf(node);
+      if (change === 0) return ["unchanged", "hsl(0 0% 85%)"];
+      const light = 85 - 35 * Math.sqrt(Math.min(1, Math.abs(change) / greatest));
+      return change > 0 ? ["more", `hsl(8 85% ${light}%)`] : ["less", `hsl(212 85% ${light}%)`];
+    };
+  }
+
+  // By name: a title, and what gives a node's class and colour.
+  function coloursOf(nodes, hasBefore) {
+    return {
+      ...(hasBefore && { change: { title: "change", of: coloursByChange(nodes) } }),
+      kind: { title: "kind of code", of: coloursBy(nodes, (node) => node.kind) },
+      library: { title: "library", of: coloursBy(nodes, (node) => node.object || "unknown") },
+    };
+  }
+
+  function describe(node, whole, hasBefore) {
+    const lines = [node.name, `${numbers.format(node.total)} instructions with all that it calls, ` +
+      `${percent(node.total, whole.total)} of the count; ${numbers.format(node.self)} in itself` +
+      (node.calls ? `; ${numbers.format(node.calls)} calls` : "")];
+    if (hasBefore) {
+      lines.push(`before: ${numbers.format(node.totalBefore)}, ${signed(changeOf(node))}; in itself ` +
+        `${numbers.format(node.selfBefore)}, ${signed(node.self - node.selfBefore)}`);
+    }
+    if (node.object) lines.push(node.object);
+    return lines;
+  }
+
+  function sumsOf(data, whole) {
+    const exact = " instructions per iteration; each path of calls with its exact cost";
+    if (data.before === undefined) return numbers.format(whole.total) + exact;
+    return `${numbers.format(data.before)} → ${numbers.format(whole.total)}` +
+      ` (${signed(whole.total - data.before)})${exact}`;
+  }
+
+  // The functions, each once, with the sums of their own costs.
+  function functionsOf(nodes) {
+    const rows = new Map();
+    for (const node of nodes) {
+      const key = node.name + "\n" + node.object;
+      const row = rows.get(key) || { name: node.name, object: node.object, self: 0, selfBefore: 0, calls: 0 };
+      row.self += node.self;
+      row.selfBefore += node.selfBefore;
+      row.calls += node.calls;
+      rows.set(key, row);
+    }
+    return [...rows.values()];
+  }
+
+  function fillTable(table, nodes, hasBefore) {
+    const names = ["function", "library"];
+    const titles = (hasBefore ? ["before", "after", "change"] : ["instructions", "share"]).concat("calls", names);
+    const cellsOf = (row) => (hasBefore
+      ? [numbers.format(row.selfBefore), numbers.format(row.self), signed(row.self - row.selfBefore)]
+      : [numbers.format(row.self), percent(row.self, nodes[0].total)])
+      .concat(numbers.format(row.calls), row.name, row.object);
+    const weight = (row) => (hasBefore ? Math.abs(row.self - row.selfBefore) : row.self);
+    const line = (cells, kind) => make("tr", {}, ...cells.map((text, i) =>
+      make(kind, { textContent: text, className: i < cells.length - names.length ? "" : "text" })));
+    const rows = functionsOf(nodes).filter((row) => weight(row) !== 0).sort((a, b) => weight(b) - weight(a));
+    table.append(make("thead", {}, line(titles, "th")),
+      make("tbody", {}, ...rows.map((row) => line(cellsOf(row), "td"))));
+  }
+
+  // The parts of a graph, in their order.
+  function elementsOf(colours) {
+    const parts = {
+      sums: make("p"),
+      search: make("input", { type: "search", autocomplete: "off", spellcheck: false }),
+      colour: make("select", {}, ...Object.entries(colours).map(([name, { title }]) => new Option(title, name))),
+      whole: make("button", { type: "button", textContent: "Whole graph" }),
+      found: make("span", { role: "status" }),
+      legend: make("ul", { className: "legend", "aria-label": "Colours" }),
+      graph: make("div", { className: "graph", role: "group",
+        "aria-label": "Functions, each below its caller, as wide as what it costs with all that it calls" }),
+      about: make("div", { className: "about", role: "status" }),
+      table: make("table"),
+    };
+    parts.form = make("form", {}, make("label", {}, "Search ", parts.search),
+      make("label", {}, "Colour ", parts.colour), parts.whole, parts.found);
+    parts.help = make("p", { textContent: "A click, or Enter, makes a function fill the width; Escape shows all " +
+      "again. Arrows go to its caller, what it calls and its neighbours; / searches." });
+    parts.list = make("details", {}, make("summary", { textContent: "As a table" }),
+      make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of functions" }, parts.table));
+    return parts;
+  }
+
+  // Where an arrow leads, if a frame is there.
+  function step(node, key) {
+    if (key === "ArrowUp") return node.parent;
+    if (key === "ArrowDown") return node.children.find((child) => child.frame);
+    const beside = node.parent ? node.parent.children.filter((child) => child.frame) : [];
+    return beside[beside.indexOf(node) + (key === "ArrowRight" ? 1 : -1)];
+  }
+
+  return (container, data) => {
+    const hasBefore = data.before !== undefined;
+    const nodes = nodesOf(data);
+    const colours = coloursOf(nodes, hasBefore);
+    const parts = elementsOf(colours);
+    let root = nodes[0];     // what fills the width
+    let current = nodes[0];  // what has the focus, or would have
+    let width = 0;           // as drawn
+
+    const colourOf = (node) => colours[parts.colour.value].of(node);
+    const linesOf = (node) => describe(node, nodes[0], hasBefore);
+    const tell = (node) =>
+      parts.about.replaceChildren(...linesOf(node).map((line) => make("div", { textContent: line, dir: "auto" })));
+
+    function frameOf(node, left, wide, isMatch) {
+      const classes = ["frame", node !== root && hasAbove(root, node) && "above", !isMatch && "other",
+        wide < kThin && "thin"];
+      const frame = make("button", { type: "button", className: classes.filter(Boolean).join(" "),
+        textContent: wide > kNamed ? node.short : "", title: linesOf(node).join("\n"),
+        "aria-label": linesOf(node).join(", "), tabIndex: node === current ? 0 : -1 });
+      frame.style.left = `${left}px`;
+      frame.style.top = `${node.depth * kRow}px`;
+      frame.style.width = `${wide}px`;
+      frame.style.backgroundColor = colourOf(node)[1];
+      frame.addEventListener("click", () => zoom(node));
+      frame.addEventListener("focus", () => { current = node; tell(node); });
+      frame.addEventListener("mouseenter", () => tell(node));
+      node.frame = frame;
+      return frame;
+    }
+
+    // The frames of the root and of what it calls, and what is said about all of them.
+    function layOut(wanted) {
+      const all = { frames: [], seen: new Map(), found: 0, deepest: 0 };
+      const put = (node, left, wide, isWithin) => {
+        if (wide < kNarrowest) return;
+        const isMatch = node.name.toLowerCase().includes(wanted);
+        if (isMatch && !isWithin) all.found += node.total;
+        all.frames.push(frameOf(node, left, wide, isMatch));
+        all.seen.set(...colourOf(node));
+        all.deepest = Math.max(all.deepest, node.depth);
+        let at = left;
+        for (const child of node.children) {
+          const its = wide * widthOf(child) / Math.max(widthOf(node), 1e-9);
+          put(child, at, Math.min(its, left + wide - at), isWithin || isMatch);
+          at += its;
+        }
+      };
+      put(root, 0, width, false);
+      return all;
+    }
+
+    function draw() {
+      width = parts.graph.clientWidth;
+      if (width === 0) return;  // not shown
+      const wanted = parts.search.value.toLowerCase();
+      for (const node of nodes) node.frame = null;
+      const all = layOut(wanted);
+      for (let at = root.parent; at; at = at.parent) all.frames.unshift(frameOf(at, 0, width, !wanted));
+      parts.graph.style.height = `${(all.deepest + 1) * kRow}px`;
+      parts.graph.replaceChildren(...all.frames);
+      if (!current.frame) { current = root; root.frame.tabIndex = 0; }
+      parts.found.textContent = wanted
+        ? `${numbers.format(all.found)} instructions, ${percent(all.found, root.total)}, in what matches` : "";
+      parts.legend.replaceChildren(...[...all.seen].sort().map(([name, colour]) => {
+        const mark = make("span");
+        mark.style.backgroundColor = colour;
+        return make("li", {}, mark, name);
+      }));
+    }
+
+    function zoom(node) {
+      root = current = node;
+      draw();
+      tell(node);
+      if (node.frame) node.frame.focus();
+    }
+
+    function onKey(event) {
+      if (event.key === "Escape") { parts.search.value = ""; zoom(nodes[0]); }
+      if (event.key === "/" && event.target !== parts.search) { event.preventDefault(); parts.search.focus(); }
+    }
+
+    function onArrow(event) {
+      if (!event.key.startsWith("Arrow")) return;
+      event.preventDefault();
+      const next = step(current, event.key);
+      if (!next || !next.frame) return;
+      current.frame.tabIndex = -1;
+      next.frame.tabIndex = 0;
+      next.frame.focus();
+    }
+
+    container.classList.add("flame");
+    container.replaceChildren(parts.sums, parts.form, parts.legend, parts.graph, parts.about, parts.help,
+      parts.list);
+    parts.sums.textContent = sumsOf(data, nodes[0]);
+    parts.form.addEventListener("submit", (event) => event.preventDefault());
+    parts.search.addEventListener("input", draw);
+    parts.colour.addEventListener("change", draw);
+    parts.whole.addEventListener("click", () => zoom(nodes[0]));
+    parts.graph.addEventListener("keydown", onArrow);
+    parts.list.addEventListener("toggle", () => fillTable(parts.table, nodes, hasBefore), { once: true });
+    container.addEventListener("keydown", onKey);
+    new ResizeObserver(() => { if (parts.graph.clientWidth !== width) draw(); }).observe(parts.graph);
+    draw();
+    tell(nodes[0]);
+    return onKey;
+  };
+})();
