@@ -81,7 +81,8 @@ Expected<Run> measure(const RunOptions& options, const Invocation& invocation,
     return check_comparable(*reference, header, options.gate.vary)
         .map([&](std::vector<FieldDifference>&& found) { run.differences = std::move(found); });
   };
-  auto ended = measure_all({options.measure, options.plan.selection.shard, invocation.words},
+  auto ended = measure_all({options.measure, options.plan.selection.shard, invocation.words,
+                            definition_paths(options.plan)},
                            variants, progress, recorder, stop, is_comparable);
   progress.finish();
   recorder.finish(ended && ended->is_finished && !stop.stop_requested());
@@ -134,7 +135,8 @@ Expected<void> record(const Run& run, const std::optional<Recording>& recording)
     print_message("the run is not whole, so it is not recorded\n");
     return {};
   }
-  return recording->add({result_set_of("this run", *run.header, run.measurements)})
+  return recording->run_of(result_set_of("this run", *run.header, run.measurements))
+      .and_then([&](HistoryRun&& one) { return recording->add({std::move(one)}); })
       .map([](const std::string& text) { print_message(text); });
 }
 

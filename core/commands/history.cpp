@@ -21,6 +21,10 @@ namespace {
 
 constexpr std::size_t kMany = 1'000'000;
 
+using WordOptions = std::array<std::string_view, 6>;
+constexpr WordOptions kAdding{"commit",       "branch",  "vary",
+                              "trust-commit", "replace", "allow-incomplete"};
+
 // What history does, by its first operand.
 struct HistoryWord {
   const char* name;
@@ -28,18 +32,14 @@ struct HistoryWord {
   const char* summary;
   std::size_t least;
   std::size_t most;
-  std::array<std::string_view, 6> options;  // that it takes, besides those of every word
+  WordOptions options;  // that it takes, besides those of every word
   ExitStatus (*run)(const HistoryOptions& options);
 };
 
 constexpr auto kWords = std::to_array<HistoryWord>({
-    {"add",
-     "RESULTS...",
-     "record results of a commit: files that --output wrote",
-     1,
-     kMany,
-     {"commit", "branch", "vary", "trust-commit", "replace", "allow-incomplete"},
-     history_add},
+    {"add", "FILE...", "record results that --output wrote, or the JSON of Google Benchmark", 1,
+     kMany, kAdding, history_add},
+    {"import", "FILE...", "the same as add", 1, kMany, kAdding, history_add},
     {"list",
      "",
      "the series: how often measured, steps, the last value",
@@ -68,13 +68,6 @@ constexpr auto kWords = std::to_array<HistoryWord>({
      0,
      {"branch", "filter", "exclude", "metrics", "format"},
      history_export},
-    {"import",
-     "FILE...",
-     "record times of a commit: JSON of Google Benchmark",
-     1,
-     kMany,
-     {"commit", "branch"},
-     history_import},
     {"merge",
      "HISTORY...",
      "add the runs of other histories",
@@ -126,13 +119,15 @@ std::string takers_of(const std::string& option) {
 
 void declare_recording(CommandLine& line, HistoryOptions& options) {
   line.group("What is recorded");
-  line.option("--commit", "REV", "the commit that was measured (default: HEAD)",
+  line.option("--commit", "REV",
+              "the commit that was measured (default: what results say, or HEAD)",
               [&options](const Given& given) -> Expected<void> {
                 options.recording.commit = given.value;
                 return {};
               });
   declare_vary(line, options.recording.vary);
-  line.flag("--trust-commit", "results may seem older than their commit",
+  line.flag("--trust-commit",
+            "results may seem older than their commit, or say that they are of another",
             options.recording.trust_commit);
   line.flag("--replace", "counts that the commit is recorded with may be replaced by others",
             options.recording.replace);

@@ -39,7 +39,6 @@ ExitStatus history_list(const HistoryOptions& options);
 ExitStatus history_show(const HistoryOptions& options);
 ExitStatus history_steps(const HistoryOptions& options);
 ExitStatus history_export(const HistoryOptions& options);
-ExitStatus history_import(const HistoryOptions& options);
 ExitStatus history_merge(const HistoryOptions& options);
 ExitStatus history_prune(const HistoryOptions& options);
 ExitStatus history_backfill(const HistoryOptions& options);

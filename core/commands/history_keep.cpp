@@ -43,28 +43,44 @@ Expected<std::string> merge_into(const SqlDatabase& database, const std::string&
       });
 }
 
+// A file that can be added: results, or the bytes of Google Benchmark's JSON.
+struct Measured {
+  std::string file;
+  std::optional<ResultSet> results;
+  std::string bytes;
+};
+
+Expected<Measured> read_measured(const std::string& file, Incomplete incomplete) {
+  auto bytes = read_file(file, kMostResults);
+  if (!bytes) return tl::unexpected(bytes.error());
+  if (is_gbench(*bytes)) return Measured{file, std::nullopt, std::move(*bytes)};
+  return read_result_set(file, file, incomplete).map([&file](ResultSet&& results) {
+    return Measured{file, std::move(results), ""};
+  });
+}
+
+Expected<HistoryRun> run_of_times(const Measured& times, const Recording& recording) {
+  return recording.commit_of({times.file}).and_then([&](const Commit& commit) {
+    return run_of_gbench(times.bytes, times.file, commit, recording.branch());
+  });
+}
+
 }  // namespace
 
 ExitStatus history_add(const HistoryOptions& options) {
-  auto recording = Recording::open(options.recording);
-  if (!recording) return refuse(recording.error());
-  std::vector<ResultSet> results;
+  std::vector<Measured> all;
+  std::vector<Origin> origins;
   for (const std::string& file : options.operands) {
-    auto set = read_result_set(file, file, options.incomplete);
-    if (!set) return refuse(set.error());
-    results.push_back(std::move(*set));
+    auto read = read_measured(file, options.incomplete);
+    if (!read) return refuse(read.error());
+    origins.push_back({file, read->results ? read->results->results.header.commit : ""});
+    all.push_back(std::move(*read));
   }
-  return finish(recording->add(results));
-}
-
-ExitStatus history_import(const HistoryOptions& options) {
-  auto recording = Recording::open(options.recording);
+  auto recording = Recording::open(options.recording, origins);
   if (!recording) return refuse(recording.error());
   std::vector<HistoryRun> runs;
-  for (const std::string& file : options.operands) {
-    auto run = read_file(file, kMostResults).and_then([&](const std::string& bytes) {
-      return run_of_gbench(bytes, file, recording->commit(), recording->branch());
-    });
+  for (const Measured& one : all) {
+    auto run = one.results ? recording->run_of(*one.results) : run_of_times(one, *recording);
     if (!run) return refuse(run.error());
     runs.push_back(std::move(*run));
   }

@@ -48,7 +48,8 @@ Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_miss
   return fail("missing: shard " + missing, "name all files of the run, or add --allow-missing");
 }
 
-// Checks that all parts were measured alike; a shard without benchmarks has no fingerprint.
+// Checks that all parts were measured alike, of one commit; a shard without benchmarks has no
+// fingerprint.
 Expected<void> check_alike(const std::vector<ResultSet>& parts,
                            const std::vector<std::string>& vary) {
   const ResultSet* first = nullptr;  // with a measurement
@@ -60,6 +61,10 @@ Expected<void> check_alike(const std::vector<ResultSet>& parts,
       Error error = checked.error();
       error.what = fmt::format("{}, {}: {}", first->name, part.name, error.what);
       return tl::unexpected(error);
+    }
+    if (first->results.header.commit != part.results.header.commit) {
+      return fail(fmt::format("{} and {} are not of the same commit", first->name, part.name),
+                  "merge the parts of one run");
     }
   }
   return {};

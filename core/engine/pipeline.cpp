@@ -10,6 +10,7 @@
 #include "core/definitions/load.h"
 #include "core/definitions/read_build.h"
 #include "core/definitions/select.h"
+#include "core/history/repository.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -45,6 +46,13 @@ std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& v
     if (config.verify && is_candidate(variant)) works.emplace_back(variant.key, Work::kVerify);
   }
   return works;
+}
+
+ResultsHeader header_of(const RunConfig& config, Fingerprint fingerprint) {
+  ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
+  header.shard = config.shard;
+  header.commit = Repository().commit_of(config.definitions).value_or("");
+  return header;
 }
 
 double total_cost(const Costs& costs, const std::vector<std::pair<std::string, Work>>& works) {
@@ -116,8 +124,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   Expected<void> introduced;
   std::jthread introduction([&] {
     introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& found) {
-      ResultsHeader header = make_results_header(std::move(found), config.command);
-      header.shard = config.shard;
+      const ResultsHeader header = header_of(config, std::move(found));
       auto checked = check ? check(header) : Expected<void>{};
       if (checked) recorder.open(header);
       return checked;
@@ -137,9 +144,7 @@ Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Vari
   progress.expect(works_of(variants, config.measure).size());
   if (variants.empty()) {
     // A shard may be empty: nothing is started for it, so the tools are not known.
-    ResultsHeader header = make_results_header({}, config.command);
-    header.shard = config.shard;
-    recorder.open(header);
+    recorder.open(header_of(config, {}));
     return MeasureEnd{true, 0};
   }
   auto session = count_all(config, variants, progress, recorder, stop, check);

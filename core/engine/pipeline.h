@@ -27,11 +27,13 @@ Expected<void> make_folders(const MeasureConfig& config);
 // Events that only show the progress.
 SessionEvents progress_events(Progress& progress);
 
-// The configuration of a run: how to measure, which shard, and the command line for the record.
+// The configuration of a run: how to measure, which shard; for the record, the command line and the
+// definitions, whose commit it is (none: it is not asked for).
 struct RunConfig {
   MeasureConfig measure = {};
   std::optional<Shard> shard = {};
   std::vector<std::string> command = {};
+  std::vector<std::filesystem::path> definitions = {};
 };
 
 // Checks the header before anything is measured; an error ends the run.

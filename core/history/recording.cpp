@@ -2,11 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "core/base/format.h"
 #include "core/history/run_of_results.h"
 #include "core/history/schema.h"
 
 namespace instr {
+
+namespace {
+
+Expected<Commit> find_commit(const RecordingOptions& options, const std::string& branch,
+                             const Origin& origin) {
+  const auto refuse = [&origin](std::string what, std::string advice) {
+    return tl::unexpected(Error{{origin.file}, std::move(what), std::move(advice)});
+  };
+  const Repository repository;
+  const bool is_said = !origin.commit.empty();
+  const std::string said = printable(short_hash(origin.commit));
+  auto commit = repository.find(options.commit.value_or(is_said ? origin.commit : "HEAD"));
+  if (!commit && is_said && !options.commit) {
+    return refuse(fmt::format("these results are of commit {}, which is not here", said),
+                  "git fetch or, if it was rewritten, name the new one with --commit and "
+                  "--trust-commit");
+  }
+  if (!commit) return commit;
+  if (is_said && commit->hash != origin.commit && !options.trust_commit) {
+    return refuse(
+        fmt::format("these results are of commit {}, not of {}", said, short_hash(commit->hash)),
+        "omit --commit or, if both are the same code, add --trust-commit");
+  }
+  auto checked = repository.check_is_on(branch, *commit);
+  if (!checked) return tl::unexpected(checked.error());
+  return commit;
+}
+
+}  // namespace
 
 std::filesystem::path RecordingOptions::file() const { return history.value_or(usual_history()); }
 
@@ -18,39 +49,48 @@ OnContradiction RecordingOptions::on_contradiction() const {
   return replace ? OnContradiction::kReplace : OnContradiction::kRefuse;
 }
 
-Expected<Recording> Recording::open(const RecordingOptions& options) {
-  const Repository repository;
-  auto commit = repository.find(options.commit);
-  if (!commit) return tl::unexpected(commit.error());
-  auto branch = options.branch_in(repository);
+Expected<Recording> Recording::open(const RecordingOptions& options,
+                                    const std::vector<Origin>& origins) {
+  auto branch = options.branch_in(Repository());
   if (!branch) return tl::unexpected(branch.error());
-  auto checked = repository.check_is_on(*branch, *commit);
-  if (!checked) return tl::unexpected(checked.error());
+  std::map<std::string, Commit> commits;
+  for (const Origin& origin : origins) {
+    if (commits.contains(origin.commit)) continue;
+    auto commit = find_commit(options, *branch, origin);
+    if (!commit) return tl::unexpected(commit.error());
+    commits[origin.commit] = std::move(*commit);
+  }
   return open_history(options.file(), SqlAccess::kCreate).map([&](SqlDatabase&& database) {
-    return Recording(options, std::move(*commit), std::move(*branch), std::move(database));
+    return Recording(options, std::move(*branch), std::move(commits), std::move(database));
   });
+}
+
+Expected<Commit> Recording::commit_of(const Origin& origin) const {
+  auto known = commits_.find(origin.commit);
+  return known != commits_.end() ? known->second : find_commit(options_, branch_, origin);
+}
+
+Expected<HistoryRun> Recording::run_of(const ResultSet& results) const {
+  auto vary = vary_of(database_, options_.vary);
+  if (!vary) return tl::unexpected(vary.error());
+  return commit_of({results.name, results.results.header.commit})
+      .and_then([&](const Commit& commit) {
+        return instr::run_of(results, commit, branch_, *vary, options_.trust_commit);
+      });
 }
 
 Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
   auto vary = vary_of(database_, options_.vary);
   if (!vary) return tl::unexpected(vary.error());
+  std::set<std::string> commits;
+  for (const HistoryRun& run : runs) commits.insert(run.commit.hash);
+  const std::string which = commits.size() == 1 ? "commit " + short_hash(*commits.begin())
+                                                : format_plural(commits.size(), "commit");
   return record(database_, std::move(runs), options_.on_contradiction(), *vary)
-      .map([this](const Recorded& recorded) {
-        return fmt::format("{}: commit {} on {}: {}\n", database_.file().string(),
-                           short_hash(commit_.hash), printable(branch_), to_string(recorded));
+      .map([&](const Recorded& recorded) {
+        return fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
+                           printable(branch_), to_string(recorded));
       });
-}
-
-Expected<std::string> Recording::add(const std::vector<ResultSet>& results) const {
-  auto vary = vary_of(database_, options_.vary);
-  if (!vary) return tl::unexpected(vary.error());
-  std::vector<HistoryRun> runs;
-  for (const ResultSet& one : results) {
-    auto run = run_of(one, commit_, branch_, *vary, options_.trust_commit);
-    if (!run) return tl::unexpected(run.error());
-    runs.push_back(std::move(*run));
-  }
-  return add(std::move(runs));
 }
 
 }  // namespace instr

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,10 @@ namespace instr {
 
 struct RecordingOptions {
   std::optional<std::filesystem::path> history = {};  // nothing: the project's
-  std::string commit = "HEAD";
-  std::optional<std::string> branch = {};  // nothing: the one checked out
+  std::optional<std::string> commit = {};             // nothing: what results say, or HEAD
+  std::optional<std::string> branch = {};             // nothing: the one checked out
   std::vector<std::string> vary = {};
-  bool trust_commit = false;  // though results seem to be older
+  bool trust_commit = false;  // though results seem to be older, or say another
   bool replace = false;       // other counts of the commit
 
   std::filesystem::path file() const;
@@ -25,28 +26,42 @@ struct RecordingOptions {
   OnContradiction on_contradiction() const;
 };
 
+// What results say of themselves.
+struct Origin {
+  std::string file = {};    // for messages
+  std::string commit = {};  // that was measured; empty: they do not say
+};
+
 class Recording {
  public:
-  // Finds the commit, and opens the history, which is made if there is none.
-  static Expected<Recording> open(const RecordingOptions& options);
+  // Finds the commits of results, by default the one of the options, and opens the history, which
+  // is made if there is none.
+  static Expected<Recording> open(const RecordingOptions& options,
+                                  const std::vector<Origin>& origins = {{}});
+
+  // The commit of results: the one that they say, or that of the options. An error if these are
+  // two, unless the options' is trusted, or if it is not on the branch.
+  Expected<Commit> commit_of(const Origin& origin) const;
+
+  // As they can be added.
+  Expected<HistoryRun> run_of(const ResultSet& results) const;
 
   // All of them or, on an error, none. Returns what to say about it, with a newline.
-  Expected<std::string> add(const std::vector<ResultSet>& results) const;
   Expected<std::string> add(std::vector<HistoryRun> runs) const;
 
-  const Commit& commit() const { return commit_; }
   const std::string& branch() const { return branch_; }
 
  private:
-  Recording(RecordingOptions options, Commit commit, std::string branch, SqlDatabase database)
+  Recording(RecordingOptions options, std::string branch, std::map<std::string, Commit> commits,
+            SqlDatabase database)
       : options_(std::move(options)),
-        commit_(std::move(commit)),
         branch_(std::move(branch)),
+        commits_(std::move(commits)),
         database_(std::move(database)) {}
 
   RecordingOptions options_;
-  Commit commit_;
   std::string branch_;
+  std::map<std::string, Commit> commits_;  // by what results say
   SqlDatabase database_;
 };
 

@@ -139,6 +139,25 @@ Expected<void> Repository::check_is_clean() const {
               "commit or stash them first");
 }
 
+std::optional<std::string> Repository::commit_of(
+    const std::vector<std::filesystem::path>& files) const {
+  if (files.empty()) return std::nullopt;
+  auto state = ask({"status", "--porcelain=v2", "--branch", "--untracked-files=no"}).value_or("");
+  std::istringstream lines(state);
+  std::optional<std::string> hash;
+  const std::string mark = "# branch.oid ";
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) return std::nullopt;  // a change
+    if (line.starts_with(mark)) hash = line.substr(mark.size());
+  }
+  std::vector<std::string> words{"--literal-pathspecs", "ls-files", "--error-unmatch", "--"};
+  for (const auto& file : files) {
+    std::error_code ignored;
+    words.push_back(std::filesystem::weakly_canonical(file, ignored).string());
+  }
+  return hash && ask(std::move(words)) ? hash : std::nullopt;
+}
+
 std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }
 
 std::string date_text(std::int64_t seconds) {

@@ -53,6 +53,9 @@ class Repository {
   // An error if a file that git knows differs from HEAD.
   Expected<void> check_is_clean() const;
 
+  // The hash of HEAD if these files are in it and nothing differs from it; else nothing.
+  std::optional<std::string> commit_of(const std::vector<std::filesystem::path>& files) const;
+
  private:
   Expected<std::string> ask(std::vector<std::string> words) const;
   Expected<std::int64_t> position_of(const std::string& revision) const;

@@ -56,6 +56,12 @@ void add_times(const Json& benchmark, Times& times) {
 
 }  // namespace
 
+bool is_gbench(std::string_view bytes) {
+  std::string start(bytes.substr(0, 100));
+  std::erase_if(start, [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; });
+  return start.starts_with(R"({"context":)") || start.starts_with(R"({"benchmarks":)");
+}
+
 Expected<HistoryRun> run_of_gbench(std::string_view bytes, const std::string& name,
                                    const Commit& commit, const std::string& branch) {
   const auto refused = [&name] {

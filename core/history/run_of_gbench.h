@@ -9,6 +9,9 @@
 
 namespace instr {
 
+// Whether a file begins as that does.
+bool is_gbench(std::string_view bytes);
+
 // Of each benchmark the wall and the CPU time, medians of its repetitions, in nanoseconds. Those
 // that failed, and aggregates, are left out. `bytes` is the document, `name` is for messages.
 Expected<HistoryRun> run_of_gbench(std::string_view bytes, const std::string& name,

@@ -30,6 +30,7 @@ struct ResultsHeader {
   Fingerprint fingerprint;
   std::vector<std::string> command;  // argv
   std::string started;               // UTC, "2024-05-01T12:00:00Z"
+  std::string commit;                // that was measured; empty: it is not known
   std::optional<Shard> shard;        // this file's part
 };
 

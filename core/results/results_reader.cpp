@@ -283,6 +283,7 @@ Expected<ResultsHeader> header_from(std::string_view line, const std::string& na
                                    "measure again with this one"));
   }
   header.started = text_or(*json, "started");
+  header.commit = text_or(*json, "commit");
   if (const Json* command = member(*json, "command"); command != nullptr && command->is_array()) {
     for (const Json& word : *command) {
       if (word.is_string()) header.command.push_back(word.get<std::string>());

@@ -115,6 +115,52 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
   EXPECT_TRUE(has(line, found[0].at("commit").get<std::string>().substr(0, 12))) << line;
 }
 
+TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
+  const auto measured = [this](const std::string& output) {
+    auto counted = run({"--definitions=quick.toml", "--filter=scaled", "--output=" + output});
+    EXPECT_EQ(counted.exit_code, 0) << counted.errors;
+    std::ifstream lines(file(output));
+    std::string header;
+    std::getline(lines, header);
+    return nlohmann::json::parse(header).value("commit", "none");
+  };
+  const std::string hash = measured("last.jsonl");
+  EXPECT_EQ(hash.size(), 40u) << hash;
+  write(file("quick.h"), std::string(kHeader) + "// other\n");
+  EXPECT_EQ(measured("changed.jsonl"), "none");
+  git({"checkout", "--quiet", "HEAD~1", "--force"});
+  write(file("outside.toml"),
+        "schema = 1\n[[benchmark]]\nlabel = \"ones\"\nstmt = \"torch::ones({4});\"\n");
+  EXPECT_EQ(run({"--definitions=outside.toml", "--output=outside.jsonl"}).exit_code, 0);
+  std::ifstream outside(file("outside.jsonl"));
+  std::string header;
+  std::getline(outside, header);
+  EXPECT_FALSE(nlohmann::json::parse(header).contains("commit")) << header;
+
+  auto lie = run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD"});
+  EXPECT_EQ(lie.exit_code, 2) << lie.errors;
+  EXPECT_TRUE(has(lie.errors, "last.jsonl: these results are of commit " + hash.substr(0, 12)))
+      << lie.errors;
+  EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
+  auto added = run({"history", "import", "last.jsonl", "--branch=main"});
+  EXPECT_EQ(added.exit_code, 0) << added.errors;
+  EXPECT_TRUE(has(added.errors, "commit " + hash.substr(0, 12) + " on main")) << added.errors;
+  auto trusted =
+      run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD", "--trust-commit"});
+  EXPECT_EQ(trusted.exit_code, 0) << trusted.errors;
+  EXPECT_FALSE(has(trusted.errors, hash.substr(0, 12))) << trusted.errors;
+
+  // A branch that was rewritten: a clone of it does not have the commit any more.
+  git({"checkout", "--quiet", "main"});
+  git({"commit", "--quiet", "--amend", "-m", "fewer lines, said better"});
+  git({"clone", "--quiet", "--no-local", folder_.path().string(), file("clone").string()});
+  auto rewritten = run_in(file("clone"), {"history", "add", "../last.jsonl"});
+  EXPECT_EQ(rewritten.exit_code, 2) << rewritten.errors;
+  EXPECT_TRUE(has(rewritten.errors, hash.substr(0, 12) + ", which is not here"))
+      << rewritten.errors;
+  EXPECT_TRUE(has(rewritten.errors, "--commit")) << rewritten.errors;
+}
+
 TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
   const fs::path fixtures = fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "formats";
   const std::string before = (fixtures / "before.jsonl").string();
