@@ -37,8 +37,8 @@ struct HistoryWord {
 };
 
 constexpr auto kWords = std::to_array<HistoryWord>({
-    {"add", "FILE...", "record results that --output wrote, or the JSON of Google Benchmark", 1,
-     kMany, kAdding, history_add},
+    {"add", "FILE...", "record results of a commit, or Google Benchmark's JSON", 1, kMany, kAdding,
+     history_add},
     {"import", "FILE...", "the same as add", 1, kMany, kAdding, history_add},
     {"list",
      "",
