@@ -69,6 +69,7 @@ class SqlStatement {
   void bind(int place, bool value) { bind(place, std::int64_t{value}); }
   void bind(int place, double value);
   void bind(int place, std::string_view text);
+  void bind(int place, const char* text) { bind(place, std::string_view(text)); }  // not a bool
   void bind(int place, const SqlBlob& blob);
   template <class T>
   void bind(int place, const std::optional<T>& value) {

@@ -40,6 +40,7 @@ ExitStatus history_show(const HistoryOptions& options);
 ExitStatus history_steps(const HistoryOptions& options);
 ExitStatus history_export(const HistoryOptions& options);
 ExitStatus history_merge(const HistoryOptions& options);
+ExitStatus history_rename(const HistoryOptions& options);
 ExitStatus history_prune(const HistoryOptions& options);
 ExitStatus history_backfill(const HistoryOptions& options);
 

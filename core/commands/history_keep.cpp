@@ -8,6 +8,7 @@
 #include "core/engine/gate.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
+#include "core/history/renames.h"
 #include "core/history/run_of_gbench.h"
 #include "core/history/schema.h"
 
@@ -96,6 +97,17 @@ ExitStatus history_merge(const HistoryOptions& options) {
     if (status != kGood) return status;
   }
   return kGood;
+}
+
+ExitStatus history_rename(const HistoryOptions& options) {
+  auto database = open_history(options.recording.file(), SqlAccess::kWrite);
+  if (!database) return refuse(database.error());
+  const Rename names{options.operands[0], options.operands[1]};
+  return finish(rename(*database, names).map([&](const Renamed& renamed) {
+    return fmt::format("{}: {} of `{}` renamed, {} of them joined with those of `{}`\n",
+                       database->file().string(), format_count(renamed.series) + " series",
+                       printable(names.from), renamed.joined, printable(names.to));
+  }));
 }
 
 ExitStatus history_prune(const HistoryOptions& options) {

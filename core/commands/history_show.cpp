@@ -5,10 +5,12 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
+#include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/commands/history.h"
 #include "core/definitions/select.h"
 #include "core/history/history_report.h"
+#include "core/history/renames.h"
 #include "core/history/schema.h"
 
 namespace instr {
@@ -21,10 +23,16 @@ void print(const Listing& listing, const HistoryOptions& options) {
                             static_cast<std::size_t>(std::max(terminal.width, 0)), terminal.color));
 }
 
-// Where lines break, beside a table for people.
-Expected<void> print_breaks(const SqlDatabase& database, const SeriesChoice& choice) {
-  return read_breaks(database, choice).map([](const std::vector<SeriesBreak>& breaks) {
-    for (const std::string& line : break_lines(breaks)) print_message(line + "\n");
+// Beside a table for people: where lines break, and which may be one line.
+Expected<void> print_notes(const SqlDatabase& database, const HistoryOptions& options,
+                           const SeriesChoice& choice) {
+  auto breaks = read_breaks(database, choice);
+  if (!breaks) return tl::unexpected(breaks.error());
+  for (const std::string& line : break_lines(*breaks)) print_message(line + "\n");
+  const auto& file = options.recording.history;
+  const std::string which = file ? " --history=" + shell_word(file->string()) : "";
+  return read_renames(database, choice).map([&](const std::vector<RecordedRename>& renames) {
+    for (const std::string& line : rename_lines(renames)) print_message(line + which + "\n");
   });
 }
 
@@ -76,8 +84,8 @@ ExitStatus history_list(const HistoryOptions& options) {
   auto series = read_series(*database, choice);
   if (!series) return refuse(series.error());
   print(series_listing(*series), options);
-  auto broken = print_breaks(*database, choice);
-  return broken ? kGood : refuse(broken.error());
+  auto noted = print_notes(*database, options, choice);
+  return noted ? kGood : refuse(noted.error());
 }
 
 ExitStatus history_show(const HistoryOptions& options) {
@@ -100,8 +108,8 @@ ExitStatus history_show(const HistoryOptions& options) {
   if (!steps) return refuse(steps.error());
   auto printed = print_steps(*database, *steps, options);
   if (!printed) return refuse(printed.error());
-  auto broken = print_breaks(*database, choice);
-  return broken ? kGood : refuse(broken.error());
+  auto noted = print_notes(*database, options, choice);
+  return noted ? kGood : refuse(noted.error());
 }
 
 ExitStatus history_steps(const HistoryOptions& options) {
@@ -118,8 +126,8 @@ ExitStatus history_steps(const HistoryOptions& options) {
   if (!steps) return refuse(steps.error());
   auto printed = print_steps(*database, *steps, options);
   if (!printed) return refuse(printed.error());
-  auto broken = print_breaks(*database, choice);
-  return broken ? kGood : refuse(broken.error());
+  auto noted = print_notes(*database, options, choice);
+  return noted ? kGood : refuse(noted.error());
 }
 
 }  // namespace instr

@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 std::string name_of(RowState state) {
   std::string name = to_string(state);
   std::replace(name.begin(), name.end(), ' ', '_');
+  std::erase(name, '?');
   return name;
 }
 
@@ -112,6 +113,7 @@ Json row_json(const ComparedRow& row) {
   json["key"] = row.key;
   json["state"] = name_of(row.state);
   json["verdict"] = to_string(row.verdict);
+  if (!row.renamed_to.empty()) json["renamed_to"] = row.renamed_to;
   if (!row.reason.empty()) json["reason"] = row.reason;
   json["metrics"] = Json::object();
   for (const MetricChange& metric : row.metrics) {

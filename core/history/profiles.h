@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "core/base/sqlite.h"
@@ -21,7 +22,18 @@ class Profiles {
   // None if none were recorded. Throws an SqlError if they are damaged.
   std::vector<FunctionCost> read(std::int64_t series, std::int64_t commit);
 
+  // Names that no profile has any more.
+  void remove_unused_names();
+
  private:
+  struct Cost {
+    std::int64_t name = 0;  // its number
+    double ir = 0;
+    double calls = 0;
+  };
+  std::vector<Cost> unpacked(const std::string& bytes) const;
+  SqlError damaged() const;
+
   const SqlDatabase& database_;
   Dictionary names_;
   SqlStatement name_of_;

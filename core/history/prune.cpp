@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/history/profiles.h"
 #include "core/history/steps_table.h"
 #include "core/history/timeline.h"
 
@@ -58,6 +59,7 @@ Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
         prune_branch(database, one, first, pruned);
       }
       database.run(kRemoveUnused);
+      Profiles(database).remove_unused_names();
       pruned.series =
           static_cast<std::size_t>(series - database.integer("SELECT count(*) FROM series"));
       transaction.commit();

@@ -219,6 +219,23 @@ TEST_F(History, PrunedKeepsWhatComesLater) {
   }
 }
 
+TEST_F(History, PrunedHasNothingThatIsNotUsed) {
+  for (const int position : {1, 2, 3}) {
+    HistoryRun run = run_of(position, {{"a", 100.0 + position}});
+    run.functions =
+        functions_from({{"a",
+                         {{fmt::format("only in {}", position), "libuser.so", 90.0 + position, 1},
+                          {"in all", "libuser.so", 10, 1}}}});
+    add(run);
+  }
+  ASSERT_TRUE(prune(open(), commit(3).place(), std::nullopt));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  auto names = database.prepare("SELECT group_concat(name, ', ') FROM functions ORDER BY name");
+  ASSERT_TRUE(names.step());
+  EXPECT_EQ(names.text(0), "in all, only in 3");
+  expect_own_functions(database);
+}
+
 TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
   EXPECT_EQ(open_steps(open(), "main"), std::vector<OpenStep>{});
   add(run_of(1, {{"a", 1}, {"b", 1}}));
