@@ -149,6 +149,14 @@ TEST_F(RenamesOfAHistory, AreOfferedWhereOneGoesAndAnotherComes) {
   EXPECT_TRUE(none && none->empty());
 }
 
+TEST_F(RenamesOfAHistory, AreNotOfWhatWasNotMeasuredForAWhile) {
+  add(run_of(1, {{key("c"), 1000}}));
+  add(run_of(2, {{key("a"), 1000}}));  // `c` comes back, and has been there before
+  add(run_of(3, {{key("c"), 1000}}));
+  const auto renames = read_renames(open(SqlAccess::kRead), {});
+  EXPECT_TRUE(renames && renames->empty());
+}
+
 TEST_F(RenamesOfAHistory, JoinTheSeries) {
   add(run_of(1, {{key("a"), 1000}, {key("b"), 500}}));
   add(run_of(2, {{key("a"), 1200}, {key("b"), 500}}));
