@@ -74,6 +74,7 @@ build_needs=(
   libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
   libtomlplusplus-dev=/usr/include/toml++/toml.h libboost-dev=/usr/include/boost/asio.hpp
   zlib1g-dev=/usr/include/zlib.h libsqlite3-dev=/usr/include/sqlite3.h
+  libjs-dygraphs=/usr/share/javascript/dygraphs/dygraph.min.js
 )
 
 # What the Debian package is made with.

@@ -37,6 +37,8 @@ constexpr auto kCommands = std::to_array<Command>(
      {"selftest", "", "plant slow-downs and show that the check finds them", kFinish, kBadSetup,
       selftest_command},
      {"plot", "NAME|FILE", "a picture of results", kFinish, kBadSetup, plot_command},
+     {"report", "[FILE...]", "a page for a browser: what needs attention, steps, trends", kEnd,
+      kBadSetup, report_command},
      {"doctor", "", "report what is installed, what is missing, how to fix it", kFinish, kBadSetup,
       doctor_command},
      {"warm", "...", "list or stop the workers that --warm keeps between runs", kEnd, kBadSetup,

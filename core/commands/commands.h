@@ -24,6 +24,7 @@ Action bisect_command(CommandLine& line);
 Action experiment_command(CommandLine& line);
 Action selftest_command(CommandLine& line);
 Action plot_command(CommandLine& line);
+Action report_command(CommandLine& line);
 Action doctor_command(CommandLine& line);
 Action warm_command(CommandLine& line);
 Action generate_command(CommandLine& line);

@@ -60,17 +60,9 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
   if (!bytes) return tl::unexpected(bytes.error());
   auto results = parse_results(*bytes, file.string(), incomplete);
   if (results) return std::move(results->measurements);
-  auto records = parse_experiments(*bytes, file.string());
-  if (!records || records->empty()) return tl::unexpected(results.error());
-  const std::size_t experiments = records->back().experiments;
-  if (records->size() < experiments && incomplete == Incomplete::kRefused) {
-    return tl::unexpected(
-        Error{{file.string()},
-              fmt::format("these results are incomplete: {} of {}", records->size(),
-                          format_plural(experiments, "experiment")),
-              "give the same `instr_bench experiment` again, which goes on, or add "
-              "--allow-incomplete"});
-  }
+  if (!are_experiments(*bytes)) return tl::unexpected(results.error());
+  auto records = whole_experiments(*bytes, file.string(), incomplete);
+  if (!records) return tl::unexpected(records.error());
   std::vector<Measurement> measurements;
   for (const ExperimentRecord& record : *records) measurements.push_back(measurement_of(record));
   return measurements;

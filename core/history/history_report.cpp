@@ -11,7 +11,7 @@
 #include "core/base/shell.h"
 #include "core/compare/compare_report.h"
 #include "core/compare/compare_text.h"
-#include "core/history/profiles.h"
+#include "core/history/step_functions.h"
 #include "core/report/report_grid.h"
 #include "core/results/results.h"
 
@@ -60,16 +60,6 @@ ListingCell percent_cell(const RecordedStep& step) {
   const double change = step.after - *step.before;
   const double relative = change / std::fabs(*step.before);
   return {json_number(100 * relative), format_relative(relative)};
-}
-
-// Nothing if one of the two has no functions.
-std::optional<Attribution> attribution_of(const RecordedStep& step, Profiles& profiles,
-                                          Attributor& attributor) {
-  if (!step.before || step.series.metric != kInstructions) return std::nullopt;
-  const auto before = profiles.read(step.series.id, step.before_id);
-  const auto after = profiles.read(step.series.id, step.commit_id);
-  if (before.empty() || after.empty()) return std::nullopt;
-  return attributor.attribute(before, after, step.after - *step.before);
 }
 
 ListingCell chance_cell(const RecordedStep& step) {
@@ -144,13 +134,11 @@ Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<R
                                 {"subject", "subject", Align::kLeft, kSpare},
                                 {"class", nullptr}},
                     .more_name = "attribution"};
-    Profiles profiles(database);
-    Attributor attributor;
+    StepFunctions functions(database);
     std::size_t shown = 0;
     for (const RecordedStep& step : steps) {
       ListingRow row = row_of(step);
-      const auto attribution =
-          showing.with_functions ? attribution_of(step, profiles, attributor) : std::nullopt;
+      const auto attribution = showing.with_functions ? functions.of(step) : std::nullopt;
       if (attribution) row.more = attribution_json(*attribution);
       if (attribution && ++shown <= showing.most_functions) {
         row.lines = lines_of(functions_text(*attribution, showing.width));

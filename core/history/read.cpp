@@ -41,12 +41,8 @@ struct Measured {
 // Of each exact series.
 std::unordered_map<std::int64_t, Measured> measured_of(const SqlDatabase& database) {
   std::unordered_map<std::int64_t, Measured> measured;
-  std::vector<std::int64_t> branches;
-  auto rows = database.prepare("SELECT id FROM branches");
-  rows.start();
-  while (rows.step()) branches.push_back(rows.integer(0));
-  for (const auto branch : branches) {
-    const Timeline timeline(database, branch);
+  for (const Branch& branch : read_branches(database)) {
+    const Timeline timeline(database, branch.id);
     for (const auto& [place, commit] : timeline.commits()) {
       for (const auto& run : commit.runs) {
         for (const auto& [first, last] : run->ranges()) {
@@ -84,33 +80,6 @@ void for_each_step(const SqlDatabase& database, const SeriesChoice& choice,
   }
 }
 
-// A series with its samples, in the order of their commits.
-struct Sampled {
-  HistorySeries series;
-  std::vector<Commit> commits;
-  std::vector<double> values;
-};
-
-void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
-                      const std::function<void(const Sampled&)>& take) {
-  auto rows = database.prepare(
-      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
-      " subject, value FROM all_samples ORDER BY series_id, position, hash, started");
-  Sampled sampled;
-  rows.start();
-  while (rows.step()) {
-    HistorySeries series = series_at(rows);
-    if (!choice.has(series)) continue;
-    if (series.id != sampled.series.id) {
-      if (!sampled.values.empty()) take(sampled);
-      sampled = {std::move(series), {}, {}};
-    }
-    sampled.commits.push_back(commit_at(rows, 6));
-    sampled.values.push_back(rows.real(10));
-  }
-  if (!sampled.values.empty()) take(sampled);
-}
-
 using Summaries = std::vector<SeriesSummary>;
 
 void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
@@ -129,12 +98,12 @@ void add_exact(const SqlDatabase& database, const SeriesChoice& choice, Summarie
 }
 
 void add_sampled(const SqlDatabase& database, const SeriesChoice& choice, Summaries& all) {
-  for_each_sampled(database, choice, [&all](const Sampled& one) {
+  for_each_sampled(database, choice, [&all](const SampledSeries& one) {
     all.push_back({one.series, one.values.size(), 0, one.commits.back(), one.values.back()});
   });
 }
 
-void add_steps_of(const Sampled& sampled, std::vector<RecordedStep>& steps) {
+void add_steps_of(const SampledSeries& sampled, std::vector<RecordedStep>& steps) {
   const auto points = change_points(sampled.values);
   const auto level = [&sampled](std::size_t begin, std::size_t end) {
     return median({sampled.values.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -160,7 +129,7 @@ std::vector<Beginning> beginnings_of(const SqlDatabase& database, const SeriesCh
   for_each_step(database, choice, [&all](RecordedStep step) {
     if (!step.before) all.push_back({std::move(step.series), std::move(step.commit)});
   });
-  for_each_sampled(database, choice, [&all](const Sampled& one) {
+  for_each_sampled(database, choice, [&all](const SampledSeries& one) {
     all.push_back({one.series, one.commits.front()});
   });
   return all;
@@ -188,6 +157,34 @@ HistorySeries series_at(const SqlStatement& row) {
 
 bool is_before(const HistorySeries& left, const HistorySeries& right) {
   return order_of(left) < order_of(right);
+}
+
+void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
+                      const std::function<void(const SampledSeries&)>& take) {
+  auto rows = database.prepare(
+      "SELECT series_id, key, metric, branch, class_id, is_exact, hash, position, authored,"
+      " subject, value FROM all_samples ORDER BY series_id, position, hash, started");
+  SampledSeries sampled;
+  rows.start();
+  while (rows.step()) {
+    HistorySeries series = series_at(rows);
+    if (!choice.has(series)) continue;
+    if (series.id != sampled.series.id) {
+      if (!sampled.values.empty()) take(sampled);
+      sampled = {std::move(series), {}, {}};
+    }
+    sampled.commits.push_back(commit_at(rows, 6));
+    sampled.values.push_back(rows.real(10));
+  }
+  if (!sampled.values.empty()) take(sampled);
+}
+
+std::vector<Branch> read_branches(const SqlDatabase& database) {
+  std::vector<Branch> branches;
+  auto rows = database.prepare("SELECT id, name FROM branches ORDER BY name");
+  rows.start();
+  while (rows.step()) branches.push_back({rows.integer(0), rows.text(1)});
+  return branches;
 }
 
 std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database) {
@@ -224,7 +221,7 @@ Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
     for_each_step(database, choice, [&](RecordedStep step) {
       if (with_first || step.before) steps.push_back(std::move(step));
     });
-    for_each_sampled(database, choice, [&](const Sampled& one) { add_steps_of(one, steps); });
+    for_each_sampled(database, choice, [&](const SampledSeries& one) { add_steps_of(one, steps); });
     std::erase_if(steps, [&since](const RecordedStep& step) {
       return since && step.commit.place() <= *since;
     });

@@ -32,6 +32,14 @@ bool is_before(const HistorySeries& left, const HistorySeries& right);
 // By their numbers.
 std::map<std::int64_t, Commit> read_commits(const SqlDatabase& database);
 
+struct Branch {
+  std::int64_t id = 0;
+  std::string name;
+};
+
+// By their names.
+std::vector<Branch> read_branches(const SqlDatabase& database);
+
 // Which series are asked for.
 struct SeriesChoice {
   std::function<bool(const std::string& key)> key = {};  // empty: all
@@ -70,6 +78,17 @@ struct RecordedStep {
 Expected<std::vector<RecordedStep>> read_steps(const SqlDatabase& database,
                                                const SeriesChoice& choice,
                                                const std::optional<Place>& since, bool with_first);
+
+// A series that keeps all its samples, in the order of their commits.
+struct SampledSeries {
+  HistorySeries series;
+  std::vector<Commit> commits;
+  std::vector<double> values;
+};
+
+// Throws an SqlError.
+void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
+                      const std::function<void(const SampledSeries&)>& take);
 
 // A key that is measured otherwise from a commit on: its series ends, and another begins.
 struct SeriesBreak {

@@ -64,6 +64,10 @@ Expected<Commit> Repository::find(const std::string& revision) const {
                 printable(std::string_view(*shown).substr(std::min(end + 1, shown->size())))};
 }
 
+Expected<std::string> Repository::last_release() const {
+  return ask({"describe", "--tags", "--abbrev=0"});
+}
+
 Expected<std::string> Repository::branch() const {
   auto name = ask({"symbolic-ref", "--quiet", "--short", "HEAD"});
   if (name) return name;

@@ -34,6 +34,9 @@ class Repository {
   // The name of who commits here.
   Expected<std::string> user() const;
 
+  // The last tag that HEAD has.
+  Expected<std::string> last_release() const;
+
   // An error if HEAD is detached.
   Expected<std::string> branch() const;
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/base/format.h"
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
@@ -120,6 +121,23 @@ Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name) {
   return parse_lines(whole_lines(text), name, [](const ExperimentRecord&) { return ""; })
       .map(records_of);
+}
+
+bool are_experiments(std::string_view text) { return text.starts_with(kLineStart); }
+
+Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
+                                                          const std::string& name,
+                                                          Incomplete incomplete) {
+  auto records = parse_experiments(text, name);
+  if (!records) return records;
+  if (records->empty()) return tl::unexpected(Error{{name}, "there are no experiments", ""});
+  const std::size_t experiments = records->back().experiments;
+  if (records->size() >= experiments || incomplete == Incomplete::kAllowed) return records;
+  return tl::unexpected(Error{{name},
+                              fmt::format("these results are incomplete: {} of {}", records->size(),
+                                          format_plural(experiments, "experiment")),
+                              "give the same `instr_bench experiment` again, which goes on, or add "
+                              "--allow-incomplete"});
 }
 
 Expected<void> ExperimentLog::check(const fs::path& file) {

@@ -11,12 +11,21 @@
 #include "core/base/append_file.h"
 #include "core/base/error.h"
 #include "core/results/experiment.h"
+#include "core/results/functions_file.h"
 
 namespace instr {
 
 // All whole lines of such a file's text. An error names the line that is not an experiment.
 Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
                                                           const std::string& name);
+
+// Whether a file with this text is one, of at least one experiment.
+bool are_experiments(std::string_view text);
+
+// The same of a run that has finished, unless it need not have.
+Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
+                                                          const std::string& name,
+                                                          Incomplete incomplete);
 
 class ExperimentLog {
  public:

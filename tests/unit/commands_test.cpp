@@ -318,6 +318,15 @@ TEST(Commands, Plot) {
             "--metrics and --by go with --kind=growth: leave them out, or draw that");
   EXPECT_EQ(error_of({"plot", "main", "--metrics=ir,allocs"}),
             "plot draws one metric: name one, such as --metrics=allocs");
+  EXPECT_EQ(command_of({"report", "--html=x.html", "--since=v1"}), "report");
+  EXPECT_EQ(command_of({"report", "a.jsonl", "b.jsonl", "--html=x.html", "--vary=libtorch"}),
+            "report");
+  EXPECT_EQ(error_of({"report"}), "report needs to know where to write it: add --html=FILE");
+  EXPECT_EQ(error_of({"report", "a.jsonl", "--html=x.html", "--since=v1"}),
+            "--history, --branch and --since are for a report of the history, not of files: omit "
+            "them, or the files");
+  EXPECT_EQ(error_of({"report", "--html=x.html", "--vary=libtorch"}),
+            "--vary and --allow-incomplete are for a report of files: name some, or omit them");
   EXPECT_EQ(error_of({"plot"}), "`plot` takes NAME|FILE: see instr_bench plot --help");
 }
 

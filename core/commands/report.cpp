@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <memory>
+
+#include "core/base/output.h"
+#include "core/base/output_file.h"
+#include "core/base/read_file.h"
+#include "core/cli/gating.h"
+#include "core/cli/measuring.h"
+#include "core/cli/selecting.h"
+#include "core/cli/showing.h"
+#include "core/cli/values.h"
+#include "core/commands/commands.h"
+#include "core/engine/gate.h"
+#include "core/history/repository.h"
+#include "core/history/schema.h"
+#include "core/html/report_of_files.h"
+#include "core/html/report_of_history.h"
+#include "core/html/report_page.h"
+#include "core/results/baselines.h"
+#include "core/results/experiment_log.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::optional<fs::path> html;
+  std::optional<fs::path> history;
+  std::optional<fs::path> accepted;
+  std::optional<std::string> branch;
+  std::optional<std::string> since;
+  std::optional<std::string> title;
+  std::vector<std::string> vary;
+  std::vector<std::string> metrics;
+  Selection selection;
+  Incomplete incomplete = Incomplete::kRefused;
+  Showing showing;
+};
+
+constexpr FileKind kReport{
+    "a report of instr_bench", [](std::string_view start) {
+      return start.substr(0, 4096).find("<title>Report of instr_bench</title>") !=
+             std::string_view::npos;
+    }};
+
+Expected<ResultSet> read_file_of_report(const std::string& name, Incomplete incomplete) {
+  auto file = find_baseline(name);
+  if (!file) return tl::unexpected(file.error());
+  auto text = read_file(*file, kMostResults);
+  if (!text) return tl::unexpected(text.error());
+  if (!are_experiments(*text)) return read_result_set(*file, name, incomplete);
+  return whole_experiments(*text, name, incomplete).map([&name](const auto& experiments) {
+    return results_of(name, experiments);
+  });
+}
+
+Expected<ReportData> of_files(const Options& options, const Acceptances& accepted) {
+  std::vector<ResultSet> files;
+  const auto selected = selector(options.selection);
+  for (const std::string& name : options.files) {
+    auto set = read_file_of_report(name, options.incomplete);
+    if (!set) return tl::unexpected(set.error());
+    files.push_back(only(std::move(*set), selected));
+  }
+  return report_of_files(files, options.vary, accepted);
+}
+
+// Where each branch was at that commit.
+ReportSince since_of(const std::string& name, const Commit& commit, const SqlDatabase& database,
+                     const ReportData& data) {
+  ReportSince since{name, {}};
+  std::map<std::string, std::int64_t> positions;
+  for (const auto& [id, known] : read_commits(database)) positions[known.hash] = known.position;
+  for (std::size_t i = 0; i < data.columns.size(); ++i) {
+    const ReportColumn& column = data.columns[i];
+    if (positions[column.id] <= commit.position) since.columns[column.branch] = i;
+  }
+  return since;
+}
+
+// The commit asked for or, where there is a repository that has one, the last release.
+Expected<std::optional<ReportSince>> find_since(const Options& options, const SqlDatabase& database,
+                                                const ReportData& data) {
+  const Repository repository;
+  const auto release = options.since ? *options.since : repository.last_release();
+  if (!release) return std::nullopt;
+  auto commit = repository.find(*release);
+  if (!commit) {
+    if (options.since) return tl::unexpected(commit.error());
+    return std::nullopt;
+  }
+  return since_of(*release, *commit, database, data);
+}
+
+Expected<ReportData> of_history(const Options& options, const Acceptances& accepted) {
+  auto database = open_history(options.history.value_or(usual_history()), SqlAccess::kRead);
+  if (!database) return tl::unexpected(database.error());
+  const SeriesChoice choice{[selected = selector(options.selection)](const std::string& key) {
+                              return selected(variant_of_key(key));
+                            },
+                            options.metrics, options.branch};
+  auto data = report_of_history(*database, choice, accepted);
+  if (!data) return data;
+  return sql_stage([&]() -> Expected<ReportData> {
+    auto since = find_since(options, *database, *data);
+    if (!since) return tl::unexpected(since.error());
+    data->since = std::move(*since);
+    return std::move(*data);
+  });
+}
+
+std::string usual_title() {
+  const fs::path folder = project_folder().parent_path();
+  std::error_code error;
+  return "Benchmarks of " + fs::absolute(folder, error).filename().string();
+}
+
+ExitStatus run(const Options& options) {
+  auto output = OutputFile::open(*options.html, kReport);
+  if (!output) return refuse(output.error());
+  auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
+  if (!accepted) return refuse(accepted.error());
+  auto data = options.files.empty() ? of_history(options, *accepted) : of_files(options, *accepted);
+  if (!data) return refuse(data.error());
+  if (data->series.empty() && data->outcomes.empty()) {
+    return refuse(Error{{}, "there is nothing to report", "choose more, or record something"});
+  }
+  data->title = options.title.value_or(usual_title());
+  auto written = write_to(std::move(*output), report_page(*data, utc_now()));
+  return written ? kGood : refuse(written.error());
+}
+
+Expected<void> check(const Options& options) {
+  if (!options.html) {
+    return fail("report needs to know where to write it", "add --html=FILE");
+  }
+  if (!options.files.empty() && (options.history || options.branch || options.since)) {
+    return fail("--history, --branch and --since are for a report of the history, not of files",
+                "omit them, or the files");
+  }
+  const bool is_for_files = !options.vary.empty() || options.incomplete != Incomplete::kRefused;
+  if (!options.files.empty() || !is_for_files) return {};
+  return fail("--vary and --allow-incomplete are for a report of files", "name some, or omit them");
+}
+
+void declare_content(CommandLine& line, Options& options) {
+  line.group("What it is made from");
+  line.option("--history", "FILE", kHistoryHelp, take_path(options.history));
+  line.option("--branch", "NAME", "of the history, only this branch", take_text(options.branch));
+  declare_accepted(line, options.accepted);
+  declare_vary(line, options.vary);
+  declare_incomplete(line, options.incomplete, "files may be of runs that did not finish");
+  declare_selection(line, options.selection);
+  declare_metrics(line, options.metrics);
+}
+
+}  // namespace
+
+Action report_command(CommandLine& line) {
+  auto options = std::make_shared<Options>();
+  line.describe(
+      "Writes a report as one HTML file, which needs neither a server nor a network: of the "
+      "history or of files of results or experiments, with a column for each. It shows what needs "
+      "attention, tables by suite and backend, the steps of each benchmark with their functions, "
+      "and any two commits side by side.");
+  line.operands({"FILE...", 0, 1000}, options->files);
+  line.group("What to write");
+  line.option("--html", "FILE", "the page to write", take_path(options->html));
+  line.option("--title", "TEXT", "its heading (default: the project's folder)",
+              take_text(options->title));
+  line.option("--since", "REV",
+              "what came later is new in it (default: the last tag, where there is one)",
+              take_text(options->since));
+  declare_content(line, *options);
+  line.group("What to show");
+  declare_showing(line, options->showing);
+  line.check([options = options.get()] { return check(*options); });
+  return [options](const Invocation&) { return run(*options); };
+}
+
+}  // namespace instr

@@ -1,0 +1,85 @@
+// What an HTML report shows, as values: benchmarks in columns, one for each commit of a history or
+// each file of results. Whatever a report is made from becomes this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/compare/accepted.h"
+#include "core/history/timeline.h"
+#include "core/values/attribution.h"
+
+namespace instr {
+
+struct ReportColumn {
+  std::string branch;     // "" of a file
+  std::string id;         // the whole hash; the file
+  std::string name;       // as shown
+  std::int64_t time = 0;  // seconds since 1970; 0: unknown
+  std::string subject;
+  std::vector<std::shared_ptr<const SeriesSet>> measured;  // which exact series, by their ids
+};
+
+struct ReportValue {
+  std::size_t column = 0;  // in ReportData::columns
+  double value = 0;
+};
+
+struct ReportChange {
+  std::size_t column = 0;
+  double before = 0;
+  double after = 0;
+  std::optional<double> p;  // of times: how likely chance does it
+  std::optional<Attribution> attribution;
+  std::optional<Acceptance> accepted;
+};
+
+struct ReportSeries {
+  std::int64_t id = 0;
+  std::string key;
+  std::string metric;
+  std::string branch;
+  std::int64_t class_id = 0;  // of the fingerprint
+  bool is_exact = true;
+  // Of an exact one its first value and each that differs; else one for each measurement.
+  std::vector<ReportValue> values;
+  std::vector<ReportChange> changes;
+};
+
+// A key that is measured otherwise from a column on.
+struct ReportBreak {
+  std::size_t column = 0;
+  std::size_t series = 0;  // how many
+  std::vector<std::string> reasons;
+};
+
+// What became of a measurement, where that is known and is more than a value.
+struct ReportOutcome {
+  std::size_t column = 0;
+  std::string key;
+  std::string state;  // "failed", "skipped"; or a verification's code
+  std::string reason;
+};
+
+// The state that "what is new" is compared with, such as the last release.
+struct ReportSince {
+  std::string name;
+  std::map<std::string, std::size_t> columns;  // by branch
+};
+
+struct ReportData {
+  std::string title;
+  std::vector<ReportColumn> columns;  // of one branch together, the oldest first
+  std::vector<ReportSeries> series;
+  std::vector<ReportBreak> breaks;
+  std::vector<ReportOutcome> outcomes;
+  std::optional<ReportSince> since;
+};
+
+}  // namespace instr

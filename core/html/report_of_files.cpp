@@ -1,0 +1,169 @@
+#include "core/html/report_of_files.h"
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "core/history/run_of_results.h"
+
+namespace instr {
+
+namespace {
+
+// A file is its own commit.
+Commit commit_of(const ResultSet& file, std::int64_t position) {
+  return {file.name, position, seconds_of(file.results.header.started).value_or(0), ""};
+}
+
+std::string command_text(const ResultsHeader& header) {
+  std::string text;
+  for (const std::string& word : header.command) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+class Builder {
+ public:
+  Builder(const std::vector<std::string>& vary, const Acceptances& accepted)
+      : vary_(vary), accepted_(accepted) {}
+
+  Expected<void> add(const ResultSet& file) {
+    const auto column = static_cast<std::int64_t>(data_.columns.size());
+    auto run = run_of(file, commit_of(file, column), "", vary_, /*is_commit_trusted=*/true);
+    if (!run) return tl::unexpected(run.error());
+    data_.columns.push_back({"",
+                             file.name,
+                             std::filesystem::path(file.name).filename().string(),
+                             run->commit.authored,
+                             command_text(file.results.header),
+                             {}});
+    functions_.push_back(file.functions);
+    for (const Measurement& one : file.results.measurements) add_outcome(one);
+    std::vector<std::int64_t> measured;
+    for (const RunValue& value : run->values) {
+      ReportSeries& series = series_of(value, run->classes[value.class_index]);
+      if (series.is_exact) measured.push_back(series.id);
+      if (auto added = add_value(series, value); !added) return added;
+    }
+    data_.columns.back().measured.push_back(
+        std::make_shared<const SeriesSet>(SeriesSet::of(std::move(measured))));
+    return {};
+  }
+
+  ReportData take() { return std::move(data_); }
+
+ private:
+  std::size_t column() const { return data_.columns.size() - 1; }
+
+  void add_outcome(const Measurement& one) {
+    const auto add = [&](const std::string& state, const std::string& reason) {
+      data_.outcomes.push_back({column(), one.variant.key, state, reason});
+    };
+    if (const auto* failure = std::get_if<Failure>(&one.outcome)) {
+      add("failed", to_string(failure->kind) + (": " + failure->message));
+    } else if (const auto* skipped = std::get_if<Skipped>(&one.outcome)) {
+      add("skipped", skipped->reason);
+    } else if (one.verification && is_verified(one.verification->code)) {
+      add(to_string(one.verification->code), one.verification->reason);
+    }
+  }
+
+  static bool is_verified(VerificationCode code) {
+    return code != VerificationCode::kVerifierSkipped;
+  }
+
+  ReportSeries& series_of(const RunValue& value, const std::string& class_text) {
+    const auto [class_entry, is_new_class] =
+        classes_.try_emplace(class_text, static_cast<std::int64_t>(classes_.size()));
+    const auto [place, is_new] = series_.try_emplace(
+        {value.key, value.metric, class_entry->second, value.is_exact}, data_.series.size());
+    if (is_new) {
+      data_.series.push_back({static_cast<std::int64_t>(place->second),
+                              value.key,
+                              value.metric,
+                              "",
+                              class_entry->second,
+                              value.is_exact,
+                              {},
+                              {}});
+    }
+    return data_.series[place->second];
+  }
+
+  Expected<void> add_value(ReportSeries& series, const RunValue& value) {
+    const bool is_first = series.values.empty();
+    const double before = is_first ? 0 : series.values.back().value;
+    const bool is_same = !is_first && before == value.value;
+    std::vector<double>& repetitions = repetitions_[series.id];
+    if (!series.is_exact) {
+      const auto faster = speedup(repetitions, value.repetitions);
+      if (!is_first && faster && !faster->is_same()) {
+        series.changes.push_back({column(), before, value.value, faster->p, {}, {}});
+      }
+      repetitions = value.repetitions;
+    } else if (!is_first && !is_same) {
+      auto attribution = attribution_of(series, before, value.value);
+      if (!attribution) return tl::unexpected(attribution.error());
+      const Acceptance* found =
+          find_accepted(accepted_, series.key, series.metric, before, value.value);
+      series.changes.push_back({column(),
+                                before,
+                                value.value,
+                                {},
+                                std::move(*attribution),
+                                found == nullptr ? std::nullopt : std::optional(*found)});
+    }
+    if (!series.is_exact || !is_same) series.values.push_back({column(), value.value});
+    return {};
+  }
+
+  // Between this column and that of the value before.
+  Expected<std::optional<Attribution>> attribution_of(const ReportSeries& series, double before,
+                                                      double after) {
+    const FunctionsOf& old = functions_[series.values.back().column];
+    if (series.metric != kInstructions || !old || !functions_.back()) return std::nullopt;
+    auto functions_before = old(series.key);
+    if (!functions_before) return tl::unexpected(functions_before.error());
+    auto functions_after = functions_.back()(series.key);
+    if (!functions_after) return tl::unexpected(functions_after.error());
+    if (functions_before->empty() || functions_after->empty()) return std::nullopt;
+    return attributor_.attribute(*functions_before, *functions_after, after - before);
+  }
+
+  const std::vector<std::string>& vary_;
+  const Acceptances& accepted_;
+  ReportData data_;
+  Attributor attributor_;
+  std::vector<FunctionsOf> functions_;  // by column
+  std::map<std::string, std::int64_t> classes_;
+  std::map<std::tuple<std::string, std::string, std::int64_t, bool>, std::size_t> series_;
+  std::unordered_map<std::int64_t, std::vector<double>> repetitions_;  // of the last value
+};
+
+}  // namespace
+
+ResultSet results_of(const std::string& name, const std::vector<ExperimentRecord>& experiments) {
+  ResultSet set{name, {}, {}};
+  const ExperimentRecord& first = experiments.front();
+  set.results.header.started = first.timestamp;
+  set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
+                                            {"timed_cpu_model", first.setting.accelerator_model}};
+  for (const ExperimentRecord& one : experiments) {
+    set.results.measurements.push_back(measurement_of(one));
+  }
+  return set;
+}
+
+Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
+                                     const std::vector<std::string>& vary,
+                                     const Acceptances& accepted) {
+  Builder builder(vary, accepted);
+  for (const ResultSet& file : files) {
+    if (auto added = builder.add(file); !added) return tl::unexpected(added.error());
+  }
+  return builder.take();
+}
+
+}  // namespace instr

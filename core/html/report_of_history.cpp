@@ -1,0 +1,119 @@
+#include "core/html/report_of_history.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "core/history/history_report.h"
+#include "core/history/step_functions.h"
+#include "core/history/timeline.h"
+
+namespace instr {
+
+namespace {
+
+class Builder {
+ public:
+  Builder(const SqlDatabase& database, const SeriesChoice& choice, const Acceptances& accepted)
+      : database_(database), choice_(choice), accepted_(accepted) {}
+
+  Expected<ReportData> build() {
+    add_columns();
+    if (auto added = add_steps(); !added) return tl::unexpected(added.error());
+    for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
+    if (auto added = add_breaks(); !added) return tl::unexpected(added.error());
+    return std::move(data_);
+  }
+
+ private:
+  void add_columns() {
+    const auto commits = read_commits(database_);
+    for (const Branch& branch : read_branches(database_)) {
+      if (choice_.branch && *choice_.branch != branch.name) continue;
+      const Timeline timeline(database_, branch.id);
+      for (const auto& [place, measured] : timeline.commits()) {
+        const Commit& commit = commits.at(measured.commit);
+        columns_[{branch.name, commit.hash}] = data_.columns.size();
+        data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.authored,
+                                 commit.subject, measured.runs});
+      }
+    }
+  }
+
+  Expected<void> add_steps() {
+    auto steps = read_steps(database_, choice_, std::nullopt, /*with_first=*/true);
+    if (!steps) return tl::unexpected(steps.error());
+    std::stable_sort(steps->begin(), steps->end(), [](const auto& left, const auto& right) {
+      return left.series.id < right.series.id;
+    });
+    StepFunctions functions(database_);
+    for (const RecordedStep& step : *steps) {
+      ReportSeries& series = series_of(step.series);
+      const std::size_t column = column_of(step.series, step.commit);
+      if (step.series.is_exact) series.values.push_back({column, step.after});
+      if (!step.before) continue;
+      series.changes.push_back(
+          {column, *step.before, step.after, step.p, functions.of(step), accepted_of(step)});
+    }
+    return {};
+  }
+
+  void add_samples(const SampledSeries& sampled) {
+    ReportSeries& series = series_of(sampled.series);
+    for (std::size_t i = 0; i < sampled.values.size(); ++i) {
+      series.values.push_back({column_of(sampled.series, sampled.commits[i]), sampled.values[i]});
+    }
+  }
+
+  Expected<void> add_breaks() {
+    return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
+      for (const SeriesBreak& one : breaks) {
+        data_.breaks.push_back({columns_.at({one.branch, one.commit.hash}), one.series,
+                                lines_of(one.differences, FieldClass::kMustMatch)});
+      }
+    });
+  }
+
+  ReportSeries& series_of(const HistorySeries& series) {
+    auto [place, is_new] = series_.try_emplace(series.id, data_.series.size());
+    if (is_new) {
+      data_.series.push_back({series.id,
+                              series.key,
+                              series.metric,
+                              series.branch,
+                              series.class_id,
+                              series.is_exact,
+                              {},
+                              {}});
+    }
+    return data_.series[place->second];
+  }
+
+  std::size_t column_of(const HistorySeries& series, const Commit& commit) const {
+    return columns_.at({series.branch, commit.hash});
+  }
+
+  std::optional<Acceptance> accepted_of(const RecordedStep& step) const {
+    const Acceptance* found =
+        find_accepted(accepted_, step.series.key, step.series.metric, *step.before, step.after);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  }
+
+  const SqlDatabase& database_;
+  const SeriesChoice& choice_;
+  const Acceptances& accepted_;
+  ReportData data_;
+  std::map<std::pair<std::string, std::string>, std::size_t> columns_;  // branch, hash
+  std::unordered_map<std::int64_t, std::size_t> series_;
+};
+
+}  // namespace
+
+Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
+                                       const Acceptances& accepted) {
+  return sql_stage([&] { return Builder(database, choice, accepted).build(); });
+}
+
+}  // namespace instr

@@ -1,0 +1,251 @@
+#include "core/html/report_page.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/version.h"
+#include "core/definitions/axes.h"
+#include "core/definitions/metrics.h"
+#include "core/definitions/variant.h"
+#include "core/report/page.h"
+#include "core/results/results.h"
+#include "core/values/function_names.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShortName = 60;  // columns of a function's name
+
+// What tables are filtered and grouped by.
+struct Facet {
+  const char* name;
+  std::string (*of)(const Variant& variant);
+};
+
+std::string on(const char* axis, const Variant& variant) { return value_on(axis, variant); }
+
+const Facet kFacets[] = {
+    {"suite", [](const Variant& one) { return one.label.substr(0, one.label.find('/')); }},
+    {"language", [](const Variant& one) { return std::string(facts_of(one.language).name); }},
+    {"backend", [](const Variant& one) { return on("backend", one); }},
+    {"test", [](const Variant& one) { return on("test", one); }},
+    {"dtype", [](const Variant& one) { return on("dtype", one); }},
+    {"device", [](const Variant& one) { return one.device; }},
+    {"threads", [](const Variant& one) { return std::to_string(one.threads); }}};
+
+// The numbers of texts, in the order in which they come.
+class Texts {
+ public:
+  std::size_t number_of(const std::string& text) {
+    const auto [entry, is_new] = numbers_.try_emplace(text, texts_.size());
+    if (is_new) texts_.push_back(text);
+    return entry->second;
+  }
+  const std::vector<std::string>& all() const { return texts_; }
+
+  Json json() const {
+    Json list = Json::array();
+    for (const std::string& text : texts_) list.push_back(printable(text));
+    return list;
+  }
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+class Writer {
+ public:
+  explicit Writer(const ReportData& data) : data_(data) {}
+
+  Json write() {
+    Json json;
+    json["title"] = printable(data_.title);
+    json["version"] = kProgramVersion;
+    json["columns"] = columns();
+    json["series"] = all_series();
+    json["moves"] = std::move(moves_);
+    json["functions"] = functions();
+    json["breaks"] = breaks();
+    json["outcomes"] = outcomes();
+    json["accepted"] = std::move(accepted_);
+    json["since"] = since();
+    json["metrics"] = metrics();
+    json["named"] = {{"instructions", kInstructions},
+                     {"wall", kWall},
+                     {"ready", kReadyTime},
+                     {"memory", kPeakBytes}};
+    json["branches"] = branches_.json();
+    json["sets"] = std::move(sets_);
+    json["keys"] = keys();
+    return json;
+  }
+
+ private:
+  Json columns() {
+    Json list = Json::array();
+    for (const ReportColumn& one : data_.columns) {
+      Json sets = Json::array();
+      for (const auto& set : one.measured) sets.push_back(number_of(set));
+      list.push_back({branches_.number_of(one.branch), printable(one.id), printable(one.name),
+                      one.time, printable(one.subject), std::move(sets)});
+    }
+    return list;
+  }
+
+  std::size_t number_of(const std::shared_ptr<const SeriesSet>& set) {
+    const auto [entry, is_new] = set_numbers_.try_emplace(set.get(), sets_.size());
+    if (is_new) sets_.push_back(set->ranges());
+    return entry->second;
+  }
+
+  Json all_series() {
+    Json list = Json::array();
+    for (const ReportSeries& one : data_.series) {
+      Json values = Json::array();
+      for (const ReportValue& value : one.values) {
+        values.push_back(value.column);
+        values.push_back(json_number(value.value));
+      }
+      Json changes = Json::array();
+      for (const ReportChange& change : one.changes) changes.push_back(change_json(change));
+      list.push_back({one.id, keys_.number_of(one.key), metrics_.number_of(one.metric),
+                      branches_.number_of(one.branch), one.class_id, one.is_exact ? 1 : 0,
+                      std::move(values), std::move(changes)});
+    }
+    return list;
+  }
+
+  // column, before, after, p, its functions, its acceptance
+  Json change_json(const ReportChange& change) {
+    Json json{change.column, json_number(change.before), json_number(change.after)};
+    json.push_back(change.p ? Json(*change.p) : Json());
+    json.push_back(change.attribution ? move_number(*change.attribution) : Json());
+    json.push_back(change.accepted ? Json(accepted_number(*change.accepted)) : Json());
+    return json;
+  }
+
+  Json move_number(const Attribution& move) {
+    Json parts = Json::array();
+    for (const FunctionChange& part : move.parts) {
+      parts.push_back({function_number(part), json_number(part.before), json_number(part.after),
+                       json_number(part.calls_before), json_number(part.calls_after)});
+    }
+    moves_.push_back({std::move(parts), move.others, json_number(move.others_change),
+                      json_number(move.unexplained)});
+    return moves_.size() - 1;
+  }
+
+  std::size_t function_number(const FunctionChange& part) {
+    const auto [entry, is_new] =
+        function_numbers_.try_emplace({part.function, part.object}, function_names_.size());
+    if (is_new) function_names_.emplace_back(part.function, part.object);
+    return entry->second;
+  }
+
+  Json functions() const {
+    std::vector<std::string> names;
+    for (const auto& [name, object] : function_names_) names.push_back(name);
+    const std::vector<std::string> short_names = short_function_names(names, kShortName);
+    Json list = Json::array();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      list.push_back({printable(names[i]), short_names[i], printable(function_names_[i].second)});
+    }
+    return list;
+  }
+
+  std::size_t accepted_number(const Acceptance& one) {
+    accepted_.push_back({printable(one.who), printable(one.why), printable(one.commit)});
+    return accepted_.size() - 1;
+  }
+
+  Json breaks() const {
+    Json list = Json::array();
+    for (const ReportBreak& one : data_.breaks) {
+      Json reasons = Json::array();
+      for (const std::string& reason : one.reasons) reasons.push_back(printable(reason));
+      list.push_back({one.column, one.series, std::move(reasons)});
+    }
+    return list;
+  }
+
+  Json outcomes() {
+    Json list = Json::array();
+    for (const ReportOutcome& one : data_.outcomes) {
+      list.push_back(
+          {one.column, keys_.number_of(one.key), one.state, printable(one.reason, /*lines=*/true)});
+    }
+    return list;
+  }
+
+  Json since() {
+    if (!data_.since) return {};
+    Json columns = Json::array();
+    for (const auto& [branch, column] : data_.since->columns) {
+      columns.push_back({branches_.number_of(branch), column});
+    }
+    return {{"name", printable(data_.since->name)}, {"columns", std::move(columns)}};
+  }
+
+  // Those that occur, in the order of reports.
+  Json metrics() const {
+    Json list = Json::array();
+    for (const std::string& name : metrics_.all()) {
+      const auto* known = std::find_if(std::begin(kMetrics), std::end(kMetrics),
+                                       [&name](const Metric& one) { return one.name == name; });
+      const bool is_known = known != std::end(kMetrics);
+      list.push_back({printable(name), is_known ? known->heading : printable(name),
+                      is_known ? to_string(known->unit) : "",
+                      static_cast<std::size_t>(known - std::begin(kMetrics))});
+    }
+    return list;
+  }
+
+  Json keys() const {
+    std::vector<Texts> values(std::size(kFacets));
+    Json list = Json::array();
+    for (const std::string& key : keys_.all()) {
+      const Variant variant = variant_of_key(key);
+      Json one{printable(key)};
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        one.push_back(values[i].number_of(kFacets[i].of(variant)));
+      }
+      list.push_back(std::move(one));
+    }
+    Json facets = Json::array();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      facets.push_back({kFacets[i].name, values[i].json()});
+    }
+    return {{"facets", std::move(facets)}, {"list", std::move(list)}};
+  }
+
+  const ReportData& data_;
+  Texts branches_;
+  Texts keys_;
+  Texts metrics_;
+  Json moves_ = Json::array();
+  Json accepted_ = Json::array();
+  Json sets_ = Json::array();
+  std::unordered_map<const SeriesSet*, std::size_t> set_numbers_;
+  std::map<std::pair<std::string, std::string>, std::size_t> function_numbers_;
+  std::vector<std::pair<std::string, std::string>> function_names_;  // and libraries
+};
+
+}  // namespace
+
+Json report_json(const ReportData& data) { return Writer(data).write(); }
+
+std::string report_page(const ReportData& data, const std::string& made) {
+  Json json = report_json(data);
+  json["made"] = made;
+  return page("report.html", json);
+}
+
+}  // namespace instr

@@ -1,0 +1,12 @@
+// What the scripts of all pages share.
+const make = (name, properties = {}, ...children) => {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key in element) element[key] = value; else element.setAttribute(key, value);
+  }
+  element.append(...children);
+  return element;
+};
+const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
+const signed = (value) => (value > 0 ? "+" : "") + numbers.format(value);
+const percent = (part, whole) => (whole === 0 ? "-" : (100 * part / whole).toFixed(2) + "%");

@@ -1,0 +1,229 @@
+// reportModel(data): the values of a report (report_page.cpp writes them) and what follows from them. No
+// element is touched here.
+//
+// A line is a metric of a key on a branch: the series that follow each other where it was measured in
+// another way, the last one first in `series`.
+const reportModel = (data) => {
+  "use strict";
+  const kLately = 3; // of the columns at the end, without one of which a line is unmonitored
+
+  const { named } = data; // the metrics that the summary is made of
+  const facets = data.keys.facets.map(([name, values]) => ({ name, values: [...values].sort() }));
+  const keys = data.keys.list.map(([key, ...numbers]) => {
+    const one = { key };
+    data.keys.facets.forEach(([name, values], i) => { one[name] = values[numbers[i]]; });
+    return one;
+  });
+  const byKey = new Map(keys.map((one) => [one.key, one]));
+  const metrics = data.metrics.map(([name, heading, unit, order]) => ({ name, heading, unit, order }));
+  const columns = data.columns.map(([branch, id, name, time, subject, sets], index) =>
+    ({ index, branch: data.branches[branch], id, name, time, subject, sets }));
+  const branches = data.branches.map((name) => {
+    const its = columns.filter((column) => column.branch === name);
+    return { name, first: its[0], last: its[its.length - 1], columns: its };
+  }).filter((branch) => branch.first);
+  const isOfFiles = columns.every((column) => column.branch === "");
+  const functions = data.functions.map(([name, short, object]) => ({ name, short, object }));
+
+  const moveOf = (number) => {
+    if (number === null) return null;
+    const [parts, others, othersChange, unexplained] = data.moves[number];
+    return { others, othersChange, unexplained, parts: parts.map(([place, before, after, callsBefore, callsAfter]) =>
+      ({ ...functions[place], before, after, change: after - before, callsBefore, callsAfter })) };
+  };
+  const acceptedOf = (number) => {
+    if (number === null) return null;
+    const [who, why, commit] = data.accepted[number];
+    return { who, why, commit };
+  };
+
+  const series = data.series.map(([id, key, metric, branch, kind, isExact, values, changes]) => {
+    const one = { id, key: keys[key], metric: metrics[metric], branch: data.branches[branch], kind,
+      isExact: isExact === 1, columns: [], values: [], last: -1 };
+    for (let i = 0; i < values.length; i += 2) {
+      one.columns.push(values[i]);
+      one.values.push(values[i + 1]);
+    }
+    one.changes = changes.map(([column, before, after, p, move, accepted]) =>
+      ({ series: one, column: columns[column], before, after, change: after - before,
+        relative: before === 0 ? NaN : (after - before) / Math.abs(before), p, move,
+        accepted: acceptedOf(accepted) }));
+    if (!one.isExact) one.last = one.columns[one.columns.length - 1];
+    return one;
+  });
+
+  const contains = (set, id) => {
+    let low = 0, high = set.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (set[middle][0] <= id) low = middle + 1; else high = middle;
+    }
+    return low > 0 && id <= set[low - 1][1];
+  };
+  const isMeasured = (one, column) => one.isExact
+    ? column.sets.some((set) => contains(data.sets[set], one.id)) : one.columns.includes(column.index);
+
+  // The last column of each exact series: from the newest one back, each set once for a branch.
+  for (const branch of branches) {
+    const last = new Map();
+    for (const column of [...branch.columns].reverse()) {
+      for (const set of column.sets) if (!last.has(set)) last.set(set, column.index);
+    }
+    const sets = [...last].sort((a, b) => b[1] - a[1]);
+    for (const one of series) {
+      if (!one.isExact || one.branch !== branch.name) continue;
+      const found = sets.find(([set]) => contains(data.sets[set], one.id));
+      one.last = found ? found[1] : one.columns[one.columns.length - 1];
+    }
+  }
+
+  const lines = new Map();
+  const lineName = (key, metric, branch) => `${branch}\n${metric}\n${key}`;
+  for (const one of series) {
+    const name = lineName(one.key.key, one.metric.name, one.branch);
+    if (!lines.has(name)) lines.set(name, { key: one.key, metric: one.metric, branch: one.branch, series: [] });
+    lines.get(name).series.push(one);
+  }
+  for (const line of lines.values()) line.series.sort((a, b) => b.last - a.last);
+  const lineOf = (key, metric, branch) => lines.get(lineName(key, metric, branch));
+
+  // The value that holds at a column, of a line in the series that holds there.
+  const valueAt = (line, index) => {
+    for (const one of line.series) {
+      if (one.columns[0] > index) continue;
+      let at = one.columns.length - 1;
+      while (one.columns[at] > index) --at;
+      return one.values[at];
+    }
+    return undefined;
+  };
+  const isComparable = (line, from) => line.series[0].columns[0] <= from;
+
+  // The key of the eager one that another is compared with.
+  const eagerOf = (key) => {
+    const parts = key.key.split("/");
+    if (parts.length < 5) return undefined;
+    parts[parts.length - 4] = "eager";
+    return byKey.get(parts.join("/"));
+  };
+
+  const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const geometricMean = (ratios) => {
+    const good = ratios.filter((ratio) => ratio > 0 && Number.isFinite(ratio));
+    return good.length === 0 ? undefined : Math.exp(mean(good.map(Math.log)));
+  };
+
+  const outcomes = data.outcomes.map(([column, key, state, reason]) =>
+    ({ column: columns[column], key: keys[key], state, reason }));
+  const isBad = (state) => state !== "PASS" && state !== "skipped";
+
+  // What a person should look at, of the lines that `has` holds for: since a column, on a branch.
+  function attention(has, branch, from) {
+    const found = { worse: [], better: [], accepted: [], stale: [], failed: [], breaks: [] };
+    const lately = branch.columns[Math.max(0, branch.columns.length - kLately)].index;
+    for (const line of lines.values()) {
+      if (line.branch !== branch.name || !has(line)) continue;
+      const current = line.series[0];
+      if (current.last < lately || (isOfFiles && current.last < branch.last.index)) found.stale.push(line);
+      const now = current.values[current.values.length - 1];
+      for (const change of current.changes) {
+        if (change.column.index <= from) continue;
+        if (change.change < 0) found.better.push(change);
+        else if (change.accepted) found.accepted.push(change);
+        // What was undone since costs nothing any more.
+        else if (now > change.before) found.worse.push(change);
+      }
+    }
+    const byCost = (a, b) => Math.abs(b.relative) - Math.abs(a.relative);
+    for (const list of [found.worse, found.better, found.accepted]) list.sort(byCost);
+    found.failed = outcomes.filter((one) => one.column === branch.last && isBad(one.state));
+    found.breaks = data.breaks.map(([column, count, reasons]) => ({ column: columns[column], count, reasons }))
+      .filter((one) => one.column.branch === branch.name && one.column.index > from);
+    return found;
+  }
+
+  // A row for each suite, language and backend of these keys, as of the last column.
+  function summary(chosen, branch, from) {
+    const groups = new Map();
+    for (const key of chosen) {
+      const name = [key.suite, key.language, key.backend].join("\n");
+      if (!groups.has(name)) groups.set(name, { ...key, keys: [] });
+      groups.get(name).keys.push(key);
+    }
+    const now = (key, metric) => {
+      const line = key && lineOf(key.key, metric, branch.name);
+      return line && line.series[0].values[line.series[0].values.length - 1];
+    };
+    const states = new Map(outcomes.filter((one) => one.column === branch.last).map((one) => [one.key, one.state]));
+    return [...groups.values()].map((group) => {
+      const passing = group.keys.filter((key) => !isBad(states.get(key) || "PASS"));
+      const againstEager = (metric) => group.backend === "eager" ? undefined
+        : geometricMean(passing.map((key) => now(eagerOf(key), metric) / now(key, metric)));
+      const since = passing.map((key) => lineOf(key.key, named.instructions, branch.name))
+        .filter((line) => line && isComparable(line, from))
+        .map((line) => now(line.key, named.instructions) / valueAt(line, from));
+      const compiling = passing.map((key) => now(key, named.ready) - now(key, named.wall)).filter(Number.isFinite);
+      const judged = group.keys.filter((key) => states.has(key) && states.get(key) !== "skipped");
+      return { ...group, count: group.keys.length,
+        pass: judged.length === 0 ? undefined
+          : judged.filter((key) => !isBad(states.get(key))).length / judged.length,
+        change: since.length === 0 ? undefined : geometricMean(since) - 1,
+        instructions: againstEager(named.instructions), speedup: againstEager(named.wall), memory: againstEager(named.memory),
+        compile: compiling.length === 0 || group.backend === "eager" ? undefined : mean(compiling.map((time) => Math.max(0, time))) };
+    });
+  }
+
+  // The geometric mean of how lines of each group changed, as a percentage of its first column.
+  function trend(chosen, branch, from, groupOf) {
+    const names = [...new Set(chosen.map((line) => groupOf(line.key)))].sort();
+    const place = new Map(names.map((name, i) => [name, i]));
+    const count = branch.columns.length;
+    const sums = names.map(() => new Float64Array(count));
+    const joined = names.map(() => new Float64Array(count));
+    const first = branch.first.index;
+    for (const line of chosen) {
+      const group = place.get(groupOf(line.key));
+      joined[group][Math.min(...line.series.map((one) => one.columns[0])) - first] += 1;
+      for (const one of line.series) {
+        for (let i = 1; i < one.values.length; ++i) {
+          const ratio = one.values[i] / one.values[i - 1];
+          if (ratio > 0 && Number.isFinite(ratio)) sums[group][one.columns[i] - first] += Math.log(ratio);
+        }
+      }
+    }
+    const rows = [];
+    const level = names.map(() => 0), alive = names.map(() => 0), base = names.map(() => null);
+    for (let i = 0; i < count; ++i) {
+      const row = names.map((name, group) => {
+        alive[group] += joined[group][i];
+        if (alive[group] === 0) return null;
+        level[group] += sums[group][i] / alive[group];
+        if (i + first < from) return null;
+        if (base[group] === null) base[group] = level[group];
+        return 100 * Math.exp(level[group] - base[group]);
+      });
+      if (i + first >= from) rows.push({ column: branch.columns[i], values: row });
+    }
+    return { names, rows };
+  }
+
+  // Lines whose value differs between two columns of a branch, the greatest change first.
+  function compare(has, before, after) {
+    const rows = [];
+    for (const line of lines.values()) {
+      if (line.branch !== after.branch || !has(line)) continue;
+      const old = valueAt(line, before.index), now = valueAt(line, after.index);
+      const one = line.series.find((series) => series.columns[0] <= after.index);
+      if (now === undefined || old === now) continue;
+      const isOther = old !== undefined && one.columns[0] > before.index;
+      rows.push({ line, before: old, after: now, isOther, change: now - old,
+        relative: old === undefined || old === 0 ? NaN : (now - old) / Math.abs(old),
+        changes: one.changes.filter((change) =>
+          change.column.index > before.index && change.column.index <= after.index) });
+    }
+    return rows.sort((a, b) => (Math.abs(b.relative) || 0) - (Math.abs(a.relative) || 0));
+  }
+
+  return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, valueAt, isMeasured,
+    moveOf, outcomes, isBad, attention, summary, trend, compare };
+};

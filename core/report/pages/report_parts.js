@@ -1,0 +1,171 @@
+// What the views of a report are made of: values as people read them, tables, graphs.
+const kUnits = { ns: [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]] };
+const kMinus = "\u2212";
+
+const shown = (metric, value) => {
+  if (value === undefined || value === null || Number.isNaN(value)) return "-";
+  const units = kUnits[metric.unit];
+  if (!units) return numbers.format(value);
+  const [unit, size] = units.find(([, least]) => Math.abs(value) >= least) || units[units.length - 1];
+  return `${Number((value / size).toPrecision(3))} ${unit}`;
+};
+const shownChange = (metric, change) =>
+  (change > 0 ? "+" : change < 0 ? kMinus : "") + shown(metric, Math.abs(change));
+const shownShare = (share, digits = 2) => (share === undefined || !Number.isFinite(share) ? "-"
+  : `${share > 0 ? "+" : share < 0 ? kMinus : ""}${(100 * Math.abs(share)).toFixed(digits)}%`);
+const shownRatio = (ratio) => (ratio === undefined ? "-" : `${ratio.toFixed(2)}x`);
+const shownDate = (time) => (time === 0 ? "" : new Date(1000 * time).toISOString().slice(0, 10));
+const plural = (count, one, many = one + "s") => `${numbers.format(count)} ${count === 1 ? one : many}`;
+
+// A table whose rows are shown a page at a time. Columns: { title, of(row): a text or a node, text, sort(row) },
+// where a column with `sort` sorts by it. `after(row)`: what unfolds below a row, if anything does.
+function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
+  const body = make("tbody");
+  const more = make("p", { className: "more" });
+  let order = sorted || null;
+  let count = page;
+  const heads = columns.map((column, place) => {
+    const head = make("th", { scope: "col", className: column.text ? "text" : "" });
+    if (!column.sort) { head.append(column.title); return head; }
+    const button = make("button", { type: "button", className: "sort" }, column.title);
+    button.addEventListener("click", () => {
+      const isSame = order && order.place === place;
+      order = { place, isUp: isSame ? !order.isUp : Boolean(column.text) };
+      fill();
+    });
+    head.append(button);
+    return head;
+  });
+
+  function inOrder() {
+    if (!order) return rows;
+    const { sort } = columns[order.place];
+    const way = order.isUp ? 1 : -1;
+    const weight = (value) => (value === undefined || Number.isNaN(value) ? -Infinity : value);
+    return [...rows].sort((a, b) => {
+      const left = weight(sort(a)), right = weight(sort(b));
+      return way * (left < right ? -1 : left > right ? 1 : 0);
+    });
+  }
+  function lineOf(row) {
+    const cells = columns.map((column, i) => {
+      const content = column.of(row);
+      const tone = column.tone ? column.tone(row) : "";
+      const properties = { className: [column.text ? "text" : "", tone].filter(Boolean).join(" ") };
+      return i === 0 && column.text ? make("th", { scope: "row", ...properties }, content)
+        : make("td", properties, content);
+    });
+    return make("tr", {}, ...cells);
+  }
+  function below(row) {
+    const content = after && after(row);
+    return content ? [make("tr", { className: "below" }, make("td", { colSpan: columns.length, className: "text" },
+      content))] : [];
+  }
+  function fill() {
+    heads.forEach((head, i) => {
+      if (order && order.place === i) head.setAttribute("aria-sort", order.isUp ? "ascending" : "descending");
+      else head.removeAttribute("aria-sort");
+    });
+    const all = inOrder();
+    body.replaceChildren(...all.slice(0, count).flatMap((row) => [lineOf(row), ...below(row)]));
+    more.replaceChildren();
+    if (all.length <= count) return;
+    const button = make("button", { type: "button" }, `Show ${numbers.format(Math.min(5 * page, all.length - count))} more`);
+    button.addEventListener("click", () => { count += 5 * page; fill(); });
+    more.append(`${numbers.format(count)} of ${numbers.format(all.length)}. `, button);
+  }
+  fill();
+  const table = make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body);
+  return make("div", {}, make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption }, table),
+    more);
+}
+
+// A list of facts, each a name and what it is.
+const makeFacts = (pairs) => make("dl", {}, ...pairs.filter(([, value]) => value)
+  .flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+
+// Its legend styles itself in a way that the page's policy forbids, and ours are lists.
+Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
+// It takes the labels of axes for HTML.
+const escaped = (text) => text.replace(/[&<>]/g, (c) => `&#${c.codePointAt(0)};`);
+
+const kColours = ["#0b62c4", "#c2410c", "#15803d", "#9333ea", "#a16207", "#0e7490", "#be185d", "#4d7c0f"];
+
+// Lines over columns. `rows`: [{ column, values }], a value for each name, or null. Left and Right go from
+// column to column, Enter and a click open one. Behind it is a table of the same values.
+function makeChart({ title, names, rows, format, isSteps, marks = [], open }) {
+  const canvas = make("div", { className: "canvas" });
+  const status = make("p", { className: "at", role: "status" });
+  const box = make("div", { className: "chart", tabIndex: 0, role: "group",
+    "aria-label": `${title}: a graph. Left and Right go through the commits, Enter opens one.` }, canvas, status);
+  const nameOf = (column) => `${column.name} ${shownDate(column.time)} ${column.branch ? column.subject : ""}`.trim();
+  let at = rows.length - 1;
+  const tell = (place) => {
+    at = place;
+    const row = rows[place];
+    status.replaceChildren(`${nameOf(row.column)}: ` + names
+      .map((name, i) => (row.values[i] === null ? null : (names.length > 1 ? `${name} ` : "") + format(row.values[i])))
+      .filter(Boolean).join(", "));
+  };
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -rows.length, End: rows.length }[event.key];
+    if (step) {
+      event.preventDefault();
+      tell(Math.max(0, Math.min(rows.length - 1, at + step)));
+      if (graph) graph.setSelection(at);
+    } else if (event.key === "Enter" && event.target === box) {
+      open(rows[at].column);
+    }
+  });
+  const first = rows[0].column.index;
+  const labelAt = (x) => {
+    const found = rows.find((row) => row.column.index - first === x);
+    return found ? shownDate(found.column.time) || found.column.name : "";
+  };
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  let graph = null;
+  // It needs its width, so it is drawn once it is on the page.
+  const draw = () => {
+    graph = new Dygraph(canvas, rows.map((row) => [row.column.index - first, ...row.values]), {
+      labels: ["commit", ...names], colors: names.map((name, i) => kColours[i % kColours.length]),
+      stepPlot: isSteps, drawPoints: !isSteps || rows.length === 1, pointSize: 3, strokeWidth: 1.5,
+      connectSeparatedPoints: true, legend: "never", highlightCircleSize: 4, gridLineColor: dark ? "#444" : "#ddd",
+      axisLabelFontSize: 12, axisLineColor: dark ? "#777" : "#999", yRangePad: 12, xRangePad: 6,
+      showRangeSelector: rows.length > 60, rangeSelectorHeight: 28,
+      axes: {
+        x: { axisLabelFormatter: (x) => escaped(labelAt(x)),
+          axisLabelWidth: 84, pixelsPerLabel: 110 },
+        y: { axisLabelFormatter: (y) => escaped(format(y)), axisLabelWidth: 86 },
+      },
+      highlightCallback: (event, x, points, row) => tell(row),
+      clickCallback: (event, x, points) => open(rows[points[0].idx].column),
+      underlayCallback: (context, area, dygraph) => {
+        context.strokeStyle = dark ? "#c96" : "#b45309";
+        context.setLineDash([4, 3]);
+        for (const column of marks) {
+          const x = dygraph.toDomXCoord(column.index - first);
+          context.beginPath();
+          context.moveTo(x, area.y);
+          context.lineTo(x, area.y + area.h);
+          context.stroke();
+        }
+        context.setLineDash([]);
+      },
+    });
+    canvas.querySelectorAll("canvas").forEach((one) => one.setAttribute("aria-hidden", "true"));
+  };
+  new ResizeObserver(() => { if (!graph && canvas.clientWidth > 0) draw(); }).observe(canvas);
+  tell(at);
+  const legend = names.length < 2 ? [] : [make("ul", { className: "legend" }, ...names.map((name, i) => {
+    const mark = make("span");
+    mark.style.backgroundColor = kColours[i % kColours.length];
+    return make("li", {}, mark, name);
+  }))];
+  const behind = make("details", {}, make("summary", {}, "As a table"));
+  behind.addEventListener("toggle", () => behind.append(makeTable({ caption: title,
+    columns: [{ title: "commit", text: true, of: (row) => nameOf(row.column) },
+      ...names.map((name, i) => ({ title: name, of: (row) => (row.values[i] === null ? "" : format(row.values[i])) }))],
+    rows: [...rows].reverse() })), { once: true });
+  return make("figure", {}, make("figcaption", {}, title), ...legend, box, behind);
+}

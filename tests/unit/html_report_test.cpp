@@ -1,0 +1,199 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/compare/compare.h"
+#include "core/engine/gate.h"
+#include "core/html/report_of_files.h"
+#include "core/html/report_of_history.h"
+#include "core/html/report_page.h"
+#include "tests/results_examples.h"
+#include "tests/unit/compare_testing.h"
+#include "tests/unit/history_testing.h"
+
+namespace instr {
+namespace {
+
+using testing::commit;
+using testing::run_of;
+using Values = std::vector<std::pair<std::string, double>>;  // a column's name, its value
+
+Values values_of(const ReportData& data, const ReportSeries& series) {
+  Values values;
+  for (const ReportValue& one : series.values) {
+    values.emplace_back(data.columns.at(one.column).name, one.value);
+  }
+  return values;
+}
+
+class HtmlReport : public testing::HistoryTest {
+ protected:
+  ReportData report(const Acceptances& accepted = {}) const {
+    auto data = report_of_history(open(SqlAccess::kRead), {}, accepted);
+    EXPECT_TRUE(data) << to_string(data.error());
+    return data.value_or(ReportData{});
+  }
+  static std::string name(int position) { return short_hash(commit(position).hash); }
+};
+
+TEST_F(HtmlReport, HasAColumnForEachCommitAndTheStepsOfEachSeries) {
+  add(run_of(3, {{"a", 100}, {"b", 7}}));
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(2, {{"a", 160}}));
+  const ReportData data = report();
+  ASSERT_EQ(data.columns.size(), 3U);
+  EXPECT_EQ(data.columns[0].id, commit(1).hash);
+  EXPECT_EQ(data.columns[2].subject, "commit 3");
+  ASSERT_EQ(data.series.size(), 2U);
+  const ReportSeries& a = data.series[data.series[0].key == "a" ? 0 : 1];
+  const ReportSeries& b = data.series[data.series[0].key == "a" ? 1 : 0];
+  EXPECT_EQ(values_of(data, a), (Values{{name(1), 100}, {name(2), 160}, {name(3), 100}}));
+  EXPECT_EQ(values_of(data, b), (Values{{name(3), 7}}));
+  EXPECT_TRUE(data.columns[0].measured[0]->contains(a.id));
+  EXPECT_FALSE(data.columns[0].measured[0]->contains(b.id));
+  ASSERT_EQ(a.changes.size(), 2U);
+  EXPECT_EQ(a.changes[0].column, 1U);
+  EXPECT_EQ(a.changes[0].before, 100);
+  EXPECT_EQ(a.changes[0].after, 160);
+  ASSERT_TRUE(a.changes[0].attribution);
+  EXPECT_EQ(a.changes[0].attribution->parts.at(0).function, "grows");
+  EXPECT_EQ(a.changes[0].attribution->parts.at(0).change, 60);
+}
+
+TEST_F(HtmlReport, KnowsWhatWasAccepted) {
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(2, {{"a", 160}}));
+  add(run_of(3, {{"a", 170}}));
+  const ReportData data = report({{"a", kInstructions, 100, 160, "", "Ada", "it is worth it"}});
+  const auto& changes = data.series.at(0).changes;
+  ASSERT_EQ(changes.size(), 2U);
+  ASSERT_TRUE(changes[0].accepted);
+  EXPECT_EQ(changes[0].accepted->why, "it is worth it");
+  EXPECT_FALSE(changes[1].accepted);
+}
+
+TEST_F(HtmlReport, SaysWhyALineBreaks) {
+  add(run_of(1, {{"a", 100}}, "main", R"([["compiler","g++ 12"]])"));
+  add(run_of(2, {{"a", 90}}, "main", R"([["compiler","g++ 13"]])"));
+  const ReportData data = report();
+  EXPECT_EQ(data.series.size(), 2U);
+  ASSERT_EQ(data.breaks.size(), 1U);
+  EXPECT_EQ(data.breaks[0].column, 1U);
+  EXPECT_EQ(data.breaks[0].series, 1U);
+  EXPECT_NE(data.breaks[0].reasons.at(0).find("g++ 13"), std::string::npos);
+}
+
+TEST_F(HtmlReport, KeepsEverySampleAndWhereTheirLevelChanged) {
+  for (int i = 1; i <= 20; ++i) {
+    HistoryRun run = run_of(i, {});
+    run.digest = std::to_string(i);
+    run.values.push_back({"a", kWall, false, 0, 100.0 + i % 3 + (i > 10 ? 50 : 0)});
+    add(run);
+  }
+  const ReportData data = report();
+  ASSERT_EQ(data.series.size(), 1U);
+  EXPECT_EQ(data.series[0].values.size(), 20U);
+  ASSERT_EQ(data.series[0].changes.size(), 1U);
+  EXPECT_EQ(data.series[0].changes[0].column, 10U);
+  EXPECT_LE(*data.series[0].changes[0].p, 0.01);
+}
+
+ResultSet fixture(const std::string& name) {
+  auto set = read_result_set(
+      std::filesystem::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name, name);
+  EXPECT_TRUE(set) << to_string(set.error());
+  return std::move(*set);
+}
+
+// Real results: LibTorch 1.13, before and after a change.
+TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
+  auto data = report_of_files({fixture("before.jsonl"), fixture("after.jsonl")}, {}, {});
+  ASSERT_TRUE(data) << to_string(data.error());
+  auto comparison = compare(fixture("before.jsonl"), fixture("after.jsonl"));
+  ASSERT_TRUE(comparison);
+  std::map<std::string, std::pair<double, std::size_t>> expected;  // with functions
+  for (const ComparedRow& row : comparison->rows) {
+    const bool is_exact = row.key.find("/t1/") != std::string::npos;
+    if (!is_exact || row.ir_change() == 0) continue;
+    expected[row.key] = {row.ir_change(), row.attribution ? row.attribution->parts.size() : 0};
+  }
+  EXPECT_FALSE(expected.empty());
+  std::map<std::string, std::pair<double, std::size_t>> found;
+  for (const ReportSeries& series : data->series) {
+    if (series.metric != kInstructions || !series.is_exact) continue;
+    for (const ReportChange& one : series.changes) {
+      found[series.key] = {one.after - one.before,
+                           one.attribution ? one.attribution->parts.size() : 0};
+    }
+  }
+  EXPECT_EQ(found, expected);
+}
+
+TEST(HtmlReportOfFiles, HasAllThatDidNotSucceed) {
+  ResultSet set = testing::results("a.jsonl", {testing::counted("a", 5), testing::failed("b"),
+                                               testing::skipped("c"), testing::counted("d", 6)});
+  set.results.header = example_header();
+  set.results.measurements[3].verification = {VerificationCode::kFail, "another value"};
+  auto data = report_of_files({set}, {}, {});
+  ASSERT_TRUE(data) << to_string(data.error());
+  std::map<std::string, std::string> found;
+  for (const ReportOutcome& one : data->outcomes) found[one.key] = one.state + ": " + one.reason;
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"b", "failed: crashed: ended by a signal"},
+                                                       {"c", "skipped: needs CUDA"},
+                                                       {"d", "FAIL: another value"}}));
+}
+
+TEST(HtmlReportOfFiles, DoNotJoinWhatWasMeasuredDifferently) {
+  ResultSet old = testing::results("a.jsonl", {testing::counted("a", 5)});
+  old.results.header = example_header();
+  ResultSet now = testing::results("b.jsonl", {testing::counted("a", 9)});
+  now.results.header = example_header();
+  now.results.header.fingerprint.entries[2].second = "g++ 13";
+  auto data = report_of_files({old, now}, {}, {});
+  ASSERT_TRUE(data);
+  for (const ReportSeries& one : data->series) EXPECT_TRUE(one.changes.empty());
+  auto joined = report_of_files({old, now}, {"compiler"}, {});
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->series.size() * 2, data->series.size());
+}
+
+TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
+  ReportData data;
+  data.columns.push_back({"", "a.jsonl", "a.jsonl", 0, "", {}});
+  data.series.push_back({0,
+                         "matmul/mm/dtype=float64/py/inductor/forward_backward/t2/cuda",
+                         kInstructions,
+                         "",
+                         0,
+                         true,
+                         {{0, 5}},
+                         {}});
+  const auto json = report_json(data);
+  std::map<std::string, std::string> found;
+  const auto& key = json.at("keys").at("list").at(0);
+  for (std::size_t i = 1; i < key.size(); ++i) {
+    const auto& facet = json.at("keys").at("facets").at(i - 1);
+    found[facet.at(0)] = facet.at(1).at(key.at(i).get<std::size_t>());
+  }
+  EXPECT_EQ(found, (std::map<std::string, std::string>{{"suite", "matmul"},
+                                                       {"language", "py"},
+                                                       {"backend", "inductor"},
+                                                       {"test", "train"},
+                                                       {"dtype", "float64"},
+                                                       {"device", "cuda"},
+                                                       {"threads", "2"}}));
+}
+
+TEST(HtmlReportPage, NoTextEndsItsElement) {
+  ReportData data;
+  data.title = "</script><script>alert(1)</script>";
+  data.columns.push_back({"", "a", "a", 0, data.title, {}});
+  const std::string page = report_page(data, "2026-01-02T03:04:05Z");
+  EXPECT_EQ(page.find("<script>"), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace instr
