@@ -32,7 +32,8 @@
   const newest = model.branches.reduce((best, one) => (one.last.time > best.last.time ? one : best));
   const branchNow = () => model.branches.find((one) => one.name === chosen("branch")) || newest;
   const metricNow = () => model.metrics.find((one) => one.name === chosen("metric"))
-    || model.metrics.reduce((first, one) => (one.order < first.order ? one : first));
+    || [data.named.instructions, data.named.wall].map((name) => model.metrics.find((one) => one.name === name))
+      .find(Boolean) || model.metrics[0];
 
   const ranges = [
     ...(data.since ? [{ name: "since", title: `since ${data.since.name}`, from: (branch) => {
@@ -130,7 +131,7 @@
       ...(changes.some((one) => one.p !== null) ? [kChanceColumn] : []),
       ...(withCommit ? [{ title: model.isOfFiles ? "file" : "commit", text: true,
         of: (one) => commitLink(one.column), sort: (one) => one.column.index },
-      { title: "", text: true, of: (one) => `${shownDate(one.column.time)} ${one.column.subject}` }] : []),
+      { title: "subject", text: true, of: (one) => `${shownDate(one.column.time)} ${one.column.subject}` }] : []),
       ...(changes.some((one) => one.accepted) ? [kAcceptedColumn] : []),
     ];
     return makeTable({ caption, columns, rows: changes, page: withKey ? kShown : 100, after: functionsOf });
@@ -183,7 +184,7 @@
       { title: "metric", text: true, of: (line) => line.metric.heading },
       { title: "last measured at", text: true, tone: () => "worse", sort: (line) => line.series[0].last,
         of: (line) => commitLink(model.columns[line.series[0].last]) },
-      { title: "", text: true, of: (line) => shownDate(model.columns[line.series[0].last].time) }] });
+      { title: "of", text: true, of: (line) => shownDate(model.columns[line.series[0].last].time) }] });
   }
 
   function summaryTable(branch) {
@@ -230,16 +231,20 @@
     const start = from();
     const rows = linesNow().map((line) => {
       const one = line.series[0];
-      const now = one.values[one.values.length - 1];
+      const now = model.now(line);
       const before = one.columns[0] <= start ? model.valueAt(line, start) : undefined;
       const steps = one.changes.filter((change) => change.column.index > start);
-      return { line, one, now, before, steps, change: now - before, relative: (now - before) / Math.abs(before) };
+      const eager = line.key.backend === "eager" ? undefined : model.eagerOf(line.key);
+      const its = eager && model.lineOf(eager.key, metric.name, line.branch);
+      return { line, one, now, before, steps, eager: its && model.now(its) / now, change: now - before, relative: (now - before) / Math.abs(before) };
     }).sort((a, b) => (a.line.key.key < b.line.key.key ? -1 : 1));
     const isSeveral = model.columns.length > 1;
     return [`Benchmarks: ${metric.heading}`, makeTable({ caption: plural(rows.length, "benchmark"), rows,
       sorted: { place: 0, isUp: true }, columns: [
         { title: "benchmark", text: true, of: (row) => keyLink(row.line.key, metric), sort: (row) => row.line.key.key },
         { title: metric.heading, of: (row) => shown(metric, row.now), sort: (row) => row.now },
+        ...(rows.some((row) => row.eager) ? [{ title: "against eager", of: (row) => shownRatio(row.eager),
+          sort: (row) => row.eager }] : []),
         ...(isSeveral ? [
           { title: "change", of: (row) => (row.before === undefined ? "new" : shownChange(metric, row.change)),
             sort: (row) => row.change, tone: (row) => toneOf(row.change) },
@@ -292,7 +297,7 @@
       ...(its.length === 0 ? [] : [makeTable({ caption: "Metrics", rows: its, columns: [
         { title: "metric", text: true, of: (one) => link(["benchmark", name], one.metric.heading,
           { metric: one.metric.name }) },
-        { title: "now", of: (one) => shown(one.metric, one.series[0].values[one.series[0].values.length - 1]) },
+        { title: "now", of: (one) => shown(one.metric, model.now(one)) },
         { title: "steps", of: (one) => numbers.format(one.series[0].changes.length) }] })]),
       ...(changes.length === 0 ? [] : [changesTable(model.isOfFiles ? "Changes" : "Steps", changes,
         { withKey: false })]),
@@ -347,8 +352,8 @@
       caption: `${plural(rows.length, what)}; changes of ${metricNow().heading}`, rows, columns: [
         { title: what, text: true, of: commitLink, sort: (column) => column.index },
         { title: "of", text: true, of: (column) => shownDate(column.time) },
-        countColumn("more", "worse"), countColumn("less", "better"),
-        { title: "", text: true, of: (column) => column.subject }] })];
+        { title: model.isOfFiles ? "command" : "subject", text: true, of: (column) => column.subject },
+        countColumn("more", "worse"), countColumn("less", "better")] })];
   }
 
   function compare([oldId, newId]) {

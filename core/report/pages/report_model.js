@@ -87,6 +87,8 @@ const reportModel = (data) => {
   for (const line of lines.values()) line.series.sort((a, b) => b.last - a.last);
   const lineOf = (key, metric, branch) => lines.get(lineName(key, metric, branch));
 
+  const now = (line) => line.series[0].values[line.series[0].values.length - 1];
+
   // The value that holds at a column, of a line in the series that holds there.
   const valueAt = (line, index) => {
     for (const one of line.series) {
@@ -125,13 +127,12 @@ const reportModel = (data) => {
       if (line.branch !== branch.name || !has(line)) continue;
       const current = line.series[0];
       if (current.last < lately || (isOfFiles && current.last < branch.last.index)) found.stale.push(line);
-      const now = current.values[current.values.length - 1];
       for (const change of current.changes) {
         if (change.column.index <= from) continue;
         if (change.change < 0) found.better.push(change);
         else if (change.accepted) found.accepted.push(change);
         // What was undone since costs nothing any more.
-        else if (now > change.before) found.worse.push(change);
+        else if (now(line) > change.before) found.worse.push(change);
       }
     }
     const byCost = (a, b) => Math.abs(b.relative) - Math.abs(a.relative);
@@ -150,19 +151,19 @@ const reportModel = (data) => {
       if (!groups.has(name)) groups.set(name, { ...key, keys: [] });
       groups.get(name).keys.push(key);
     }
-    const now = (key, metric) => {
+    const valueOf = (key, metric) => {
       const line = key && lineOf(key.key, metric, branch.name);
-      return line && line.series[0].values[line.series[0].values.length - 1];
+      return line && now(line);
     };
     const states = new Map(outcomes.filter((one) => one.column === branch.last).map((one) => [one.key, one.state]));
     return [...groups.values()].map((group) => {
       const passing = group.keys.filter((key) => !isBad(states.get(key) || "PASS"));
       const againstEager = (metric) => group.backend === "eager" ? undefined
-        : geometricMean(passing.map((key) => now(eagerOf(key), metric) / now(key, metric)));
+        : geometricMean(passing.map((key) => valueOf(eagerOf(key), metric) / valueOf(key, metric)));
       const since = passing.map((key) => lineOf(key.key, named.instructions, branch.name))
         .filter((line) => line && isComparable(line, from))
-        .map((line) => now(line.key, named.instructions) / valueAt(line, from));
-      const compiling = passing.map((key) => now(key, named.ready) - now(key, named.wall)).filter(Number.isFinite);
+        .map((line) => now(line) / valueAt(line, from));
+      const compiling = passing.map((key) => valueOf(key, named.ready) - valueOf(key, named.wall)).filter(Number.isFinite);
       const judged = group.keys.filter((key) => states.has(key) && states.get(key) !== "skipped");
       return { ...group, count: group.keys.length,
         pass: judged.length === 0 ? undefined
@@ -224,6 +225,6 @@ const reportModel = (data) => {
     return rows.sort((a, b) => (Math.abs(b.relative) || 0) - (Math.abs(a.relative) || 0));
   }
 
-  return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, valueAt, isMeasured,
-    moveOf, outcomes, isBad, attention, summary, trend, compare };
+  return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, now, valueAt,
+    eagerOf, isMeasured, moveOf, outcomes, isBad, attention, summary, trend, compare };
 };
