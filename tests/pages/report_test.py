@@ -1,0 +1,188 @@
+"""The HTML report in a browser: what it shows is what other outputs of the program say."""
+import csv
+import io
+import json
+import subprocess
+import unittest
+
+from browser import FIXTURES, Keys, PageTest, instr_bench
+
+HOSTILE = "<img src=x onerror='window.ran=1'></script><script>window.ran=1</script>"
+KEYS = ["matmul/mm/n=4/eager/forward/t1/cpu", "matmul/mm/n=4/torchscript/forward/t1/cpu",
+        "gather/rows/eager/forward_backward/t1/cpu", f"{HOSTILE}/eager/forward/t1/cpu"]
+# A commit each: the counts of the keys, in their order; None is not measured.
+COUNTS = [[100, 80, 50, 7], [100, 80, 50, 7], [150, 80, 40, 7], [150, 90, 40, 7], [150, 90, None, 7],
+          [150, 90, None, 8], [150, 90, None, 8]]
+RELEASE = 1  # which of them is tagged
+
+
+def git(folder, *words):
+    done = subprocess.run(["git", "-C", folder, "-c", "user.name=n", "-c", "user.email=e", *words], check=True,
+                          capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def write_results(file, counts):
+    header = {"schema": 2, "program": "instr_bench", "version": "0.1.0", "started": "2037-01-02T03:04:05Z",
+              "command": ["instr_bench"], "fingerprint": {"compiler": "g++ 12", "libtorch_version": "2.13.0"}}
+    lines = [header]
+    for key, count in zip(KEYS, counts):
+        if count is None:
+            continue
+        lines.append({"key": key, "label": key.rsplit("/", 4)[0], "outcome": "counted", "iterations": 10,
+                      "warmup": 1, "steady": True, "blocks": [count, count], "gated": True,
+                      "metrics": {"ir": count, "allocs": 2}})
+    lines.append({"end": {"measurements": len(lines) - 1}})
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+class History(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        git(cls.folder, "init", "--quiet", "--initial-branch=main")
+        for number, counts in enumerate(COUNTS):
+            subject = HOSTILE if number == 3 else f"change {number}"
+            git(cls.folder, "commit", "--quiet", "--allow-empty", "-m", subject)
+            if number == RELEASE:
+                git(cls.folder, "tag", "v1")
+            write_results(cls.folder / "results.jsonl", counts)
+            instr_bench("history", "add", "results.jsonl", "--trust-commit", folder=cls.folder)
+        instr_bench("report", "--html=report.html", folder=cls.folder)
+        cls.page = cls.folder / "report.html"
+        shown = instr_bench("history", "steps", "--format=csv", folder=cls.folder)
+        cls.steps = list(csv.DictReader(io.StringIO(shown)))
+
+    def steps_since_release(self):
+        release = git(self.folder, "rev-list", "--reverse", "main").split()[:RELEASE + 1]
+        return [step for step in self.steps if step["commit"] not in release]
+
+    def test_begins_with_what_needs_attention(self):
+        self.open(self.page)
+        worse = [step for step in self.steps_since_release() if float(step["change"]) > 0]
+        better = [step for step in self.steps_since_release() if float(step["change"]) < 0]
+        cards = dict(zip(["worse", "failed", "stale", "better", "accepted"], self.texts(".cards strong")))
+        # Two metrics of the one that is not measured any more.
+        self.assertEqual(cards, {"worse": str(len(worse)), "failed": "0", "stale": "2", "better": str(len(better)),
+                                 "accepted": "0"})
+        shown = {(row[0], row[2], row[3]) for row in self.rows("Regressions")}
+        self.assertEqual(shown, {(step["key"], step["before"], step["after"]) for step in worse})
+        self.assertIn("since v1", self.one("h2").text)
+
+    def test_each_number_leads_to_its_details(self):
+        self.open(self.page)
+        self.link(KEYS[0]).click()
+        self.assertEqual(self.one("h2").text, KEYS[0])
+        self.assertEqual(self.browser.switch_to.active_element.text, KEYS[0])
+        steps = self.rows("Steps")
+        self.assertEqual([row[:4] for row in steps], [["instructions", "100", "150", "+50"]])
+        self.link(steps[0][5]).click()
+        self.assertIn("change 2", self.one("h2").text)
+        self.assertEqual({row[0] for row in self.rows("What changed")}, {KEYS[0], KEYS[2]})
+        self.browser.back()
+        self.assertEqual(self.one("h2").text, KEYS[0])
+
+    def test_a_graph_is_gone_through_by_keys_and_has_a_table(self):
+        self.open(self.page, "#/benchmark/" + self.run_script("return encodeURIComponent(arguments[0])", KEYS[0])
+                  + "?range=all")
+        self.assertGreater(len(self.all(".canvas canvas")), 0)
+        self.run_script("document.querySelector('.chart').focus()")
+        self.press(Keys.HOME)
+        self.assertTrue(self.one(".at").text.endswith(": 100"), self.one(".at").text)
+        self.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.assertIn("change 2: 150", self.one(".at").text)
+        self.one("figure summary").click()
+        rows = self.soon(lambda: self.rows("instructions of"))
+        self.assertEqual([row[1] for row in rows], ["150"] * 5 + ["100"] * 2)
+        self.run_script("document.querySelector('.chart').focus()")
+        self.press(Keys.ENTER)
+        self.assertIn("change 2", self.one("h2").text)
+
+    def test_search_and_choices_are_in_the_address(self):
+        self.open(self.page, "#/benchmarks")
+        self.assertEqual(len(self.rows("4 benchmarks")), 4)
+        self.press("/")
+        self.press("gather")
+        self.assertEqual([row[0] for row in self.rows("1 benchmark")], [KEYS[2]])
+        address = self.browser.current_url
+        self.browser.get("about:blank")
+        self.browser.get(address)
+        self.assertEqual([row[0] for row in self.rows("1 benchmark")], [KEYS[2]])
+        self.run_script("document.querySelector('input[type=search]').focus()")
+        self.press(Keys.ESCAPE)
+        self.assertEqual(len(self.rows("4 benchmarks")), 4)
+        self.run_script("""const field = document.querySelector("select[name=backend]");
+            field.value = "torchscript"; field.dispatchEvent(new Event("change"));""")
+        self.assertEqual([row[0] for row in self.rows("1 benchmark")], [KEYS[1]])
+        self.assertIn("backend=torchscript", self.browser.current_url)
+
+    def test_columns_are_sorted(self):
+        self.open(self.page, "#/benchmarks")
+        button = next(one for one in self.all("button.sort") if one.text == "instructions")
+        button.click()
+        counts = [int(row[1]) for row in self.rows("4 benchmarks")]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        self.assertEqual(button.find_element("xpath", "..").get_attribute("aria-sort"), "descending")
+        button.click()
+        counts = [int(row[1]) for row in self.rows("4 benchmarks")]
+        self.assertEqual(counts, sorted(counts))
+
+    def test_any_two_commits_are_compared(self):
+        commits = git(self.folder, "rev-list", "--reverse", "main").split()
+        self.open(self.page, f"#/compare/{commits[1]}/{commits[3]}")
+        found = {row[0]: row[1:4] for row in self.rows("3 differences")}
+        self.assertEqual(found, {KEYS[0]: ["100", "150", "+50"], KEYS[1]: ["80", "90", "+10"],
+                                 KEYS[2]: ["50", "40", "\u221210"]})
+
+    def test_texts_of_others_never_run(self):
+        for address in ("", "#/benchmarks", "#/commits?range=all", "#/compare"):
+            self.open(self.page, address)
+            self.assertIn("<img src=x", self.one("body").text)
+            self.assertIsNone(self.run_script("return window.ran || null"))
+            self.assertEqual(self.all("main img"), [])
+
+    def test_is_accessible(self):
+        key = self.run_script("return encodeURIComponent(arguments[0])", KEYS[0])
+        for address in ("", "#/benchmarks", f"#/benchmark/{key}?range=all", "#/commits?range=all", "#/compare"):
+            for scheme, width in (("light", 1300), ("dark", 420)):
+                with self.subTest(address=address, scheme=scheme):
+                    self.open(self.page, address, scheme, width)
+                    self.assert_is_accessible()
+                    is_scrolled = "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
+                    self.assertFalse(self.run_script(is_scrolled))
+
+
+class Files(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        files = [str(FIXTURES / "formats" / name) for name in ("before.jsonl", "after.jsonl")]
+        cls.page = cls.folder / "files.html"
+        instr_bench("report", *files, f"--html={cls.page}")
+        # Some of it is beyond its limit.
+        cls.comparison = json.loads(instr_bench("compare", *files, "--format=json", statuses=(3,)))
+
+    @staticmethod
+    def shown(value):
+        return f"{value:,.2f}".rstrip("0").rstrip(".").replace("-", "\u2212")
+
+    def test_two_show_what_compare_says(self):
+        changed = [(row["key"], row["metrics"].get("ir", {})) for row in self.comparison["rows"]]
+        expected = {key: (self.shown(ir["before"]), self.shown(ir["after"])) for key, ir in changed
+                    if "/t1/" in key and ir.get("change")}
+        self.assertTrue(expected)
+        self.open(self.page, "#/compare")
+        found = {row[0]: (row[1], row[2]) for row in self.rows(self.texts("caption")[0]) if row[3] != "new"}
+        self.assertEqual({key: values for key, values in found.items() if "/t1/" in key}, expected)
+
+    def test_changes_unfold_to_their_functions(self):
+        self.open(self.page, "#/?search=pointwise/add/n=4/")
+        row = next(one for one in self.comparison["rows"] if one["key"].startswith("pointwise/add/n=4/"))
+        self.one("tr.below summary").click()
+        found = self.soon(lambda: self.rows("Functions that changed"))
+        changes = [part["change"] for part in row["attribution"]["functions"]]
+        self.assertEqual([one[1] for one in found][:len(changes)], [f"+{self.shown(one)}" for one in changes])
+
+
+if __name__ == "__main__":
+    unittest.main()
