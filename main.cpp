@@ -10,6 +10,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/commands/flames.h"
 #include "core/commands/program.h"
 #include "core/commands/run.h"
 #include "core/compare/expected_counts.h"
@@ -174,8 +175,12 @@ ExitStatus show_counts(const RunOptions& options, const Run& run) {
 ExitStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
                         const Reference& reference) {
   auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
-  auto comparison = compare_with(reference, std::move(after), gate);
+  auto comparison = compare_with(reference, after, gate);
   if (!comparison) return refuse(comparison.error());
+  if (options.flames) {
+    auto written = write_flames(*options.flames, *comparison, reference.set, after);
+    if (!written) return refuse(written.error());
+  }
   return show_comparison({options.showing, options.format, options.show_same}, *comparison,
                          run.differences);
 }
@@ -187,6 +192,10 @@ ExitStatus run(const RunOptions& options, const Invocation& invocation) {
   if (!gate) return refuse(gate.error());
   auto reference = find_reference(options.gate, options.plan.selection, *variants);
   if (!reference) return refuse(reference.error());
+  if (*reference) {
+    auto prepared = prepare_flames(options.flames, {&(*reference)->set});
+    if (!prepared) return refuse(prepared.error());
+  }
   auto writable = check_update(options.gate);
   if (!writable) return refuse(writable.error());
   auto output = output_of(options);

@@ -13,6 +13,7 @@
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/commands/flames.h"
 #include "core/definitions/select.h"
 #include "core/engine/pipeline.h"
 
@@ -30,6 +31,7 @@ struct Options {
   GateOptions gate;
   std::vector<std::string> metrics;
   std::optional<std::filesystem::path> output;  // a folder
+  std::optional<std::filesystem::path> flames;  // likewise
   ComparisonShowing how;
 
   // The options with two values; nothing if there is not exactly one.
@@ -126,13 +128,19 @@ Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Sid
   auto found = check_comparable(before, sets[1].results.header, vary);
   if (!found) return tl::unexpected(found.error());
   differences = std::move(*found);
-  return compare_with(before, std::move(sets[1]), gate);
+  auto comparison = compare_with(before, sets[1], gate);
+  if (!comparison || !options.flames) return comparison;
+  return write_flames(*options.flames, *comparison, before.set, sets[1]).map([&comparison] {
+    return *std::move(comparison);
+  });
 }
 
 ExitStatus run(const Options& options, const std::vector<std::string>& command,
                std::stop_token stop) {
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
+  auto prepared = prepare_flames(options.flames, {});
+  if (!prepared) return refuse(prepared.error());
   Side sides[2];
   Progress progress(progress_options(options.how.showing));
   const char* files[2] = {"a.jsonl", "b.jsonl"};
@@ -172,6 +180,7 @@ Expected<void> check(Options& options) {
   }
   set_needs(options.measure, options.metrics, limited_metrics(options.gate));
   options.measure.wants_functions = true;
+  options.measure.call_paths = options.flames.has_value();
   return prepare_comparison(options.how.format, options.gate.compare);
 }
 
@@ -204,6 +213,7 @@ Action ab_command(CommandLine& line) {
   declare_metrics(line, options->metrics);
   line.option("-o,--output", "FOLDER", "keep both results there, as a.jsonl and b.jsonl",
               take_path(options->output));
+  declare_flames(line, options->flames, "measured for that");
   declare_format(line, options->how.format, comparison_formats());
   declare_show_keys(line, options->how.showing);
   declare_showing(line, options->how.showing);

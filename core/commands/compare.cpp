@@ -9,6 +9,7 @@
 #include "core/cli/gating.h"
 #include "core/cli/selecting.h"
 #include "core/commands/commands.h"
+#include "core/commands/flames.h"
 #include "core/compare/compare_report.h"
 #include "core/definitions/select.h"
 
@@ -41,6 +42,7 @@ struct Options {
   std::vector<std::string> files;
   Selection selection;
   GateOptions gate;
+  std::optional<std::filesystem::path> flames;  // a folder
   ComparisonShowing how;
 };
 
@@ -67,8 +69,15 @@ ExitStatus run(const Options& options) {
   if (!checked) return refuse(checked.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return refuse(differences.error());
-  auto comparison = compare_with(*before, only(std::move(after->set), selected), *gate);
+  after->set = only(std::move(after->set), selected);
+  auto prepared = prepare_flames(options.flames, {&before->set, &after->set});
+  if (!prepared) return refuse(prepared.error());
+  auto comparison = compare_with(*before, after->set, *gate);
   if (!comparison) return refuse(comparison.error());
+  if (options.flames) {
+    auto written = write_flames(*options.flames, *comparison, before->set, after->set);
+    if (!written) return refuse(written.error());
+  }
   return show_comparison(options.how, *comparison, *differences);
 }
 
@@ -88,6 +97,7 @@ Action compare_command(CommandLine& line) {
   line.group("What to show");
   declare_format(line, options->how.format, comparison_formats());
   declare_show_keys(line, options->how.showing);
+  declare_flames(line, options->flames, "of results measured with --call-paths");
   declare_showing(line, options->how.showing);
   line.check([options = options.get()] {
     return prepare_comparison(options->how.format, options->gate.compare);

@@ -91,8 +91,11 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
     if (one.variant.key != key) continue;
     auto functions = set->functions(key);
     if (!functions) return tl::unexpected(functions.error());
+    auto tree = set->call_trees(key);
+    if (!tree) return tl::unexpected(tree.error());
     if (auto* counted = std::get_if<Counted>(&one.outcome)) {
       counted->functions = *functions;
+      counted->call_tree = *tree;
       counted->profile.reset();  // of whatever is there by now
     }
     return std::move(one);
@@ -153,13 +156,14 @@ Expected<std::optional<Flame>> open_flame(const Options& options) {
   });
 }
 
-Expected<void> write_flame(Flame flame, const std::string& key, const Counted& counted) {
-  return read_profile(*counted.profile, ProfilePaths::kSeparate)
-      .and_then([&](const Profile& profile) {
-        const CallTree tree =
-            call_tree(profile, counted.iterations, counted.metrics.at(kInstructions));
-        return write_to(std::move(flame.file), flame.format->write(tree, key));
-      });
+Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (!flame || counted == nullptr) return {};
+  if (!counted->call_tree) {
+    return fail("these results have no call paths", "measure them with --call-paths");
+  }
+  return write_to(std::move(flame->file),
+                  flame->format->write(*counted->call_tree, measurement.variant.key));
 }
 
 ExitStatus show(const Options& options, const Measurement& measurement) {
@@ -201,18 +205,19 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
   auto measurement = measured(options, command, *variants, stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!measurement) return refuse(measurement.error());
-  if (const auto* counted = std::get_if<Counted>(&measurement->outcome); *flame && counted) {
-    auto written = write_flame(*std::move(*flame), options.key(), *counted);
-    if (!written) return refuse(written.error());
-  }
-  return show(options, *measurement);
+  auto written = write_flame(*std::move(flame), *measurement);
+  return written ? show(options, *measurement) : refuse(written.error());
 }
 
 ExitStatus run(const Options& options, const std::vector<std::string>& command,
                std::stop_token stop) {
   if (options.is_measured()) return measure_and_show(options, command, stop);
+  auto flame = open_flame(options);
+  if (!flame) return refuse(flame.error());
   auto measurement = stored(options.key(), options.operands[1], options.incomplete);
-  return measurement ? show(options, *measurement) : refuse(measurement.error());
+  if (!measurement) return refuse(measurement.error());
+  auto written = write_flame(*std::move(flame), *measurement);
+  return written ? show(options, *measurement) : refuse(written.error());
 }
 
 }  // namespace
@@ -230,10 +235,6 @@ Action explain_command(CommandLine& line) {
   declare_measuring(line, options->plan, options->measure);
   line.option("--keep-profiles", "DIR", "keep Callgrind's profile, for kcachegrind",
               take_path(options->measure.keep_profiles));
-  line.option("--flame", "FILE",
-              "also write a flame graph in which each path of calls has its exact cost: "
-              "FILE.html for a browser, .folded or .speedscope.json for other programs",
-              take_path(options->flame));
   line.group("What to show");
   const Choices<ExplainOrder> orders{{"self", ExplainOrder::kSelf},
                                      {"inclusive", ExplainOrder::kInclusive}};
@@ -258,6 +259,11 @@ Action explain_command(CommandLine& line) {
   line.needs(
       of_measuring, [options = options.get()] { return options->is_measured(); },
       "a measurement; results were named");
+  line.option("--flame", "FILE",
+              "also write a flame graph in which each path of calls has its exact cost: "
+              "FILE.html for a browser, .folded or .speedscope.json for other programs; of results "
+              "measured with --call-paths",
+              take_path(options->flame));
   line.option("--top", "N", "functions that tables show (25)",
               take_number(options->most_functions, 1));
   declare_format(line, options->format, explain_formats());

@@ -30,6 +30,9 @@ Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
       auto functions = whole.functions(one.variant.key);
       if (!functions) return tl::unexpected(functions.error());
       counted->functions = std::move(*functions);
+      auto tree = whole.call_trees(one.variant.key);
+      if (!tree) return tl::unexpected(tree.error());
+      counted->call_tree = std::move(*tree);
     }
     if (auto written = writer->append(one); !written) return written;
   }

@@ -78,7 +78,7 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
   if (auto checked = check_alike(parts, gate.vary); !checked) {
     return tl::unexpected(checked.error());
   }
-  ResultSet whole{"merged", {}, {}};
+  ResultSet whole{"merged", {}, {}, {}};
   whole.results.is_complete = *has_all;
   std::map<std::string, std::size_t> part_of;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -96,12 +96,17 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
     }
   }
   whole.results.header.shard.reset();
-  whole.functions = [parts = std::move(parts), part_of = std::move(part_of)](
-                        const std::string& key) -> Expected<std::vector<FunctionCost>> {
-    auto found = part_of.find(key);
-    if (found == part_of.end()) return std::vector<FunctionCost>{};
-    return parts[found->second].functions(key);
+  const auto from_parts = [&](auto ResultSet::*things) {
+    std::map<std::string, std::remove_reference_t<decltype(parts[0].*things)>> by_key;
+    for (const auto& [key, part] : part_of) by_key[key] = parts[part].*things;
+    using Found = decltype((parts[0].*things)(""));
+    return [by_key = std::move(by_key)](const std::string& key) -> Found {
+      auto found = by_key.find(key);
+      return found == by_key.end() ? Found{} : found->second(key);
+    };
   };
+  whole.functions = from_parts(&ResultSet::functions);
+  whole.call_trees = from_parts(&ResultSet::call_trees);
   return whole;
 }
 

@@ -10,6 +10,7 @@
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
+#include "core/commands/flames.h"
 #include "core/commands/list.h"
 #include "core/engine/session.h"
 
@@ -80,10 +81,18 @@ void declare_output(CommandLine& line, RunOptions& options) {
               take_text(options.recording.branch));
   line.needs(
       {"history", "branch"}, [&options] { return options.record; }, "--record");
+  line.flag("--call-paths",
+            "also keep what each path of calls costs, exactly, for flame graphs: a second or two "
+            "for each benchmark",
+            measure.call_paths);
+  line.needs(
+      {"call-paths"}, [&options] { return options.output || options.save || options.record; },
+      "--output, --save or --record");
   line.option("--keep-profiles", "DIR", "keep Callgrind's profiles, for kcachegrind",
               take_path(measure.keep_profiles));
   line.needs(
-      {"keep-profiles"}, [&measure] { return measure.wants_counts; }, "a metric that is counted");
+      {"keep-profiles", "call-paths"}, [&measure] { return measure.wants_counts; },
+      "a metric that is counted");
   declare_dump(line, measure, "instr_bench_dump");
   line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
   line.flag("--list", "the same as the command list", options.is_list);
@@ -101,6 +110,9 @@ void declare_reference(CommandLine& line, RunOptions& options) {
   line.flag("--update-expected", "write the counts into that file", gate.update_expected);
   line.needs(
       {"update-expected"}, [&gate] { return gate.expect.has_value(); }, "--expect=FILE");
+  declare_flames(line, options.flames, "of a baseline measured with --call-paths");
+  line.needs(
+      {"flame"}, [&gate] { return gate.baseline.has_value(); }, "--baseline");
   declare_gate(line, gate, options.show_same);
   // Results that are kept may be the base of a later comparison, so the metrics that the limits
   // need are measured.
@@ -120,6 +132,7 @@ Expected<void> finish(RunOptions& options) {
   }
   options.measure.wants_functions =
       options.output || options.save || options.record || gate.baseline || gate.expect;
+  options.measure.call_paths = options.measure.call_paths || options.flames;
   options.recording.vary = gate.vary;
   return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
 }

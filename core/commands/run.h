@@ -20,6 +20,7 @@ struct RunOptions {
   ReportFormat format = ReportFormat::kTable;
   std::vector<std::string> metrics = {};  // empty: the usual ones
   bool show_same = false;
+  std::optional<std::filesystem::path> flames = {};  // a folder
   bool is_list = false;
   bool is_dry_run = false;
   std::optional<std::filesystem::path> output = {};

@@ -239,13 +239,26 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 
 }  // namespace
 
-FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
-  // Shared, so that copying the result set does not copy the functions.
-  auto shared = std::make_shared<const decltype(functions)>(std::move(functions));
-  return [shared](const std::string& key) {
+namespace {
+
+template <class Value>
+auto by_key(std::map<std::string, Value> values) {
+  // Shared, so that copying the result set does not copy the values.
+  return [shared =
+              std::make_shared<const decltype(values)>(std::move(values))](const std::string& key) {
     auto found = shared->find(key);
-    return found == shared->end() ? std::vector<FunctionCost>{} : found->second;
+    return found == shared->end() ? Value{} : found->second;
   };
+}
+
+}  // namespace
+
+FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
+  return by_key(std::move(functions));
+}
+
+CallTreesOf call_trees_from(std::map<std::string, std::shared_ptr<const CallTree>> trees) {
+  return by_key(std::move(trees));
 }
 
 Limits default_limits() {

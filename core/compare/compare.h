@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/compare/accepted.h"
 #include "core/definitions/limit.h"
+#include "core/results/call_trees_file.h"
 #include "core/results/functions_file.h"
 #include "core/results/results.h"
 #include "core/values/attribution.h"
@@ -20,11 +21,13 @@ namespace instr {
 
 // For a result set in memory.
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
+CallTreesOf call_trees_from(std::map<std::string, std::shared_ptr<const CallTree>> trees);
 
 struct ResultSet {
   std::string name;  // for messages: "the baseline", a file
   Results results;
-  FunctionsOf functions;  // may be empty: then nothing is attributed
+  FunctionsOf functions;        // may be empty: then nothing is attributed
+  CallTreesOf call_trees = {};  // may be empty
 };
 
 // By metric's name. An increase beyond `hard` fails, one beyond `soft` warns; a decrease beyond

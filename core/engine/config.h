@@ -49,7 +49,7 @@ struct MeasureConfig {
   // measuring them would be a waste of time.
   bool wants_functions = false;
   bool follows_calls = false;  // of an interpreter
-  bool call_paths = false;     // in kept profiles, each path of calls by itself
+  bool call_paths = false;     // each path of calls by itself, in call trees and kept profiles
   bool verify = false;         // the other runtimes against eager
   Simulation simulation = {};
   std::optional<double> timeout =

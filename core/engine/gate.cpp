@@ -51,20 +51,26 @@ Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Inco
   if (!functions) return tl::unexpected(functions.error());
   auto checked = check_sums(file, *results, *functions);
   if (!checked) return tl::unexpected(checked.error());
-  return ResultSet{std::move(name), std::move(*results), std::move(*functions)};
+  auto trees = open_call_trees(file, results->header_line, incomplete);
+  if (!trees) return tl::unexpected(trees.error());
+  return ResultSet{std::move(name), std::move(*results), std::move(*functions), std::move(*trees)};
 }
 
 ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements) {
   std::map<std::string, std::vector<FunctionCost>> functions;
+  std::map<std::string, std::shared_ptr<const CallTree>> trees;
   for (Measurement& measurement : measurements) {
     auto* counted = std::get_if<Counted>(&measurement.outcome);
-    if (counted == nullptr || counted->functions.empty()) continue;
+    if (counted == nullptr) continue;
+    if (counted->call_tree) trees[measurement.variant.key] = std::move(counted->call_tree);
+    if (counted->functions.empty()) continue;
     functions[measurement.variant.key] = std::move(counted->functions);
   }
   return {std::move(name),
           {std::move(header), std::move(measurements), true},
-          functions_from(std::move(functions))};
+          functions_from(std::move(functions)),
+          call_trees_from(std::move(trees))};
 }
 
 ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {

@@ -34,11 +34,11 @@ struct GateOptions {
   bool has_reference() const { return baseline || (expect && !update_expected); }
 };
 
-// A results file with its functions. `name`: for messages.
+// A results file with what is beside it. `name`: for messages.
 Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
-// Measurements in memory, with the functions they hold.
+// Measurements in memory, with the functions and call trees they hold.
 ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements);
 

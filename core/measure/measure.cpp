@@ -281,7 +281,8 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   return costs;
 }
 
-Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile) {
+Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile,
+                   ProfilePaths paths) {
   if (reply.verb == "failed") return failure_of(reply, variant);
   if (reply.verb == "timed" || reply.verb == "experimented") return timed_of(reply, variant);
   auto iterations = number(reply, "iterations");
@@ -320,6 +321,10 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
     if (auto failure = check_profile(*profile, *second, reply)) return *failure;
     counted.functions =
         net_functions_of(*profile, *iterations, *second, counted.second_block_ir, reply);
+    if (paths == ProfilePaths::kSeparate) {
+      counted.call_tree = std::make_shared<const CallTree>(
+          call_tree(*profile, *iterations, counted.second_block_ir));
+    }
   }
   return counted;
 }

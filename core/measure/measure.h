@@ -16,8 +16,9 @@ namespace instr {
 using Outcome = std::variant<Counted, Skipped, Failure>;
 
 // `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, if requested. A
-// malformed reply is a Failure{kWorkerLost}.
-Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile);
+// malformed reply is a Failure{kWorkerLost}. If its paths are separate, there is a call tree.
+Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile,
+                   ProfilePaths paths = ProfilePaths::kMerged);
 
 // The failure of a snippet whose process ended with this wait status; nothing for SIGKILL, which
 // says nothing about the snippet.

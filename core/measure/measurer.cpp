@@ -99,13 +99,13 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
   fs::path written = work_dir / name;
   auto settled = [&]() -> Outcome {
     std::optional<Profile> profile;
+    const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
     if (options_.want_functions) {
-      auto read = read_profile(
-          written, options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged);
+      auto read = read_profile(written, paths);
       if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
       profile = *std::move(read);
     }
-    Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr);
+    Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr, paths);
     auto* counted = std::get_if<Counted>(&outcome);
     if (counted == nullptr || !options_.keep_profiles) return outcome;
     return keep(written, variant, std::move(*counted));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
@@ -16,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What the files of each format have in their first lines.
-constexpr char kTitle[] = "<title>Flame graph</title>";
+constexpr char kTitle[] = "<title>Flame graph";
 constexpr char kSpeedscope[] = "https://www.speedscope.app/file-format-schema.json";
 
 template <const auto& kText>
@@ -31,43 +30,42 @@ std::string name_of(const CodeName& code) {
   return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
 }
 
-// The functions of a tree, each once, and where each node's is among them.
-struct Functions {
-  std::vector<CodeName> all;
-  std::vector<std::size_t> of_node;
-};
-
-Functions functions_of(const CallTree& tree) {
-  Functions functions;
-  std::map<CodeName, std::size_t> places;
-  for (const CallNode& node : tree.nodes) {
-    auto [entry, is_new] = places.try_emplace(node.code, functions.all.size());
-    if (is_new) functions.all.push_back(node.code);
-    functions.of_node.push_back(entry->second);
-  }
-  return functions;
-}
-
-Json function_objects(const Functions& functions) {
+Json function_objects(const std::vector<CodeName>& functions) {
   std::vector<std::string> names;
-  for (const CodeName& one : functions.all) names.push_back(name_of(one));
+  for (const CodeName& one : functions) names.push_back(name_of(one));
   const std::vector<std::string> short_names = short_function_names(names, kShortName);
   Json objects = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const CodeName& code = functions.all[i];
     objects.push_back({{"name", printable(names[i])},
                        {"short", short_names[i]},
-                       {"object", printable(code.object)},
-                       {"kind", kind_of_code(code)}});
+                       {"object", printable(functions[i].object)},
+                       {"kind", kind_of_code(functions[i])}});
   }
   return objects;
+}
+
+// `before`: of the same nodes, or null.
+Json nodes_of(const CallTree& tree, const CallTree* before) {
+  Json nodes = Json::array();
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const CallNode& node = tree.nodes[i];
+    Json numbers{node.parent, node.function, tree.per_iteration(node.self),
+                 tree.per_iteration(node.total),
+                 tree.per_iteration(static_cast<std::int64_t>(node.calls))};
+    if (before != nullptr) {
+      numbers.push_back(before->per_iteration(before->nodes[i].self));
+      numbers.push_back(before->per_iteration(before->nodes[i].total));
+    }
+    nodes.push_back(std::move(numbers));
+  }
+  return nodes;
 }
 
 // From the root down to each node: "the snippet;at::mm".
 std::vector<std::string> paths_of(const CallTree& tree) {
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    std::string name = printable(name_of(tree.nodes[i].code));
+    std::string name = printable(name_of(tree.code_of(tree.nodes[i])));
     for (char& c : name) {
       if (c == ';') c = ':';
     }
@@ -111,18 +109,28 @@ std::string kind_of_code(const CodeName& code) {
 }
 
 std::string flame_page(const CallTree& tree, const std::string& title) {
-  const Functions functions = functions_of(tree);
-  Json nodes = Json::array();
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const CallNode& node = tree.nodes[i];
-    nodes.push_back({node.parent, functions.of_node[i], tree.per_iteration(node.self),
-                     tree.per_iteration(node.total),
-                     tree.per_iteration(static_cast<std::int64_t>(node.calls))});
+  return page("flame.html", {{"title", printable(title)},
+                             {"functions", function_objects(tree.functions)},
+                             {"nodes", nodes_of(tree, nullptr)}});
+}
+
+std::string flame_page(const AlignedTrees& trees, const std::string& title) {
+  const auto& [before, after] = trees;
+  return page("flame.html", {{"title", printable(title)},
+                             {"functions", function_objects(after.functions)},
+                             {"nodes", nodes_of(after, &before)},
+                             {"before", before.per_iteration(before.nodes[0].total)}});
+}
+
+std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title) {
+  Json rows = Json::array();
+  for (const FlamePage& one : pages) {
+    rows.push_back({{"key", printable(one.key)},
+                    {"file", one.file},
+                    {"before", one.before},
+                    {"after", one.after}});
   }
-  const Json data{{"title", printable(title)},
-                  {"functions", function_objects(functions)},
-                  {"nodes", std::move(nodes)}};
-  return page("flame.html", data);
+  return page("flames.html", {{"title", printable(title)}, {"pages", std::move(rows)}});
 }
 
 std::string folded_stacks(const CallTree& tree, const std::string&) {
@@ -136,9 +144,8 @@ std::string folded_stacks(const CallTree& tree, const std::string&) {
 }
 
 std::string speedscope_json(const CallTree& tree, const std::string& title) {
-  const Functions functions = functions_of(tree);
   Json frames = Json::array();
-  for (const CodeName& one : functions.all) {
+  for (const CodeName& one : tree.functions) {
     frames.push_back({{"name", printable(name_of(one))}, {"file", printable(one.object)}});
   }
   Json samples = Json::array();
@@ -148,7 +155,7 @@ std::string speedscope_json(const CallTree& tree, const std::string& title) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const CallNode& node = tree.nodes[i];
     stacks.push_back(i == 0 ? std::vector<std::size_t>{} : stacks[node.parent]);
-    stacks.back().push_back(functions.of_node[i]);
+    stacks.back().push_back(node.function);
     const double self = tree.per_iteration(node.self);
     if (self <= 0) continue;
     samples.push_back(stacks.back());

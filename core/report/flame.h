@@ -29,6 +29,18 @@ Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file);
 // One page, for a browser without a network: nothing of what it shows is ever run.
 std::string flame_page(const CallTree& tree, const std::string& title);
 
+// The same of what changed: as wide as the greater of both, so that what is gone can be seen.
+std::string flame_page(const AlignedTrees& trees, const std::string& title);
+
+// The page with links to several of these.
+struct FlamePage {
+  std::string key;
+  std::string file;  // name, beside that page
+  double before = 0;
+  double after = 0;
+};
+std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title);
+
 // A line for each path that has a cost of its own: "callee;callee of that 12". In instructions per
 // iteration, as all of these.
 std::string folded_stacks(const CallTree& tree, const std::string& title);

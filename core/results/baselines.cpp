@@ -8,6 +8,7 @@
 
 #include "core/base/near_match.h"
 #include "core/base/output.h"
+#include "core/results/call_trees_file.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -57,25 +58,33 @@ std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
   return held ? std::optional(std::move(*held)) : std::nullopt;
 }
 
-// Results and their functions. Each rename is one step, and the lock makes the two one for those
-// that take it; if a kill leaves only one of the two done, the functions' second line shows it.
-Expected<void> move_both(const fs::path& from, const fs::path& to) {
+// Of a results file, all that is there.
+std::vector<std::pair<fs::path, fs::path>> side_paths(const fs::path& from, const fs::path& to) {
+  return {{functions_path(from), functions_path(to)},
+          {side_path(from, kCallTreesFile), side_path(to, kCallTreesFile)}};
+}
+
+// Results and what is beside them. Each rename is one step, and the lock makes all one for those
+// that take it; if a kill leaves only some of them done, the second line of those files shows it.
+Expected<void> move_all(const fs::path& from, const fs::path& to) {
   const auto held = lock(to.parent_path(), LockKind::kExclusive);
-  std::error_code error;
-  if (fs::exists(functions_path(from), error)) {
-    auto renamed = move_one(functions_path(from), functions_path(to));
-    if (!renamed) return renamed;
-  } else {
-    fs::remove(functions_path(to), error);
+  for (const auto& [side, its] : side_paths(from, to)) {
+    std::error_code error;
+    if (!fs::exists(side, error)) {
+      fs::remove(its, error);
+    } else if (auto renamed = move_one(side, its); !renamed) {
+      return renamed;
+    }
   }
   return move_one(from, to);
 }
 
-Expected<void> copy_both(const fs::path& from, const fs::path& to) {
+Expected<void> copy_all(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::copy_file(from, to, error);
-  const bool has_functions = !error && fs::exists(functions_path(from), error);
-  if (has_functions) fs::copy_file(functions_path(from), functions_path(to), error);
+  for (const auto& [side, its] : side_paths(from, to)) {
+    if (!error && fs::exists(side, error)) fs::copy_file(side, its, error);
+  }
   if (error) return tl::unexpected(io_error(to, "cannot write", error));
   return {};
 }
@@ -145,15 +154,15 @@ Expected<BaselineDraft> BaselineDraft::start(const std::string& name) {
 
 Expected<fs::path> BaselineDraft::publish(const fs::path& file) const {
   Expected<void> done;
-  if (file != this->file()) done = copy_both(file, this->file());
-  if (done) done = move_both(this->file(), baseline_);
+  if (file != this->file()) done = copy_all(file, this->file());
+  if (done) done = move_all(this->file(), baseline_);
   return done.map([this] { return baseline_; });
 }
 
 Expected<fs::path> BaselineDraft::keep() const {
   fs::path kept = baseline_;
   kept.replace_extension(".partial");
-  return move_both(file(), kept).map([&kept] { return kept; });
+  return move_all(file(), kept).map([&kept] { return kept; });
 }
 
 std::optional<FileLock> hold_baselines(const fs::path& file) {
@@ -173,7 +182,7 @@ Expected<void> remove_baseline(const std::string& name) {
   const auto held = lock(path->parent_path(), LockKind::kExclusive);
   fs::remove(*path, error);
   if (error) return tl::unexpected(io_error(*path, "cannot remove", error));
-  fs::remove(functions_path(*path), error);
+  for (const auto& [side, same] : side_paths(*path, *path)) fs::remove(side, error);
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/json_line.h"
 #include "core/base/output_file.h"
 #include "core/base/replace_file.h"
+#include "core/results/call_trees_file.h"
 #include "core/results/end_line.h"
 #include "core/results/results.h"
 
@@ -14,12 +15,31 @@ namespace instr {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+struct SideWriter {
+  AppendFile file;
+  SideLines lines = {};
+
+  Expected<void> append(const std::string& text) {
+    return gzip_member(text).and_then(
+        [this](const std::string& member) { return file.append(member); });
+  }
+};
+
+}  // namespace
+
 struct ResultsWriter::State {
   std::mutex mutex;
   AppendFile results;
-  std::optional<AppendFile> functions;
-  FunctionLines lines;
+  std::string header;  // the first line
+  std::optional<SideWriter> functions;
+  std::optional<SideWriter> call_trees;  // from the first on
+  std::filesystem::path call_trees_file;
   std::size_t measurements = 0;
+
+  Expected<void> append(const std::string& key, const Counted& counted);
+  Expected<void> append(const std::string& key, const CallTree& tree);
 };
 
 ResultsWriter::ResultsWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -35,17 +55,26 @@ constexpr FileKind kResultsKind{"results of instr_bench", [](std::string_view st
                                          (*header)["program"] == "instr_bench" &&
                                          header->contains("schema");
                                 }};
-constexpr FileKind kFunctionsKind{"functions of instr_bench", [](std::string_view start) {
-                                    return start.starts_with("\x1f\x8b");
-                                  }};
+bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+constexpr std::pair<SideKind, FileKind> kSideKinds[] = {
+    {kFunctionsFile, {"functions of instr_bench", is_gzip}},
+    {kCallTreesFile, {"call trees of instr_bench", is_gzip}}};
+
+Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind,
+                                      const std::string& header) {
+  return gzip_member(SideLines::start(kind, header)).and_then([&path](const std::string& member) {
+    return Replacement::write(path, member);
+  });
+}
 
 }  // namespace
 
 Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
   auto target = OutputFile::open(file, kResultsKind);
   if (!target) return tl::unexpected(target.error());
-  if (target->is_regular()) {
-    auto beside = OutputFile::open(functions_path(target->path()), kFunctionsKind);
+  for (const auto& [side, kind] : kSideKinds) {
+    if (!target->is_regular()) break;
+    auto beside = OutputFile::open(side_path(target->path(), side), kind);
     if (!beside) return tl::unexpected(beside.error());
   }
   return ResultsTarget(std::move(*target));
@@ -54,7 +83,7 @@ Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
 Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header) {
   auto state = std::make_unique<State>();
   const fs::path& file = target.file_.path();
-  const std::string first = to_line(to_json(header));
+  const std::string first = state->header = to_line(to_json(header));
   if (!target.is_file()) {
     state->results = AppendFile(target.file_.take_stream(), file);
     return state->results.append(first + "\n").map([&state] {
@@ -64,17 +93,18 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
   // Both are written before either is put in its place: on a full disk the old ones stay. The
   // functions first: after a kill between the two, the functions show that they do not belong to
   // the results.
-  auto member = gzip_member(FunctionLines::start(first));
-  if (!member) return tl::unexpected(member.error());
-  auto functions = Replacement::write(functions_path(file), *member);
+  auto functions = start_side_file(functions_path(file), kFunctionsFile, first);
   if (!functions) return tl::unexpected(functions.error());
   auto results = Replacement::write(file, first + "\n");
   if (!results) return tl::unexpected(results.error());
+  state->call_trees_file = side_path(file, kCallTreesFile);
+  std::error_code ignored;
+  fs::remove(state->call_trees_file, ignored);  // of the old results
   auto functions_fd = functions->put();
   if (!functions_fd) return tl::unexpected(functions_fd.error());
   auto results_fd = results->put();
   if (!results_fd) return tl::unexpected(results_fd.error());
-  state->functions = AppendFile(std::move(*functions_fd), functions_path(file));
+  state->functions.emplace(SideWriter{{std::move(*functions_fd), functions_path(file)}});
   state->results = AppendFile(std::move(*results_fd), file);
   return ResultsWriter(std::move(state));
 }
@@ -85,13 +115,30 @@ Expected<void> ResultsWriter::append(const Measurement& measurement) {
   std::lock_guard lock(state_->mutex);
   ++state_->measurements;
   auto written = state_->results.append(line);
-  if (!state_->functions || counted == nullptr || counted->functions.empty()) return written;
-  // With the mutex held: names are numbered in the order in which they are in the file.
-  auto beside = gzip_member(state_->lines.next(measurement.variant.key, counted->functions))
-                    .and_then([this](const std::string& member) {
-                      return state_->functions->append(member);
-                    });
+  if (!state_->functions || counted == nullptr) return written;
+  auto beside = state_->append(measurement.variant.key, *counted);
   return written ? beside : written;
+}
+
+// With the mutex held: names are numbered in the order in which they are in the file.
+Expected<void> ResultsWriter::State::append(const std::string& key, const Counted& counted) {
+  Expected<void> written;
+  if (!counted.functions.empty()) {
+    written = functions->append(next_functions(functions->lines, key, counted.functions));
+  }
+  if (!counted.call_tree) return written;
+  auto beside = append(key, *counted.call_tree);
+  return written ? beside : written;
+}
+
+Expected<void> ResultsWriter::State::append(const std::string& key, const CallTree& tree) {
+  if (!call_trees) {
+    auto started = start_side_file(call_trees_file, kCallTreesFile, header);
+    auto fd = started ? started->put() : tl::unexpected(started.error());
+    if (!fd) return tl::unexpected(fd.error());
+    call_trees.emplace(SideWriter{{*std::move(fd), call_trees_file}});
+  }
+  return call_trees->append(next_call_tree(call_trees->lines, key, tree));
 }
 
 Expected<void> ResultsWriter::finish(bool is_complete) {
@@ -102,10 +149,9 @@ Expected<void> ResultsWriter::finish(bool is_complete) {
     error.what = std::to_string(kept) + " measurements are not in the file: " + error.what;
     return tl::unexpected(error);
   }
-  if (state_->functions) {
-    auto end = is_complete ? gzip_member(state_->lines.end()) : Expected<std::string>("");
-    auto written = end.and_then(
-        [this](const std::string& member) { return state_->functions->append(member); });
+  for (auto* side : {&state_->functions, &state_->call_trees}) {
+    if (!*side) continue;
+    auto written = is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append("");
     if (!written) return written;
   }
   if (!is_complete) return {};

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -13,10 +15,34 @@ namespace instr {
 
 namespace {
 
+// The functions of a tree or several, and the nodes by their paths; the root is there.
+class Nodes {
+ public:
+  Nodes() { nodes.push_back({number_of({kSnippetName, "", true})}); }
+
+  std::size_t number_of(const CodeName& code) {
+    auto [entry, is_new] = numbers_.try_emplace(code, functions.size());
+    if (is_new) functions.push_back(code);
+    return entry->second;
+  }
+
+  std::size_t below(std::size_t parent, std::size_t function) {
+    auto [entry, is_new] = children_.try_emplace({parent, function}, nodes.size());
+    if (is_new) nodes.push_back({function, parent});
+    return entry->second;
+  }
+
+  std::vector<CodeName> functions;
+  std::vector<CallNode> nodes;
+
+ private:
+  std::map<CodeName, std::size_t> numbers_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> children_;
+};
+
 class Builder {
  public:
   explicit Builder(const Profile& profile) {
-    nodes_.push_back({{kSnippetName, "", true}});
     for (const ProfileFunction& one : profile.functions) {
       objects_.try_emplace(one.function + one.path,
                            std::filesystem::path(one.object).filename().string());
@@ -24,12 +50,14 @@ class Builder {
   }
 
   void add(const ProfileFunction& function, std::uint64_t cost) {
-    CallNode& node = nodes_[node_of(function.function + function.path)];
+    CallNode& node = built_.nodes[node_of(function.function + function.path)];
     node.self += static_cast<std::int64_t>(cost);
     node.calls += function.calls;
   }
 
-  std::vector<CallNode> take() { return std::move(nodes_); }
+  CallTree take(std::uint64_t iterations) {
+    return {iterations, std::move(built_.functions), std::move(built_.nodes)};
+  }
 
  private:
   // `path`: "f'callee'caller". Its node, below that of "callee'caller" and so on.
@@ -58,26 +86,20 @@ class Builder {
     const auto object = objects_.find(std::string(path));
     const CodeName code =
         code_name(without_hashes(function), object == objects_.end() ? "" : object->second);
+    const std::size_t number = built_.number_of(code);
     // Where one begins and ends within such code is not known.
-    if (!code.has_symbol && nodes_[parent].code == code) return parent;
-    auto [entry, is_new] = children_.try_emplace({parent, code}, nodes_.size());
-    if (is_new) nodes_.push_back({code, parent});
-    return entry->second;
+    if (!code.has_symbol && built_.nodes[parent].function == number) return parent;
+    return built_.below(parent, number);
   }
 
-  std::vector<CallNode> nodes_;
+  Nodes built_;
   std::unordered_map<std::string, std::string> objects_;  // by path
   std::unordered_map<std::string, std::size_t> known_;    // nodes by path
-  std::map<std::pair<std::size_t, CodeName>, std::size_t> children_;
 };
 
-void sum_up(std::vector<CallNode>& nodes) {
-  for (CallNode& node : nodes) node.total = node.self;
-  for (std::size_t i = nodes.size(); i-- > 1;) nodes[nodes[i].parent].total += nodes[i].total;
-}
-
-// Parents before children, the most expensive child first.
-std::vector<CallNode> in_order(const std::vector<CallNode>& nodes) {
+// Depth first, the most expensive child first.
+std::vector<CallNode> in_order(const CallTree& tree) {
+  const std::vector<CallNode>& nodes = tree.nodes;
   std::vector<std::vector<std::size_t>> children(nodes.size());
   for (std::size_t i = 1; i < nodes.size(); ++i) children[nodes[i].parent].push_back(i);
   std::vector<CallNode> ordered;
@@ -89,15 +111,52 @@ std::vector<CallNode> in_order(const std::vector<CallNode>& nodes) {
     ordered.push_back(nodes[old]);
     ordered.back().parent = parent;
     std::vector<std::size_t>& its = children[old];
-    std::sort(its.begin(), its.end(), [&nodes](std::size_t a, std::size_t b) {
-      return std::pair(nodes[a].total, nodes[b].code) < std::pair(nodes[b].total, nodes[a].code);
+    std::sort(its.begin(), its.end(), [&](std::size_t a, std::size_t b) {
+      if (nodes[a].total != nodes[b].total) return nodes[a].total < nodes[b].total;
+      return tree.code_of(nodes[b]) < tree.code_of(nodes[a]);
     });
     for (std::size_t child : its) left.emplace_back(child, place);
   }
   return ordered;
 }
 
+// Exactly, for all that was ever counted.
+std::int64_t times(std::int64_t cost, std::uint64_t factor) {
+  std::int64_t product = 0;
+  const bool is_exact = !__builtin_mul_overflow(cost, factor, &product);
+  return is_exact ? product : std::numeric_limits<std::int64_t>::max();
+}
+
+// Where each node of `tree` is among those of all.
+std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
+  std::vector<std::size_t> functions;
+  for (const CodeName& code : tree.functions) functions.push_back(all.number_of(code));
+  std::vector<std::size_t> places{0};
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+    const CallNode& node = tree.nodes[i];
+    places.push_back(all.below(places[node.parent], functions[node.function]));
+  }
+  return places;
+}
+
+CallTree at_places(const CallTree& tree, const std::vector<std::size_t>& places, const Nodes& all,
+                   std::uint64_t iterations) {
+  CallTree placed{iterations, all.functions, all.nodes};
+  const std::uint64_t factor = iterations / tree.iterations;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    placed.nodes[places[i]].self = times(tree.nodes[i].self, factor);
+    placed.nodes[places[i]].calls = tree.nodes[i].calls * factor;
+  }
+  sum_up(placed.nodes);
+  return placed;
+}
+
 }  // namespace
+
+void sum_up(std::vector<CallNode>& nodes) {
+  for (CallNode& node : nodes) node.total = node.self;
+  for (std::size_t i = nodes.size(); i-- > 1;) nodes[nodes[i].parent].total += nodes[i].total;
+}
 
 CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net) {
   const auto event = std::find(profile.events.begin(), profile.events.end(), "Ir");
@@ -105,14 +164,24 @@ CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net)
   const auto ir = static_cast<std::size_t>(event - profile.events.begin());
   Builder builder(profile);
   for (const ProfileFunction& one : profile.functions) builder.add(one, one.self[ir]);
-  std::vector<CallNode> nodes = builder.take();
-  sum_up(nodes);
-  const auto loop =
-      nodes[0].total - std::llround(net * static_cast<double>(iterations));  // the empty one's
-  nodes[0].self -= loop;
-  nodes[0].total -= loop;
-  nodes[0].calls = 0;
-  return {iterations, in_order(nodes)};
+  CallTree tree = builder.take(iterations);
+  sum_up(tree.nodes);
+  CallNode& root = tree.nodes[0];
+  const auto loop = root.total - std::llround(net * static_cast<double>(iterations));  // the empty
+  root.self -= loop;
+  root.total -= loop;
+  root.calls = 0;
+  tree.nodes = in_order(tree);
+  return tree;
+}
+
+AlignedTrees aligned(const CallTree& before, const CallTree& after) {
+  const std::uint64_t iterations = std::lcm(before.iterations, after.iterations);
+  Nodes all;
+  const std::vector<std::size_t> places_before = places_among(before, all);
+  const std::vector<std::size_t> places_after = places_among(after, all);
+  return {at_places(before, places_before, all, iterations),
+          at_places(after, places_after, all, iterations)};
 }
 
 }  // namespace instr

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "core/definitions/metrics.h"
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
+#include "core/values/call_tree.h"
 #include "core/values/compiler_report.h"
 #include "core/values/followed_calls.h"
 #include "core/values/operator_times.h"
@@ -75,6 +77,8 @@ struct Counted {
   double second_block_ir = 0;
   bool gated = true;                    // false: kWhyNotGated
   std::vector<FunctionCost> functions;  // sorted by cost, highest first
+  // If each path of calls was counted by itself.
+  std::shared_ptr<const CallTree> call_tree = {};
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<std::filesystem::path> profile;  // with --keep-profiles

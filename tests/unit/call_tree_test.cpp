@@ -55,7 +55,7 @@ TEST(CallTree, HasTheCostOfEachPath) {
   const CallTree tree = tree_of(kPaths, 98);
   std::string shown;
   for (const CallNode& node : tree.nodes) {
-    shown += node.code.function + " " + std::to_string(node.parent) + " " +
+    shown += tree.code_of(node).function + " " + std::to_string(node.parent) + " " +
              std::to_string(node.self) + " " + std::to_string(node.total) + "\n";
   }
   EXPECT_EQ(shown,
@@ -65,7 +65,7 @@ TEST(CallTree, HasTheCostOfEachPath) {
             "g 2 40 40\n"
             "g 0 8 8\n"
             "block 0 4 4\n");
-  EXPECT_EQ(tree.nodes[1].code.object, "liba.so");
+  EXPECT_EQ(tree.code_of(tree.nodes[1]).object, "liba.so");
   EXPECT_EQ(tree.nodes[1].calls, 2u);
   EXPECT_EQ(tree.per_iteration(tree.nodes[0].total), 98);
 }
@@ -78,9 +78,65 @@ TEST(CallTree, TakesCodeWithoutSymbolsThatCallsItselfForOneFunction) {
       "fn=h'0x0000000000002000'0x0000000000001000'instr_snippet_0\n1 6\ntotals: 38\n",
       19);
   ASSERT_EQ(tree.nodes.size(), 3u);
-  EXPECT_FALSE(tree.nodes[1].code.has_symbol);
+  EXPECT_FALSE(tree.code_of(tree.nodes[1]).has_symbol);
   EXPECT_EQ(tree.nodes[1].self, 30);
   EXPECT_EQ(tree.nodes[2].parent, 1u);
+}
+
+// As kPaths, in three iterations: f no longer calls itself, g is called by h alone.
+constexpr const char* kOtherPaths = R"(events: Ir
+ob=/lib/unit-0124.so
+fn=instr_snippet_9
+1 45
+ob=/lib/liba.so.2
+fn=f'instr_snippet_9
+1 150
+fn=h'instr_snippet_9
+1 3
+fn=g'h'instr_snippet_9
+1 60
+totals: 258
+)";
+
+TEST(CallTree, OfTwoAreAlignedByPaths) {
+  const CallTree before = tree_of(kPaths, 98);
+  auto profile = parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate);
+  ASSERT_TRUE(profile);
+  const CallTree after = call_tree(*profile, 3, 85);
+  const AlignedTrees both = aligned(before, after);
+  ASSERT_EQ(both.before.iterations, 6U);
+  ASSERT_EQ(both.after.iterations, 6U);
+  ASSERT_EQ(both.before.nodes.size(), both.after.nodes.size());
+  std::string shown;
+  std::int64_t changes = 0;
+  for (std::size_t i = 0; i < both.before.nodes.size(); ++i) {
+    const CallNode& old = both.before.nodes[i];
+    const CallNode& now = both.after.nodes[i];
+    EXPECT_EQ(both.before.code_of(old), both.after.code_of(now));
+    EXPECT_EQ(old.parent, now.parent);
+    changes += now.self - old.self;
+    shown += both.after.code_of(now).function + " " + std::to_string(now.parent) + " " +
+             std::to_string(old.self) + "/" + std::to_string(old.total) + " -> " +
+             std::to_string(now.self) + "/" + std::to_string(now.total) + "\n";
+  }
+  EXPECT_EQ(shown,
+            "the snippet 0 72/588 -> 84/510\n"
+            "f 0 300/480 -> 300/300\n"
+            "f 1 60/180 -> 0/0\n"
+            "g 2 120/120 -> 0/0\n"
+            "g 0 24/24 -> 0/0\n"
+            "block 0 12/12 -> 0/0\n"
+            "h 0 0/0 -> 6/126\n"
+            "g 6 0/0 -> 120/120\n");
+  EXPECT_EQ(changes, 6 * (85 - 98));
+  EXPECT_EQ(both.before.nodes[1].calls, 6U);
+}
+
+TEST(CallTree, AlignedWithItselfIsTheSame) {
+  const CallTree tree = tree_of(kPaths, 98);
+  const AlignedTrees both = aligned(tree, tree);
+  EXPECT_EQ(folded_stacks(both.before, ""), folded_stacks(tree, ""));
+  EXPECT_EQ(folded_stacks(both.after, ""), folded_stacks(tree, ""));
 }
 
 TEST(Flame, FoldedStacksAddUpToTheCount) {

@@ -55,13 +55,14 @@ std::string error_of_asking(const std::string& line) {
 }
 
 TEST(FunctionsFile, IsWhatItsHeaderSays) {
-  FunctionLines lines;
-  EXPECT_EQ(FunctionLines::start(kHeader), kStart);
-  EXPECT_EQ(lines.next("a", {{"f", "a.so", 1200.5, 2}, {"g", "b.so", 40, 0.25}}),
+  SideLines lines;
+  EXPECT_EQ(SideLines::start(kFunctionsFile, kHeader), kStart);
+  EXPECT_EQ(next_functions(lines, "a", {{"f", "a.so", 1200.5, 2}, {"g", "b.so", 40, 0.25}}),
             kNames + "{\"key\":\"a\",\"functions\":[[0,1200.5,2],[1,40,0.25]]}\n");
   // Known names are not written again; the same function of another library is a different one.
-  EXPECT_EQ(lines.next("b", {{"g", "b.so", 41, 1}}), "{\"key\":\"b\",\"functions\":[[1,41,1]]}\n");
-  EXPECT_EQ(lines.next("c", {{"g", "a.so", 41, 1}, {"f", "a.so", -3, 0}}),
+  EXPECT_EQ(next_functions(lines, "b", {{"g", "b.so", 41, 1}}),
+            "{\"key\":\"b\",\"functions\":[[1,41,1]]}\n");
+  EXPECT_EQ(next_functions(lines, "c", {{"g", "a.so", 41, 1}, {"f", "a.so", -3, 0}}),
             "{\"first\":2,\"names\":[[\"g\",\"a.so\"]]}\n"
             "{\"key\":\"c\",\"functions\":[[2,41,1],[0,-3,0]]}\n");
 }
@@ -71,9 +72,9 @@ TEST(FunctionsFile, RoundTrip) {
       {"matmul/mm/n=64", {{"at::mm(\"x\")", "libtorch_cpu.so", 1200.5, 3}, {"f", "b", 1.0 / 3, 0}}},
       {"odd \"key\" \\\t\n/größe/矩阵", {{"f\n\x01", "", 9007199254740993.0, 1e-9}}},
       {"last", {{"f", "b", 5, 0}, {"at::mm(\"x\")", "libtorch_cpu.so", -0.5, 1e15}}}};
-  FunctionLines lines;
-  std::vector<std::string> texts{FunctionLines::start(kHeader)};
-  for (const auto& [key, costs] : written) texts.push_back(lines.next(key, costs));
+  SideLines lines;
+  std::vector<std::string> texts{SideLines::start(kFunctionsFile, kHeader)};
+  for (const auto& [key, costs] : written) texts.push_back(next_functions(lines, key, costs));
   auto functions = parsed(packed(texts));
   ASSERT_TRUE(functions) << to_string(functions.error());
   for (int round = 0; round < 2; ++round) {
@@ -87,8 +88,8 @@ TEST(FunctionsFile, HoldsSimulatedEvents) {
                     {"g", "b.so", 40, 1},
                     {"h", "b.so", 4, 1, {{"Dr", -1.5}}},
                     {"i", "b.so", 3, 1, {{"D1mr", 2}}}};
-  FunctionLines lines;
-  std::string text = lines.next("k", costs);
+  SideLines lines;
+  std::string text = next_functions(lines, "k", costs);
   EXPECT_EQ(text.substr(text.find('\n') + 1),
             "{\"key\":\"k\",\"events\":[\"D1mr\",\"Dr\"],\"functions\":[[0,1200.5,2,0.5,310],"
             "[1,40,1],[2,4,1,0,-1.5],[3,3,1,2]]}\n");
@@ -110,16 +111,17 @@ TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
 }
 
 TEST(FunctionsFile, InvalidUtf8IsReplaced) {
+  SideLines lines;
   auto functions =
-      parsed(packed({kStart, FunctionLines().next("k\xff", {{"f\xff", "\xfe", 1, 1}})}));
+      parsed(packed({kStart, next_functions(lines, "k\xff", {{"f\xff", "\xfe", 1, 1}})}));
   ASSERT_TRUE(functions) << to_string(functions.error());
   EXPECT_EQ((*functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
 TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
-  FunctionLines lines;
-  std::string text = kStart + lines.next("a", {{"f", "a.so", 1, 1}}) + "\n" +
-                     lines.next("b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
+  SideLines lines;
+  std::string text = kStart + next_functions(lines, "a", {{"f", "a.so", 1, 1}}) + "\n" +
+                     next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
   text.pop_back();
   auto functions = parsed(packed({text}));
   ASSERT_TRUE(functions) << to_string(functions.error());
@@ -129,11 +131,13 @@ TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
 
 // After a kill: what was finished before is there, and nothing else.
 TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
-  FunctionLines lines;
+  SideLines lines;
   std::string start = gzip_member(kStart).value();
-  std::string first = start + gzip_member(lines.next("a", {{"f", "a.so", 1, 1}})).value();
+  std::string first =
+      start + gzip_member(next_functions(lines, "a", {{"f", "a.so", 1, 1}})).value();
   std::string whole =
-      first + gzip_member(lines.next("b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}})).value();
+      first +
+      gzip_member(next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}})).value();
   // Bytes at a member's end that its text does not need: a mark and a checksum.
   constexpr std::size_t kEnd = 12;
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -155,8 +159,9 @@ TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
 }
 
 TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
-  FunctionLines lines;
-  const std::string whole = packed({kStart, lines.next("a", {{"f", "a.so", 1, 1}}), lines.end()});
+  SideLines lines;
+  const std::string whole =
+      packed({kStart, next_functions(lines, "a", {{"f", "a.so", 1, 1}}), lines.end()});
   EXPECT_TRUE(parse_functions(whole, kHeader, "file"));
   // A member's text is there before the checksum at its end.
   constexpr std::size_t kEnd = 12;
@@ -185,7 +190,7 @@ TEST(FunctionsFile, AnEndThatDoesNotFitIsRefused) {
 
 TEST(FunctionsFile, OfOtherResultsIsRefused) {
   std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
-  EXPECT_EQ(error_of({FunctionLines::start(other), kNames}),
+  EXPECT_EQ(error_of({SideLines::start(kFunctionsFile, other), kNames}),
             "2: these functions do not belong to the results beside them");
 }
 
@@ -196,8 +201,8 @@ TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
             "1: functions of schema 4; this instr_bench reads 3");
   EXPECT_EQ(error_of({"{\"functions_schema\":\"\\u001b[2J\"}\n"}),
             "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 3");
-  EXPECT_EQ(error_of({"hello\n"}), "1: this is not a functions file of instr_bench");
-  EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a functions file of instr_bench");
+  EXPECT_EQ(error_of({"hello\n"}), "1: this is not a file of instr_bench with functions");
+  EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a file of instr_bench with functions");
   EXPECT_EQ(error_of({}), "0: truncated before its first measurement");
 }
 
@@ -251,7 +256,7 @@ TEST(FunctionsFile, BytesThatAreNotGzipAreRefused) {
 }
 
 TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
-  const FunctionLimits limits{.member = 200, .text = 1000, .line = 150, .names = 10};
+  const SideLimits limits{.member = 200, .text = 1000, .line = 150, .names = 10};
   const auto refused = [&limits](const std::vector<std::string>& texts) {
     auto functions = parse_functions(packed(texts), kHeader, "file", Incomplete::kAllowed, limits);
     return functions ? "no error" : shown(functions.error());

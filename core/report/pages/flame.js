@@ -26,24 +26,26 @@ const flameGraph = (() => {
     return element;
   }
 
-  // What is gone has the width that it had.
-  const widthOf = (node) => Math.max(node.total, node.totalBefore);
   const changeOf = (node) => node.total - node.totalBefore;
+  const ownChangeOf = (node) => node.self - node.selfBefore;
   const hasAbove = (node, other) => {
     for (let at = node; at; at = at.parent) if (at === other) return true;
     return false;
   };
 
-  // Each with its function, its parent and its children, the widest first.
+  // Each with its function, its parent and its children, the widest first. What is gone has the width that
+  // it had: each is as wide as the greater of its own costs, and all that is below it.
   function nodesOf(data) {
     const nodes = data.nodes.map(([parent, name, self, total, calls, selfBefore = 0, totalBefore = 0]) =>
-      ({ parent, ...data.functions[name], self, total, calls, selfBefore, totalBefore, children: [] }));
+      ({ parent, ...data.functions[name], self, total, calls, selfBefore, totalBefore, children: [],
+        width: Math.max(0, self, selfBefore) }));
     nodes.forEach((node, i) => {
       node.depth = i === 0 ? 0 : nodes[node.parent].depth + 1;
       node.parent = i === 0 ? null : nodes[node.parent];
       if (node.parent) node.parent.children.push(node);
     });
-    for (const node of nodes) node.children.sort((a, b) => widthOf(b) - widthOf(a));
+    for (const node of nodes.slice(1).reverse()) node.parent.width += node.width;
+    for (const node of nodes) node.children.sort((a, b) => b.width - a.width);
     return nodes;
   }
 
@@ -53,10 +55,10 @@ const flameGraph = (() => {
     return (node) => [nameOf(node), `hsl(${(20 + names.indexOf(nameOf(node)) * 137.5) % 360} 70% 77%)`];
   }
 
-  function coloursByChange(nodes) {
-    const greatest = Math.max(1, ...nodes.slice(1).map((node) => Math.abs(changeOf(node))));
+  function coloursByChange(nodes, changeIn) {
+    const greatest = nodes.slice(1).reduce((most, node) => Math.max(most, Math.abs(changeIn(node))), 1);
     return (node) => {
-      const change = changeOf(node);
+      const change = changeIn(node);
       if (change === 0) return ["unchanged", "hsl(0 0% 85%)"];
       const light = 85 - 35 * Math.sqrt(Math.min(1, Math.abs(change) / greatest));
       return change > 0 ? ["more", `hsl(8 85% ${light}%)`] : ["less", `hsl(212 85% ${light}%)`];
@@ -66,7 +68,10 @@ const flameGraph = (() => {
   // By name: a title, and what gives a node's class and colour.
   function coloursOf(nodes, hasBefore) {
     return {
-      ...(hasBefore && { change: { title: "change", of: coloursByChange(nodes) } }),
+      ...(hasBefore && {
+        change: { title: "change, with what it calls", of: coloursByChange(nodes, changeOf) },
+        own: { title: "change of its own cost", of: coloursByChange(nodes, ownChangeOf) },
+      }),
       kind: { title: "kind of code", of: coloursBy(nodes, (node) => node.kind) },
       library: { title: "library", of: coloursBy(nodes, (node) => node.object || "unknown") },
     };
@@ -78,7 +83,7 @@ const flameGraph = (() => {
       (node.calls ? `; ${numbers.format(node.calls)} calls` : "")];
     if (hasBefore) {
       lines.push(`before: ${numbers.format(node.totalBefore)}, ${signed(changeOf(node))}; in itself ` +
-        `${numbers.format(node.selfBefore)}, ${signed(node.self - node.selfBefore)}`);
+        `${numbers.format(node.selfBefore)}, ${signed(ownChangeOf(node))}`);
     }
     if (node.object) lines.push(node.object);
     return lines;
@@ -96,7 +101,8 @@ const flameGraph = (() => {
     const rows = new Map();
     for (const node of nodes) {
       const key = node.name + "\n" + node.object;
-      const row = rows.get(key) || { name: node.name, object: node.object, self: 0, selfBefore: 0, calls: 0 };
+      const row = rows.get(key) ||
+        { name: node.name, short: node.short, object: node.object, self: 0, selfBefore: 0, calls: 0 };
       row.self += node.self;
       row.selfBefore += node.selfBefore;
       row.calls += node.calls;
@@ -105,23 +111,29 @@ const flameGraph = (() => {
     return [...rows.values()];
   }
 
-  function fillTable(table, nodes, hasBefore) {
+  // The most expensive, or what moved the most, first. `choose`: called with a function's name.
+  function fillTable(table, nodes, hasBefore, choose) {
     const names = ["function", "library"];
     const titles = (hasBefore ? ["before", "after", "change"] : ["instructions", "share"]).concat("calls", names);
     const cellsOf = (row) => (hasBefore
-      ? [numbers.format(row.selfBefore), numbers.format(row.self), signed(row.self - row.selfBefore)]
+      ? [numbers.format(row.selfBefore), numbers.format(row.self), signed(ownChangeOf(row))]
       : [numbers.format(row.self), percent(row.self, nodes[0].total)])
-      .concat(numbers.format(row.calls), row.name, row.object);
-    const weight = (row) => (hasBefore ? Math.abs(row.self - row.selfBefore) : row.self);
-    const line = (cells, kind) => make("tr", {}, ...cells.map((text, i) =>
-      make(kind, { textContent: text, className: i < cells.length - names.length ? "" : "text" })));
+      .concat(numbers.format(row.calls), nameOf(row), row.object);
+    const nameOf = (row) => {
+      const name = make("button", { type: "button", className: "name", textContent: row.short, title: row.name });
+      name.addEventListener("click", () => choose(row.name));
+      return name;
+    };
+    const weight = (row) => (hasBefore ? Math.abs(ownChangeOf(row)) : row.self);
+    const line = (cells, kind) => make("tr", {}, ...cells.map((cell, i) =>
+      make(kind, { className: i < cells.length - names.length ? "" : "text" }, cell)));
     const rows = functionsOf(nodes).filter((row) => weight(row) !== 0).sort((a, b) => weight(b) - weight(a));
     table.append(make("thead", {}, line(titles, "th")),
       make("tbody", {}, ...rows.map((row) => line(cellsOf(row), "td"))));
   }
 
   // The parts of a graph, in their order.
-  function elementsOf(colours) {
+  function elementsOf(colours, hasBefore) {
     const parts = {
       sums: make("p"),
       search: make("input", { type: "search", autocomplete: "off", spellcheck: false }),
@@ -138,7 +150,8 @@ const flameGraph = (() => {
       make("label", {}, "Colour ", parts.colour), parts.whole, parts.found);
     parts.help = make("p", { textContent: "A click, or Enter, makes a function fill the width; Escape shows all " +
       "again. Arrows go to its caller, what it calls and its neighbours; / searches." });
-    parts.list = make("details", {}, make("summary", { textContent: "As a table" }),
+    parts.list = make("details", { className: hasBefore ? "moved" : "" },
+      make("summary", { textContent: hasBefore ? "What moved, by function" : "As a table" }),
       make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of functions" }, parts.table));
     return parts;
   }
@@ -155,7 +168,7 @@ const flameGraph = (() => {
     const hasBefore = data.before !== undefined;
     const nodes = nodesOf(data);
     const colours = coloursOf(nodes, hasBefore);
-    const parts = elementsOf(colours);
+    const parts = elementsOf(colours, hasBefore);
     let root = nodes[0];     // what fills the width
     let current = nodes[0];  // what has the focus, or would have
     let width = 0;           // as drawn
@@ -194,8 +207,8 @@ const flameGraph = (() => {
         all.deepest = Math.max(all.deepest, node.depth);
         let at = left;
         for (const child of node.children) {
-          const its = wide * widthOf(child) / Math.max(widthOf(node), 1e-9);
-          put(child, at, Math.min(its, left + wide - at), isWithin || isMatch);
+          const its = wide * child.width / Math.max(node.width, 1e-9);
+          put(child, at, its, isWithin || isMatch);
           at += its;
         }
       };
@@ -245,15 +258,17 @@ const flameGraph = (() => {
     }
 
     container.classList.add("flame");
-    container.replaceChildren(parts.sums, parts.form, parts.legend, parts.graph, parts.about, parts.help,
-      parts.list);
+    const graph = [parts.form, parts.legend, parts.graph, parts.about, parts.help];
+    container.replaceChildren(parts.sums, ...(hasBefore ? [parts.list, ...graph] : [...graph, parts.list]));
     parts.sums.textContent = sumsOf(data, nodes[0]);
     parts.form.addEventListener("submit", (event) => event.preventDefault());
     parts.search.addEventListener("input", draw);
     parts.colour.addEventListener("change", draw);
     parts.whole.addEventListener("click", () => zoom(nodes[0]));
     parts.graph.addEventListener("keydown", onArrow);
-    parts.list.addEventListener("toggle", () => fillTable(parts.table, nodes, hasBefore), { once: true });
+    const find = (name) => { parts.search.value = name; draw(); };
+    parts.list.addEventListener("toggle", () => fillTable(parts.table, nodes, hasBefore, find), { once: true });
+    parts.list.open = hasBefore;
     container.addEventListener("keydown", onKey);
     new ResizeObserver(() => { if (parts.graph.clientWidth !== width) draw(); }).observe(parts.graph);
     draw();

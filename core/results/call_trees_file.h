@@ -1,0 +1,51 @@
+// The call trees of a results file, beside it in FILE.call_trees.jsonl.gz
+// (core/results/side_file.h) where each path of calls was counted by itself. The only code that
+// knows the format:
+//
+//   {"key":"matmul/mm/...","iterations":100,"function":[0,...],"depth":[0,1,2,1,...],
+//    "self":[1200,...],"calls":[0,100,...]}
+//
+// A number of each for each node: its function, which is the code without symbols of a library
+// where its name is empty; how deep it is below the root, depth first; and, of all these
+// iterations, the instructions that are its own and how often it was called.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/results/side_file.h"
+#include "core/values/call_tree.h"
+
+namespace instr {
+
+inline constexpr SideKind kCallTreesFile{"call_trees", "call trees", 1};
+
+// The tree of a key; null if it is not known. Not to be called from two threads at once.
+using CallTreesOf =
+    std::function<Expected<std::shared_ptr<const CallTree>>(const std::string& key)>;
+
+// The members of a tree as above. `number_of`: of a function and its library.
+using NumberOfName =
+    std::function<std::size_t(const std::string& function, const std::string& object)>;
+nlohmann::ordered_json to_json(const CallTree& tree, const NumberOfName& number_of);
+
+// Null if it is no such object, or `name_of` has nothing for a number.
+using NameOfNumber = std::function<std::optional<SideName>(std::uint64_t number)>;
+std::shared_ptr<const CallTree> call_tree_from(const nlohmann::ordered_json& json,
+                                               const NameOfNumber& name_of);
+
+// A measurement's lines.
+std::string next_call_tree(SideLines& lines, const std::string& key, const CallTree& tree);
+
+// Those of the results file `file`, whose first line, without its newline, is `header`; none if it
+// has none. The file is read, but its errors, those of SideFile::index(), come when one is needed.
+Expected<CallTreesOf> open_call_trees(const std::filesystem::path& file, const std::string& header,
+                                      Incomplete incomplete);
+
+// The same on the bytes of such a file; `name` is for messages.
+CallTreesOf parse_call_trees(std::string bytes, const std::string& header, const std::string& name,
+                             Incomplete incomplete, const SideLimits& limits = {});
+
+}  // namespace instr

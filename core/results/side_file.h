@@ -1,0 +1,138 @@
+// Files beside a results file, FILE.functions.jsonl.gz and the like: what is known of each
+// measurement beyond its numbers, which is much larger and mostly not read. All have this form:
+//
+//   {"functions_schema":3}                                      the kind of the file
+//   {"schema":1,"program":"instr_bench",...}                    the first line of FILE, as it is
+//   there
+//   {"first":0,"names":[["at::mm(...)","libtorch_cpu.so"],...]} functions and libraries, numbered
+//   on
+//                                                               from `first`
+//   {"key":"matmul/mm/...",...}                                 of a measurement, by these numbers
+//   {"end":{"measurements":2}}                                  if all are there
+//
+// A name is written once, before the first measurement that uses it. Each measurement's lines are a
+// gzip member of their own: concatenated members are a gzip file (`zcat` shows the lines), a kill
+// truncates only one measurement, and one can be read without the others.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/gzip.h"
+
+namespace instr {
+
+// How to treat what an unfinished run wrote.
+enum class Incomplete { kRefused, kAllowed };
+
+struct SideKind {
+  const char* word;    // in the file's name and its first line
+  const char* things;  // in messages: "functions"
+  int schema;
+};
+
+// The path of that file of a results file.
+std::filesystem::path side_path(const std::filesystem::path& file, const SideKind& kind);
+
+// Makes the lines, in their order.
+class SideLines {
+ public:
+  // `header`: the first line of the results file, without its newline.
+  static std::string start(const SideKind& kind, std::string_view header);
+
+  // For the next measurement.
+  std::size_t number_of(const std::string& function, const std::string& object);
+
+  // `members`: of the measurement's object, behind its key: "\"functions\":[...]".
+  std::string next(const std::string& key, const std::string& members);
+
+  // After the last one.
+  std::string end() const;
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::size_t written_ = 0;  // names
+  std::string names_;        // the others
+  std::size_t measurements_ = 0;
+};
+
+// More than instr_bench ever writes: a small file may decompress to any size.
+struct SideLimits {
+  // Bytes of a member's text. A measurement's is some kilobytes; in a recompressed file all of them
+  // are one member.
+  std::size_t member = std::size_t{128} << 20;
+  std::size_t text = std::size_t{2} << 30;  // of all members
+  std::size_t line = std::size_t{16} << 20;
+  std::size_t names = 1'000'000;
+};
+
+struct SideName {
+  std::string function;
+  std::string object;
+};
+
+// What is there of a measurement.
+struct SideLine {
+  nlohmann::ordered_json json;  // an object
+  int line = 0;                 // in the text of the whole file, from 1
+};
+
+// Keeps the compressed file, its names and the position of each key; a measurement is decompressed
+// on demand. Not to be used by two threads at once.
+class SideFile {
+ public:
+  // `name`: for messages.
+  SideFile(const SideKind& kind, std::string bytes, std::string name, const SideLimits& limits);
+
+  // To be called first. `header`: the first line of the results file. Errors, with the file and its
+  // line: not such a file, another schema, written for another results file, damaged, or truncated,
+  // unless that is allowed: then the complete measurements are there.
+  Expected<void> index(const std::string& header, Incomplete incomplete);
+
+  // Nothing if the key is not there.
+  Expected<std::optional<SideLine>> of(const std::string& key);
+
+  const std::vector<SideName>& names() const { return names_; }
+
+  // For a line that cannot be read.
+  tl::unexpected<Error> broken(int line, std::string what, std::string advice = "") const;
+  tl::unexpected<Error> unreadable(int line) const;
+
+ private:
+  struct Place {
+    std::size_t member = 0;  // the byte of the file where its gzip member begins
+    std::size_t begin = 0;   // in the member's text
+    std::size_t size = 0;
+    int line = 0;
+  };
+
+  Expected<void> take_member(const GzipMember& member, std::size_t at, const std::string& header,
+                             int& line);
+  Expected<void> take_line(std::string_view line, const Place& place, const std::string& header);
+  Expected<void> check_schema(std::string_view line) const;
+  Expected<void> take_end(const nlohmann::ordered_json& json, int line);
+  Expected<void> take_names(const nlohmann::ordered_json& json, int line);
+
+  SideKind kind_;
+  std::string packed_;
+  std::string name_;
+  SideLimits limits_;
+  std::vector<SideName> names_;
+  std::unordered_map<std::string, Place> places_;
+  bool is_complete_ = false;
+  std::optional<std::string> unpacked_;  // the member at `unpacked_at_`
+  std::size_t unpacked_at_ = 0;
+};
+
+// The one beside the results file `file`; null if there is none.
+Expected<std::shared_ptr<SideFile>> read_side_file(const std::filesystem::path& file,
+                                                   const SideKind& kind);
+
+}  // namespace instr

@@ -1,0 +1,120 @@
+// Differential flame graphs of a change that is planted in a library.
+#include "core/results/call_trees_file.h"
+#include "tests/e2e/program.h"
+#include "tests/e2e/quick_library.h"
+
+namespace instr::e2e {
+namespace {
+
+class Flames : public testing::Test {
+ protected:
+  void SetUp() override {
+    write_quick_library(folder_.path());
+    // A second benchmark that the same change makes slower.
+    write(
+        file("quick.toml"),
+        std::string(kDefinitions) +
+            "\n[[benchmark]]\nlabel = \"short\"\nsetup = \"std::vector<float> numbers(3, 1.5f);\"\n"
+            "stmt = \"auto result = quick::squares(numbers);\"\n");
+  }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    return run_in(folder_.path(), std::move(arguments));
+  }
+  fs::path file(const std::string& name) const { return folder_.path() / name; }
+
+  void plant() {
+    write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  }
+
+  // What a page shows.
+  nlohmann::json data_of(const fs::path& page) {
+    const std::string text = text_of(page);
+    const std::string mark = "id=\"data\"";
+    const std::size_t begin = text.find('>', text.find(mark)) + 1;
+    return nlohmann::json::parse(text.substr(begin, text.find("</script>", begin) - begin));
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Flames, HaveTheExactChangeOfEachPath) {
+  auto plain = run({"--definitions=quick.toml", "--output=plain.jsonl"});
+  ASSERT_EQ(plain.exit_code, 0) << plain.errors;
+  auto before = run({"--definitions=quick.toml", "--call-paths", "--save=main"});
+  ASSERT_EQ(before.exit_code, 0) << before.errors;
+  auto same = run({"compare", "plain.jsonl", "main", "--limit=ir=+0"});
+  EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
+  EXPECT_TRUE(has(same.output, "3 same")) << same.output;
+
+  plant();
+  auto gate =
+      run({"--definitions=quick.toml", "--baseline=main", "--flame=gate", "--output=b.jsonl"});
+  EXPECT_EQ(gate.exit_code, 3) << gate.errors;
+  EXPECT_TRUE(has(gate.errors, "what changed in 2 benchmarks: gate/index.html")) << gate.errors;
+  auto compared = run({"compare", "main", "b.jsonl", "--flame=compared", "--format=json"});
+  EXPECT_EQ(compared.exit_code, 3) << compared.errors;
+  std::map<std::string, double> changes;
+  const auto comparison = nlohmann::json::parse(compared.output);
+  for (const auto& row : comparison["rows"]) {
+    const double change = row["metrics"]["ir"]["change"];
+    if (change != 0) changes[row["key"]] = change;
+  }
+  ASSERT_EQ(changes.size(), 2U) << compared.output;
+
+  const auto index = data_of(file("compared/index.html"));
+  ASSERT_EQ(index["pages"].size(), 2U);
+  for (const auto& page : index["pages"]) {
+    const std::string name = page["file"];
+    EXPECT_EQ(text_of(file("gate/" + name)), text_of(file("compared/" + name)));
+    const auto data = data_of(file("compared/" + name));
+    double change = 0;
+    for (const auto& node : data["nodes"]) change += node[2].get<double>() - node[5].get<double>();
+    EXPECT_NEAR(change, changes.at(page["key"]), 1e-6) << name;
+    EXPECT_NEAR(data["nodes"][0][3].get<double>() - data["before"].get<double>(), change, 1e-6);
+  }
+
+  auto explained = run({"explain", "short/eager/forward/t1/cpu", "main", "--flame=short.folded"});
+  EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+  EXPECT_TRUE(has(text_of(file("short.folded")), ";malloc ")) << text_of(file("short.folded"));
+
+  auto without = run({"compare", "plain.jsonl", "b.jsonl", "--flame=none"});
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_TRUE(has(without.errors, "plain.jsonl: these results have no call paths"))
+      << without.errors;
+  EXPECT_TRUE(has(without.errors, "--call-paths")) << without.errors;
+  EXPECT_FALSE(fs::exists(file("none")));
+}
+
+TEST_F(Flames, AreWrittenByAbAndOfMergedShards) {
+  write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  for (const char* one : {"quick", "slow"}) {
+    write(file(std::string(one) + "_build.toml"),
+          "schema = 1\n[build]\ninclude_dirs = [\".\"]\nsources = [\"" + std::string(one) +
+              ".cpp\"]\n");
+  }
+  auto both = run({"ab", "--definitions=quick.toml", "--build=quick_build.toml",
+                   "--build=slow_build.toml", "--flame=pages", "--filter=short"});
+  EXPECT_EQ(both.exit_code, 3) << both.errors;
+  EXPECT_EQ(data_of(file("pages/index.html"))["pages"].size(), 1U) << both.errors;
+
+  for (const char* shard : {"1", "2"}) {
+    auto ran =
+        run({"--definitions=quick.toml", "--call-paths", std::string("--shard=") + shard + "/2",
+             std::string("--output=") + shard + ".jsonl"});
+    ASSERT_EQ(ran.exit_code, 0) << ran.errors;
+  }
+  auto merged = run({"merge", "1.jsonl", "2.jsonl", "--output=all.jsonl"});
+  ASSERT_EQ(merged.exit_code, 0) << merged.errors;
+  auto compared = run({"compare", "all.jsonl", "all.jsonl", "--flame=equal"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.errors;
+  EXPECT_TRUE(data_of(file("equal/index.html"))["pages"].empty());
+  for (const char* key : {"squares", "scaled", "short"}) {
+    auto explained = run({"explain", std::string(key) + "/eager/forward/t1/cpu", "all.jsonl",
+                          "--flame=graph.folded"});
+    EXPECT_EQ(explained.exit_code, 0) << explained.errors;
+  }
+}
+
+}  // namespace
+}  // namespace instr::e2e

@@ -1,0 +1,146 @@
+#include "core/results/call_trees_file.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/gzip.h"
+#include "core/base/json_line.h"
+#include "core/base/private_folder.h"
+#include "core/results/results.h"
+
+namespace instr {
+namespace {
+
+constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
+
+// the snippet, which calls f, which calls itself and code without symbols; and g.
+CallTree example() {
+  CallTree tree{
+      10,
+      {{kSnippetName, "unit", true},
+       {"f(int)", "liba.so", true},
+       code_name("0x1234", "libb.so"),
+       code_name("0x1234", "???")},
+      {{0, 0, -5, 0, 0}, {1, 0, 100, 0, 10}, {1, 1, 20, 0, 20}, {2, 2, 7, 0, 1}, {3, 0, 3, 0, 0}}};
+  sum_up(tree.nodes);
+  return tree;
+}
+
+void expect_equal(const CallTree& one, const CallTree& other) {
+  EXPECT_EQ(one.iterations, other.iterations);
+  ASSERT_EQ(one.nodes.size(), other.nodes.size());
+  for (std::size_t i = 0; i < one.nodes.size(); ++i) {
+    const CallNode& node = one.nodes[i];
+    EXPECT_EQ(one.code_of(node), other.code_of(other.nodes[i])) << i;
+    EXPECT_EQ(node.parent, other.nodes[i].parent) << i;
+    EXPECT_EQ(node.self, other.nodes[i].self) << i;
+    EXPECT_EQ(node.total, other.nodes[i].total) << i;
+    EXPECT_EQ(node.calls, other.nodes[i].calls) << i;
+  }
+}
+
+std::string packed(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes += gzip_member(text).value();
+  return bytes;
+}
+
+CallTreesOf parsed(const std::vector<std::string>& texts) {
+  return parse_call_trees(packed(texts), kHeader, "file", Incomplete::kAllowed);
+}
+
+TEST(CallTreesFile, IsWhatItsHeaderSays) {
+  SideLines lines;
+  EXPECT_EQ(next_call_tree(lines, "k", example()),
+            "{\"first\":0,\"names\":[[\"the snippet\",\"unit\"],[\"f(int)\",\"liba.so\"],"
+            "[\"\",\"libb.so\"],[\"\",\"\"]]}\n"
+            "{\"key\":\"k\",\"iterations\":10,\"function\":[0,1,1,2,3],\"depth\":[0,1,2,3,1],"
+            "\"self\":[-5,100,20,7,3],\"calls\":[0,10,20,1,0]}\n");
+}
+
+TEST(CallTreesFile, RoundTrip) {
+  SideLines lines;
+  std::vector<std::string> texts{SideLines::start(kCallTreesFile, kHeader)};
+  texts.push_back(next_call_tree(lines, "a", example()));
+  texts.push_back(next_call_tree(lines, "b", example()));
+  const CallTreesOf trees = parsed(texts);
+  for (const char* key : {"b", "a"}) {
+    const auto tree = trees(key);
+    ASSERT_TRUE(tree) << to_string(tree.error());
+    ASSERT_TRUE(*tree);
+    expect_equal(**tree, example());
+  }
+  EXPECT_EQ(trees("c").value(), nullptr);
+  const CallTreesOf fresh = parsed(texts);
+  for (const CallTreesOf& each : {CallTreesOf(fresh), CallTreesOf(fresh)}) {
+    EXPECT_TRUE(each("a")) << "a copy";
+  }
+}
+
+TEST(CallTreesFile, DamagedTreesAreErrors) {
+  SideLines lines;
+  const std::string start = SideLines::start(kCallTreesFile, kHeader);
+  const std::string good = next_call_tree(lines, "k", example());
+  const auto error_of = [&](const std::string& old, const std::string& with) {
+    std::string text = good;
+    const std::size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    auto tree = parsed({start, text.replace(at, old.size(), with)})("k");
+    return tree ? "no error" : tree.error().what;
+  };
+  EXPECT_EQ(error_of("[0,1,2,3,1]", "[0,1,2,3,1]"), "no error");
+  for (const auto& [old, with] : std::vector<std::pair<const char*, const char*>>{
+           {"[0,1,2,3,1]", "[0,1,3,3,1]"},             // a level is missing
+           {"[0,1,2,3,1]", "[0,1,2,3,0]"},             // a second root
+           {"[0,1,2,3,1]", "[1,1,2,3,1]"},             // none
+           {"[0,1,2,3,1]", "[0,1,2,3]"},               // too short
+           {"[0,1,2,3,1]", "[0,1,2,-3,1]"},            //
+           {"[0,1,1,2,3]", "[0,1,1,2,4]"},             // no such name
+           {"[0,1,1,2,3]", "[1,1,1,2,3]"},             // the root is not the snippet
+           {"[-5,100", "[9007199254740993,100"},       // beyond what any run counts
+           {"[-5,100", "[-9223372036854775808,100"},   //
+           {"[-5,100", "[0.5,100"},                    //
+           {"\"iterations\":10", "\"iterations\":0"},  //
+           {"\"iterations\":10", "\"iterations\":1e30"}}) {
+    EXPECT_EQ(error_of(old, with), "these call trees cannot be read") << with;
+  }
+}
+
+TEST(CallTreesFile, ErrorsComeWhenATreeIsNeeded) {
+  const CallTreesOf trees = parse_call_trees("hello", kHeader, "file", Incomplete::kRefused);
+  EXPECT_FALSE(trees("k"));
+  EXPECT_FALSE(trees("k"));
+}
+
+// Writing one beside results, and results without any in its place.
+TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
+  const auto folder = PrivateFolder::make();
+  ASSERT_TRUE(folder);
+  const std::filesystem::path file = folder->path() / "r.jsonl";
+  const ResultsHeader header = make_results_header({}, {"instr_bench"});
+  const std::filesystem::path beside = side_path(file, kCallTreesFile);
+  for (const bool has_tree : {true, false}) {
+    auto writer = ResultsWriter::create(*ResultsTarget::open(file), header);
+    ASSERT_TRUE(writer) << to_string(writer.error());
+    Counted counted;
+    if (has_tree) counted.call_tree = std::make_shared<const CallTree>(example());
+    Measurement one;
+    one.variant.key = "k";
+    one.outcome = counted;
+    ASSERT_TRUE(writer->append(one));
+    ASSERT_TRUE(writer->finish(true));
+    EXPECT_EQ(std::filesystem::exists(beside), has_tree);
+    auto trees = open_call_trees(file, to_line(to_json(header)), Incomplete::kRefused);
+    ASSERT_TRUE(trees);
+    auto tree = (*trees)("k");
+    ASSERT_TRUE(tree) << to_string(tree.error());
+    ASSERT_EQ(*tree != nullptr, has_tree);
+    if (has_tree) expect_equal(**tree, example());
+  }
+  std::ofstream(beside) << "mine";
+  EXPECT_FALSE(ResultsTarget::open(file));  // it would be overwritten
+}
+
+}  // namespace
+}  // namespace instr
