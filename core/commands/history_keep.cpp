@@ -105,7 +105,8 @@ ExitStatus history_rename(const HistoryOptions& options) {
   const Rename names{options.operands[0], options.operands[1]};
   return finish(rename(*database, names).map([&](const Renamed& renamed) {
     return fmt::format("{}: {} of `{}` renamed, {} of them joined with those of `{}`\n",
-                       database->file().string(), format_count(renamed.series) + " series",
+                       database->file().string(),
+                       format_count(static_cast<double>(renamed.series)) + " series",
                        printable(names.from), renamed.joined, printable(names.to));
   }));
 }

@@ -1,6 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
+#include <set>
 
+#include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
@@ -65,7 +69,13 @@ Expected<ReportData> of_files(const Options& options, const Acceptances& accepte
     if (!set) return tl::unexpected(set.error());
     files.push_back(only(std::move(*set), selected));
   }
-  return report_of_files(files, options.vary, accepted);
+  auto data = report_of_files(files, options.vary, accepted);
+  if (!data || options.metrics.empty()) return data;
+  std::erase_if(data->series, [&options](const ReportSeries& one) {
+    return std::find(options.metrics.begin(), options.metrics.end(), one.metric) ==
+           options.metrics.end();
+  });
+  return data;
 }
 
 // Where each branch was at that commit.
@@ -118,6 +128,16 @@ std::string usual_title() {
   return "Benchmarks of " + fs::absolute(folder, error).filename().string();
 }
 
+// "12 benchmarks at 60 commits"
+std::string summary_of(const Options& options, const ReportData& data) {
+  std::set<std::string> keys;
+  for (const ReportSeries& one : data.series) keys.insert(one.key);
+  for (const ReportOutcome& one : data.outcomes) keys.insert(one.key);
+  return fmt::format("{} {} {}", format_plural(keys.size(), "benchmark"),
+                     options.files.empty() ? "at" : "in",
+                     format_plural(data.columns.size(), options.files.empty() ? "commit" : "file"));
+}
+
 ExitStatus run(const Options& options) {
   auto output = OutputFile::open(*options.html, kReport);
   if (!output) return refuse(output.error());
@@ -130,7 +150,12 @@ ExitStatus run(const Options& options) {
   }
   data->title = options.title.value_or(usual_title());
   auto written = write_to(std::move(*output), report_page(*data, utc_now()));
-  return written ? kGood : refuse(written.error());
+  if (!written) return refuse(written.error());
+  if (options.showing.verbosity != Verbosity::kQuiet) {
+    print_message(
+        fmt::format("{}: {}\n", printable(options.html->string()), summary_of(options, *data)));
+  }
+  return kGood;
 }
 
 Expected<void> check(const Options& options) {
@@ -166,7 +191,7 @@ Action report_command(CommandLine& line) {
       "history or of files of results or experiments, with a column for each. It shows what needs "
       "attention, tables by suite and backend, the steps of each benchmark with their functions, "
       "and any two commits side by side.");
-  line.operands({"FILE...", 0, 1000}, options->files);
+  line.operands({"[FILE...]", 0, 1000}, options->files);
   line.group("What to write");
   line.option("--html", "FILE", "the page to write", take_path(options->html));
   line.option("--title", "TEXT", "its heading (default: the project's folder)",
