@@ -5,6 +5,7 @@
 
 #include "core/base/gzip.h"
 #include "core/base/json_line.h"
+#include "core/results/call_trees_file.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -13,6 +14,19 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 
+std::string packed(const nlohmann::ordered_json& json) {
+  auto member = gzip_member(to_line(json));
+  if (!member) throw SqlError{member.error()};
+  return *std::move(member);
+}
+
+// Null if it is damaged.
+nlohmann::ordered_json unpacked_json(const std::string& bytes) {
+  return gunzip_member(bytes, 0, kMostBytes)
+      .and_then([](const GzipMember& member) { return parse_json(member.text); })
+      .value_or(nullptr);
+}
+
 }  // namespace
 
 Profiles::Profiles(const SqlDatabase& database)
@@ -20,15 +34,17 @@ Profiles::Profiles(const SqlDatabase& database)
       names_(database, "SELECT id FROM functions WHERE name = ? AND library = ?",
              "INSERT INTO functions (name, library) VALUES (?, ?)"),
       name_of_(database.prepare("SELECT name, library FROM functions WHERE id = ?")),
-      write_(database.prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?)")),
-      copy_(database.prepare("INSERT OR REPLACE INTO profiles SELECT series_id, ?3, functions"
-                             " FROM profiles WHERE series_id = ?1 AND commit_id = ?2")),
+      write_(database.prepare("INSERT OR REPLACE INTO profiles VALUES (?, ?, ?, ?)")),
+      copy_(database.prepare("INSERT OR REPLACE INTO profiles SELECT series_id, ?3, functions,"
+                             " call_tree FROM profiles WHERE series_id = ?1 AND commit_id = ?2")),
       remove_(database.prepare("DELETE FROM profiles WHERE series_id = ? AND commit_id = ?")),
-      read_(database.prepare(
-          "SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?")) {}
+      read_(
+          database.prepare("SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?")),
+      read_tree_(database.prepare(
+          "SELECT call_tree FROM profiles WHERE series_id = ? AND commit_id = ?")) {}
 
 void Profiles::write(std::int64_t series, std::int64_t commit,
-                     const std::vector<FunctionCost>& functions) {
+                     const std::vector<FunctionCost>& functions, const CallTree* tree) {
   remove(series, commit);
   if (functions.empty()) return;
   auto json = nlohmann::ordered_json::array();
@@ -36,9 +52,14 @@ void Profiles::write(std::int64_t series, std::int64_t commit,
     json.push_back(
         {names_.number_of(one.function, one.object), json_number(one.ir), json_number(one.calls)});
   }
-  auto packed = gzip_member(to_line(json));
-  if (!packed) throw SqlError{packed.error()};
-  write_.run(series, commit, SqlBlob{*packed});
+  std::optional<std::string> packed_tree;
+  if (tree != nullptr) {
+    packed_tree = packed(to_json(*tree, [this](const std::string& name, const std::string& object) {
+      return static_cast<std::size_t>(names_.number_of(name, object));
+    }));
+  }
+  write_.run(series, commit, SqlBlob{packed(json)},
+             packed_tree ? std::optional(SqlBlob{*packed_tree}) : std::nullopt);
 }
 
 void Profiles::copy(std::int64_t series, std::int64_t from_commit, std::int64_t to_commit) {
@@ -48,11 +69,10 @@ void Profiles::copy(std::int64_t series, std::int64_t from_commit, std::int64_t 
 void Profiles::remove(std::int64_t series, std::int64_t commit) { remove_.run(series, commit); }
 
 std::vector<Profiles::Cost> Profiles::unpacked(const std::string& bytes) const {
-  auto text = gunzip_member(bytes, 0, kMostBytes);
-  auto json = text ? parse_json(text->text) : tl::unexpected(text.error());
-  if (!json || !json->is_array()) throw damaged();
+  const auto json = unpacked_json(bytes);
+  if (!json.is_array()) throw damaged();
   std::vector<Cost> costs;
-  for (const auto& cost : *json) {
+  for (const auto& cost : json) {
     const bool is_cost = cost.is_array() && cost.size() >= 3 && cost[0].is_number_integer() &&
                          cost[1].is_number() && cost[2].is_number();
     if (!is_cost) throw damaged();
@@ -67,6 +87,17 @@ SqlError Profiles::damaged() const {
            "restore a copy of the history"}};
 }
 
+std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, std::int64_t commit) {
+  if (!read_tree_.start(series, commit).step() || read_tree_.is_null(0)) return nullptr;
+  const auto name_of = [this](std::uint64_t number) -> std::optional<SideName> {
+    if (!name_of_.start(static_cast<std::int64_t>(number)).step()) return std::nullopt;
+    return SideName{name_of_.text(0), name_of_.text(1)};
+  };
+  auto tree = call_tree_from(unpacked_json(read_tree_.text(0)), name_of);
+  if (!tree) throw damaged();
+  return tree;
+}
+
 std::vector<FunctionCost> Profiles::read(std::int64_t series, std::int64_t commit) {
   if (!read_.start(series, commit).step()) return {};
   std::vector<FunctionCost> functions;
@@ -79,9 +110,15 @@ std::vector<FunctionCost> Profiles::read(std::int64_t series, std::int64_t commi
 
 void Profiles::remove_unused_names() {
   std::unordered_set<std::int64_t> used;
-  auto profiles = database_.prepare("SELECT functions FROM profiles");
+  auto profiles = database_.prepare("SELECT functions, call_tree FROM profiles");
   while (profiles.step()) {
     for (const Cost& cost : unpacked(profiles.text(0))) used.insert(cost.name);
+    if (profiles.is_null(1)) continue;
+    const auto tree = unpacked_json(profiles.text(1));
+    if (!tree.is_object() || !tree.contains("function")) throw damaged();
+    for (const auto& name : tree["function"]) {
+      if (name.is_number_integer()) used.insert(name.get<std::int64_t>());
+    }
   }
   std::vector<std::int64_t> unused;
   auto names = database_.prepare("SELECT id FROM functions");

@@ -113,12 +113,17 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
         if (series.metric == kInstructions) places[series.key] = {id, numbers_.at(step->place)};
       }
     }
-    run.functions = [self = shared_from_this(), places = std::move(places)](
-                        const std::string& key) -> Expected<std::vector<FunctionCost>> {
-      const auto found = places.find(key);
-      if (found == places.end()) return std::vector<FunctionCost>{};
-      return self->profiles_.read(found->second.first, found->second.second);
+    const auto reading = [&](auto read) {
+      return [self = shared_from_this(), places, read](const std::string& key) {
+        const auto found = places.find(key);
+        using Found = decltype(read(self->profiles_, 0, 0));
+        return found == places.end()
+                   ? Expected<Found>()
+                   : read(self->profiles_, found->second.first, found->second.second);
+      };
     };
+    run.functions = reading(std::mem_fn(&Profiles::read));
+    run.call_trees = reading(std::mem_fn(&Profiles::read_call_tree));
   }
 
   std::map<std::int64_t, Commit> commits_;

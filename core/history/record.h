@@ -9,6 +9,7 @@
 
 #include "core/base/sqlite.h"
 #include "core/history/repository.h"
+#include "core/results/call_trees_file.h"
 #include "core/results/functions_file.h"
 
 namespace instr {
@@ -33,7 +34,8 @@ struct HistoryRun {
   // Fingerprint classes: the fields that must be equal in a series, as JSON pairs.
   std::vector<std::string> classes;
   std::vector<RunValue> values;
-  FunctionsOf functions;  // may be empty
+  FunctionsOf functions;        // may be empty
+  CallTreesOf call_trees = {};  // likewise
 };
 
 // What to do if a commit is recorded with another value of an exact metric, though the class is the

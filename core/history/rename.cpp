@@ -36,11 +36,12 @@ std::vector<SeriesOfKey> series_of(const SqlDatabase& database, std::int64_t key
   return all;
 }
 
-// A step of a joined series, with its functions as they are kept.
+// A step of a joined series, with its functions and call tree as they are kept.
 struct KeptStep {
   std::int64_t commit = 0;
   double value = 0;
   std::optional<std::string> functions;
+  std::optional<std::string> call_tree;
 };
 
 class Renamer {
@@ -114,10 +115,12 @@ class Renamer {
     database_.prepare("DELETE FROM steps WHERE series_id IN (?, ?)").run(one.id, *one.twin);
     auto put =
         database_.prepare("INSERT INTO steps (series_id, commit_id, value) VALUES (?, ?, ?)");
-    auto put_functions = database_.prepare("INSERT INTO profiles VALUES (?, ?, ?)");
+    auto put_profile = database_.prepare("INSERT INTO profiles VALUES (?, ?, ?, ?)");
     for (const KeptStep& step : *steps) {
       put.run(*one.twin, step.commit, step.value);
-      if (step.functions) put_functions.run(*one.twin, step.commit, SqlBlob{*step.functions});
+      if (!step.functions) continue;
+      put_profile.run(*one.twin, step.commit, SqlBlob{*step.functions},
+                      step.call_tree ? std::optional(SqlBlob{*step.call_tree}) : std::nullopt);
     }
     member_[one.id] = *one.twin;
     return {};
@@ -128,8 +131,8 @@ class Renamer {
     const Timeline& timeline = timeline_of(one.branch);
     const std::map<std::int64_t, Steps> steps{{one.id, steps_.read(one.id, timeline)},
                                               {*one.twin, steps_.read(*one.twin, timeline)}};
-    auto functions =
-        database_.prepare("SELECT functions FROM profiles WHERE series_id = ? AND commit_id = ?");
+    auto profile = database_.prepare(
+        "SELECT functions, call_tree FROM profiles WHERE series_id = ? AND commit_id = ?");
     std::vector<KeptStep> joined;
     for (const auto& [place, commit] : timeline.commits()) {
       const bool is_own = commit.has(one.id);
@@ -139,10 +142,10 @@ class Renamer {
       const auto series = is_own ? one.id : *one.twin;
       const auto step = step_at(steps.at(series), place);
       if (!step || (!joined.empty() && joined.back().value == step->value)) continue;
-      joined.push_back({commit.commit, step->value, std::nullopt});
-      if (functions.start(series, timeline.commit_at(step->place)).step()) {
-        joined.back().functions = functions.text(0);
-      }
+      joined.push_back({commit.commit, step->value, std::nullopt, std::nullopt});
+      if (!profile.start(series, timeline.commit_at(step->place)).step()) continue;
+      joined.back().functions = profile.text(0);
+      if (!profile.is_null(1)) joined.back().call_tree = profile.text(1);
     }
     return joined;
   }

@@ -103,8 +103,8 @@ Expected<HistoryRun> run_of(const ResultSet& results, const Commit& commit,
       return tl::unexpected(checked.error());
     }
   }
-  HistoryRun run{commit, branch, header.started,   header.version, digest_of(results.results),
-                 {},     {},     results.functions};
+  HistoryRun run{commit, branch, header.started,    header.version,    digest_of(results.results),
+                 {},     {},     results.functions, results.call_trees};
   Classes classes(header.fingerprint, vary, run);
   for (const Measurement& one : results.results.measurements) {
     if (auto added = add_values(run, one, classes); !added) return tl::unexpected(added.error());

@@ -139,7 +139,9 @@ Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value
   if (!own || own->place != where.place || value.metric != kInstructions) return {};
   auto functions = run.functions ? run.functions(value.key) : Expected<std::vector<FunctionCost>>();
   if (!functions) return tl::unexpected(functions.error());
-  steps_.profiles().write(series, where.commit, *functions);
+  auto tree = run.call_trees ? run.call_trees(value.key) : nullptr;
+  if (!tree) return tl::unexpected(tree.error());
+  steps_.profiles().write(series, where.commit, *functions, tree->get());
   return {};
 }
 

@@ -64,6 +64,7 @@ CREATE TABLE profiles (
   series_id INTEGER NOT NULL,
   commit_id INTEGER NOT NULL,
   functions BLOB NOT NULL,
+  call_tree BLOB,
   PRIMARY KEY (series_id, commit_id),
   FOREIGN KEY (series_id, commit_id) REFERENCES steps ON DELETE CASCADE) STRICT;
 

@@ -137,6 +137,10 @@ void expect_own_functions(const SqlDatabase& database) {
   ASSERT_TRUE(steps);
   for (const RecordedStep& step : *steps) {
     EXPECT_EQ(total_of(profiles.read(step.series.id, step.commit_id)), step.after);
+    const auto tree = profiles.read_call_tree(step.series.id, step.commit_id);
+    ASSERT_TRUE(tree);
+    EXPECT_EQ(static_cast<double>(tree->nodes[0].total), step.after);
+    EXPECT_EQ(tree->code_of(tree->nodes[2]).function, "in a tree");
   }
   EXPECT_EQ(database.integer("SELECT count(*) FROM steps"),
             database.integer("SELECT count(*) FROM profiles"));
@@ -232,7 +236,7 @@ TEST_F(History, PrunedHasNothingThatIsNotUsed) {
   const SqlDatabase database = open(SqlAccess::kRead);
   auto names = database.prepare("SELECT group_concat(name, ', ') FROM functions ORDER BY name");
   ASSERT_TRUE(names.step());
-  EXPECT_EQ(names.text(0), "in all, only in 3");
+  EXPECT_EQ(names.text(0), "in all, the snippet, grows, in a tree, only in 3");
   expect_own_functions(database);
 }
 

@@ -24,6 +24,18 @@ inline Commit commit(int position) {
           fmt::format("commit {}", position)};
 }
 
+// The snippet, which calls "grows" for all but ten, and "in a tree" for these.
+inline CallTree tree_of(double value) {
+  const auto own = static_cast<std::int64_t>(value) - 10;
+  CallTree tree{1,
+                {{kSnippetName, "unit", true},
+                 {"grows", "libuser.so", true},
+                 {"in a tree", "libuser.so", true}},
+                {{0, 0, 0, 0, 0}, {1, 0, own, 0, 2}, {2, 0, 10, 0, 1}}};
+  sum_up(tree.nodes);
+  return tree;
+}
+
 // One exact value for each key, of functions that add up to it.
 inline HistoryRun run_of(int position, const std::map<std::string, double>& values,
                          const std::string& branch = "main", const std::string& fields = "[]") {
@@ -36,12 +48,15 @@ inline HistoryRun run_of(int position, const std::map<std::string, double>& valu
                  {},
                  {}};
   std::map<std::string, std::vector<FunctionCost>> functions;
+  std::map<std::string, std::shared_ptr<const CallTree>> trees;
   for (const auto& [key, value] : values) {
     run.digest += fmt::format(" {}={}", key, value);
     run.values.push_back({key, kInstructions, true, 0, value});
     functions[key] = {{"grows", "libuser.so", value - 10, 2}, {"stays", "libuser.so", 10, 1}};
+    trees[key] = std::make_shared<const CallTree>(tree_of(value));
   }
   run.functions = functions_from(std::move(functions));
+  run.call_trees = call_trees_from(std::move(trees));
   return run;
 }
 
