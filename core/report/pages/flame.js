@@ -1,5 +1,5 @@
 // flameGraph(container, data) draws a call tree: it builds all of it inside `container`, an element, and
-// returns what handles its keys, for a page that takes them wherever the focus is.
+// returns what handles its keys, for a page that takes them wherever the focus is. Needs page.js.
 //
 // data: { functions: [{ name, short, object, kind }, ...],
 //         nodes: [[parent, function, self, total, calls, selfBefore, totalBefore], ...],
@@ -12,19 +12,6 @@ const flameGraph = (() => {
   const kNarrowest = 0.7; // and of its width
   const kThin = 4;        // without a border
   const kNamed = 20;      // with its name in it
-
-  const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
-  const signed = (value) => (value > 0 ? "+" : "") + numbers.format(value);
-  const percent = (part, whole) => (whole === 0 ? "-" : (100 * part / whole).toFixed(2) + "%");
-
-  function make(name, properties = {}, ...children) {
-    const element = document.createElement(name);
-    for (const [key, value] of Object.entries(properties)) {
-      if (key in element) element[key] = value; else element.setAttribute(key, value);
-    }
-    element.append(...children);
-    return element;
-  }
 
   const changeOf = (node) => node.total - node.totalBefore;
   const ownChangeOf = (node) => node.self - node.selfBefore;
@@ -60,7 +47,7 @@ const flameGraph = (() => {
     return (node) => {
       const change = changeIn(node);
       if (change === 0) return ["unchanged", "hsl(0 0% 85%)"];
-      const light = 85 - 35 * Math.sqrt(Math.min(1, Math.abs(change) / greatest));
+      const light = 85 - 32 * Math.sqrt(Math.min(1, Math.abs(change) / greatest));
       return change > 0 ? ["more", `hsl(8 85% ${light}%)`] : ["less", `hsl(212 85% ${light}%)`];
     };
   }
@@ -179,15 +166,15 @@ const flameGraph = (() => {
       parts.about.replaceChildren(...linesOf(node).map((line) => make("div", { textContent: line, dir: "auto" })));
 
     function frameOf(node, left, wide, isMatch) {
-      const classes = ["frame", node !== root && hasAbove(root, node) && "above", !isMatch && "other",
-        wide < kThin && "thin"];
+      const isDim = !isMatch || (node !== root && hasAbove(root, node));
+      const classes = ["frame", isDim && "dim", wide < kThin && "thin"];
       const frame = make("button", { type: "button", className: classes.filter(Boolean).join(" "),
         textContent: wide > kNamed ? node.short : "", title: linesOf(node).join("\n"),
         "aria-label": linesOf(node).join(", "), tabIndex: node === current ? 0 : -1 });
       frame.style.left = `${left}px`;
       frame.style.top = `${node.depth * kRow}px`;
       frame.style.width = `${wide}px`;
-      frame.style.backgroundColor = colourOf(node)[1];
+      if (!isDim) frame.style.backgroundColor = colourOf(node)[1];
       frame.addEventListener("click", () => zoom(node));
       frame.addEventListener("focus", () => { current = node; tell(node); });
       frame.addEventListener("mouseenter", () => tell(node));
@@ -222,7 +209,7 @@ const flameGraph = (() => {
       const wanted = parts.search.value.toLowerCase();
       for (const node of nodes) node.frame = null;
       const all = layOut(wanted);
-      for (let at = root.parent; at; at = at.parent) all.frames.unshift(frameOf(at, 0, width, !wanted));
+      for (let at = root.parent; at; at = at.parent) all.frames.unshift(frameOf(at, 0, width, false));
       parts.graph.style.height = `${(all.deepest + 1) * kRow}px`;
       parts.graph.replaceChildren(...all.frames);
       if (!current.frame) { current = root; root.frame.tabIndex = 0; }
