@@ -14,6 +14,7 @@
 #include "core/compare/accepted.h"
 #include "core/history/timeline.h"
 #include "core/values/attribution.h"
+#include "core/values/call_tree.h"
 
 namespace instr {
 
@@ -38,6 +39,7 @@ struct ReportChange {
   std::optional<double> p;  // of times: how likely chance does it
   std::optional<Attribution> attribution;
   std::optional<Acceptance> accepted;
+  std::shared_ptr<const AlignedTrees> trees = {};  // where the call paths of both are known
 };
 
 struct ReportSeries {

@@ -39,7 +39,7 @@ class Builder {
                              run->commit.authored,
                              command_text(file.results.header),
                              {}});
-    functions_.push_back(file.functions);
+    files_.push_back(&file);
     for (const Measurement& one : file.results.measurements) add_outcome(one);
     std::vector<std::int64_t> measured;
     for (const RunValue& value : run->values) {
@@ -106,37 +106,56 @@ class Builder {
     } else if (!is_first && !is_same) {
       auto attribution = attribution_of(series, before, value.value);
       if (!attribution) return tl::unexpected(attribution.error());
+      auto trees = trees_of(series);
+      if (!trees) return tl::unexpected(trees.error());
       const Acceptance* found =
           find_accepted(accepted_, series.key, series.metric, before, value.value);
-      series.changes.push_back({column(),
-                                before,
-                                value.value,
-                                {},
-                                std::move(*attribution),
-                                found == nullptr ? std::nullopt : std::optional(*found)});
+      series.changes.push_back({.column = column(),
+                                .before = before,
+                                .after = value.value,
+                                .p = {},
+                                .attribution = std::move(*attribution),
+                                .accepted = found == nullptr ? std::nullopt : std::optional(*found),
+                                .trees = std::move(*trees)});
     }
     if (!series.is_exact || !is_same) series.values.push_back({column(), value.value});
     return {};
   }
 
+  const ResultSet& file_before(const ReportSeries& series) const {
+    return *files_[series.values.back().column];
+  }
+
   // Between this column and that of the value before.
   Expected<std::optional<Attribution>> attribution_of(const ReportSeries& series, double before,
                                                       double after) {
-    const FunctionsOf& old = functions_[series.values.back().column];
-    if (series.metric != kInstructions || !old || !functions_.back()) return std::nullopt;
+    const FunctionsOf& old = file_before(series).functions;
+    if (series.metric != kInstructions || !old || !files_.back()->functions) return std::nullopt;
     auto functions_before = old(series.key);
     if (!functions_before) return tl::unexpected(functions_before.error());
-    auto functions_after = functions_.back()(series.key);
+    auto functions_after = files_.back()->functions(series.key);
     if (!functions_after) return tl::unexpected(functions_after.error());
     if (functions_before->empty() || functions_after->empty()) return std::nullopt;
     return attributor_.attribute(*functions_before, *functions_after, after - before);
+  }
+
+  // The same of its call paths.
+  Expected<std::shared_ptr<const AlignedTrees>> trees_of(const ReportSeries& series) {
+    const CallTreesOf& old = file_before(series).call_trees;
+    if (series.metric != kInstructions || !old || !files_.back()->call_trees) return nullptr;
+    auto before = old(series.key);
+    if (!before) return tl::unexpected(before.error());
+    auto after = files_.back()->call_trees(series.key);
+    if (!after) return tl::unexpected(after.error());
+    if (!*before || !*after) return nullptr;
+    return std::make_shared<const AlignedTrees>(aligned(**before, **after));
   }
 
   const std::vector<std::string>& vary_;
   const Acceptances& accepted_;
   ReportData data_;
   Attributor attributor_;
-  std::vector<FunctionsOf> functions_;  // by column
+  std::vector<const ResultSet*> files_;  // by column
   std::map<std::string, std::int64_t> classes_;
   std::map<std::tuple<std::string, std::string, std::int64_t, bool>, std::size_t> series_;
   std::unordered_map<std::int64_t, std::vector<double>> repetitions_;  // of the last value

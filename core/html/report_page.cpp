@@ -11,6 +11,7 @@
 #include "core/definitions/axes.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/variant.h"
+#include "core/report/flame.h"
 #include "core/report/page.h"
 #include "core/results/results.h"
 #include "core/values/function_names.h"
@@ -22,6 +23,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShortName = 60;  // columns of a function's name
+// Of flame graphs in a page, the newest first: it has to be there at once.
+constexpr std::size_t kMostFlames = std::size_t{8} << 20;
 
 // What tables are filtered and grouped by.
 struct Facet {
@@ -66,12 +69,14 @@ class Writer {
   explicit Writer(const ReportData& data) : data_(data) {}
 
   Json write() {
+    write_flames();
     Json json;
     json["title"] = printable(data_.title);
     json["version"] = kProgramVersion;
     json["columns"] = columns();
     json["series"] = all_series();
     json["moves"] = std::move(moves_);
+    json["flames"] = std::move(flames_);
     json["functions"] = functions();
     json["breaks"] = breaks();
     json["outcomes"] = outcomes();
@@ -89,6 +94,27 @@ class Writer {
   }
 
  private:
+  // Each as a text, so that none is parsed before it is shown.
+  void write_flames() {
+    std::vector<std::pair<const ReportSeries*, const ReportChange*>> all;
+    for (const ReportSeries& series : data_.series) {
+      for (const ReportChange& one : series.changes) {
+        if (one.trees) all.emplace_back(&series, &one);
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& left, const auto& right) {
+      return left.second->column > right.second->column;
+    });
+    std::size_t bytes = 0;
+    for (const auto& [series, change] : all) {
+      const std::string text = to_line(flame_json(*change->trees, series->key));
+      bytes += text.size();
+      if (bytes > kMostFlames) return;
+      flame_numbers_[change] = flames_.size();
+      flames_.push_back(text);
+    }
+  }
+
   Json columns() {
     Json list = Json::array();
     for (const ReportColumn& one : data_.columns) {
@@ -123,12 +149,14 @@ class Writer {
     return list;
   }
 
-  // column, before, after, p, its functions, its acceptance
+  // column, before, after, p, its functions, its acceptance, its flame graph
   Json change_json(const ReportChange& change) {
     Json json{change.column, json_number(change.before), json_number(change.after)};
     json.push_back(change.p ? Json(*change.p) : Json());
     json.push_back(change.attribution ? move_number(*change.attribution) : Json());
     json.push_back(change.accepted ? Json(accepted_number(*change.accepted)) : Json());
+    const auto flame = flame_numbers_.find(&change);
+    json.push_back(flame == flame_numbers_.end() ? Json() : Json(flame->second));
     return json;
   }
 
@@ -231,6 +259,8 @@ class Writer {
   Texts keys_;
   Texts metrics_;
   Json moves_ = Json::array();
+  Json flames_ = Json::array();
+  std::map<const ReportChange*, std::size_t> flame_numbers_;
   Json accepted_ = Json::array();
   Json sets_ = Json::array();
   std::unordered_map<const SeriesSet*, std::size_t> set_numbers_;

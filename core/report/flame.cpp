@@ -114,12 +114,16 @@ std::string flame_page(const CallTree& tree, const std::string& title) {
                              {"nodes", nodes_of(tree, nullptr)}});
 }
 
-std::string flame_page(const AlignedTrees& trees, const std::string& title) {
+Json flame_json(const AlignedTrees& trees, const std::string& title) {
   const auto& [before, after] = trees;
-  return page("flame.html", {{"title", printable(title)},
-                             {"functions", function_objects(after.functions)},
-                             {"nodes", nodes_of(after, &before)},
-                             {"before", before.per_iteration(before.nodes[0].total)}});
+  return {{"title", printable(title)},
+          {"functions", function_objects(after.functions)},
+          {"nodes", nodes_of(after, &before)},
+          {"before", before.per_iteration(before.nodes[0].total)}};
+}
+
+std::string flame_page(const AlignedTrees& trees, const std::string& title) {
+  return page("flame.html", flame_json(trees, title));
 }
 
 std::string flame_index(const std::vector<FlamePage>& pages, const std::string& title) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,9 @@ std::string flame_page(const CallTree& tree, const std::string& title);
 
 // The same of what changed: as wide as the greater of both, so that what is gone can be seen.
 std::string flame_page(const AlignedTrees& trees, const std::string& title);
+
+// What flame.js draws of it.
+nlohmann::ordered_json flame_json(const AlignedTrees& trees, const std::string& title);
 
 // The page with links to several of these.
 struct FlamePage {

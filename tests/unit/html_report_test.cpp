@@ -158,6 +158,39 @@ TEST(HtmlReportOfFiles, DoNotJoinWhatWasMeasuredDifferently) {
   EXPECT_EQ(joined->series.size() * 2, data->series.size());
 }
 
+// The statement, which calls `f` at that cost.
+std::shared_ptr<const CallTree> tree_of(std::int64_t cost) {
+  CallTree tree{1, {{kSnippetName, "", true}, {"f", "libuser.so", true}}, {}};
+  tree.nodes = {{0, 0, 3, 0, 0}, {1, 0, cost, 0, 1}};
+  sum_up(tree.nodes);
+  return std::make_shared<const CallTree>(std::move(tree));
+}
+
+TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
+  std::vector<ResultSet> files;
+  for (const int cost : {5, 9}) {
+    files.push_back(testing::results(
+        std::to_string(cost), {testing::counted("a", 3 + cost), testing::counted("b", cost)}));
+    files.back().results.header = example_header();
+    files.back().call_trees = call_trees_from({{"a", tree_of(cost)}});
+  }
+  auto data = report_of_files(files, {}, {});
+  ASSERT_TRUE(data) << to_string(data.error());
+  const auto json = report_json(*data);
+  ASSERT_EQ(json.at("flames").size(), 1U);
+  const auto graph = nlohmann::json::parse(json.at("flames").at(0).get<std::string>());
+  EXPECT_EQ(graph.at("title"), "a");
+  EXPECT_EQ(graph.at("before"), 8);
+  EXPECT_EQ(graph.at("nodes").at(0).at(3), 12);
+  std::map<std::string, nlohmann::json> flames;  // of the instructions of each key
+  for (const auto& series : json.at("series")) {
+    if (json.at("metrics").at(series.at(2).get<std::size_t>()).at(0) != kInstructions) continue;
+    flames[json.at("keys").at("list").at(series.at(1).get<std::size_t>()).at(0)] =
+        series.at(7).at(0).back();
+  }
+  EXPECT_EQ(flames, (std::map<std::string, nlohmann::json>{{"a", 0}, {"b", nullptr}}));
+}
+
 TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
   ReportData data;
   data.columns.push_back({"", "a.jsonl", "a.jsonl", 0, "", {}});

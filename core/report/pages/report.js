@@ -107,7 +107,15 @@
           : `${numbers.format(row.callsBefore)} → ${numbers.format(row.callsAfter)}`) },
         { title: "library", text: true, of: (row) => row.object || "" },
       ], rows })), { once: true });
-    return details;
+    return make("div", {}, details, ...flameOf(change));
+  }
+
+  function flameOf(change) {
+    if (change.flame === null) return [];
+    const graph = make("div");
+    const details = make("details", {}, make("summary", {}, "as a flame graph"), graph);
+    details.addEventListener("toggle", () => flameGraph(graph, JSON.parse(data.flames[change.flame])), { once: true });
+    return [details];
   }
 
   const kChangeColumns = [
@@ -130,8 +138,8 @@
       ...kChangeColumns,
       ...(changes.some((one) => one.p !== null) ? [kChanceColumn] : []),
       ...(withCommit ? [{ title: model.isOfFiles ? "file" : "commit", text: true,
-        of: (one) => commitLink(one.column), sort: (one) => one.column.index },
-      { title: "subject", text: true, of: (one) => `${shownDate(one.column.time)} ${one.column.subject}` }] : []),
+        of: (one) => commitLink(one.column), sort: (one) => one.column.index }] : []),
+      ...(withCommit && !model.isOfFiles ? [{ title: "subject", text: true, of: (one) => `${shownDate(one.column.time)} ${one.column.subject}` }] : []),
       ...(changes.some((one) => one.accepted) ? [kAcceptedColumn] : []),
     ];
     return makeTable({ caption, columns, rows: changes, page: withKey ? kShown : 100, after: functionsOf });
@@ -428,7 +436,7 @@
 
   document.addEventListener("keydown", (event) => {
     const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
-    if (event.key === "/" && !isTyping) { event.preventDefault(); search.focus(); }
+    if (event.key === "/" && !isTyping && !event.defaultPrevented) { event.preventDefault(); search.focus(); }
     if (event.key === "Escape" && event.target === search) { search.value = ""; go(addressOf(address.parts, { search: "" }), true); }
   });
   addEventListener("popstate", () => show());

@@ -44,9 +44,9 @@ const reportModel = (data) => {
       one.columns.push(values[i]);
       one.values.push(values[i + 1]);
     }
-    one.changes = changes.map(([column, before, after, p, move, accepted]) =>
+    one.changes = changes.map(([column, before, after, p, move, accepted, flame]) =>
       ({ series: one, column: columns[column], before, after, change: after - before,
-        relative: before === 0 ? NaN : (after - before) / Math.abs(before), p, move,
+        relative: before === 0 ? NaN : (after - before) / Math.abs(before), p, move, flame,
         accepted: acceptedOf(accepted) }));
     if (!one.isExact) one.last = one.columns[one.columns.length - 1];
     return one;
