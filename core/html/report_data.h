@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/compare/accepted.h"
+#include "core/history/read.h"
 #include "core/history/timeline.h"
 #include "core/values/attribution.h"
 #include "core/values/call_tree.h"
@@ -42,13 +43,8 @@ struct ReportChange {
   std::shared_ptr<const AlignedTrees> trees = {};  // where the call paths of both are known
 };
 
-struct ReportSeries {
-  std::int64_t id = 0;
-  std::string key;
-  std::string metric;
-  std::string branch;
-  std::int64_t class_id = 0;  // of the fingerprint
-  bool is_exact = true;
+// Those of files have numbers of their own.
+struct ReportSeries : HistorySeries {
   // Of an exact one its first value and each that differs; else one for each measurement.
   std::vector<ReportValue> values;
   std::vector<ReportChange> changes;

@@ -80,12 +80,8 @@ class Builder {
     const auto [place, is_new] = series_.try_emplace(
         {value.key, value.metric, class_entry->second, value.is_exact}, data_.series.size());
     if (is_new) {
-      data_.series.push_back({static_cast<std::int64_t>(place->second),
-                              value.key,
-                              value.metric,
-                              "",
-                              class_entry->second,
-                              value.is_exact,
+      data_.series.push_back({{static_cast<std::int64_t>(place->second), value.key, value.metric,
+                               "", class_entry->second, value.is_exact},
                               {},
                               {}});
     }

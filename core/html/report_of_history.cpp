@@ -78,16 +78,7 @@ class Builder {
 
   ReportSeries& series_of(const HistorySeries& series) {
     auto [place, is_new] = series_.try_emplace(series.id, data_.series.size());
-    if (is_new) {
-      data_.series.push_back({series.id,
-                              series.key,
-                              series.metric,
-                              series.branch,
-                              series.class_id,
-                              series.is_exact,
-                              {},
-                              {}});
-    }
+    if (is_new) data_.series.push_back({series, {}, {}});
     return data_.series[place->second];
   }
 

@@ -194,12 +194,8 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
 TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
   ReportData data;
   data.columns.push_back({"", "a.jsonl", "a.jsonl", 0, "", {}});
-  data.series.push_back({0,
-                         "matmul/mm/dtype=float64/py/inductor/forward_backward/t2/cuda",
-                         kInstructions,
-                         "",
-                         0,
-                         true,
+  data.series.push_back({{0, "matmul/mm/dtype=float64/py/inductor/forward_backward/t2/cuda",
+                          kInstructions, "", 0, true},
                          {{0, 5}},
                          {}});
   const auto json = report_json(data);
