@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/values/attribution.h"
+#include "core/values/call_tree.h"
 
 namespace instr {
 
@@ -20,6 +22,9 @@ class StepFunctions {
   // Nothing if it is of another metric, or if one of the two sides has no functions. Throws an
   // SqlError if they are damaged.
   std::optional<Attribution> of(const RecordedStep& step);
+
+  // The call trees of both sides; null if it is of another metric, or if one of them has none.
+  std::shared_ptr<const AlignedTrees> trees_of(const RecordedStep& step);
 
  private:
   using Place = std::pair<std::int64_t, std::int64_t>;  // series, commit

@@ -14,6 +14,8 @@ namespace instr {
 
 namespace {
 
+constexpr std::size_t kMostTrees = 200;
+
 class Builder {
  public:
   Builder(const SqlDatabase& database, const SeriesChoice& choice, const Acceptances& accepted)
@@ -45,19 +47,30 @@ class Builder {
   Expected<void> add_steps() {
     auto steps = read_steps(database_, choice_, std::nullopt, /*with_first=*/true);
     if (!steps) return tl::unexpected(steps.error());
+    StepFunctions functions(database_);
+    add_trees(functions, *steps);
     std::stable_sort(steps->begin(), steps->end(), [](const auto& left, const auto& right) {
       return left.series.id < right.series.id;
     });
-    StepFunctions functions(database_);
     for (const RecordedStep& step : *steps) {
       ReportSeries& series = series_of(step.series);
       const std::size_t column = column_of(step.series, step.commit);
       if (step.series.is_exact) series.values.push_back({column, step.after});
       if (!step.before) continue;
-      series.changes.push_back(
-          {column, *step.before, step.after, step.p, functions.of(step), accepted_of(step)});
+      const auto trees = trees_.find({step.series.id, step.commit_id});
+      series.changes.push_back({column, *step.before, step.after, step.p, functions.of(step),
+                                accepted_of(step),
+                                trees == trees_.end() ? nullptr : trees->second});
     }
     return {};
+  }
+
+  // `steps` are in the order of commits. Only the newest have theirs, as a page cannot hold many.
+  void add_trees(StepFunctions& functions, const std::vector<RecordedStep>& steps) {
+    for (auto step = steps.rbegin(); step != steps.rend() && trees_.size() < kMostTrees; ++step) {
+      auto trees = functions.trees_of(*step);
+      if (trees) trees_[{step->series.id, step->commit_id}] = std::move(trees);
+    }
   }
 
   void add_samples(const SampledSeries& sampled) {
@@ -98,6 +111,8 @@ class Builder {
   ReportData data_;
   std::map<std::pair<std::string, std::string>, std::size_t> columns_;  // branch, hash
   std::unordered_map<std::int64_t, std::size_t> series_;
+  // By series and commit.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const AlignedTrees>> trees_;
 };
 
 }  // namespace

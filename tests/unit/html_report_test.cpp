@@ -59,6 +59,9 @@ TEST_F(HtmlReport, HasAColumnForEachCommitAndTheStepsOfEachSeries) {
   ASSERT_TRUE(a.changes[0].attribution);
   EXPECT_EQ(a.changes[0].attribution->parts.at(0).function, "grows");
   EXPECT_EQ(a.changes[0].attribution->parts.at(0).change, 60);
+  ASSERT_TRUE(a.changes[0].trees);
+  EXPECT_EQ(a.changes[0].trees->before.nodes[0].total, 100);
+  EXPECT_EQ(a.changes[0].trees->after.nodes[0].total, 160);
 }
 
 TEST_F(HtmlReport, KnowsWhatWasAccepted) {
