@@ -260,9 +260,9 @@ Action explain_command(CommandLine& line) {
       of_measuring, [options = options.get()] { return options->is_measured(); },
       "a measurement; results were named");
   line.option("--flame", "FILE",
-              "also write a flame graph in which each path of calls has its exact cost: "
-              "FILE.html for a browser, .folded or .speedscope.json for other programs; of results "
-              "measured with --call-paths",
+              fmt::format("also write a flame graph in which each path of calls has its exact "
+                          "cost, by the ending of FILE: {}; of results measured with --call-paths",
+                          flame_endings()),
               take_path(options->flame));
   line.option("--top", "N", "functions that tables show (25)",
               take_number(options->most_functions, 1));

@@ -23,12 +23,9 @@ bool holds(std::string_view start) {
   return start.substr(0, 4096).find(kText) != std::string_view::npos;
 }
 
+constexpr char kFirefox[] = R"("product":"instr_bench")";
+constexpr const char* kOtherKind = "other";
 constexpr std::size_t kShortName = 60;  // columns of a name in a frame
-
-std::string name_of(const CodeName& code) {
-  if (code.has_symbol) return code.function;
-  return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
-}
 
 Json function_objects(const std::vector<CodeName>& functions) {
   std::vector<std::string> names;
@@ -74,38 +71,43 @@ std::vector<std::string> paths_of(const CallTree& tree) {
   return paths;
 }
 
-struct Kind {
-  const char* name;
-  std::vector<std::string_view> parts;  // of functions' names; the first kind that has one
-};
+}  // namespace
 
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> kAll{
-      {"memory", {"memcpy", "memset", "memmove", "memcmp"}},
+std::string name_of(const CodeName& code) {
+  if (code.has_symbol) return code.function;
+  return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
+}
+
+const std::vector<CodeKind>& code_kinds() {
+  static const std::vector<CodeKind> kAll{
+      {"memory", "lightblue", {"memcpy", "memset", "memmove", "memcmp"}},
       {"allocator",
+       "orange",
        {"malloc", "calloc", "realloc", "free", "memalign", "operator new", "operator delete",
         "alloc_cpu", "Allocator", "StorageImpl"}},
-      {"autograd", {"torch::autograd", "VariableType", "AutogradMeta", "ADInplaceOrView"}},
+      {"autograd", "green", {"torch::autograd", "VariableType", "AutogradMeta", "ADInplaceOrView"}},
       {"dispatcher",
+       "purple",
        {"c10::Dispatcher", "at::_ops::", "redispatch", "DispatchKey", "OperatorHandle",
         "OperatorEntry", "c10::impl::wrap_kernel", "BoxedKernel", "KernelFunction"}},
       {"kernel",
+       "blue",
        {"at::native", "at::internal", "TensorIterator", "gemm", "gemv", "blas", "mkl", "dnnl",
         "vectorized", "cpublas", "at::meta", "structured_"}},
-      {"interpreter", {"torch::jit", "_PyEval", "Py", "_Py", "c10::IValue"}}};
+      {"interpreter", "yellow", {"torch::jit", "_PyEval", "Py", "_Py", "c10::IValue"}},
+      {kSnippetName, "magenta", {}},
+      {kOtherKind, "grey", {}}};
   return kAll;
 }
 
-}  // namespace
-
 std::string kind_of_code(const CodeName& code) {
   if (code.is_snippet()) return kSnippetName;
-  for (const Kind& kind : kinds()) {
+  for (const CodeKind& kind : code_kinds()) {
     for (const std::string_view part : kind.parts) {
       if (code.function.find(part) != std::string::npos) return kind.name;
     }
   }
-  return "other";
+  return kOtherKind;
 }
 
 std::string flame_page(const CallTree& tree, const std::string& title) {
@@ -185,18 +187,28 @@ const std::vector<FlameFormat>& flame_formats() {
       {".speedscope.json",
        "for speedscope",
        {"a flame graph for speedscope", holds<kSpeedscope>},
-       speedscope_json}};
+       speedscope_json},
+      {".firefox.json",
+       "for Firefox's profiler",
+       {"a flame graph for Firefox's profiler", holds<kFirefox>},
+       firefox_json}};
   return kAll;
 }
 
-Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file) {
+std::string flame_endings() {
   std::string endings;
   for (const FlameFormat& one : flame_formats()) {
-    if (file.filename().string().ends_with(one.ending)) return &one;
     endings += fmt::format("{}{} ({})", endings.empty() ? "" : ", ", one.ending, one.what);
   }
+  return endings;
+}
+
+Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file) {
+  for (const FlameFormat& one : flame_formats()) {
+    if (file.filename().string().ends_with(one.ending)) return &one;
+  }
   return fail("--flame: " + printable(file.string()) + " has none of the endings of flame graphs",
-              "name a file that ends in " + endings);
+              "name a file that ends in " + flame_endings());
 }
 
 }  // namespace instr

@@ -24,6 +24,9 @@ struct FlameFormat {
 // All of them.
 const std::vector<FlameFormat>& flame_formats();
 
+// ".html (a page for a browser), ...".
+std::string flame_endings();
+
 // The one for this file. An error, with all endings, if there is none.
 Expected<const FlameFormat*> flame_format_of(const std::filesystem::path& file);
 
@@ -51,6 +54,20 @@ std::string folded_stacks(const CallTree& tree, const std::string& title);
 
 // https://www.speedscope.app/file-format-schema.json
 std::string speedscope_json(const CallTree& tree, const std::string& title);
+
+// https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
+std::string firefox_json(const CallTree& tree, const std::string& title);
+
+// What a function is called there.
+std::string name_of(const CodeName& code);
+
+// The kinds of code, with the colours that Firefox's profiler has for them.
+struct CodeKind {
+  const char* name;
+  const char* colour;
+  std::vector<std::string_view> parts;  // of functions' names; the first kind that has one
+};
+const std::vector<CodeKind>& code_kinds();
 
 // What kind of code a function is: "allocator", "dispatcher", "autograd", "kernel", "interpreter",
 // "memory", "the snippet" or "other".
