@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -120,13 +119,6 @@ std::vector<CallNode> in_order(const CallTree& tree) {
   return ordered;
 }
 
-// Exactly, for all that was ever counted.
-std::int64_t times(std::int64_t cost, std::uint64_t factor) {
-  std::int64_t product = 0;
-  const bool is_exact = !__builtin_mul_overflow(cost, factor, &product);
-  return is_exact ? product : std::numeric_limits<std::int64_t>::max();
-}
-
 // Where each node of `tree` is among those of all.
 std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
   std::vector<std::size_t> functions;
@@ -144,7 +136,7 @@ CallTree at_places(const CallTree& tree, const std::vector<std::size_t>& places,
   CallTree placed{iterations, all.functions, all.nodes};
   const std::uint64_t factor = iterations / tree.iterations;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    placed.nodes[places[i]].self = times(tree.nodes[i].self, factor);
+    placed.nodes[places[i]].self = tree.nodes[i].self * static_cast<std::int64_t>(factor);
     placed.nodes[places[i]].calls = tree.nodes[i].calls * factor;
   }
   sum_up(placed.nodes);
