@@ -55,7 +55,7 @@ Expected<Measured> read_measured(const std::string& file, Incomplete incomplete)
   auto bytes = read_file(file, kMostResults);
   if (!bytes) return tl::unexpected(bytes.error());
   if (is_gbench(*bytes)) return Measured{file, std::nullopt, std::move(*bytes)};
-  return read_result_set(file, file, incomplete).map([&file](ResultSet&& results) {
+  return read_any_result_set(file, file, incomplete).map([&file](ResultSet&& results) {
     return Measured{file, std::move(results), ""};
   });
 }

@@ -7,7 +7,6 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/read_file.h"
 #include "core/cli/gating.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
@@ -21,7 +20,6 @@
 #include "core/html/report_of_history.h"
 #include "core/html/report_page.h"
 #include "core/results/baselines.h"
-#include "core/results/experiment_log.h"
 
 namespace instr {
 
@@ -50,22 +48,12 @@ constexpr FileKind kReport{
              std::string_view::npos;
     }};
 
-Expected<ResultSet> read_file_of_report(const std::string& name, Incomplete incomplete) {
-  auto file = find_baseline(name);
-  if (!file) return tl::unexpected(file.error());
-  auto text = read_file(*file, kMostResults);
-  if (!text) return tl::unexpected(text.error());
-  if (!are_experiments(*text)) return read_result_set(*file, name, incomplete);
-  return whole_experiments(*text, name, incomplete).map([&name](const auto& experiments) {
-    return results_of(name, experiments);
-  });
-}
-
 Expected<ReportData> of_files(const Options& options, const Acceptances& accepted) {
   std::vector<ResultSet> files;
   const auto selected = selector(options.selection);
   for (const std::string& name : options.files) {
-    auto set = read_file_of_report(name, options.incomplete);
+    auto set = find_baseline(name).and_then(
+        [&](const fs::path& file) { return read_any_result_set(file, name, options.incomplete); });
     if (!set) return tl::unexpected(set.error());
     files.push_back(only(std::move(*set), selected));
   }

@@ -8,10 +8,12 @@
 
 #include "core/base/format.h"
 #include "core/base/output_file.h"
+#include "core/base/read_file.h"
 #include "core/compare/expected_counts.h"
 #include "core/compare/expected_document.h"
 #include "core/definitions/metrics.h"
 #include "core/results/baselines.h"
+#include "core/results/experiment_log.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -41,6 +43,21 @@ Expected<void> check_sums(const fs::path& file, const Results& results,
   return {};
 }
 
+// Of at least one.
+ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& experiments) {
+  ResultSet set{std::move(name), {}, {}};
+  const ExperimentRecord& first = experiments.front();
+  set.results.header.started = first.timestamp;
+  set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
+                                            {"timed_cpu_model", first.setting.accelerator_model}};
+  for (const ExperimentRecord& one : experiments) {
+    set.results.measurements.push_back(measurement_of(one));
+    auto* counted = std::get_if<Counted>(&set.results.measurements.back().outcome);
+    if (counted != nullptr) counted->gated = false;
+  }
+  return set;
+}
+
 }  // namespace
 
 Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
@@ -54,6 +71,16 @@ Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Inco
   auto trees = open_call_trees(file, results->header_line, incomplete);
   if (!trees) return tl::unexpected(trees.error());
   return ResultSet{std::move(name), std::move(*results), std::move(*functions), std::move(*trees)};
+}
+
+Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
+                                        Incomplete incomplete) {
+  auto text = read_file(file, kMostResults);
+  if (!text) return tl::unexpected(text.error());
+  if (!are_experiments(*text)) return read_result_set(file, std::move(name), incomplete);
+  return whole_experiments(*text, name, incomplete).map([&name](const auto& experiments) {
+    return result_set_of(std::move(name), experiments);
+  });
 }
 
 ResultSet result_set_of(std::string name, ResultsHeader header,

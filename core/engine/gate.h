@@ -38,6 +38,11 @@ struct GateOptions {
 Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::string name,
                                     Incomplete incomplete = Incomplete::kRefused);
 
+// The same of a file of experiments, too, measured under what their settings say: their metrics may
+// differ from run to run.
+Expected<ResultSet> read_any_result_set(const std::filesystem::path& file, std::string name,
+                                        Incomplete incomplete = Incomplete::kRefused);
+
 // Measurements in memory, with the functions and call trees they hold.
 ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements);

@@ -14,7 +14,8 @@ namespace {
 constexpr const char* kRemoveUnused = R"(
 DELETE FROM series WHERE id NOT IN (SELECT series_id FROM steps)
   AND id NOT IN (SELECT series_id FROM samples);
-DELETE FROM keys WHERE id NOT IN (SELECT key_id FROM series);
+DELETE FROM keys WHERE id NOT IN (SELECT key_id FROM series)
+  AND id NOT IN (SELECT key_id FROM outcomes);
 DELETE FROM classes WHERE id NOT IN (SELECT class_id FROM series);
 DELETE FROM series_sets WHERE id NOT IN (SELECT set_id FROM runs);
 DELETE FROM commits WHERE id NOT IN (SELECT commit_id FROM runs);

@@ -179,6 +179,24 @@ void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
   if (!sampled.values.empty()) take(sampled);
 }
 
+std::vector<RecordedOutcome> read_outcomes(const SqlDatabase& database,
+                                           const SeriesChoice& choice) {
+  std::vector<RecordedOutcome> outcomes;
+  auto rows = database.prepare(
+      "SELECT branches.name, hash, position, authored, subject, key, state, reason FROM outcomes"
+      " JOIN runs ON runs.id = run_id JOIN branches ON branches.id = branch_id"
+      " JOIN commits ON commits.id = commit_id JOIN keys ON keys.id = key_id ORDER BY run_id, key");
+  rows.start();
+  while (rows.step()) {
+    RecordedOutcome one{
+        rows.text(0), commit_at(rows, 1), {rows.text(5), rows.text(6), rows.text(7)}};
+    if (choice.branch && *choice.branch != one.branch) continue;
+    if (choice.key && !choice.key(one.outcome.key)) continue;
+    outcomes.push_back(std::move(one));
+  }
+  return outcomes;
+}
+
 std::vector<Branch> read_branches(const SqlDatabase& database) {
   std::vector<Branch> branches;
   auto rows = database.prepare("SELECT id, name FROM branches ORDER BY name");

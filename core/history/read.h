@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/sqlite.h"
+#include "core/history/record.h"
 #include "core/history/repository.h"
 #include "core/results/fingerprint_check.h"
 
@@ -89,6 +90,16 @@ struct SampledSeries {
 // Throws an SqlError.
 void for_each_sampled(const SqlDatabase& database, const SeriesChoice& choice,
                       const std::function<void(const SampledSeries&)>& take);
+
+// What became of a measurement at a commit, where that is more than values.
+struct RecordedOutcome {
+  std::string branch;
+  Commit commit;
+  RunOutcome outcome;
+};
+
+// In the order of their runs. Throws an SqlError.
+std::vector<RecordedOutcome> read_outcomes(const SqlDatabase& database, const SeriesChoice& choice);
 
 // A key that is measured otherwise from a commit on: its series ends, and another begins.
 struct SeriesBreak {

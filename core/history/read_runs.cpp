@@ -62,7 +62,9 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
             " JOIN branches ON branches.id = branch_id JOIN series_sets ON series_sets.id = set_id"
             " ORDER BY runs.id")),
         samples_(database.prepare("SELECT series_id, value, repetitions FROM samples"
-                                  " WHERE run_id = ?")) {
+                                  " WHERE run_id = ?")),
+        outcomes_(database.prepare("SELECT key, state, reason FROM outcomes"
+                                   " JOIN keys ON keys.id = key_id WHERE run_id = ?")) {
     for (const auto& [id, commit] : commits_) numbers_[commit.place()] = id;
     auto rows = database.prepare("SELECT id, fields FROM classes");
     rows.start();
@@ -86,6 +88,10 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
     while (samples_.step()) {
       add(run, series_.at(samples_.integer(0)).series, samples_.real(1), classes);
       run.values.back().repetitions = numbers_of(samples_.text(2));
+    }
+    outcomes_.start(runs_.integer(0));
+    while (outcomes_.step()) {
+      run.outcomes.push_back({outcomes_.text(0), outcomes_.text(1), outcomes_.text(2)});
     }
     return run;
   }
@@ -133,6 +139,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
   Profiles profiles_;
   SqlStatement runs_;
   SqlStatement samples_;
+  SqlStatement outcomes_;
 };
 
 // The points of a series: what it needs of a history, read once.

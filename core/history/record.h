@@ -25,6 +25,16 @@ struct RunValue {
   std::vector<double> repetitions = {};  // that the value is a statistic of
 };
 
+inline constexpr const char* kFailedState = "failed";
+inline constexpr const char* kSkippedState = "skipped";
+
+// What became of a measurement, where that is more than values.
+struct RunOutcome {
+  std::string key;
+  std::string state;  // kFailedState, kSkippedState; or a verification's code
+  std::string reason;
+};
+
 struct HistoryRun {
   Commit commit;
   std::string branch;
@@ -34,8 +44,9 @@ struct HistoryRun {
   // Fingerprint classes: the fields that must be equal in a series, as JSON pairs.
   std::vector<std::string> classes;
   std::vector<RunValue> values;
-  FunctionsOf functions;        // may be empty
-  CallTreesOf call_trees = {};  // likewise
+  FunctionsOf functions;                  // may be empty
+  CallTreesOf call_trees = {};            // likewise
+  std::vector<RunOutcome> outcomes = {};  // at most one for each key
 };
 
 // What to do if a commit is recorded with another value of an exact metric, though the class is the

@@ -69,6 +69,8 @@ class Renamer {
       if (one.twin) ++renamed.joined;
     }
     database_.prepare("UPDATE series SET key_id = ? WHERE key_id = ?").run(*other, *key);
+    database_.prepare("UPDATE OR REPLACE outcomes SET key_id = ? WHERE key_id = ?")
+        .run(*other, *key);
     database_.prepare("DELETE FROM keys WHERE id = ?").run(*key);
     replace_members();
     return renamed;

@@ -67,6 +67,19 @@ Expected<void> add_values(HistoryRun& run, const Measurement& measured, Classes&
   return {};
 }
 
+void add_outcome(HistoryRun& run, const Measurement& one) {
+  const auto add = [&](const std::string& state, const std::string& reason) {
+    run.outcomes.push_back({one.variant.key, state, reason});
+  };
+  if (const auto* failure = std::get_if<Failure>(&one.outcome)) {
+    add(kFailedState, to_string(failure->kind) + (": " + failure->message));
+  } else if (const auto* skipped = std::get_if<Skipped>(&one.outcome)) {
+    add(kSkippedState, skipped->reason);
+  } else if (one.verification && one.verification->code != VerificationCode::kVerifierSkipped) {
+    add(to_string(one.verification->code), one.verification->reason);
+  }
+}
+
 Expected<void> check_age(const ResultSet& results, const Commit& commit) {
   const auto started = seconds_of(results.results.header.started);
   if (!started || *started >= commit.authored) return {};
@@ -108,6 +121,7 @@ Expected<HistoryRun> run_of(const ResultSet& results, const Commit& commit,
   Classes classes(header.fingerprint, vary, run);
   for (const Measurement& one : results.results.measurements) {
     if (auto added = add_values(run, one, classes); !added) return tl::unexpected(added.error());
+    add_outcome(run, one);
   }
   return run;
 }

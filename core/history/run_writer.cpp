@@ -40,6 +40,9 @@ RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradicti
                                    " is_exact) VALUES (?, ?, ?, ?, ?)")),
       put_sample_(database.prepare("INSERT INTO samples (series_id, run_id, value, repetitions)"
                                    " VALUES (?, ?, ?, ?)")),
+      put_outcome_(
+          database.prepare("INSERT OR REPLACE INTO outcomes (run_id, key_id, state, reason)"
+                           " VALUES (?, ?, ?, ?)")),
       steps_(database) {}
 
 std::int64_t RunWriter::commit_number(const Commit& commit) {
@@ -79,6 +82,11 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     } else if (auto added = add_exact(run, value, where, (*series)[i]); !added) {
       return added;
     }
+  }
+  for (const RunOutcome& one : run.outcomes) {
+    // What a machine cannot measure would be there at every commit.
+    if (one.state == kSkippedState) continue;
+    put_outcome_.run(run_id, keys_.number_of(one.key), one.state, one.reason);
   }
   where.timeline.add(where.place, std::make_shared<const SeriesSet>(measured));
   ++recorded_.runs;

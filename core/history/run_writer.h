@@ -54,6 +54,7 @@ class RunWriter {
   SqlStatement find_series_;
   SqlStatement add_series_;
   SqlStatement put_sample_;
+  SqlStatement put_outcome_;
   StepsTable steps_;
 };
 

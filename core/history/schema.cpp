@@ -55,6 +55,13 @@ CREATE TABLE samples (
   repetitions TEXT,
   PRIMARY KEY (series_id, run_id)) STRICT, WITHOUT ROWID;
 CREATE INDEX samples_of_runs ON samples (run_id);
+CREATE TABLE outcomes (
+  run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+  key_id INTEGER NOT NULL REFERENCES keys,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  PRIMARY KEY (run_id, key_id)) STRICT, WITHOUT ROWID;
+CREATE INDEX outcomes_of_keys ON outcomes (key_id);
 CREATE TABLE functions (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,

@@ -57,12 +57,8 @@ struct ReportBreak {
   std::vector<std::string> reasons;
 };
 
-// What became of a measurement, where that is known and is more than a value.
-struct ReportOutcome {
+struct ReportOutcome : RunOutcome {
   std::size_t column = 0;
-  std::string key;
-  std::string state;  // "failed", "skipped"; or a verification's code
-  std::string reason;
 };
 
 // The state that "what is new" is compared with, such as the last release.

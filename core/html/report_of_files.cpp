@@ -30,8 +30,8 @@ class Builder {
       : vary_(vary), accepted_(accepted) {}
 
   Expected<void> add(const ResultSet& file) {
-    const auto column = static_cast<std::int64_t>(data_.columns.size());
-    auto run = run_of(file, commit_of(file, column), "", vary_, /*is_commit_trusted=*/true);
+    const auto position = static_cast<std::int64_t>(data_.columns.size());
+    auto run = run_of(file, commit_of(file, position), "", vary_, /*is_commit_trusted=*/true);
     if (!run) return tl::unexpected(run.error());
     data_.columns.push_back({"",
                              file.name,
@@ -40,7 +40,9 @@ class Builder {
                              command_text(file.results.header),
                              {}});
     files_.push_back(&file);
-    for (const Measurement& one : file.results.measurements) add_outcome(one);
+    for (RunOutcome& one : run->outcomes) {
+      data_.outcomes.push_back({std::move(one), column()});
+    }
     std::vector<std::int64_t> measured;
     for (const RunValue& value : run->values) {
       ReportSeries& series = series_of(value, run->classes[value.class_index]);
@@ -56,23 +58,6 @@ class Builder {
 
  private:
   std::size_t column() const { return data_.columns.size() - 1; }
-
-  void add_outcome(const Measurement& one) {
-    const auto add = [&](const std::string& state, const std::string& reason) {
-      data_.outcomes.push_back({column(), one.variant.key, state, reason});
-    };
-    if (const auto* failure = std::get_if<Failure>(&one.outcome)) {
-      add("failed", to_string(failure->kind) + (": " + failure->message));
-    } else if (const auto* skipped = std::get_if<Skipped>(&one.outcome)) {
-      add("skipped", skipped->reason);
-    } else if (one.verification && is_verified(one.verification->code)) {
-      add(to_string(one.verification->code), one.verification->reason);
-    }
-  }
-
-  static bool is_verified(VerificationCode code) {
-    return code != VerificationCode::kVerifierSkipped;
-  }
 
   ReportSeries& series_of(const RunValue& value, const std::string& class_text) {
     const auto [class_entry, is_new_class] =
@@ -158,18 +143,6 @@ class Builder {
 };
 
 }  // namespace
-
-ResultSet results_of(const std::string& name, const std::vector<ExperimentRecord>& experiments) {
-  ResultSet set{name, {}, {}};
-  const ExperimentRecord& first = experiments.front();
-  set.results.header.started = first.timestamp;
-  set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
-                                            {"timed_cpu_model", first.setting.accelerator_model}};
-  for (const ExperimentRecord& one : experiments) {
-    set.results.measurements.push_back(measurement_of(one));
-  }
-  return set;
-}
 
 Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const std::vector<std::string>& vary,

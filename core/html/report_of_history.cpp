@@ -25,6 +25,9 @@ class Builder {
     add_columns();
     if (auto added = add_steps(); !added) return tl::unexpected(added.error());
     for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
+    for (const RecordedOutcome& one : read_outcomes(database_, choice_)) {
+      data_.outcomes.push_back({one.outcome, columns_.at({one.branch, one.commit.hash})});
+    }
     if (auto added = add_breaks(); !added) return tl::unexpected(added.error());
     return std::move(data_);
   }

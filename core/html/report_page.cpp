@@ -207,8 +207,8 @@ class Writer {
   Json outcomes() {
     Json list = Json::array();
     for (const ReportOutcome& one : data_.outcomes) {
-      list.push_back(
-          {one.column, keys_.number_of(one.key), one.state, printable(one.reason, /*lines=*/true)});
+      list.push_back({one.column, keys_.number_of(one.key), printable(one.state),
+                      printable(one.reason, /*lines=*/true)});
     }
     return list;
   }

@@ -16,6 +16,7 @@
 #include "core/history/profiles.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
+#include "core/history/renames.h"
 #include "core/history/run_of_gbench.h"
 #include "core/history/run_of_results.h"
 #include "core/history/steps.h"
@@ -297,6 +298,37 @@ TEST_F(History, RefusesAnotherCountOfTheSameCommit) {
   EXPECT_EQ(steps_of("a"), (Points{{1, 100}, {2, 101}, {3, 100}}));
   add(run_of(2, {{"a", 100}, {"b", 1}}), OnContradiction::kReplace);
   EXPECT_EQ(steps_of("a"), (Points{{1, 100}}));
+}
+
+// Key and state of each, in their order.
+std::vector<std::string> outcomes_of(const SqlDatabase& database) {
+  std::vector<std::string> all;
+  for (const RecordedOutcome& one : read_outcomes(database, {})) {
+    all.push_back(one.outcome.key + " " + one.outcome.state);
+  }
+  return all;
+}
+
+TEST_F(History, KeepsWhatFailedWithItsRun) {
+  for (const int position : {1, 2}) {
+    HistoryRun run = run_of(position, {{"a", 100}});
+    run.outcomes = {{"b", kFailedState, "crashed"}, {"a", "PASS", ""}, {"c", kSkippedState, ""}};
+    add(run);
+  }
+  EXPECT_EQ(outcomes_of(open()),
+            (std::vector<std::string>{"a PASS", "b failed", "a PASS", "b failed"}));
+  {
+    auto merged = open_history(folder_.path() / "merged.db", SqlAccess::kCreate);
+    ASSERT_TRUE(merged);
+    auto runs = runs_of(open());
+    ASSERT_TRUE(runs);
+    ASSERT_TRUE(record(*merged, *runs, OnContradiction::kRefuse));
+    EXPECT_EQ(outcomes_of(*merged), outcomes_of(open()));
+  }
+  ASSERT_TRUE(rename(open(), {"b", "a"}));
+  EXPECT_EQ(outcomes_of(open()), (std::vector<std::string>{"a failed", "a failed"}));
+  ASSERT_TRUE(prune(open(), commit(2).place(), {}));
+  EXPECT_EQ(outcomes_of(open()), (std::vector<std::string>{"a failed"}));
 }
 
 TEST_F(History, OtherFingerprintsAndBranchesAreOtherSeries) {

@@ -76,6 +76,17 @@ TEST_F(HtmlReport, KnowsWhatWasAccepted) {
   EXPECT_FALSE(changes[1].accepted);
 }
 
+TEST_F(HtmlReport, HasWhatFailedAtEachCommit) {
+  HistoryRun run = run_of(1, {{"a", 100}});
+  run.outcomes = {{"b", kFailedState, "crashed"}, {"c", kSkippedState, "needs CUDA"}};
+  add(run);
+  const ReportData data = report();
+  ASSERT_EQ(data.outcomes.size(), 1U);
+  EXPECT_EQ(data.outcomes[0].key, "b");
+  EXPECT_EQ(data.outcomes[0].column, 0U);
+  EXPECT_EQ(data.outcomes[0].reason, "crashed");
+}
+
 TEST_F(HtmlReport, SaysWhyALineBreaks) {
   add(run_of(1, {{"a", 100}}, "main", R"([["compiler","g++ 12"]])"));
   add(run_of(2, {{"a", 90}}, "main", R"([["compiler","g++ 13"]])"));
