@@ -1,11 +1,11 @@
-// The views of a report, by what is behind the # of the address: "#/benchmarks?suite=matmul&metric=allocs".
+// The report: which view is shown, of what, by what is behind the # of the address, such as
+// "#/benchmarks?suite=matmul&metric=allocs".
 (() => {
   "use strict";
   const model = reportModel(JSON.parse(document.getElementById("data").textContent));
   const { data } = model;
   const byId = (id) => document.getElementById(id);
   const kDay = 86400;
-  const kShown = 20; // rows of a list on the first page
 
   // -- Addresses
 
@@ -83,332 +83,10 @@
     }
   }
 
-  // -- Parts of views
-
-  const toneOf = (change) => (change > 0 ? "worse" : change < 0 ? "better" : "");
-  const commitLink = (column) => link(["commit", column.branch, column.id], column.name);
-  const keyLink = (key, metric) => link(["benchmark", key.key], key.key, { metric: metric.name });
-
-  function functionsOf(change) {
-    const move = model.moveOf(change.move);
-    if (!move) return null;
-    const rows = move.parts.map((part) => ({ ...part, name: part.short, full: part.name }));
-    if (move.others) rows.push({ name: plural(move.others, "other function"), change: move.othersChange });
-    if (move.unexplained) rows.push({ name: "in no function", change: move.unexplained });
-    const details = make("details", {}, make("summary", {}, `in ${plural(move.parts.length, "function")}: `
-      + move.parts.slice(0, 2).map((part) => `${signed(part.change)} ${part.short}`).join(", ")));
-    details.addEventListener("toggle", () => details.append(makeTable({ caption: "Functions that changed",
-      columns: [
-        { title: "function", text: true, of: (row) => make("span", { title: row.full || "" }, row.name) },
-        { title: "change", of: (row) => signed(row.change), tone: (row) => toneOf(row.change) },
-        { title: "before", of: (row) => (row.before === undefined ? "" : numbers.format(row.before)) },
-        { title: "after", of: (row) => (row.after === undefined ? "" : numbers.format(row.after)) },
-        { title: "calls", of: (row) => (row.calls === undefined && row.callsBefore === row.callsAfter ? ""
-          : `${numbers.format(row.callsBefore)} → ${numbers.format(row.callsAfter)}`) },
-        { title: "library", text: true, of: (row) => row.object || "" },
-      ], rows })), { once: true });
-    return make("div", {}, details, ...flameOf(change));
-  }
-
-  function flameOf(change) {
-    if (change.flame === null) return [];
-    const graph = make("div");
-    const details = make("details", {}, make("summary", {}, "as a flame graph"), graph);
-    details.addEventListener("toggle", () => flameGraph(graph, JSON.parse(data.flames[change.flame])), { once: true });
-    return [details];
-  }
-
-  const kChangeColumns = [
-    { title: "before", of: (one) => shown(one.series.metric, one.before) },
-    { title: "after", of: (one) => shown(one.series.metric, one.after) },
-    { title: "change", of: (one) => shownChange(one.series.metric, one.change), sort: (one) => one.change,
-      tone: (one) => toneOf(one.change) },
-    { title: "relative", of: (one) => shownShare(one.relative), sort: (one) => one.relative,
-      tone: (one) => toneOf(one.change) },
-  ];
-  const kChanceColumn = { title: "p", of: (one) => (one.p === null ? "" : String(Number(one.p.toPrecision(2)))) };
-  const kAcceptedColumn = { title: "accepted", text: true,
-    of: (one) => (one.accepted ? `${one.accepted.why} (${one.accepted.who})` : "") };
-
-  function changesTable(caption, changes, { withKey = true, withCommit = true } = {}) {
-    const columns = [
-      ...(withKey ? [{ title: "benchmark", text: true, of: (one) => keyLink(one.series.key, one.series.metric),
-        sort: (one) => one.series.key.key }] : []),
-      { title: "metric", text: true, of: (one) => one.series.metric.heading },
-      ...kChangeColumns,
-      ...(changes.some((one) => one.p !== null) ? [kChanceColumn] : []),
-      ...(withCommit ? [{ title: model.isOfFiles ? "file" : "commit", text: true,
-        of: (one) => commitLink(one.column), sort: (one) => one.column.index }] : []),
-      ...(withCommit && !model.isOfFiles ? [{ title: "subject", text: true, of: (one) => `${shownDate(one.column.time)} ${one.column.subject}` }] : []),
-      ...(changes.some((one) => one.accepted) ? [kAcceptedColumn] : []),
-    ];
-    return makeTable({ caption, columns, rows: changes, page: withKey ? kShown : 100, after: functionsOf });
-  }
-
-  const breaksOf = (breaks) => breaks.flatMap((one) => [
-    make("p", {}, `From ${one.column.name} (${shownDate(one.column.time)}) on, ${plural(one.count, "series",
-      "series")} of values ${one.count === 1 ? "is" : "are"} measured differently, so that no line leads there:`),
-    make("pre", {}, one.reasons.join("\n"))]);
-
-  function outcomesTable(caption, outcomes) {
-    return makeTable({ caption, rows: outcomes, page: kShown, columns: [
-      { title: "benchmark", text: true, sort: (one) => one.key.key,
-        of: (one) => link(["benchmark", one.key.key], one.key.key) },
-      { title: "state", text: true, of: (one) => one.state, sort: (one) => one.state,
-        tone: (one) => (model.isBad(one.state) ? "worse" : "") },
-      { title: "reason", text: true, of: (one) => one.reason.split("\n", 1)[0] }] });
-  }
-
-  // -- Views: each gives a heading and what is below it
-
-  function overview() {
-    const branch = branchNow();
-    const found = model.attention(hasAny, branch, from());
-    const where = rangeNow().name === "all" ? "" : ` ${rangeNow().title}`;
-    const cards = [
-      ["worse", found.worse.length, `${found.worse.length === 1 ? "regression" : "regressions"} not accepted`],
-      ["worse", found.failed.length, "failed"],
-      ["worse", found.stale.length, "not measured lately"],
-      ["better", found.better.length, found.better.length === 1 ? "improvement" : "improvements"],
-      ["", found.accepted.length, "accepted"]].map(([tone, count, title]) =>
-      make("li", { className: count > 0 ? tone : "" }, make("strong", {}, numbers.format(count)), title));
-    const parts = [make("ul", { className: "cards" }, ...cards)];
-    const isFine = found.worse.length + found.failed.length + found.stale.length === 0;
-    if (isFine) parts.push(make("p", { className: "good" }, `Nothing needs attention${where}.`));
-    if (found.worse.length > 0) parts.push(changesTable("Regressions that nobody accepted", found.worse));
-    if (found.failed.length > 0) parts.push(outcomesTable("Failed", found.failed));
-    if (found.stale.length > 0) parts.push(staleTable(found.stale));
-    parts.push(...breaksOf(found.breaks));
-    parts.push(summaryTable(branch));
-    if (branch.columns.length > 1) parts.push(...trendOf(branch));
-    if (found.accepted.length > 0) parts.push(changesTable("Accepted", found.accepted));
-    if (found.better.length > 0) parts.push(changesTable("Improvements", found.better));
-    return [model.columns.length > 1 ? `What needs attention${where}` : "Results", ...parts];
-  }
-
-  function staleTable(lines) {
-    return makeTable({ caption: "Not measured lately", rows: lines, page: kShown, columns: [
-      { title: "benchmark", text: true, of: (line) => keyLink(line.key, line.metric), sort: (line) => line.key.key },
-      { title: "metric", text: true, of: (line) => line.metric.heading },
-      { title: "last measured at", text: true, tone: () => "worse", sort: (line) => line.series[0].last,
-        of: (line) => commitLink(model.columns[line.series[0].last]) },
-      { title: "of", text: true, of: (line) => shownDate(model.columns[line.series[0].last].time) }] });
-  }
-
-  function summaryTable(branch) {
-    const rows = model.summary(model.keys.filter(isChosenKey), branch, from());
-    const narrowed = (row) => link(["benchmarks"], row.suite, { suite: row.suite, language: row.language,
-      backend: row.backend });
-    const columns = [
-      { title: "suite", text: true, of: narrowed, sort: (row) => row.suite },
-      { title: "language", text: true, of: (row) => row.language, sort: (row) => row.language },
-      { title: "backend", text: true, of: (row) => row.backend, sort: (row) => row.backend },
-      { title: "benchmarks", of: (row) => numbers.format(row.count), sort: (row) => row.count },
-      { title: "pass", value: "pass", of: (row) => (row.pass === undefined ? "-" : `${Math.round(100 * row.pass)}%`),
-        tone: (row) => (row.pass < 1 ? "worse" : ""), sort: (row) => row.pass },
-      { title: "instructions", value: "change", of: (row) => shownShare(row.change), sort: (row) => row.change,
-        tone: (row) => toneOf(row.change) },
-      { title: "fewer than eager", value: "instructions", of: (row) => shownRatio(row.instructions),
-        sort: (row) => row.instructions },
-      { title: "speed-up", value: "speedup", of: (row) => shownRatio(row.speedup), sort: (row) => row.speedup },
-      { title: "compile time", value: "compile", of: (row) => shown({ unit: "ns" }, row.compile),
-        sort: (row) => row.compile },
-      { title: "memory", value: "memory", of: (row) => shownRatio(row.memory), sort: (row) => row.memory },
-    ].filter(({ value }) => !value || rows.some((row) => row[value] !== undefined));
-    const div = make("div", {}, makeTable({ caption: "Suites and backends", columns, rows }));
-    div.append(make("p", {}, "Geometric means; of ratios to eager more is better. Compile time is a mean. "
-      + "What failed is in none of them."));
-    return div;
-  }
-
-  function trendOf(branch) {
-    const lines = linesNow();
-    if (lines.length === 0) return [];
-    const groupOf = chosen("suite") ? (key) => key.backend : (key) => key.suite;
-    const { names, rows } = model.trend(lines, branch, from(), groupOf);
-    const isMany = names.length > kColours.length;
-    const some = isMany ? model.trend(lines, branch, from(), () => "all suites") : { names, rows };
-    return rows.length < 2 ? [] : [makeChart({ ...some, format: (value) => `${value.toFixed(2)}%`,
-      title: `${metricNow().heading} since ${model.columns[from()].name}, geometric mean`,
-      isSteps: lines.some((line) => line.series[0].isExact),
-      open: (column) => go(addressOf(["commit", column.branch, column.id])) })];
-  }
-
-  function benchmarks() {
-    const metric = metricNow();
-    const start = from();
-    const rows = linesNow().map((line) => {
-      const one = line.series[0];
-      const now = model.now(line);
-      const before = one.columns[0] <= start ? model.valueAt(line, start) : undefined;
-      const steps = one.changes.filter((change) => change.column.index > start);
-      const eager = line.key.backend === "eager" ? undefined : model.eagerOf(line.key);
-      const its = eager && model.lineOf(eager.key, metric.name, line.branch);
-      return { line, one, now, before, steps, eager: its && model.now(its) / now, change: now - before, relative: (now - before) / Math.abs(before) };
-    }).sort((a, b) => (a.line.key.key < b.line.key.key ? -1 : 1));
-    const isSeveral = model.columns.length > 1;
-    return [`Benchmarks: ${metric.heading}`, makeTable({ caption: plural(rows.length, "benchmark"), rows,
-      sorted: { place: 0, isUp: true }, columns: [
-        { title: "benchmark", text: true, of: (row) => keyLink(row.line.key, metric), sort: (row) => row.line.key.key },
-        { title: metric.heading, of: (row) => shown(metric, row.now), sort: (row) => row.now },
-        ...(rows.some((row) => row.eager) ? [{ title: "against eager", of: (row) => shownRatio(row.eager),
-          sort: (row) => row.eager }] : []),
-        ...(isSeveral ? [
-          { title: "change", of: (row) => (row.before === undefined ? "new" : shownChange(metric, row.change)),
-            sort: (row) => row.change, tone: (row) => toneOf(row.change) },
-          { title: "relative", of: (row) => (row.before === undefined ? "" : shownShare(row.relative)),
-            sort: (row) => row.relative, tone: (row) => toneOf(row.change) },
-          { title: "steps", of: (row) => numbers.format(row.steps.length), sort: (row) => row.steps.length },
-          { title: "last step", text: true, of: (row) => (row.steps.length === 0 ? ""
-            : commitLink(row.steps[row.steps.length - 1].column)) },
-          { title: "measured at", text: true, sort: (row) => row.one.last,
-            of: (row) => commitLink(model.columns[row.one.last]),
-            tone: (row) => (row.one.last < branchNow().last.index ? "worse" : "") }] : [])] })];
-  }
-
-  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
-
-  function chartOf(line) {
-    const branch = branchNow();
-    const start = from();
-    const inOrder = [...line.series].sort((a, b) => a.columns[0] - b.columns[0]);
-    const rows = branch.columns.filter((column) => column.index >= start).map((column) => ({ column,
-      values: inOrder.map((one) => (one.columns[0] <= column.index && model.isMeasured(one, column)
-        ? one.values[one.columns.findLastIndex((place) => place <= column.index)] : null)) }))
-      .filter((row) => row.values.some((value) => value !== null));
-    if (rows.length < 2) return [];
-    return [makeChart({ title: `${line.metric.heading} of ${line.key.key}`, rows, isSteps: inOrder[0].isExact,
-      names: inOrder.map((one, i) => (inOrder.length === 1 ? line.metric.heading : `measured as ${i + 1}`)),
-      format: (value) => shown(line.metric, value), marks: inOrder.slice(1).map((one) => model.columns[one.columns[0]]),
-      open: (column) => go(addressOf(["commit", column.branch, column.id])) })];
-  }
-
-  function benchmark([name]) {
-    const key = model.byKey.get(name);
-    if (!key) return ["There is no such benchmark", make("p", {}, name)];
-    const branch = branchNow();
-    const its = model.metrics.map((metric) => model.lineOf(name, metric.name, branch.name)).filter(Boolean)
-      .sort((a, b) => a.metric.order - b.metric.order);
-    const line = its.find((one) => one.metric === metricNow()) || its[0];
-    const outcomes = model.outcomes.filter((one) => one.key === key);
-    const changes = its.flatMap((one) => one.series.flatMap((series) => series.changes))
-      .sort((a, b) => b.column.index - a.column.index || a.series.metric.order - b.series.metric.order);
-    const last = line && model.columns[line.series[0].last];
-    const breaks = data.breaks.map(([column, count, reasons]) => ({ column: model.columns[column], count, reasons }))
-      .filter((one) => line && line.series.some((series) => series.columns[0] === one.column.index
-        && series !== line.series[line.series.length - 1]));
-    return [name,
-      make("p", {}, model.facets.map((facet) => `${facet.name} ${key[facet.name]}`).join(" · ")),
-      ...(last ? [make("p", {}, "last measured at ", commitLink(last))] : []),
-      ...(line ? chartOf(line) : []),
-      ...breaksOf(breaks),
-      ...(its.length === 0 ? [] : [makeTable({ caption: "Metrics", rows: its, columns: [
-        { title: "metric", text: true, of: (one) => link(["benchmark", name], one.metric.heading,
-          { metric: one.metric.name }) },
-        { title: "now", of: (one) => shown(one.metric, model.now(one)) },
-        { title: "steps", of: (one) => numbers.format(one.series[0].changes.length) }] })]),
-      ...(changes.length === 0 ? [] : [changesTable(model.isOfFiles ? "Changes" : "Steps", changes,
-        { withKey: false })]),
-      ...(outcomes.length === 0 ? [] : [makeTable({ caption: "Outcomes", rows: outcomes, columns: [
-        { title: "measured at", text: true, of: (one) => commitLink(one.column) },
-        { title: "state", text: true, of: (one) => one.state, tone: (one) => (model.isBad(one.state) ? "worse" : "") },
-        { title: "reason", text: true, of: (one) => one.reason }] })]),
-      make("h3", {}, "To see it yourself"),
-      make("pre", {}, model.isOfFiles || !last ? `instr_bench explain ${quoted(name)}`
-        : `git switch --detach ${last.id}\ninstr_bench explain ${quoted(name)}\n`
-          + `instr_bench history show ${quoted(name)}`)];
-  }
-
-  function commitView([branch, id]) {
-    const column = model.columns.find((one) => one.branch === branch && one.id === id);
-    if (!column) return ["There is no such commit here", make("p", {}, id)];
-    const its = model.branches.find((one) => one.name === branch).columns;
-    const before = its[its.indexOf(column) - 1], after = its[its.indexOf(column) + 1];
-    const changes = model.series.filter((one) => one.branch === branch && hasAny({ key: one.key }))
-      .flatMap((one) => one.changes.filter((change) => change.column === column))
-      .sort((a, b) => Math.abs(b.relative) - Math.abs(a.relative));
-    const outcomes = model.outcomes.filter((one) => one.column === column && model.isBad(one.state)
-      && isChosenKey(one.key));
-    return [`${column.name} ${column.subject}`,
-      makeFacts([[model.isOfFiles ? "file" : "commit", column.id], ["branch", column.branch],
-        ["of", shownDate(column.time)], ["before it", before && commitLink(before)],
-        ["after it", after && commitLink(after)],
-        ["compare", before && link(["compare", before.id, column.id], `${before.name} with ${column.name}`,
-          { branch })]]),
-      changes.length === 0 ? make("p", {}, "Nothing changed here.")
-        : changesTable("What changed", changes, { withCommit: false }),
-      ...(outcomes.length === 0 ? [] : [outcomesTable("Failed", outcomes)])];
-  }
-
-  function commits() {
-    const counts = new Map();
-    for (const line of linesNow()) {
-      for (const one of line.series) {
-        for (const change of one.changes) {
-          const count = counts.get(change.column) || { worse: 0, better: 0 };
-          count[change.change > 0 ? "worse" : "better"] += 1;
-          counts.set(change.column, count);
-        }
-      }
-    }
-    const rows = [...branchNow().columns].reverse().filter((column) => column.index >= from());
-    const countOf = (column, name) => (counts.get(column) || {})[name] || 0;
-    const countColumn = (title, name) => ({ title, of: (column) => countOf(column, name) || "",
-      sort: (column) => countOf(column, name), tone: () => name });
-    const what = model.isOfFiles ? "file" : "commit";
-    return [model.isOfFiles ? "Files" : "Commits", makeTable({
-      caption: `${plural(rows.length, what)}; changes of ${metricNow().heading}`, rows, columns: [
-        { title: what, text: true, of: commitLink, sort: (column) => column.index },
-        { title: "of", text: true, of: (column) => shownDate(column.time) },
-        { title: model.isOfFiles ? "command" : "subject", text: true, of: (column) => column.subject },
-        countColumn("more", "worse"), countColumn("less", "better")] })];
-  }
-
-  function compare([oldId, newId]) {
-    const { columns } = branchNow();
-    const find = (id, otherwise) => columns.find((one) => one.id === id) || otherwise;
-    const after = find(newId, columns[columns.length - 1]);
-    const before = find(oldId, model.columns[from()] === after ? columns[0] : model.columns[from()]);
-    const pick = (title, value, change) => {
-      const select = make("select");
-      for (const one of columns) {
-        select.add(new Option(`${one.name} ${shownDate(one.time)} ${one.subject}`.trim().slice(0, 80), one.id));
-      }
-      select.value = value.id;
-      select.addEventListener("change", () => go(change(select.value)));
-      return make("label", {}, title, select);
-    };
-    const rows = model.compare(has, before, after);
-    const ratios = rows.filter((row) => !row.isOther && row.before > 0);
-    const metric = metricNow();
-    return [`${before.name} compared with ${after.name}: ${metric.heading}`,
-      make("form", {}, pick("from", before, (id) => addressOf(["compare", id, after.id])),
-        pick("to", after, (id) => addressOf(["compare", before.id, id]))),
-      rows.length === 0 ? make("p", {}, "Nothing differs.") : makeTable({
-        caption: `${plural(rows.length, "difference")}; ${plural(ratios.filter((row) => row.change > 0).length,
-          "benchmark")} with more`, rows, columns: [
-          { title: "benchmark", text: true, of: (row) => keyLink(row.line.key, metric), sort: (row) => row.line.key.key },
-          { title: "before", of: (row) => shown(metric, row.before) },
-          { title: "after", of: (row) => shown(metric, row.after) },
-          { title: "change", of: (row) => (row.before === undefined ? "new" : row.isOther ? "measured differently"
-            : shownChange(metric, row.change)), sort: (row) => row.change,
-          tone: (row) => (row.isOther ? "" : toneOf(row.change)) },
-          { title: "relative", of: (row) => (row.isOther ? "" : shownShare(row.relative)), sort: (row) => row.relative,
-            tone: (row) => (row.isOther ? "" : toneOf(row.change)) },
-          { title: "at", text: true, of: (row) => make("span", {}, ...row.changes.flatMap((change, i) =>
-            [i > 0 ? ", " : "", commitLink(change.column)])) }],
-        after: (row) => (row.changes.length === 1 ? functionsOf(row.changes[0]) : null) })];
-  }
-
   // -- Which one is shown
 
-  const views = [
-    { name: "", title: "Overview", show: overview },
-    { name: "benchmarks", title: "Benchmarks", show: benchmarks },
-    { name: "commits", title: model.isOfFiles ? "Files" : "Commits", show: commits },
-    { name: "compare", title: "Compare", show: compare },
-    { name: "benchmark", show: benchmark },
-    { name: "commit", show: commitView }];
+  const views = reportViews({ model, addressOf, link, go, chosen, branchNow, metricNow, rangeNow, from, isChosenKey,
+    has, hasAny, linesNow });
 
   function go(hash, isTyped = false) {
     if (isTyped) history.replaceState(null, "", hash); else history.pushState(null, "", hash);
@@ -437,11 +115,14 @@
   document.addEventListener("keydown", (event) => {
     const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
     if (event.key === "/" && !isTyping && !event.defaultPrevented) { event.preventDefault(); search.focus(); }
-    if (event.key === "Escape" && event.target === search) { search.value = ""; go(addressOf(address.parts, { search: "" }), true); }
+    if (event.key !== "Escape" || event.target !== search) return;
+    search.value = "";
+    go(addressOf(address.parts, { search: "" }), true);
   });
   addEventListener("popstate", () => show());
   byId("title").textContent = data.title;
   byId("made").textContent = `${plural(model.keys.length, "benchmark")}, ${plural(model.columns.length,
-    model.isOfFiles ? "file" : "commit")}; made ${data.made.slice(0, 16).replace("T", " ")} UTC by instr_bench ${data.version}`;
+    model.isOfFiles ? "file" : "commit")}; made ${data.made.slice(0, 16).replace("T", " ")} UTC by instr_bench `
+    + data.version;
   show(true);
 })();

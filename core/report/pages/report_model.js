@@ -163,14 +163,16 @@ const reportModel = (data) => {
       const since = passing.map((key) => lineOf(key.key, named.instructions, branch.name))
         .filter((line) => line && isComparable(line, from))
         .map((line) => now(line) / valueAt(line, from));
-      const compiling = passing.map((key) => valueOf(key, named.ready) - valueOf(key, named.wall)).filter(Number.isFinite);
+      const compiling = passing.map((key) => valueOf(key, named.ready) - valueOf(key, named.wall))
+        .filter(Number.isFinite).map((time) => Math.max(0, time));
       const judged = group.keys.filter((key) => states.has(key) && states.get(key) !== "skipped");
       return { ...group, count: group.keys.length,
         pass: judged.length === 0 ? undefined
           : judged.filter((key) => !isBad(states.get(key))).length / judged.length,
         change: since.length === 0 ? undefined : geometricMean(since) - 1,
-        instructions: againstEager(named.instructions), speedup: againstEager(named.wall), memory: againstEager(named.memory),
-        compile: compiling.length === 0 || group.backend === "eager" ? undefined : mean(compiling.map((time) => Math.max(0, time))) };
+        instructions: againstEager(named.instructions), speedup: againstEager(named.wall),
+        memory: againstEager(named.memory),
+        compile: compiling.length === 0 || group.backend === "eager" ? undefined : mean(compiling) };
     });
   }
 

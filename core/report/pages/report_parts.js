@@ -71,14 +71,15 @@ function makeTable({ caption, columns, rows, sorted, page = 100, after }) {
     body.replaceChildren(...all.slice(0, count).flatMap((row) => [lineOf(row), ...below(row)]));
     more.replaceChildren();
     if (all.length <= count) return;
-    const button = make("button", { type: "button" }, `Show ${numbers.format(Math.min(5 * page, all.length - count))} more`);
+    const next = Math.min(5 * page, all.length - count);
+    const button = make("button", { type: "button" }, `Show ${numbers.format(next)} more`);
     button.addEventListener("click", () => { count += 5 * page; fill(); });
     more.append(`${numbers.format(count)} of ${numbers.format(all.length)}. `, button);
   }
   fill();
   const table = make("table", {}, make("caption", {}, caption), make("thead", {}, make("tr", {}, ...heads)), body);
-  return make("div", {}, make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption }, table),
-    more);
+  const scroll = make("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": caption }, table);
+  return make("div", {}, scroll, more);
 }
 
 // A list of facts, each a name and what it is.
