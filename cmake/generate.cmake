@@ -31,3 +31,4 @@ endfunction()
 
 describe(merge-check "compare a project with the commit where it left its base")
 describe(merge-comment "post what instr_bench\\-merge\\-check found as a comment")
+describe(nightly "measure a branch, keep its history, and write an issue about what costs more")

@@ -9,6 +9,7 @@ add_custom_command(OUTPUT ${generated_files}
   COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:instr_bench> -DTOOLS=${PROJECT_SOURCE_DIR}/tools
     -DFOLDER=${generated} -P ${PROJECT_SOURCE_DIR}/cmake/generate.cmake
   DEPENDS instr_bench cmake/generate.cmake tools/merge-check tools/merge-comment
+    tools/nightly
   COMMENT "Generating completions and man pages" VERBATIM)
 add_custom_target(pages ALL DEPENDS ${generated_files})
 
@@ -17,7 +18,7 @@ install(TARGETS instr_bench)
 install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_share}
   FILES_MATCHING REGEX "\\.(cpp|h|S|inc|py|toml)$")
 install(FILES tools/definition.schema.json tools/results.schema.json DESTINATION ${own_share})
-foreach(tool merge-check merge-comment)
+foreach(tool merge-check merge-comment nightly)
   install(PROGRAMS tools/${tool} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-${tool})
 endforeach()
 

@@ -61,6 +61,13 @@ constexpr auto kWords = std::to_array<HistoryWord>({
      0,
      {"since", "branch", "filter", "exclude", "metrics", "format"},
      history_steps},
+    {"issue",
+     "",
+     "the text of an issue about what costs more and was not accepted",
+     0,
+     0,
+     {"since", "branch", "filter", "exclude", "metrics", "accepted"},
+     history_issue},
     {"export",
      "",
      "every value at every measured commit, for other programs",
@@ -155,6 +162,7 @@ void declare_reading(CommandLine& line, HistoryOptions& options) {
               add_text(options.selection.filters));
   line.option("--exclude", "PATTERN", "not those that match; repeatable",
               add_text(options.selection.excludes));
+  declare_accepted(line, options.accepted);
   declare_metrics(line, options.metrics);
   declare_format(line, options.format, listing_formats());
 }
@@ -217,10 +225,13 @@ Action history_command(CommandLine& line) {
   declare_showing(line, options.showing);
   line.check([state = state.get()]() -> Expected<void> {
     if (auto known = check_word(state->operands); !known) return known;
-    if (!state->options.rest.empty() && state->operands.front() != "backfill") {
-      return fail("options after -- are for the runs of `history backfill`", "omit them");
+    const std::string& word = state->operands.front();
+    if (!state->options.rest.empty() && word != "backfill" && word != "issue") {
+      return fail(
+          "options after -- are for the runs of `history backfill`, and for `history issue`",
+          "omit them");
     }
-    if (state->operands.front() != "prune" || state->options.keep_since) return {};
+    if (word != "prune" || state->options.keep_since) return {};
     return fail("`history prune` needs to know what to keep", "add --keep-since=REV");
   });
   return [state](const Invocation& invocation) {

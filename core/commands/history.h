@@ -21,6 +21,7 @@ struct HistoryOptions {
   RecordingOptions recording;         // which history and branch, in all of them
   Incomplete incomplete = Incomplete::kRefused;
   std::optional<std::string> since;
+  std::optional<std::filesystem::path> accepted;  // nothing: the project's
   std::optional<std::string> keep_since;
   std::optional<std::string> make;  // builds a commit
   bool bisect = false;              // measure only what tells the commits of steps
@@ -32,12 +33,14 @@ struct HistoryOptions {
   std::stop_token stop;
 
   SeriesChoice choice() const;
+  Expected<std::optional<Place>> place_since() const;
 };
 
 ExitStatus history_add(const HistoryOptions& options);
 ExitStatus history_list(const HistoryOptions& options);
 ExitStatus history_show(const HistoryOptions& options);
 ExitStatus history_steps(const HistoryOptions& options);
+ExitStatus history_issue(const HistoryOptions& options);
 ExitStatus history_export(const HistoryOptions& options);
 ExitStatus history_merge(const HistoryOptions& options);
 ExitStatus history_rename(const HistoryOptions& options);

@@ -76,6 +76,12 @@ SeriesChoice HistoryOptions::choice() const {
           metrics, recording.branch};
 }
 
+Expected<std::optional<Place>> HistoryOptions::place_since() const {
+  if (!since) return std::nullopt;
+  return Repository().find(*since).map(
+      [](const Commit& commit) { return std::optional(commit.place()); });
+}
+
 ExitStatus history_list(const HistoryOptions& options) {
   auto database = open_history(options.recording.file(), SqlAccess::kRead);
   if (!database) return refuse(database.error());
@@ -115,14 +121,10 @@ ExitStatus history_show(const HistoryOptions& options) {
 ExitStatus history_steps(const HistoryOptions& options) {
   auto database = open_history(options.recording.file(), SqlAccess::kRead);
   if (!database) return refuse(database.error());
-  std::optional<Place> since;
-  if (options.since) {
-    auto commit = Repository().find(*options.since);
-    if (!commit) return refuse(commit.error());
-    since = commit->place();
-  }
+  auto since = options.place_since();
+  if (!since) return refuse(since.error());
   const SeriesChoice choice = options.choice();
-  auto steps = read_steps(*database, choice, since, /*with_first=*/false);
+  auto steps = read_steps(*database, choice, *since, /*with_first=*/false);
   if (!steps) return refuse(steps.error());
   auto printed = print_steps(*database, *steps, options);
   if (!printed) return refuse(printed.error());

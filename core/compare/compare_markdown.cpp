@@ -34,11 +34,6 @@ std::string literal(std::string_view text) {
   return out;
 }
 
-// Printable text as code, in which an "@name" does not mention anybody.
-std::string code(std::string_view text, std::size_t width) {
-  return "<code>" + literal(shorten_middle(text, width)) + "</code>";
-}
-
 // Text that never grows beyond a number of bytes; whole pieces are taken or left out.
 class Budget {
  public:
@@ -96,7 +91,7 @@ std::string result_text(const CompareLine& line) {
 std::string table_piece(const ComparedRow& row) {
   std::string out;
   for (const CompareLine& line : compare_lines(row)) {
-    std::string name = line.is_key ? code(line.name, kKeyWidth)
+    std::string name = line.is_key ? markdown_code(line.name, kKeyWidth)
                                    : "&nbsp;&nbsp;" + literal(shorten_middle(line.name, kKeyWidth));
     std::string result = line.result.empty() ? "" : result_text(line);
     out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", name, line.before, line.after,
@@ -108,23 +103,31 @@ std::string table_piece(const ComparedRow& row) {
 std::string reason_piece(const ComparedRow& row) {
   std::string reason =
       row.reason.empty() ? "" : ": " + literal(shorten_end(printable(row.reason), kReasonWidth));
-  return fmt::format("- {} {}{}\n", code(printable(row.key), kKeyWidth), to_string(row.state),
-                     reason);
+  return fmt::format("- {} {}{}\n", markdown_code(printable(row.key), kKeyWidth),
+                     to_string(row.state), reason);
 }
 
-std::string attribution_piece(const ComparedRow& row) {
+}  // namespace
+
+std::string markdown_code(std::string_view text, std::size_t width) {
+  return "<code>" + literal(shorten_middle(text, width)) + "</code>";
+}
+
+std::string attribution_markdown(const std::string& key, const Attribution& attribution) {
   std::string out = fmt::format(
       "\n{}: {} {}\n\n| change | function | library | calls |\n"
       "|---:|:---|:---|---:|\n",
-      code(printable(row.key), kKeyWidth), format_change(row.attribution->difference),
-      literal(heading_of(row.attribution->metric)));
-  for (const AttributionLine& line : attribution_lines(*row.attribution, kFunctionWidth)) {
+      markdown_code(printable(key), kKeyWidth), format_change(attribution.difference),
+      literal(heading_of(attribution.metric)));
+  for (const AttributionLine& line : attribution_lines(attribution, kFunctionWidth)) {
     out += fmt::format("| {} | {} | {} | {} |\n", line.change,
-                       code(line.function, kFunctionWidth + 20),
+                       markdown_code(line.function, kFunctionWidth + 20),
                        literal(shorten_middle(line.object, kKeyWidth)), literal(line.calls));
   }
   return out;
 }
+
+namespace {
 
 // The content of each part of the comment.
 struct Pieces {
@@ -149,7 +152,7 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
     if (!is_explained || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
     if (!row.attribution) continue;
     if (pieces.attributions.size() < options.most_attributions) {
-      pieces.attributions.push_back(attribution_piece(row));
+      pieces.attributions.push_back(attribution_markdown(row.key, *row.attribution));
     } else {
       ++pieces.attributions_left_out;
     }

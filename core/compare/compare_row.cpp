@@ -119,11 +119,6 @@ Expected<Limits> settle_limits(ComparedRow& row, const MeasurementPair& pair,
   return before;
 }
 
-// Just at the limit is within it, whatever the last bit of the percentage says.
-bool is_beyond(double growth, const std::optional<Limit>& limit, double before) {
-  return limit && growth > allowance(*limit, before) * (1 + 1e-12);
-}
-
 Verdict judge(const MetricChange& metric) {
   auto change = metric.change();
   if (!change) return Verdict::kPasses;

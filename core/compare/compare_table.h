@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "core/compare/compare.h"
 
@@ -32,6 +33,12 @@ struct CompareMarkdownOptions {
   std::size_t most_bytes = 60000;
   std::size_t most_attributions = 50;
 };
+
+// Printable text of at most so many columns as code, in which an "@name" does not mention anybody.
+std::string markdown_code(std::string_view text, std::size_t width);
+
+// A line with the key, and a table of the functions.
+std::string attribution_markdown(const std::string& key, const Attribution& attribution);
 
 // The verdict, a table of the rows that fail, warn or gained, and the rest folded: the functions
 // that changed, changes within the limits, and rows without counts. Never longer than `most_bytes`

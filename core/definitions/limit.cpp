@@ -120,4 +120,8 @@ double allowance(const Limit& limit, double baseline) {
   return std::max(relative, limit.absolute.value_or(0));
 }
 
+bool is_beyond(double growth, const std::optional<Limit>& limit, double baseline) {
+  return limit && growth > allowance(*limit, baseline) * (1 + 1e-12);
+}
+
 }  // namespace instr

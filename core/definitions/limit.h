@@ -38,4 +38,7 @@ std::string to_string(const Limit& limit);
 // The greatest change, in the metric's unit, that is within the limit; infinite for "none".
 double allowance(const Limit& limit, double baseline);
 
+// Just at the limit is within it, whatever the last bit of the percentage says.
+bool is_beyond(double growth, const std::optional<Limit>& limit, double baseline);
+
 }  // namespace instr

@@ -16,11 +16,13 @@ class Recipes : public ConsumerTest {
 TEST_F(Recipes, AreWorkflowsOfGitHub) {
   check("vendor.github-workflows", "github.yml");
   check("vendor.github-workflows", "github-shards.yml");
+  check("vendor.github-workflows", "github-nightly.yml");
 }
 
 TEST_F(Recipes, ArePipelinesOfGitLab) {
   check("vendor.gitlab-ci", "gitlab.yml");
   check("vendor.gitlab-ci", "gitlab-shards.yml");
+  check("vendor.gitlab-ci", "gitlab-nightly.yml");
 }
 
 }  // namespace

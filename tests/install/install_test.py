@@ -81,14 +81,14 @@ class Installed(Temporary):
         share = self.prefix / "share"
         usual, *others = self.ours("generate", "commands").split()
         pages = {"instr_bench.1": usual, **{f"instr_bench-{name}.1": name for name in others}}
-        tools = {"instr_bench-merge-check.1", "instr_bench-merge-comment.1"}
+        tools = {"instr_bench-merge-check.1": "Exit status: 0 within",
+                 "instr_bench-merge-comment.1": "GITHUB_TOKEN", "instr_bench-nightly.1": "--merge=FILE"}
         self.assertEqual(files_below(share / "man/man1"), {*pages, *tools})
         self.assertGreater(len(pages), 10)
         for name, command in pages.items():
             self.assertEqual((share / "man/man1" / name).read_text(), self.ours("generate", "man", command))
-        for name in tools:
-            self.assertIn("Exit status: 0 within" if "check" in name else "GITHUB_TOKEN",
-                          (share / "man/man1" / name).read_text())
+        for name, words in tools.items():
+            self.assertIn(words, (share / "man/man1" / name).read_text())
         for shell, name in (("bash", "bash-completion/completions/instr_bench"),
                             ("zsh", "zsh/vendor-completions/_instr_bench"),
                             ("zsh", "zsh/site-functions/_instr_bench"),

@@ -1,4 +1,5 @@
-"""The part of GitHub's and GitLab's interface that comments on merge requests, on this machine."""
+"""The part of GitHub's and GitLab's interface that comments on merge requests and opens issues, on this
+machine."""
 import json
 import re
 import threading
@@ -8,11 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 TOKEN = "a-token"
 PER_PAGE = 100
 LISTS = re.compile(r"/repos/team/project/issues/7/comments|/projects/42/merge_requests/7/notes")
+ISSUES = re.compile(r"/repos/team/project/issues|/projects/42/issues")
 ONE = re.compile(r"/repos/team/project/issues/comments/(\d+)|/projects/42/merge_requests/7/notes/(\d+)")
 
 
 class Comments:
-    """`bodies` are the comments of either service, by number."""
+    """`bodies` are the comments of either service, by number; `issues` titles and texts."""
 
     def __init__(self):
         self.forget()
@@ -42,11 +44,16 @@ class Comments:
 
     def forget(self):
         # As many by others as fill a page.
+        self.issues = []
         self.bodies = {number: f"a remark, {number}" for number in range(1, PER_PAGE + 1)}
 
     def respond(self, method, url, headers, body):
         if TOKEN not in (headers.get("PRIVATE-TOKEN"), (headers.get("Authorization") or "")[len("Bearer "):]):
             return 401, {"message": "Unauthorized"}
+        if method == "POST" and ISSUES.fullmatch(url.path):
+            issue = json.loads(body)
+            self.issues.append((issue["title"], issue["body" if "repos" in url.path else "description"]))
+            return 201, {"number": len(self.issues)}
         one = ONE.fullmatch(url.path)
         if not one and not LISTS.fullmatch(url.path):
             return 404, {"message": "Not Found"}

@@ -29,7 +29,7 @@ done
 # A clone of the product gets what is built here, as a CI's cache would bring it.
 POST_CHECKOUT = f"""#!/usr/bin/env bash
 [ -e worker/wire.h ] || exit 0
-cp {ROOT}/tools/merge-* {ROOT}/tools/bench {ROOT}/tools/setup.sh tools/
+cp {ROOT}/tools/merge-* {ROOT}/tools/nightly {ROOT}/tools/bench {ROOT}/tools/setup.sh tools/
 ln -sfn {ROOT}/build build
 """
 
@@ -81,16 +81,22 @@ class Machine:
         """A job's variables, but with this machine's cache: what is compiled lasts."""
         return {**variables, "INSTR_BENCH_CACHE": self.environment["INSTR_BENCH_CACHE"]}
 
-    def restore(self, key, path):
+    def restore(self, key, path, prefix=None):
+        """Of that key or, if there is none, the newest that begins so."""
         kept = self.folder / "caches" / key
+        if not kept.exists() and prefix:
+            begun = [one for one in kept.parent.iterdir() if one.name.startswith(prefix)]
+            kept = max(begun, key=lambda one: one.stat().st_ctime_ns, default=kept)
         if not kept.exists():
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(kept, path, symlinks=True, dirs_exist_ok=True)
-        return True
+        return kept.name == key
 
-    def store(self, key, path):
+    def store(self, key, path, replace=False):
         kept = self.folder / "caches" / key
+        if replace and path.exists():
+            shutil.rmtree(kept, ignore_errors=True)
         if path.exists() and not kept.exists():
             shutil.copytree(path, kept, symlinks=True)
 
@@ -111,8 +117,8 @@ def upload(path, artifact):
 
 
 class GitHub:
-    """One run of a workflow file for an event: the merge of a pull request, a merge queue's, or a push
-    to main."""
+    """One run of a workflow file for an event: the merge of a pull request, a merge queue's, a push
+    to main, or its schedule."""
 
     def __init__(self, machine, project, recipe, api):
         self.machine, self.project, self.api = machine, project, api
@@ -127,6 +133,7 @@ class GitHub:
         is_pull = event == "pull_request"
         shared = {"github.event_name": event, "github.sha": commit, "github.repository": "team/project",
                   "github.event.merge_group.base_sha": base,
+                  "github.run_id": str(next(self.machine.numbers)),
                   "github.event.pull_request.number": "7" if is_pull else "",
                   "github.event.pull_request.head.repo.full_name": "team/project" if is_pull else "",
                   "vars.INSTR_BENCH_URL": str(ROOT),
@@ -154,7 +161,7 @@ class GitHub:
         files = outcome.folder.parent / f"{outcome.folder.name}-files"
         files.mkdir()
         permissions = job.get("permissions", self.workflow["permissions"])
-        may_comment = permissions.get("pull-requests") == "write"
+        may_comment = "write" in (permissions.get("pull-requests"), permissions.get("issues"))
         context = {**context, "github.token": comments.TOKEN if may_comment else "one that can read"}
         is_pull = context["github.event_name"] == "pull_request"
         variables = {
@@ -197,7 +204,7 @@ class GitHub:
         if action == "actions/checkout":
             self.project.checkout(outcome.folder, context["github.sha"])
         elif action in ("actions/cache", "actions/cache/restore"):
-            hit = self.machine.restore(given["key"], path)
+            hit = self.machine.restore(given["key"], path, given.get("restore-keys"))
             context[f"steps.{step.get('id')}.outputs.cache-hit"] = str(hit).lower()
             return [(given["key"], path)] if action == "actions/cache" else []
         elif action == "actions/cache/save":
@@ -243,14 +250,15 @@ class GitHub:
 
 
 class GitLab:
-    """One pipeline of a .gitlab-ci.yml for a merge request or, without one, for main."""
+    """One pipeline of a .gitlab-ci.yml for a merge request or, without one, for main: for a push, or
+    another `source`."""
 
     def __init__(self, machine, project, recipe, api):
         self.machine, self.project, self.api = machine, project, api
         self.jobs = yaml.safe_load(recipe.read_text())
         self.stages = self.jobs.pop("stages", ["test"])
 
-    def run(self, commit, base):
+    def run(self, commit, base, source="push"):
         """Outcomes by job. `base` is where the merge request's branch left main; None for main."""
         results = {}
         failed = False
@@ -259,7 +267,7 @@ class GitLab:
                 job = {**self.jobs.get(job.get("extends"), {}), **job}
                 if name.startswith(".") or job.get("stage", "test") != stage:
                     continue
-                variables = self.variables(commit, base)
+                variables = self.variables(commit, base, source)
                 rule = next((rule for rule in job["rules"] if self.holds(rule["if"], variables)), None)
                 if rule is None or (failed and rule.get("when") != "always"):
                     continue
@@ -271,13 +279,13 @@ class GitLab:
             failed = any(one.status for outcomes in results.values() for one in outcomes)
         return results
 
-    def variables(self, commit, base):
+    def variables(self, commit, base, source):
         variables = {
             "GITLAB_CI": "true", "CI_API_V4_URL": self.api.url, "CI_PROJECT_ID": "42",
             "CI_COMMIT_SHA": commit, "CI_DEFAULT_BRANCH": "main",
             "CI_PIPELINE_URL": "https://gitlab.example/team/project/-/pipelines/99"}
         if not base:
-            return variables | {"CI_PIPELINE_SOURCE": "push", "CI_COMMIT_BRANCH": "main"}
+            return variables | {"CI_PIPELINE_SOURCE": source, "CI_COMMIT_BRANCH": "main"}
         return variables | {"CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": "7",
                             "CI_MERGE_REQUEST_DIFF_BASE_SHA": base,
                             "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
@@ -303,7 +311,7 @@ class GitLab:
             self.machine.own(variables))
         for key, path, when in caches:
             if when == "always" or not outcome.status:
-                self.machine.store(key, path)
+                self.machine.store(key, path, replace=True)
         kept = job.get("artifacts", {})
         for path in kept.get("paths", []) if not outcome.status or kept.get("when") == "always" else []:
             upload(outcome.folder / path, artifacts / name / (path if path != "report.md" else ""))

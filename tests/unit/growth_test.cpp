@@ -1,0 +1,100 @@
+// What costs more and was not accepted, and the issue about it.
+#include "core/history/growth.h"
+
+#include "history_testing.h"
+
+namespace instr {
+namespace {
+
+using namespace instr::testing;
+
+class Growth : public HistoryTest {
+ protected:
+  // Key and position of each step.
+  std::vector<std::pair<std::string, int>> growth(const Acceptances& accepted = {},
+                                                  std::optional<Place> since = {}) const {
+    auto steps = unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted);
+    EXPECT_TRUE(steps) << to_string(steps.error());
+    std::vector<std::pair<std::string, int>> found;
+    for (const RecordedStep& one : steps.value_or(std::vector<RecordedStep>{})) {
+      found.emplace_back(one.series.key, static_cast<int>(one.commit.position));
+    }
+    return found;
+  }
+
+  std::string issue(const std::vector<std::string>& options = {}) const {
+    const SqlDatabase database = open(SqlAccess::kRead);
+    auto steps = unaccepted_growth(database, {}, std::nullopt, {});
+    EXPECT_TRUE(steps) << to_string(steps.error());
+    auto text = growth_issue(database, *steps, options);
+    EXPECT_TRUE(text) << to_string(text.error());
+    return text.value_or("");
+  }
+};
+
+using Found = std::vector<std::pair<std::string, int>>;
+
+TEST_F(Growth, IsWhatLiesBeyondTheLimit) {
+  add(run_of(1, {{"a", 1000}, {"b", 1000}, {"c", 1000}, {"d", 1000}}));
+  add(run_of(2, {{"a", 1005}, {"b", 1006}, {"c", 900}, {"d", 1000}}));
+  EXPECT_EQ(growth(), (Found{{"b", 2}}));
+}
+
+TEST_F(Growth, IsNotWhatWasUndone) {
+  add(run_of(1, {{"a", 1000}, {"b", 1000}}));
+  add(run_of(2, {{"a", 1100}, {"b", 1100}}));
+  EXPECT_EQ(growth(), (Found{{"a", 2}, {"b", 2}}));
+  add(run_of(3, {{"a", 1003}, {"b", 1050}}));
+  EXPECT_EQ(growth(), (Found{{"b", 2}}));
+}
+
+TEST_F(Growth, IsNotWhatWasAcceptedOrKnownBefore) {
+  add(run_of(1, {{"a", 1000}, {"b", 1000}}));
+  add(run_of(2, {{"a", 1100}, {"b", 1100}}));
+  add(run_of(3, {{"a", 1200}, {"b", 1100}}));
+  EXPECT_EQ(growth({{"*", "ir", 1000, 1100, "", "Ada", "why"}}), (Found{{"a", 3}}));
+  EXPECT_EQ(growth({{"a", "ir", 1000, 1101, "", "Ada", "why"}}).size(), 3u);
+  EXPECT_EQ(growth({}, commit(2).place()), (Found{{"a", 3}}));
+}
+
+TEST_F(Growth, IsOfExactMetricsAlone) {
+  for (int position = 1; position <= 30; ++position) {
+    HistoryRun run = run_of(position, {});
+    run.values = {{"a", kWall, false, 0, (position < 17 ? 100.0 : 120.0) + position % 3}};
+    add(run);
+  }
+  EXPECT_EQ(growth(), Found{});
+}
+
+TEST_F(Growth, IsAnIssueWithItsCommitFunctionsAndCommands) {
+  add(run_of(1, {{"a b", 1000}, {"c", 1000}}));
+  HistoryRun run = run_of(4, {{"a b", 1500}, {"c", 1100}});
+  run.commit.subject = "Faster | @all `x`";
+  add(run);
+  const std::string text = issue({"--definitions=bench.toml", "--label=it's"});
+  const std::string hash = short_hash(commit(4).hash);
+  EXPECT_TRUE(text.starts_with("+50.0% instructions in a b and 1 more, since " + hash)) << text;
+  for (const std::string& words :
+       {"This commit or one before it, back to " + short_hash(commit(1).hash),
+        std::string("| a b | instructions | 1,000 | 1,500 | +500 | +50.0% | main |"),
+        std::string("| +500 | <code>grows</code> | libuser.so |"),
+        "    git switch --detach " + hash +
+            "^ && instr_bench --definitions=bench.toml '--label=it'\\''s' --filter='a b' "
+            "--filter=c "
+            "--save=before\n",
+        std::string(
+            "    instr_bench accept 'a b' c --base=before --results=after --reason='...'\n")}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
+  }
+  EXPECT_EQ(text.find("@all", text.find('\n')), std::string::npos) << text;
+  add(run_of(3, {{"a b", 1000}, {"c", 1000}}));
+  EXPECT_EQ(issue().find("This commit or one before it"), std::string::npos);
+  add(run_of(5, {{"a b", 1500}, {"c", 2000}}));
+  const std::string both = issue();
+  EXPECT_TRUE(both.starts_with("+81.8% instructions in c and 1 more, since " + hash +
+                               " and 1 other commit"))
+      << both;
+}
+
+}  // namespace
+}  // namespace instr
