@@ -63,7 +63,7 @@ constexpr auto kWords = std::to_array<HistoryWord>({
      history_steps},
     {"issue",
      "",
-     "the text of an issue about what costs more and was not accepted",
+     "an issue, in Markdown, about what costs more unaccepted",
      0,
      0,
      {"since", "branch", "filter", "exclude", "metrics", "accepted"},

@@ -209,8 +209,10 @@ class GitHub:
             return [(given["key"], path)] if action == "actions/cache" else []
         elif action == "actions/cache/save":
             self.machine.store(given["key"], path)
-        elif action == "actions/upload-artifact":
-            upload(path, artifacts / given["name"])
+        elif action in ("actions/upload-artifact", "actions/upload-pages-artifact"):
+            upload(path, artifacts / given.get("name", "github-pages"))
+        elif action == "actions/deploy-pages":
+            shutil.copytree(artifacts / "github-pages", self.machine.folder / "site", dirs_exist_ok=True)
         elif action == "actions/download-artifact":
             found = list(artifacts.glob(given.get("pattern", given.get("name"))))
             for one in found:
