@@ -84,7 +84,7 @@ Expected<std::shared_ptr<const CallTree>> tree_in(SideFile& file, const std::str
   return tree;
 }
 
-CallTreesOf call_trees_in(std::shared_ptr<SideFile> file, const std::string& header,
+CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete) {
   // Once, however often the function is copied.
   auto indexed = std::make_shared<std::optional<Expected<void>>>();
