@@ -151,8 +151,8 @@ std::string next_call_tree(SideLines& lines, const std::string& key, const CallT
 Expected<CallTreesOf> open_call_trees(const std::filesystem::path& file, const std::string& header,
                                       Incomplete incomplete) {
   return read_side_file(file, kCallTreesFile)
-      .map([&](std::shared_ptr<SideFile>&& side) -> CallTreesOf {
-        if (side) return call_trees_in(std::move(side), header, incomplete);
+      .map([&](const std::shared_ptr<SideFile>& side) -> CallTreesOf {
+        if (side) return call_trees_in(side, header, incomplete);
         return [](const std::string&) { return nullptr; };
       });
 }
