@@ -82,7 +82,7 @@ class Installed(Temporary):
         usual, *others = self.ours("generate", "commands").split()
         pages = {"instr_bench.1": usual, **{f"instr_bench-{name}.1": name for name in others}}
         tools = {"instr_bench-merge-check.1": "Exit status: 0 within",
-                 "instr_bench-merge-comment.1": "GITHUB_TOKEN", "instr_bench-nightly.1": "--merge=FILE"}
+                 "instr_bench-merge-comment.1": "GITHUB_TOKEN", "instr_bench-nightly.1": r"\-\-merge=FILE"}
         self.assertEqual(files_below(share / "man/man1"), {*pages, *tools})
         self.assertGreater(len(pages), 10)
         for name, command in pages.items():
