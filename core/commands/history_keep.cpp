@@ -11,6 +11,7 @@
 #include "core/history/renames.h"
 #include "core/history/run_of_gbench.h"
 #include "core/history/schema.h"
+#include "core/results/baselines.h"
 
 namespace instr {
 
@@ -52,10 +53,11 @@ struct Measured {
 };
 
 Expected<Measured> read_measured(const std::string& file, Incomplete incomplete) {
-  auto bytes = read_file(file, kMostResults);
+  const auto held = hold_baselines(file);
+  auto bytes = read_file(file, kMostResults, ReadFrom::kFilesAndPipes);
   if (!bytes) return tl::unexpected(bytes.error());
   if (is_gbench(*bytes)) return Measured{file, std::nullopt, std::move(*bytes)};
-  return read_any_result_set(file, file, incomplete).map([&file](ResultSet&& results) {
+  return any_result_set_in(*bytes, file, file, incomplete).map([&file](ResultSet&& results) {
     return Measured{file, std::move(results), ""};
   });
 }

@@ -70,10 +70,7 @@ Expected<void> check_keys(const SqlDatabase& database, const std::vector<std::st
 }  // namespace
 
 SeriesChoice HistoryOptions::choice() const {
-  return {[selected = selector(selection)](const std::string& key) {
-            return selected(variant_of_key(key));
-          },
-          metrics, recording.branch};
+  return {key_selector(selection), metrics, recording.branch};
 }
 
 Expected<std::optional<Place>> HistoryOptions::place_since() const {

@@ -96,13 +96,12 @@ Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate)
     }
   }
   whole.results.header.shard.reset();
+  const auto all = std::make_shared<const std::vector<ResultSet>>(std::move(parts));
   const auto from_parts = [&](auto ResultSet::*things) {
-    std::map<std::string, std::remove_reference_t<decltype(parts[0].*things)>> by_key;
-    for (const auto& [key, part] : part_of) by_key[key] = parts[part].*things;
-    using Found = decltype((parts[0].*things)(""));
-    return [by_key = std::move(by_key)](const std::string& key) -> Found {
-      auto found = by_key.find(key);
-      return found == by_key.end() ? Found{} : found->second(key);
+    return [all, part_of, things](const std::string& key) {
+      using Found = decltype((all->front().*things)(key));
+      auto found = part_of.find(key);
+      return found == part_of.end() ? Found{} : ((*all)[found->second].*things)(key);
     };
   };
   whole.functions = from_parts(&ResultSet::functions);

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -57,57 +56,44 @@ Expected<ReportData> of_files(const Options& options, const Acceptances& accepte
     if (!set) return tl::unexpected(set.error());
     files.push_back(only(std::move(*set), selected));
   }
-  auto data = report_of_files(files, options.vary, accepted);
-  if (!data || options.metrics.empty()) return data;
-  std::erase_if(data->series, [&options](const ReportSeries& one) {
-    return std::find(options.metrics.begin(), options.metrics.end(), one.metric) ==
-           options.metrics.end();
+  const SeriesChoice of_metrics{{}, options.metrics, {}};
+  return report_of_files(files, options.vary, accepted).map([&](ReportData&& data) {
+    std::erase_if(data.series, [&](const ReportSeries& one) { return !of_metrics.has(one); });
+    return std::move(data);
   });
-  return data;
 }
 
 // Where each branch was at that commit.
-ReportSince since_of(const std::string& name, const Commit& commit, const SqlDatabase& database,
-                     const ReportData& data) {
+ReportSince since_of(const std::string& name, const Commit& commit, const ReportData& data) {
   ReportSince since{name, {}};
-  std::map<std::string, std::int64_t> positions;
-  for (const auto& [id, known] : read_commits(database)) positions[known.hash] = known.position;
   for (std::size_t i = 0; i < data.columns.size(); ++i) {
     const ReportColumn& column = data.columns[i];
-    if (positions[column.id] <= commit.position) since.columns[column.branch] = i;
+    if (column.position <= commit.position) since.columns[column.branch] = i;
   }
   return since;
 }
 
 // The commit asked for or, where there is a repository that has one, the last release.
-Expected<std::optional<ReportSince>> find_since(const Options& options, const SqlDatabase& database,
-                                                const ReportData& data) {
+Expected<std::optional<ReportSince>> find_since(const Options& options, const ReportData& data) {
   const Repository repository;
   const auto release = options.since ? *options.since : repository.last_release();
   if (!release) return std::nullopt;
   auto commit = repository.find(*release);
-  if (!commit) {
-    if (options.since) return tl::unexpected(commit.error());
-    return std::nullopt;
-  }
-  return since_of(*release, *commit, database, data);
+  if (commit) return since_of(*release, *commit, data);
+  if (options.since) return tl::unexpected(commit.error());
+  return std::nullopt;
 }
 
 Expected<ReportData> of_history(const Options& options, const Acceptances& accepted) {
   auto database = open_history(options.history.value_or(usual_history()), SqlAccess::kRead);
   if (!database) return tl::unexpected(database.error());
-  const SeriesChoice choice{[selected = selector(options.selection)](const std::string& key) {
-                              return selected(variant_of_key(key));
-                            },
-                            options.metrics, options.branch};
+  const SeriesChoice choice{key_selector(options.selection), options.metrics, options.branch};
   auto data = report_of_history(*database, choice, accepted);
   if (!data) return data;
-  return sql_stage([&]() -> Expected<ReportData> {
-    auto since = find_since(options, *database, *data);
-    if (!since) return tl::unexpected(since.error());
-    data->since = std::move(*since);
-    return std::move(*data);
-  });
+  auto since = find_since(options, *data);
+  if (!since) return tl::unexpected(since.error());
+  data->since = std::move(*since);
+  return data;
 }
 
 std::string usual_title() {

@@ -237,10 +237,6 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
       options.allow_nothing ? std::max(comparison.verdict, Verdict::kWarns) : Verdict::kFails;
 }
 
-}  // namespace
-
-namespace {
-
 template <class Value>
 auto by_key(std::map<std::string, Value> values) {
   // Shared, so that copying the result set does not copy the values.

@@ -309,6 +309,12 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
   };
 }
 
+std::function<bool(const std::string& key)> key_selector(const Selection& selection) {
+  return [selected = selector(selection)](const std::string& key) {
+    return selected(variant_of_key(key));
+  };
+}
+
 Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection) {
   const Patterns filters = patterns(selection.filters);
   auto readable = check_readable(*filters, "--filter", variants);

@@ -53,8 +53,9 @@ struct Selection {
 // Whether the pattern matches a text.
 std::function<bool(const std::string&)> finder(const std::string& pattern);
 
-// Whether a variant is selected.
+// Whether a variant is selected; whether one of this key is, as far as the key says.
 std::function<bool(const Variant&)> selector(const Selection& selection);
+std::function<bool(const std::string& key)> key_selector(const Selection& selection);
 
 // An error (without a place) if none of `variants`, which are not empty, is selected, or if a
 // pattern is neither a regular expression nor matches otherwise; the advice names filters that do

@@ -58,11 +58,9 @@ ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& e
   return set;
 }
 
-}  // namespace
-
-Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
-  const auto held = hold_baselines(file);
-  auto results = read_results(file, incomplete);
+Expected<ResultSet> result_set_in(std::string_view bytes, const fs::path& file, std::string name,
+                                  Incomplete incomplete) {
+  auto results = parse_results(bytes, file.string(), incomplete);
   if (!results) return tl::unexpected(results.error());
   auto functions = open_functions(file, results->header_line, incomplete);
   if (!functions) return tl::unexpected(functions.error());
@@ -73,14 +71,31 @@ Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Inco
   return ResultSet{std::move(name), std::move(*results), std::move(*functions), std::move(*trees)};
 }
 
-Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
-                                        Incomplete incomplete) {
-  auto text = read_file(file, kMostResults);
-  if (!text) return tl::unexpected(text.error());
-  if (!are_experiments(*text)) return read_result_set(file, std::move(name), incomplete);
-  return whole_experiments(*text, name, incomplete).map([&name](const auto& experiments) {
+}  // namespace
+
+Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
+  const auto held = hold_baselines(file);
+  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+      .and_then([&](const std::string& bytes) {
+        return result_set_in(bytes, file, std::move(name), incomplete);
+      });
+}
+
+Expected<ResultSet> any_result_set_in(std::string_view bytes, const fs::path& file,
+                                      std::string name, Incomplete incomplete) {
+  if (!are_experiments(bytes)) return result_set_in(bytes, file, std::move(name), incomplete);
+  return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
     return result_set_of(std::move(name), experiments);
   });
+}
+
+Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
+                                        Incomplete incomplete) {
+  const auto held = hold_baselines(file);
+  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+      .and_then([&](const std::string& bytes) {
+        return any_result_set_in(bytes, file, std::move(name), incomplete);
+      });
 }
 
 ResultSet result_set_of(std::string name, ResultsHeader header,

@@ -60,12 +60,8 @@ class RenameFinder {
   }
 
   Expected<std::vector<RecordedRename>> find() {
-    auto branches = database_.prepare("SELECT id FROM branches");
-    Ids ids;
-    branches.start();
-    while (branches.step()) ids.push_back(branches.integer(0));
-    for (const auto branch : ids) {
-      if (auto found = find_in(branch); !found) return tl::unexpected(found.error());
+    for (const Branch& branch : read_branches(database_)) {
+      if (auto found = find_in(branch.id); !found) return tl::unexpected(found.error());
     }
     return std::move(found_);
   }

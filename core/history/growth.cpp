@@ -12,7 +12,7 @@
 #include "core/compare/compare_text.h"
 #include "core/history/history_report.h"
 #include "core/history/open_steps.h"
-#include "core/history/profiles.h"
+#include "core/history/step_functions.h"
 
 namespace instr {
 
@@ -71,15 +71,15 @@ std::string table_of(const SqlDatabase& database, const RecordedSteps& steps) {
 }
 
 std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps) {
-  Profiles profiles(database);
-  Attributor attributor;
+  StepFunctions functions(database);
   std::string text;
   std::size_t listed = 0;
   for (const RecordedStep& step : steps) {
-    const auto attribution = attribution_of(step, profiles, attributor);
-    if (attribution && ++listed <= kMostFunctions) {
-      text += attribution_markdown(step.series.key, *attribution);
-    }
+    if (listed == kMostFunctions) break;
+    const auto attribution = functions.of(step);
+    if (!attribution) continue;
+    text += attribution_markdown(step.series.key, *attribution);
+    ++listed;
   }
   return text;
 }
@@ -152,13 +152,19 @@ Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSt
   }
   return sql_stage([&]() -> Expected<std::string> {
     std::string text = title_of(steps, by_commit) + "\n";
+    std::map<std::string, std::vector<OpenStep>> open_on;  // by branch
     for (const RecordedSteps& one : by_commit) {
-      auto open = open_steps(database, one.front().series.branch);
-      if (!open) return tl::unexpected(open.error());
-      const auto gap = std::find_if(open->begin(), open->end(), [&one](const OpenStep& step) {
+      const std::string& branch = one.front().series.branch;
+      if (!open_on.contains(branch)) {
+        auto open = open_steps(database, branch);
+        if (!open) return tl::unexpected(open.error());
+        open_on[branch] = std::move(*open);
+      }
+      const std::vector<OpenStep>& open = open_on[branch];
+      const auto gap = std::find_if(open.begin(), open.end(), [&one](const OpenStep& step) {
         return step.after == one.front().commit.hash;
       });
-      text += section_of(database, one, options, gap == open->end() ? "" : gap->before);
+      text += section_of(database, one, options, gap == open.end() ? "" : gap->before);
     }
     return text;
   });

@@ -92,15 +92,6 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-std::optional<Attribution> attribution_of(const RecordedStep& step, Profiles& profiles,
-                                          Attributor& attributor) {
-  if (!step.before || step.series.metric != kInstructions) return std::nullopt;
-  const auto before = profiles.read(step.series.id, step.before_id);
-  const auto after = profiles.read(step.series.id, step.commit_id);
-  if (before.empty() || after.empty()) return std::nullopt;
-  return attributor.attribute(before, after, step.after - *step.before);
-}
-
 Listing series_listing(const std::vector<SeriesSummary>& series) {
   Listing listing{.columns = {{"key", "benchmark"},
                               {"metric", "metric"},

@@ -6,21 +6,14 @@
 #include <vector>
 
 #include "core/history/listing.h"
-#include "core/history/profiles.h"
 #include "core/history/read.h"
 #include "core/history/read_runs.h"
 #include "core/history/renames.h"
-#include "core/values/attribution.h"
 
 namespace instr {
 
 // A row for each series.
 Listing series_listing(const std::vector<SeriesSummary>& series);
-
-// In which functions the instructions of a step moved; nothing of other metrics, and where they are
-// not known on both sides.
-std::optional<Attribution> attribution_of(const RecordedStep& step, Profiles& profiles,
-                                          Attributor& attributor);
 
 // A row for each step. With the functions that moved, of steps of the instructions that have them;
 // for people, of the first ones, in lines of at most `width` columns (0: any).

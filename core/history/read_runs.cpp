@@ -107,7 +107,8 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   void add_exact(HistoryRun& run, const SeriesSet& measured, ClassIndices& classes) {
     const Place place = run.commit.place();
-    std::unordered_map<std::string, std::pair<std::int64_t, std::int64_t>> places;
+    using Places = std::unordered_map<std::string, std::pair<std::int64_t, std::int64_t>>;
+    auto places = std::make_shared<Places>();
     for (const auto& [first, last] : measured.ranges()) {
       for (auto id = first; id <= last; ++id) {
         const auto found = series_.find(id);
@@ -116,14 +117,14 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
         if (!step) continue;
         const HistorySeries& series = found->second.series;
         add(run, series, step->value, classes);
-        if (series.metric == kInstructions) places[series.key] = {id, numbers_.at(step->place)};
+        if (series.metric == kInstructions) (*places)[series.key] = {id, numbers_.at(step->place)};
       }
     }
     const auto reading = [&](auto read) {
       return [self = shared_from_this(), places, read](const std::string& key) {
-        const auto found = places.find(key);
+        const auto found = places->find(key);
         using Found = decltype(read(self->profiles_, 0, 0));
-        return found == places.end()
+        return found == places->end()
                    ? Expected<Found>()
                    : read(self->profiles_, found->second.first, found->second.second);
       };
@@ -152,9 +153,9 @@ class PointReader {
             "SELECT commit_id, value, repetitions FROM samples JOIN runs ON runs.id = run_id"
             " JOIN commits ON commits.id = commit_id WHERE series_id = ?"
             " ORDER BY position, hash, started")) {
-    auto rows = database.prepare("SELECT id, name FROM branches");
-    rows.start();
-    while (rows.step()) timelines_.emplace(rows.text(1), Timeline(database, rows.integer(0)));
+    for (const Branch& branch : read_branches(database)) {
+      timelines_.emplace(branch.name, Timeline(database, branch.id));
+    }
   }
 
   // Sorted.

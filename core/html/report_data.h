@@ -20,10 +20,11 @@
 namespace instr {
 
 struct ReportColumn {
-  std::string branch;     // "" of a file
-  std::string id;         // the whole hash; the file
-  std::string name;       // as shown
-  std::int64_t time = 0;  // seconds since 1970; 0: unknown
+  std::string branch;         // "" of a file
+  std::string id;             // the whole hash; the file
+  std::string name;           // as shown
+  std::int64_t position = 0;  // a commit's, a file's
+  std::int64_t time = 0;      // seconds since 1970; 0: unknown
   std::string subject;
   std::vector<std::shared_ptr<const SeriesSet>> measured;  // which exact series, by their ids
 };

@@ -36,6 +36,7 @@ class Builder {
     data_.columns.push_back({"",
                              file.name,
                              std::filesystem::path(file.name).filename().string(),
+                             position,
                              run->commit.authored,
                              command_text(file.results.header),
                              {}});

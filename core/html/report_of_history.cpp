@@ -41,8 +41,8 @@ class Builder {
       for (const auto& [place, measured] : timeline.commits()) {
         const Commit& commit = commits.at(measured.commit);
         columns_[{branch.name, commit.hash}] = data_.columns.size();
-        data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.authored,
-                                 commit.subject, measured.runs});
+        data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.position,
+                                 commit.authored, commit.subject, measured.runs});
       }
     }
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/numbered.h"
 #include "core/base/version.h"
 #include "core/definitions/axes.h"
 #include "core/definitions/metrics.h"
@@ -43,26 +44,13 @@ const Facet kFacets[] = {
     {"device", [](const Variant& one) { return one.device; }},
     {"threads", [](const Variant& one) { return std::to_string(one.threads); }}};
 
-// The numbers of texts, in the order in which they come.
-class Texts {
- public:
-  std::size_t number_of(const std::string& text) {
-    const auto [entry, is_new] = numbers_.try_emplace(text, texts_.size());
-    if (is_new) texts_.push_back(text);
-    return entry->second;
-  }
-  const std::vector<std::string>& all() const { return texts_; }
+using Texts = Numbered<std::string>;
 
-  Json json() const {
-    Json list = Json::array();
-    for (const std::string& text : texts_) list.push_back(printable(text));
-    return list;
-  }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<std::string> texts_;
-};
+Json printable_json(const Texts& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts.all()) list.push_back(printable(text));
+  return list;
+}
 
 class Writer {
  public:
@@ -87,7 +75,7 @@ class Writer {
                      {"wall", kWall},
                      {"ready", kReadyTime},
                      {"memory", kPeakBytes}};
-    json["branches"] = branches_.json();
+    json["branches"] = printable_json(branches_);
     json["sets"] = std::move(sets_);
     json["keys"] = keys();
     return json;
@@ -163,28 +151,22 @@ class Writer {
   Json move_number(const Attribution& move) {
     Json parts = Json::array();
     for (const FunctionChange& part : move.parts) {
-      parts.push_back({function_number(part), json_number(part.before), json_number(part.after),
-                       json_number(part.calls_before), json_number(part.calls_after)});
+      parts.push_back({functions_.number_of({part.function, part.object}), json_number(part.before),
+                       json_number(part.after), json_number(part.calls_before),
+                       json_number(part.calls_after)});
     }
     moves_.push_back({std::move(parts), move.others, json_number(move.others_change),
                       json_number(move.unexplained)});
     return moves_.size() - 1;
   }
 
-  std::size_t function_number(const FunctionChange& part) {
-    const auto [entry, is_new] =
-        function_numbers_.try_emplace({part.function, part.object}, function_names_.size());
-    if (is_new) function_names_.emplace_back(part.function, part.object);
-    return entry->second;
-  }
-
   Json functions() const {
     std::vector<std::string> names;
-    for (const auto& [name, object] : function_names_) names.push_back(name);
+    for (const auto& [name, object] : functions_.all()) names.push_back(name);
     const std::vector<std::string> short_names = short_function_names(names, kShortName);
     Json list = Json::array();
     for (std::size_t i = 0; i < names.size(); ++i) {
-      list.push_back({printable(names[i]), short_names[i], printable(function_names_[i].second)});
+      list.push_back({printable(names[i]), short_names[i], printable(functions_.all()[i].second)});
     }
     return list;
   }
@@ -249,7 +231,7 @@ class Writer {
     }
     Json facets = Json::array();
     for (std::size_t i = 0; i < values.size(); ++i) {
-      facets.push_back({kFacets[i].name, values[i].json()});
+      facets.push_back({kFacets[i].name, printable_json(values[i])});
     }
     return {{"facets", std::move(facets)}, {"list", std::move(list)}};
   }
@@ -264,8 +246,7 @@ class Writer {
   Json accepted_ = Json::array();
   Json sets_ = Json::array();
   std::unordered_map<const SeriesSet*, std::size_t> set_numbers_;
-  std::map<std::pair<std::string, std::string>, std::size_t> function_numbers_;
-  std::vector<std::pair<std::string, std::string>> function_names_;  // and libraries
+  Numbered<std::pair<std::string, std::string>> functions_;  // and their libraries
 };
 
 }  // namespace

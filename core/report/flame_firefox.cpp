@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/numbered.h"
 #include "core/report/flame.h"
 
 namespace instr {
@@ -41,20 +42,7 @@ class Table {
   Json json_;
 };
 
-// The texts of a profile, each once.
-class Texts {
- public:
-  std::size_t number_of(const std::string& text) {
-    auto [entry, is_new] = numbers_.try_emplace(text, all_.size());
-    if (is_new) all_.push_back(text);
-    return entry->second;
-  }
-  Json take() { return std::move(all_); }
-
- private:
-  std::map<std::string, std::size_t> numbers_;
-  Json all_ = Json::array();
-};
+using Texts = Numbered<std::string>;
 
 Json categories() {
   Json all = Json::array();

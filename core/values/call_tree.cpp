@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/numbered.h"
+
 namespace instr {
 
 namespace {
@@ -17,13 +19,7 @@ namespace {
 // The functions of a tree or several, and the nodes by their paths; the root is there.
 class Nodes {
  public:
-  Nodes() { nodes.push_back({number_of({kSnippetName, "", true})}); }
-
-  std::size_t number_of(const CodeName& code) {
-    auto [entry, is_new] = numbers_.try_emplace(code, functions.size());
-    if (is_new) functions.push_back(code);
-    return entry->second;
-  }
+  Nodes() { nodes.push_back({functions.number_of({kSnippetName, "", true})}); }
 
   std::size_t below(std::size_t parent, std::size_t function) {
     auto [entry, is_new] = children_.try_emplace({parent, function}, nodes.size());
@@ -31,11 +27,10 @@ class Nodes {
     return entry->second;
   }
 
-  std::vector<CodeName> functions;
+  Numbered<CodeName> functions;
   std::vector<CallNode> nodes;
 
  private:
-  std::map<CodeName, std::size_t> numbers_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> children_;
 };
 
@@ -55,7 +50,7 @@ class Builder {
   }
 
   CallTree take(std::uint64_t iterations) {
-    return {iterations, std::move(built_.functions), std::move(built_.nodes)};
+    return {iterations, built_.functions.take(), std::move(built_.nodes)};
   }
 
  private:
@@ -85,7 +80,7 @@ class Builder {
     const auto object = objects_.find(std::string(path));
     const CodeName code =
         code_name(without_hashes(function), object == objects_.end() ? "" : object->second);
-    const std::size_t number = built_.number_of(code);
+    const std::size_t number = built_.functions.number_of(code);
     // Where one begins and ends within such code is not known.
     if (!code.has_symbol && built_.nodes[parent].function == number) return parent;
     return built_.below(parent, number);
@@ -122,7 +117,7 @@ std::vector<CallNode> in_order(const CallTree& tree) {
 // Where each node of `tree` is among those of all.
 std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
   std::vector<std::size_t> functions;
-  for (const CodeName& code : tree.functions) functions.push_back(all.number_of(code));
+  for (const CodeName& code : tree.functions) functions.push_back(all.functions.number_of(code));
   std::vector<std::size_t> places{0};
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
     const CallNode& node = tree.nodes[i];
@@ -133,7 +128,7 @@ std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
 
 CallTree at_places(const CallTree& tree, const std::vector<std::size_t>& places, const Nodes& all,
                    std::uint64_t iterations) {
-  CallTree placed{iterations, all.functions, all.nodes};
+  CallTree placed{iterations, all.functions.all(), all.nodes};
   const std::uint64_t factor = iterations / tree.iterations;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     placed.nodes[places[i]].self = tree.nodes[i].self * static_cast<std::int64_t>(factor);

@@ -207,7 +207,7 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
 
 TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
   ReportData data;
-  data.columns.push_back({"", "a.jsonl", "a.jsonl", 0, "", {}});
+  data.columns.push_back({"", "a.jsonl", "a.jsonl", 0, 0, "", {}});
   data.series.push_back({{0, "matmul/mm/dtype=float64/py/inductor/forward_backward/t2/cuda",
                           kInstructions, "", 0, true},
                          {{0, 5}},
@@ -231,7 +231,7 @@ TEST(HtmlReportPage, NamesWhatKeysAreFilteredBy) {
 TEST(HtmlReportPage, NoTextEndsItsElement) {
   ReportData data;
   data.title = "</script><script>alert(1)</script>";
-  data.columns.push_back({"", "a", "a", 0, data.title, {}});
+  data.columns.push_back({"", "a", "a", 0, 0, data.title, {}});
   const std::string page = report_page(data, "2026-01-02T03:04:05Z");
   EXPECT_EQ(page.find("<script>"), std::string::npos);
   EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);

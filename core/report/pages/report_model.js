@@ -37,8 +37,8 @@ const reportModel = (data) => {
     return { who, why, commit };
   };
 
-  const series = data.series.map(([id, key, metric, branch, kind, isExact, values, changes]) => {
-    const one = { id, key: keys[key], metric: metrics[metric], branch: data.branches[branch], kind,
+  const series = data.series.map(([id, key, metric, branch, , isExact, values, changes]) => {
+    const one = { id, key: keys[key], metric: metrics[metric], branch: data.branches[branch],
       isExact: isExact === 1, columns: [], values: [], last: -1 };
     for (let i = 0; i < values.length; i += 2) {
       one.columns.push(values[i]);
@@ -115,6 +115,7 @@ const reportModel = (data) => {
     return good.length === 0 ? undefined : Math.exp(mean(good.map(Math.log)));
   };
 
+  const breaks = data.breaks.map(([column, count, reasons]) => ({ column: columns[column], count, reasons }));
   const outcomes = data.outcomes.map(([column, key, state, reason]) =>
     ({ column: columns[column], key: keys[key], state, reason }));
   const isBad = (state) => state !== "PASS" && state !== "skipped";
@@ -138,8 +139,7 @@ const reportModel = (data) => {
     const byCost = (a, b) => Math.abs(b.relative) - Math.abs(a.relative);
     for (const list of [found.worse, found.better, found.accepted]) list.sort(byCost);
     found.failed = outcomes.filter((one) => one.column === branch.last && isBad(one.state));
-    found.breaks = data.breaks.map(([column, count, reasons]) => ({ column: columns[column], count, reasons }))
-      .filter((one) => one.column.branch === branch.name && one.column.index > from);
+    found.breaks = breaks.filter((one) => one.column.branch === branch.name && one.column.index > from);
     return found;
   }
 
@@ -228,5 +228,5 @@ const reportModel = (data) => {
   }
 
   return { data, isOfFiles, facets, keys, byKey, metrics, columns, branches, series, lines, lineOf, now, valueAt,
-    eagerOf, isMeasured, moveOf, outcomes, isBad, attention, summary, trend, compare };
+    eagerOf, isMeasured, moveOf, breaks, outcomes, isBad, attention, summary, trend, compare };
 };

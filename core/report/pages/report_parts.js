@@ -11,8 +11,8 @@ const shown = (metric, value) => {
 };
 const shownChange = (metric, change) =>
   (change > 0 ? "+" : change < 0 ? kMinus : "") + shown(metric, Math.abs(change));
-const shownShare = (share, digits = 2) => (share === undefined || !Number.isFinite(share) ? "-"
-  : `${share > 0 ? "+" : share < 0 ? kMinus : ""}${(100 * Math.abs(share)).toFixed(digits)}%`);
+const shownShare = (share) => (share === undefined || !Number.isFinite(share) ? "-"
+  : `${share > 0 ? "+" : share < 0 ? kMinus : ""}${(100 * Math.abs(share)).toFixed(2)}%`);
 const shownRatio = (ratio) => (ratio === undefined ? "-" : `${ratio.toFixed(2)}x`);
 const shownDate = (time) => (time === 0 ? "" : new Date(1000 * time).toISOString().slice(0, 10));
 const plural = (count, one, many = one + "s") => `${numbers.format(count)} ${count === 1 ? one : many}`;

@@ -10,7 +10,9 @@ const reportViews = (page) => {
 
   // -- Parts of views
   const toneOf = (change) => (change > 0 ? "worse" : change < 0 ? "better" : "");
-  const commitLink = (column) => link(["commit", column.branch, column.id], column.name);
+  const wayTo = (column) => ["commit", column.branch, column.id];
+  const commitLink = (column) => link(wayTo(column), column.name);
+  const openCommit = (column) => go(addressOf(wayTo(column)));
   const keyLink = (key, metric) => link(["benchmark", key.key], key.key, { metric: metric.name });
 
   function functionsOf(change) {
@@ -27,7 +29,7 @@ const reportViews = (page) => {
         { title: "change", of: (row) => signed(row.change), tone: (row) => toneOf(row.change) },
         { title: "before", of: (row) => (row.before === undefined ? "" : numbers.format(row.before)) },
         { title: "after", of: (row) => (row.after === undefined ? "" : numbers.format(row.after)) },
-        { title: "calls", of: (row) => (row.calls === undefined && row.callsBefore === row.callsAfter ? ""
+        { title: "calls", of: (row) => (row.callsBefore === row.callsAfter ? ""
           : `${numbers.format(row.callsBefore)} → ${numbers.format(row.callsAfter)}`) },
         { title: "library", text: true, of: (row) => row.object || "" },
       ], rows })), { once: true });
@@ -156,7 +158,7 @@ const reportViews = (page) => {
     return rows.length < 2 ? [] : [makeChart({ ...some, format: (value) => `${value.toFixed(2)}%`,
       title: `${metricNow().heading} since ${model.columns[from()].name}, geometric mean`,
       isSteps: lines.some((line) => line.series[0].isExact),
-      open: (column) => go(addressOf(["commit", column.branch, column.id])) })];
+      open: openCommit })];
   }
 
   function benchmarks() {
@@ -206,7 +208,7 @@ const reportViews = (page) => {
     return [makeChart({ title: `${line.metric.heading} of ${line.key.key}`, rows, isSteps: inOrder[0].isExact,
       names: inOrder.map((one, i) => (inOrder.length === 1 ? line.metric.heading : `measured as ${i + 1}`)),
       format: (value) => shown(line.metric, value), marks: inOrder.slice(1).map((one) => model.columns[one.columns[0]]),
-      open: (column) => go(addressOf(["commit", column.branch, column.id])) })];
+      open: openCommit })];
   }
 
   function benchmark([name]) {
@@ -220,8 +222,7 @@ const reportViews = (page) => {
     const changes = its.flatMap((one) => one.series.flatMap((series) => series.changes))
       .sort((a, b) => b.column.index - a.column.index || a.series.metric.order - b.series.metric.order);
     const last = line && model.columns[line.series[0].last];
-    const breaks = data.breaks.map(([column, count, reasons]) => ({ column: model.columns[column], count, reasons }))
-      .filter((one) => line && line.series.some((series) => series.columns[0] === one.column.index
+    const breaks = model.breaks.filter((one) => line && line.series.some((series) => series.columns[0] === one.column.index
         && series !== line.series[line.series.length - 1]));
     return [name,
       make("p", {}, model.facets.map((facet) => `${facet.name} ${key[facet.name]}`).join(" · ")),
