@@ -165,7 +165,7 @@ std::string demangled(const std::string& name) {
 
 // Without what differs between builds of one function: recursion depth, clones, symbol versions.
 std::string_view canonical_function(std::string_view name) {
-  if (is_recursion(name)) name = name.substr(0, name.rfind('\''));
+  name = call_level(name).function;
   if (std::size_t clone = name.find(kCloneMark); clone != std::string_view::npos && clone > 0) {
     name = name.substr(0, clone);
   }
@@ -253,13 +253,24 @@ bool is_recursion(std::string_view function) {
   return mark != std::string_view::npos && mark > 0 && all_of(function.substr(mark + 1), is_digit);
 }
 
+CallLevel call_level(std::string_view function) {
+  if (!is_recursion(function)) return {function};
+  const std::size_t mark = function.rfind('\'');
+  return {function.substr(0, mark), std::atoi(std::string(function.substr(mark + 1)).c_str())};
+}
+
+std::string at_level(const CallLevel& call) {
+  std::string name(call.function);
+  return call.level > 1 ? name + "'" + std::to_string(call.level) : name;
+}
+
 bool is_snippet_symbol(std::string_view function) {
   const std::string_view bare = kSnippet.substr(0, kSnippet.size() - 1);
   return (function == bare || function.starts_with(kSnippet)) && !is_cpp(function);
 }
 
 bool runs_loop(std::string_view function) {
-  return is_snippet_symbol(function) || function == "_PyEval_EvalFrameDefault";
+  return is_snippet_symbol(function) || function == kInterpreterLoop;
 }
 
 std::string without_hashes(std::string_view function) {

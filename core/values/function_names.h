@@ -30,8 +30,19 @@ CodeName code_name(std::string_view function, std::string_view object);
 // Callgrind's name of a function while another call of it is active: "f'2".
 bool is_recursion(std::string_view function);
 
+// Such a name by its two parts; 1 is the outermost call, whose name has no mark.
+struct CallLevel {
+  std::string_view function;
+  int level = 1;
+};
+CallLevel call_level(std::string_view function);
+std::string at_level(const CallLevel& call);
+
 // The snippet's own function, not a lambda in it.
 bool is_snippet_symbol(std::string_view function);
+
+// Of CPython, in which its functions run; so does the measured loop of a snippet in Python.
+inline constexpr const char* kInterpreterLoop = "_PyEval_EvalFrameDefault";
 
 // Which runs the measured loop: the snippet's own function or, in Python, the interpreter's.
 bool runs_loop(std::string_view function);

@@ -1,6 +1,9 @@
 // Snippets in Python, in the interpreter that the LibTorch was installed for.
 #include <algorithm>
 
+#include "core/results/functions_file.h"
+#include "core/results/results.h"
+#include "core/values/function_names.h"
 #include "tests/e2e/program.h"
 
 namespace instr::e2e {
@@ -142,6 +145,45 @@ TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
   again = counted({"--isolation=process", "--filter=twice/once"});
   EXPECT_EQ(count(again, "twice/once/py/eager/forward/t1/cpu"),
             count(records, "twice/once/py/eager/forward/t1/cpu"));
+}
+
+// What each function costs itself, however it is called, by key.
+std::map<std::string, std::map<CodeName, double>> self_costs(const fs::path& file) {
+  std::map<std::string, std::map<CodeName, double>> all;
+  const auto results = instr::read_results(file);
+  if (!results) throw std::runtime_error(to_string(results.error()));
+  const auto functions = open_functions(file, results->header_line);
+  for (const Measurement& one : results->measurements) {
+    const auto of_key = functions ? (*functions)(one.variant.key) : tl::unexpected(Error{});
+    if (!of_key) throw std::runtime_error(to_string(of_key.error()));
+    for (const FunctionCost& function : *of_key) {
+      all[one.variant.key][code_name(function.function, function.object)] += function.ir;
+    }
+  }
+  return all;
+}
+
+// Instrumentation then starts in the interpreter's loop, whose name Callgrind cannot know.
+TEST_F(Python, PathsOfCallsHaveTheFunctionsOfThePlainProfile) {
+  compile_nops();
+  write("all.toml", kDefinitions);
+  const fs::path output = folder_.path() / "results.jsonl";
+  counted({"--language=py"});
+  const auto plain = self_costs(output);
+  counted({"--language=py", "--call-paths"});
+  const auto paths = self_costs(output);
+  ASSERT_EQ(plain.size(), 9U);
+  for (const auto& [key, functions] : plain) {
+    ASSERT_TRUE(paths.contains(key)) << key;
+    EXPECT_EQ(paths.at(key).size(), functions.size()) << key;
+    for (const auto& [code, cost] : functions) {
+      const auto same = paths.at(key).find(code);
+      ASSERT_NE(same, paths.at(key).end()) << key << " " << code.function;
+      EXPECT_NEAR(same->second, cost, 1e-6) << key << " " << code.function;
+    }
+  }
+  const CommandResult compared = run({"compare", output.string(), output.string()});
+  EXPECT_EQ(compared.exit_code, 0) << compared.errors;
 }
 
 // Instructions that meet an object with a dictionary of its own, and two classes in turn:

@@ -5,14 +5,19 @@
 namespace instr {
 namespace {
 
-void fuzz(std::string_view text) {
-  const auto profile = parse_profile(text, "callgrind.out");
+void read(std::string_view text, ProfilePaths paths) {
+  const auto profile = parse_profile(text, "callgrind.out", paths);
   if (!profile) return require_words(profile.error());
   require(!profile->events.empty(), "a profile has an event");
   require(profile->totals.size() == profile->events.size(), "each event has a total");
   for (const ProfileFunction& function : profile->functions) {
     require(function.self.size() == profile->events.size(), "each function has each event");
   }
+}
+
+void fuzz(std::string_view text) {
+  read(text, ProfilePaths::kMerged);
+  read(text, ProfilePaths::kSeparate);
 }
 
 }  // namespace

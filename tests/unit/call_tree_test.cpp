@@ -83,6 +83,31 @@ TEST(CallTree, TakesCodeWithoutSymbolsThatCallsItselfForOneFunction) {
   EXPECT_EQ(tree.nodes[2].parent, 1u);
 }
 
+// In Python the loop is the interpreter's, which Callgrind may take for the function that returns
+// into it first; that one is called, too, and so is the interpreter.
+TEST(CallTree, NamesTheLoopOfPython) {
+  const std::string text =
+      "events: Ir\nob=/bin/python\nfn=PyObject_Vectorcall\n1 20\n"
+      "fn=PyObject_Vectorcall'2'PyObject_Vectorcall\n1 8\n"
+      "fn=_PyEval_EvalFrameDefault'PyObject_Vectorcall'PyObject_Vectorcall\n1 50\n"
+      "ob=/lib/libworker.so\nfn=next_block\n1 4\ntotals: 82\n";
+  auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
+  ASSERT_TRUE(profile);
+  std::vector<std::string> names;
+  for (const ProfileFunction& one : profile->functions) names.push_back(one.function + one.path);
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "_PyEval_EvalFrameDefault", "PyObject_Vectorcall'_PyEval_EvalFrameDefault",
+                       "_PyEval_EvalFrameDefault'2'PyObject_Vectorcall'_PyEval_EvalFrameDefault",
+                       "next_block"}));
+  const CallTree tree = call_tree(*profile, 2, 38);
+  EXPECT_EQ(tree.nodes[0].self, 14);  // 20, of which 6 are the loop's
+  EXPECT_EQ(tree.nodes[0].total, 76);
+
+  auto merged = parse_profile(text, "x");
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->functions[0].function, "PyObject_Vectorcall");
+}
+
 // As kPaths, in three iterations: f no longer calls itself, g is called by h alone.
 constexpr const char* kOtherPaths = R"(events: Ir
 ob=/lib/unit-0124.so
