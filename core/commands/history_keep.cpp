@@ -26,22 +26,24 @@ ExitStatus finish(const Expected<std::string>& done) {
   return kGood;
 }
 
-Expected<std::string> merge_into(const SqlDatabase& database, const std::string& other_file,
-                                 OnContradiction how) {
+Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
   std::error_code error;
-  if (fs::equivalent(database.file(), other_file, error)) {
-    return tl::unexpected(Error{{other_file}, "this is the same history", "name another one"});
+  if (fs::equivalent(file, other, error)) {
+    return tl::unexpected(Error{{other}, "this is the same history", "name another one"});
   }
-  auto other = open_history(other_file, SqlAccess::kRead);
-  if (!other) return tl::unexpected(other.error());
-  auto runs = runs_of(*other);
+  return open_history(other, SqlAccess::kRead);
+}
+
+Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
+                                 OnContradiction how) {
+  auto runs = runs_of(other);
   if (!runs) return tl::unexpected(runs.error());
-  return vary_of(*other, {})
+  return vary_of(other, {})
       .and_then(
           [&](const std::vector<std::string>& vary) { return record(database, *runs, how, vary); })
       .map([&](const Recorded& recorded) {
         return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
-                           printable(other_file));
+                           printable(other.file().string()));
       });
 }
 
@@ -91,9 +93,15 @@ ExitStatus history_add(const HistoryOptions& options) {
 }
 
 ExitStatus history_merge(const HistoryOptions& options) {
+  std::vector<SqlDatabase> others;  // all, before a history is made
+  for (const std::string& name : options.operands) {
+    auto other = open_other(options.recording.file(), name);
+    if (!other) return refuse(other.error());
+    others.push_back(std::move(*other));
+  }
   auto database = open_history(options.recording.file(), SqlAccess::kCreate);
   if (!database) return refuse(database.error());
-  for (const std::string& other : options.operands) {
+  for (const SqlDatabase& other : others) {
     const ExitStatus status =
         finish(merge_into(*database, other, options.recording.on_contradiction()));
     if (status != kGood) return status;
@@ -116,17 +124,23 @@ ExitStatus history_rename(const HistoryOptions& options) {
 ExitStatus history_prune(const HistoryOptions& options) {
   auto database = open_history(options.recording.file(), SqlAccess::kWrite);
   if (!database) return refuse(database.error());
-  return finish(Repository()
-                    .find(*options.keep_since)
-                    .and_then([&](const Commit& commit) {
-                      return prune(*database, commit.place(), options.recording.branch);
-                    })
-                    .map([&](const Pruned& pruned) {
-                      return fmt::format(
-                          "{}: {} removed, and {} of which nothing is left\n",
-                          database->file().string(), format_plural(pruned.runs, "run"),
-                          format_count(static_cast<double>(pruned.series)) + " series");
-                    }));
+  const ExitStatus status =
+      finish(Repository()
+                 .find(*options.keep_since)
+                 .and_then([&](const Commit& commit) {
+                   return prune(*database, commit.place(), options.recording.branch);
+                 })
+                 .map([&](const Pruned& pruned) {
+                   return fmt::format("{}: {} removed, and {} of which nothing is left\n",
+                                      database->file().string(), format_plural(pruned.runs, "run"),
+                                      format_count(static_cast<double>(pruned.series)) + " series");
+                 }));
+  if (status != kGood) return status;
+  // What is removed is removed: later runs take its space.
+  if (auto compacted = compact(*database); !compacted) {
+    print_message("the file stays as large as it was: " + to_string(compacted.error()) + "\n");
+  }
+  return kGood;
 }
 
 }  // namespace instr

@@ -52,22 +52,23 @@ Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
                        const std::optional<std::string>& branch) {
   return sql_stage([&] {
     Pruned pruned;
-    {
-      SqlTransaction transaction(database);
-      const auto series = database.integer("SELECT count(*) FROM series");
-      auto branches = database.prepare("SELECT id FROM branches WHERE ?1 IS NULL OR name = ?1");
-      for (const auto one : numbers_of(std::move(branches.start(branch)))) {
-        prune_branch(database, one, first, pruned);
-      }
-      database.run(kRemoveUnused);
-      Profiles(database).remove_unused_names();
-      pruned.series =
-          static_cast<std::size_t>(series - database.integer("SELECT count(*) FROM series"));
-      transaction.commit();
+    SqlTransaction transaction(database);
+    const auto series = database.integer("SELECT count(*) FROM series");
+    auto branches = database.prepare("SELECT id FROM branches WHERE ?1 IS NULL OR name = ?1");
+    for (const auto one : numbers_of(std::move(branches.start(branch)))) {
+      prune_branch(database, one, first, pruned);
     }
-    database.run("VACUUM");
+    database.run(kRemoveUnused);
+    Profiles(database).remove_unused_names();
+    pruned.series =
+        static_cast<std::size_t>(series - database.integer("SELECT count(*) FROM series"));
+    transaction.commit();
     return pruned;
   });
+}
+
+Expected<void> compact(const SqlDatabase& database) {
+  return sql_stage([&] { database.run("VACUUM"); });
 }
 
 }  // namespace instr

@@ -16,8 +16,11 @@ struct Pruned {
 };
 
 // Removes what was measured of commits before `first`, of one branch or of all; what is left keeps
-// its values. The file becomes smaller.
+// its values.
 Expected<Pruned> prune(const SqlDatabase& database, const Place& first,
                        const std::optional<std::string>& branch);
+
+// Makes the file as small as what is in it; that takes as much space again while it lasts.
+Expected<void> compact(const SqlDatabase& database);
 
 }  // namespace instr
