@@ -2,7 +2,6 @@
 
 #include <sqlite3.h>
 
-#include <chrono>
 #include <thread>
 
 #include "core/base/format.h"
@@ -13,21 +12,6 @@ namespace instr {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::chrono::milliseconds kPause{5};
-constexpr int kSayAfter = 200;        // pauses: a second
-constexpr int kGiveUpAfter = 12'000;  // a minute
-
-// How often it was called for one lock is the second argument.
-int wait_for_lock(void* file, int calls) {
-  if (calls >= kGiveUpAfter) return 0;
-  if (calls == kSayAfter) {
-    print_message("waiting for another run that uses '" +
-                  static_cast<const fs::path*>(file)->string() + "'\n");
-  }
-  std::this_thread::sleep_for(kPause);
-  return 1;
-}
 
 // Who reads may have to write, too: what a killed writer left is undone by the next one who comes.
 int flags_of(SqlAccess access) {
@@ -41,47 +25,68 @@ struct Meaning {
   const char* advice;
 };
 
+constexpr const char* kDamaged = "this database is truncated or damaged; nothing was written";
+constexpr const char* kRestore = "restore a copy, or save what can be read: sqlite3 FILE .recover";
+
 constexpr Meaning kMeanings[] = {
     {SQLITE_NOTADB, "this is not an SQLite database", "name another file"},
-    {SQLITE_CORRUPT, "this database is truncated or damaged; nothing was written",
-     "restore a copy, or save what can be read: sqlite3 FILE .recover"},
+    {SQLITE_CORRUPT, kDamaged, kRestore},
+    {SQLITE_CONSTRAINT, kDamaged, kRestore},  // what this program writes violates none
     {SQLITE_BUSY, "another process has kept it locked for a minute; nothing was written",
      "end that process, or try again later"},
     {SQLITE_READONLY, "cannot be written; nothing was",
      "make the file and its folder writable, or name another file"},
     {SQLITE_FULL, "the disk is full; nothing was written", "free some space, then try again"},
-    {SQLITE_CANTOPEN, "cannot be opened", "name a file in a folder that exists"},
+    {SQLITE_CANTOPEN, "cannot be opened",
+     "name a file that you may read and write, in a folder that exists"},
     {SQLITE_IOERR, "cannot be read or written; nothing was written",
-     "look after the disk or, on a network volume, keep the file on a local one"},
+     "look after the disk and what you may use of it (quota, ulimit -f) or, on a network volume, "
+     "keep the file on a local one"},
 };
 
 }  // namespace
 
+// How often it was called for one lock is the second argument.
+int SqlDatabase::wait_for_lock(void* waiting, int calls) {
+  const auto& [file, patience] = *static_cast<const Waiting*>(waiting);
+  if (calls >= patience.give_up_after) return 0;
+  if (calls == patience.say_after) {
+    print_message("waiting for another run that uses '" + file.string() + "'\n");
+  }
+  std::this_thread::sleep_for(patience.pause);
+  return 1;
+}
+
 void SqlDatabase::fail(int code) const {
-  const std::string detail = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
+  const std::string said = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
+  const std::string detail = "SQLite: " + printable(said);
   for (const Meaning& known : kMeanings) {
     if ((code & 0xff) != known.code) continue;
-    throw SqlError{{{file_->string()},
-                    std::string(known.what) + " (SQLite: " + printable(detail) + ")",
-                    known.advice}};
+    throw SqlError{
+        {{file().string()}, std::string(known.what) + " (" + detail + ")", known.advice}};
   }
-  throw SqlError{{{file_->string()}, "SQLite: " + printable(detail), ""}};
+  throw SqlError{{{file().string()}, detail, ""}};
+}
+
+void SqlDatabase::fail_as_damaged(std::string_view why) const {
+  throw SqlError{
+      {{file().string()}, std::string(kDamaged) + " (" + printable(why) + ")", kRestore}};
 }
 
 void SqlDatabase::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-SqlDatabase::SqlDatabase(const fs::path& file, SqlAccess access)
-    : file_(std::make_unique<const fs::path>(file)) {
+SqlDatabase::SqlDatabase(const fs::path& file, SqlAccess access, const SqlPatience& patience)
+    : waiting_(std::make_unique<const Waiting>(Waiting{file, patience})) {
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(file.c_str(), &opened, flags_of(access), nullptr);
   database_.reset(opened);
   if (code != SQLITE_OK) fail(code);
-  sqlite3_busy_handler(opened, wait_for_lock, const_cast<fs::path*>(file_.get()));
+  sqlite3_busy_handler(opened, wait_for_lock, const_cast<Waiting*>(waiting_.get()));
   // What is in the file must not run functions that this program did not name.
   sqlite3_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   run("PRAGMA foreign_keys = ON");
-  if (access == SqlAccess::kRead) run("PRAGMA query_only = ON");
+  if (access == SqlAccess::kRead) run("PRAGMA query_only = ON; BEGIN");
 }
 
 void SqlDatabase::run(const char* sql) const {

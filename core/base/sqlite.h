@@ -3,6 +3,7 @@
 // uses the database: sql_stage() makes it an Error.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -22,7 +23,15 @@ struct SqlError {
   Error error;
 };
 
+// Who reads sees all as it was at the first read, and whoever writes waits for that to end.
 enum class SqlAccess { kRead, kWrite, kCreate };
+
+// With a lock that another process holds.
+struct SqlPatience {
+  std::chrono::milliseconds pause{5};
+  int say_after = 200;         // pauses: a second
+  int give_up_after = 12'000;  // a minute
+};
 
 // A text that is bound as bytes.
 struct SqlBlob {
@@ -85,22 +94,31 @@ class SqlStatement {
 
 class SqlDatabase {
  public:
-  // A lock that another process holds is waited for, with a message after a second, for a minute.
-  SqlDatabase(const std::filesystem::path& file, SqlAccess access);
+  SqlDatabase(const std::filesystem::path& file, SqlAccess access,
+              const SqlPatience& patience = {});
 
   SqlStatement prepare(std::string_view sql) const { return {*this, sql}; }
   void run(const char* sql) const;                   // one or more statements
   std::int64_t integer(std::string_view sql) const;  // of the only row's only column
   std::int64_t last_id() const;                      // of the row inserted last
 
-  const std::filesystem::path& file() const { return *file_; }
+  const std::filesystem::path& file() const { return waiting_->file; }
   [[noreturn]] void fail(int code) const;  // throws what the code means
+  // Throws, too: what is in the file cannot be.
+  [[noreturn]] void fail_as_damaged(std::string_view why) const;
 
  private:
+  // What the busy handler needs; it stays where it is.
+  struct Waiting {
+    std::filesystem::path file;
+    SqlPatience patience;
+  };
+  static int wait_for_lock(void* waiting, int calls);
+
   struct Close {
     void operator()(sqlite3* database) const;
   };
-  std::unique_ptr<const std::filesystem::path> file_;  // stays where it is, for the busy handler
+  std::unique_ptr<const Waiting> waiting_;
   std::unique_ptr<sqlite3, Close> database_;
   friend class SqlStatement;
 };
@@ -119,6 +137,16 @@ class SqlTransaction {
   const SqlDatabase& database_;
   bool is_open_ = true;
 };
+
+// What a row refers to, of rows that were read before; throws if there is none, as in a damaged
+// file.
+template <class Rows>
+const auto& row_of(const SqlDatabase& database, const Rows& rows,
+                   const typename Rows::key_type& key) {
+  const auto found = rows.find(key);
+  if (found == rows.end()) database.fail_as_damaged("a row refers to one that is missing");
+  return found->second;
+}
 
 template <class T>
 inline constexpr bool kIsExpected = false;

@@ -97,7 +97,7 @@ class RenameFinder {
       if (!renames) return tl::unexpected(renames.error());
       for (const Rename& names : *renames) {
         if (!known_.insert(names).second) continue;
-        found_.push_back({names, commits_.at(timeline.commit_at(after))});
+        found_.push_back({names, row_of(database_, commits_, timeline.commit_at(after))});
       }
     }
     return {};

@@ -20,7 +20,7 @@ Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const st
     for (const RecordedStep& step : *steps) {
       const auto before = timeline.previous(step.commit.place(), step.series.id);
       if (!before || before->position + 1 >= step.commit.position) continue;
-      OpenStep one{commits.at(timeline.commit_at(*before)).hash, step.commit.hash};
+      OpenStep one{row_of(database, commits, timeline.commit_at(*before)).hash, step.commit.hash};
       if (known.insert(one).second) open.push_back(std::move(one));
     }
     return open;

@@ -70,22 +70,18 @@ void Profiles::remove(std::int64_t series, std::int64_t commit) { remove_.run(se
 
 std::vector<Profiles::Cost> Profiles::unpacked(const std::string& bytes) const {
   const auto json = unpacked_json(bytes);
-  if (!json.is_array()) throw damaged();
+  if (!json.is_array()) fail();
   std::vector<Cost> costs;
   for (const auto& cost : json) {
     const bool is_cost = cost.is_array() && cost.size() >= 3 && cost[0].is_number_integer() &&
                          cost[1].is_number() && cost[2].is_number();
-    if (!is_cost) throw damaged();
+    if (!is_cost) fail();
     costs.push_back({cost[0], cost[1], cost[2]});
   }
   return costs;
 }
 
-SqlError Profiles::damaged() const {
-  return {{{database_.file().string()},
-           "the functions of a step are damaged",
-           "restore a copy of the history"}};
-}
+void Profiles::fail() const { database_.fail_as_damaged("the functions of a step are none"); }
 
 std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, std::int64_t commit) {
   if (!read_tree_.start(series, commit).step() || read_tree_.is_null(0)) return nullptr;
@@ -94,7 +90,7 @@ std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, st
     return SideName{name_of_.text(0), name_of_.text(1)};
   };
   auto tree = call_tree_from(unpacked_json(read_tree_.text(0)), name_of);
-  if (!tree) throw damaged();
+  if (!tree) fail();
   return tree;
 }
 
@@ -102,7 +98,7 @@ std::vector<FunctionCost> Profiles::read(std::int64_t series, std::int64_t commi
   if (!read_.start(series, commit).step()) return {};
   std::vector<FunctionCost> functions;
   for (const Cost& cost : unpacked(read_.text(0))) {
-    if (!name_of_.start(cost.name).step()) throw damaged();
+    if (!name_of_.start(cost.name).step()) fail();
     functions.push_back({name_of_.text(0), name_of_.text(1), cost.ir, cost.calls});
   }
   return functions;
@@ -115,7 +111,7 @@ void Profiles::remove_unused_names() {
     for (const Cost& cost : unpacked(profiles.text(0))) used.insert(cost.name);
     if (profiles.is_null(1)) continue;
     const auto tree = unpacked_json(profiles.text(1));
-    if (!tree.is_object() || !tree.contains("function")) throw damaged();
+    if (!tree.is_object() || !tree.contains("function")) fail();
     for (const auto& name : tree["function"]) {
       if (name.is_number_integer()) used.insert(name.get<std::int64_t>());
     }

@@ -39,7 +39,7 @@ class Profiles {
     double calls = 0;
   };
   std::vector<Cost> unpacked(const std::string& bytes) const;
-  SqlError damaged() const;
+  [[noreturn]] void fail() const;
 
   const SqlDatabase& database_;
   Dictionary names_;

@@ -138,8 +138,8 @@ std::vector<Beginning> beginnings_of(const SqlDatabase& database, const SeriesCh
 Fingerprint fingerprint_of(const SqlDatabase& database, std::int64_t class_id) {
   auto rows = database.prepare("SELECT fields FROM classes WHERE id = ?");
   Fingerprint fingerprint;
-  const auto json = rows.start(class_id).step() ? parse_json(rows.text(0)) : fail("");
-  if (!json || !json->is_array()) return fingerprint;
+  const auto json = parse_json(rows.start(class_id).step() ? rows.text(0) : "");
+  if (!json || !json->is_array()) database.fail_as_damaged("a fingerprint is none");
   for (const auto& field : *json) {
     const bool is_field =
         field.is_array() && field.size() == 2 && field[0].is_string() && field[1].is_string();

@@ -40,12 +40,13 @@ AllSeries series_of(const SqlDatabase& database, const std::map<std::int64_t, Co
   return all;
 }
 
-std::vector<double> numbers_of(const std::string& text) {
+std::vector<double> numbers_of(const SqlDatabase& database, const std::string& text) {
   std::vector<double> numbers;
   const auto json = parse_json(text);
-  if (!json || !json->is_array()) return numbers;
+  if (!json || !json->is_array()) database.fail_as_damaged("repetitions are none");
   for (const auto& one : *json) {
-    if (one.is_number()) numbers.push_back(one);
+    if (!one.is_number()) database.fail_as_damaged("repetitions are none");
+    numbers.push_back(one);
   }
   return numbers;
 }
@@ -54,7 +55,8 @@ std::vector<double> numbers_of(const std::string& text) {
 class RunReader : public std::enable_shared_from_this<RunReader> {
  public:
   explicit RunReader(const SqlDatabase& database)
-      : commits_(read_commits(database)),
+      : database_(database),
+        commits_(read_commits(database)),
         series_(series_of(database, commits_)),
         profiles_(database),
         runs_(database.prepare(
@@ -74,7 +76,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   std::optional<HistoryRun> next() {
     if (!runs_.step()) return std::nullopt;
-    HistoryRun run{commits_.at(runs_.integer(2)),
+    HistoryRun run{row_of(database_, commits_, runs_.integer(2)),
                    runs_.text(1),
                    runs_.text(4),
                    runs_.text(5),
@@ -83,11 +85,13 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
                    {},
                    {}};
     std::unordered_map<std::int64_t, std::size_t> classes;
-    add_exact(run, SeriesSet::parse(runs_.text(3)), classes);
+    add_exact(run, members_of(database_, runs_.text(3)), classes);
     samples_.start(runs_.integer(0));
     while (samples_.step()) {
-      add(run, series_.at(samples_.integer(0)).series, samples_.real(1), classes);
-      run.values.back().repetitions = numbers_of(samples_.text(2));
+      const SeriesRow& row = row_of(database_, series_, samples_.integer(0));
+      add(run, row.series, samples_.real(1), classes);
+      if (samples_.is_null(2)) continue;
+      run.values.back().repetitions = numbers_of(database_, samples_.text(2));
     }
     outcomes_.start(runs_.integer(0));
     while (outcomes_.step()) {
@@ -101,7 +105,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 
   void add(HistoryRun& run, const HistorySeries& series, double value, ClassIndices& classes) {
     auto [known, is_new] = classes.try_emplace(series.class_id, run.classes.size());
-    if (is_new) run.classes.push_back(classes_.at(series.class_id));
+    if (is_new) run.classes.push_back(row_of(database_, classes_, series.class_id));
     run.values.push_back({series.key, series.metric, series.is_exact, known->second, value});
   }
 
@@ -117,7 +121,8 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
         if (!step) continue;
         const HistorySeries& series = found->second.series;
         add(run, series, step->value, classes);
-        if (series.metric == kInstructions) (*places)[series.key] = {id, numbers_.at(step->place)};
+        if (series.metric != kInstructions) continue;
+        (*places)[series.key] = {id, row_of(database_, numbers_, step->place)};
       }
     }
     const auto reading = [&](auto read) {
@@ -133,6 +138,7 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
     run.call_trees = reading(std::mem_fn(&Profiles::read_call_tree));
   }
 
+  const SqlDatabase& database_;
   std::map<std::int64_t, Commit> commits_;
   std::map<Place, std::int64_t> numbers_;  // of commits
   std::map<std::int64_t, std::string> classes_;
@@ -147,7 +153,8 @@ class RunReader : public std::enable_shared_from_this<RunReader> {
 class PointReader {
  public:
   explicit PointReader(const SqlDatabase& database)
-      : commits_(read_commits(database)),
+      : database_(database),
+        commits_(read_commits(database)),
         series_(series_of(database, commits_)),
         samples_(database.prepare(
             "SELECT commit_id, value, repetitions FROM samples JOIN runs ON runs.id = run_id"
@@ -176,19 +183,22 @@ class PointReader {
     if (!series.is_exact) {
       samples_.start(series.id);
       while (samples_.step()) {
-        const Commit& commit = commits_.at(samples_.integer(0));
+        const Commit& commit = row_of(database_, commits_, samples_.integer(0));
         if (!take({series, commit, samples_.real(1), samples_.text(2)})) return false;
       }
       return true;
     }
-    for (const auto& [place, measured] : timelines_.at(series.branch).commits()) {
+    for (const auto& [place, measured] : row_of(database_, timelines_, series.branch).commits()) {
       const auto step = measured.has(series.id) ? step_at(row.steps, place) : std::nullopt;
-      if (step && !take({series, commits_.at(measured.commit), step->value})) return false;
+      if (!step) continue;
+      const Commit& commit = row_of(database_, commits_, measured.commit);
+      if (!take({series, commit, step->value})) return false;
     }
     return true;
   }
 
  private:
+  const SqlDatabase& database_;
   std::map<std::int64_t, Commit> commits_;
   AllSeries series_;
   std::map<std::string, Timeline> timelines_;

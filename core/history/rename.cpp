@@ -139,7 +139,8 @@ class Renamer {
     for (const auto& [place, commit] : timeline.commits()) {
       const bool is_own = commit.has(one.id);
       const bool is_twin = commit.has(*one.twin);
-      if (is_own && is_twin) return refuse(read_commits(database_).at(commit.commit).hash);
+      if (is_own && is_twin)
+        return refuse(row_of(database_, read_commits(database_), commit.commit).hash);
       if (!is_own && !is_twin) continue;
       const auto series = is_own ? one.id : *one.twin;
       const auto step = step_at(steps.at(series), place);
@@ -158,7 +159,7 @@ class Renamer {
     std::map<std::int64_t, std::string> changed;
     rows.start();
     while (rows.step()) {
-      const SeriesSet before = SeriesSet::parse(rows.text(1));
+      const SeriesSet before = members_of(database_, rows.text(1));
       const std::string text = replaced(before).text();
       if (text != before.text()) changed[rows.integer(0)] = text;
     }

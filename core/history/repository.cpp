@@ -49,7 +49,7 @@ Expected<Commit> Repository::find(const std::string& revision) const {
   if (!hash) {
     return fail(
         fmt::format("there is no commit `{}` here ({})", printable(revision), hash.error().what),
-        "run it in the repository that was measured, or name a commit with --commit");
+        "run it in the repository that was measured, or name another commit");
   }
   if (ask({"rev-parse", "--is-shallow-repository"}).value_or("") == "true") {
     return fail("this clone is shallow, so a commit's place on its branch is unknown",

@@ -99,8 +99,34 @@ void create(const SqlDatabase& database) {
   transaction.commit();
 }
 
+// SQLite takes what is missing of the last page for zeros. Within a transaction that has read, so
+// that no one writes meanwhile.
+void check_last_page(const SqlDatabase& database) {
+  std::error_code error;
+  const auto size = fs::file_size(database.file(), error);
+  const auto page = static_cast<std::uintmax_t>(database.integer("PRAGMA page_size"));
+  if (!error && size % page != 0) database.fail_as_damaged("a part of its last page is missing");
+}
+
+// Who only adds would not come by most damage, and what is added to a damaged file may be lost.
+void check_all_pages(const SqlDatabase& database) {
+  database.run("BEGIN");
+  {
+    auto found = database.prepare("PRAGMA quick_check(1)");
+    if (found.step() && found.text(0) != "ok") database.fail_as_damaged(found.text(0));
+  }
+  check_last_page(database);
+  database.run("COMMIT");
+}
+
 Expected<void> check_kind(const SqlDatabase& database) {
   const std::string file = database.file().string();
+  if (database.integer("PRAGMA page_count") == 0) {
+    return tl::unexpected(
+        Error{{file},
+              "this file is empty, so there is no history",
+              "restore a copy, or make one with instr_bench history add RESULTS"});
+  }
   if (database.integer("PRAGMA application_id") != kHistoryId) {
     return tl::unexpected(
         Error{{file}, "this database is not a history of instr_bench", "name another file"});
@@ -137,6 +163,11 @@ Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
     const bool is_empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
     if (is_empty && access == SqlAccess::kCreate) create(database);
     if (auto checked = check_kind(database); !checked) return tl::unexpected(checked.error());
+    if (access == SqlAccess::kRead) {
+      check_last_page(database);
+    } else {
+      check_all_pages(database);
+    }
     return database;
   });
 }

@@ -24,14 +24,18 @@ SeriesSet SeriesSet::of(std::vector<std::int64_t> series) {
   return set;
 }
 
-SeriesSet SeriesSet::parse(const std::string& text) {
-  SeriesSet set;
+std::optional<SeriesSet> SeriesSet::parse(const std::string& text) {
   const auto json = parse_json(text);
-  if (!json || !json->is_array()) return set;
+  if (!json || !json->is_array()) return std::nullopt;
+  SeriesSet set;
   for (const auto& range : *json) {
-    const bool is_range = range.is_array() && range.size() == 2 && range[0].is_number_integer() &&
-                          range[1].is_number_integer();
-    if (is_range) set.ranges_.emplace_back(range[0], range[1]);
+    const bool is_pair = range.is_array() && range.size() == 2 && range[0].is_number_integer() &&
+                         range[1].is_number_integer();
+    if (!is_pair) return std::nullopt;
+    const Range next(range[0], range[1]);
+    const auto last = set.ranges_.empty() ? 0 : set.ranges_.back().second;
+    if (next.first <= last || next.second < next.first) return std::nullopt;
+    set.ranges_.push_back(next);
   }
   return set;
 }
@@ -50,6 +54,15 @@ bool Timeline::Measured::has(std::int64_t series) const {
                      [series](const auto& run) { return run->contains(series); });
 }
 
+SeriesSet members_of(const SqlDatabase& database, const std::string& text) {
+  auto set = SeriesSet::parse(text);
+  const auto last = set && !set->ranges().empty() ? set->ranges().back().second : 0;
+  if (!set || last > database.integer("SELECT max(id) FROM series")) {
+    database.fail_as_damaged("a set of series is none");
+  }
+  return *std::move(set);
+}
+
 Timeline::Timeline(const SqlDatabase& database, std::int64_t branch) {
   std::unordered_map<std::int64_t, std::shared_ptr<const SeriesSet>> sets;
   auto runs = database.prepare(
@@ -59,7 +72,7 @@ Timeline::Timeline(const SqlDatabase& database, std::int64_t branch) {
   runs.start(branch);
   while (runs.step()) {
     auto& set = sets[runs.integer(3)];
-    if (!set) set = std::make_shared<const SeriesSet>(SeriesSet::parse(runs.text(4)));
+    if (!set) set = std::make_shared<const SeriesSet>(members_of(database, runs.text(4)));
     const Place place = Commit{runs.text(1), runs.integer(2), 0, ""}.place();
     add(place, runs.integer(0));
     add(place, set);

@@ -21,8 +21,8 @@ class SeriesSet {
   using Range = std::pair<std::int64_t, std::int64_t>;
 
   static SeriesSet of(std::vector<std::int64_t> series);
-  // "[[1,4000],[4003,4003]]"; what is not that is left out.
-  static SeriesSet parse(const std::string& text);
+  // "[[1,4000],[4003,4003]]"; nothing if it is not that.
+  static std::optional<SeriesSet> parse(const std::string& text);
   std::string text() const;
 
   bool contains(std::int64_t series) const;
@@ -32,6 +32,9 @@ class SeriesSet {
  private:
   std::vector<Range> ranges_;
 };
+
+// What a row of series_sets has as its members. Throws an SqlError if they cannot be.
+SeriesSet members_of(const SqlDatabase& database, const std::string& text);
 
 class Timeline {
  public:

@@ -26,7 +26,7 @@ class Builder {
     if (auto added = add_steps(); !added) return tl::unexpected(added.error());
     for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
     for (const RecordedOutcome& one : read_outcomes(database_, choice_)) {
-      data_.outcomes.push_back({one.outcome, columns_.at({one.branch, one.commit.hash})});
+      data_.outcomes.push_back({one.outcome, column_of(one.branch, one.commit)});
     }
     if (auto added = add_breaks(); !added) return tl::unexpected(added.error());
     return std::move(data_);
@@ -39,7 +39,7 @@ class Builder {
       if (choice_.branch && *choice_.branch != branch.name) continue;
       const Timeline timeline(database_, branch.id);
       for (const auto& [place, measured] : timeline.commits()) {
-        const Commit& commit = commits.at(measured.commit);
+        const Commit& commit = row_of(database_, commits, measured.commit);
         columns_[{branch.name, commit.hash}] = data_.columns.size();
         data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.position,
                                  commit.authored, commit.subject, measured.runs});
@@ -57,7 +57,7 @@ class Builder {
     });
     for (const RecordedStep& step : *steps) {
       ReportSeries& series = series_of(step.series);
-      const std::size_t column = column_of(step.series, step.commit);
+      const std::size_t column = column_of(step.series.branch, step.commit);
       if (step.series.is_exact) series.values.push_back({column, step.after});
       if (!step.before) continue;
       const auto trees = trees_.find({step.series.id, step.commit_id});
@@ -79,14 +79,15 @@ class Builder {
   void add_samples(const SampledSeries& sampled) {
     ReportSeries& series = series_of(sampled.series);
     for (std::size_t i = 0; i < sampled.values.size(); ++i) {
-      series.values.push_back({column_of(sampled.series, sampled.commits[i]), sampled.values[i]});
+      series.values.push_back(
+          {column_of(sampled.series.branch, sampled.commits[i]), sampled.values[i]});
     }
   }
 
   Expected<void> add_breaks() {
     return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
       for (const SeriesBreak& one : breaks) {
-        data_.breaks.push_back({columns_.at({one.branch, one.commit.hash}), one.series,
+        data_.breaks.push_back({column_of(one.branch, one.commit), one.series,
                                 lines_of(one.differences, FieldClass::kMustMatch)});
       }
     });
@@ -98,8 +99,8 @@ class Builder {
     return data_.series[place->second];
   }
 
-  std::size_t column_of(const HistorySeries& series, const Commit& commit) const {
-    return columns_.at({series.branch, commit.hash});
+  std::size_t column_of(const std::string& branch, const Commit& commit) const {
+    return row_of(database_, columns_, {branch, commit.hash});
   }
 
   std::optional<Acceptance> accepted_of(const RecordedStep& step) const {

@@ -62,7 +62,11 @@ TEST(SeriesSets, AreRangesThatKnowTheirMembers) {
   EXPECT_EQ(SeriesSet::parse(set.text()), set);
   for (const int one : {1, 2, 3, 7, 9}) EXPECT_TRUE(set.contains(one)) << one;
   for (const int one : {0, 4, 6, 10}) EXPECT_FALSE(set.contains(one)) << one;
-  EXPECT_TRUE(SeriesSet::parse("[[1],2,\"x\"]").ranges().empty());
+  EXPECT_EQ(SeriesSet::parse("[]"), SeriesSet());
+  for (const char* text :
+       {"", "{}", "[[1]]", "[2]", "[[1,\"x\"]]", "[[2,1]]", "[[0,1]]", "[[1,3],[3,4]]"}) {
+    EXPECT_FALSE(SeriesSet::parse(text)) << text;
+  }
 }
 
 TEST(Steps, OfACommitBetweenTwoSplit) {
@@ -320,10 +324,11 @@ TEST_F(History, KeepsWhatFailedWithItsRun) {
   {
     auto merged = open_history(folder_.path() / "merged.db", SqlAccess::kCreate);
     ASSERT_TRUE(merged);
-    auto runs = runs_of(open());
+    const SqlDatabase database = open(SqlAccess::kRead);
+    auto runs = runs_of(database);
     ASSERT_TRUE(runs);
     ASSERT_TRUE(record(*merged, *runs, OnContradiction::kRefuse));
-    EXPECT_EQ(outcomes_of(*merged), outcomes_of(open()));
+    EXPECT_EQ(outcomes_of(*merged), outcomes_of(database));
   }
   ASSERT_TRUE(rename(open(), {"b", "a"}));
   EXPECT_EQ(outcomes_of(open()), (std::vector<std::string>{"a failed", "a failed"}));
