@@ -64,12 +64,6 @@ Expected<Measured> read_measured(const std::string& file, Incomplete incomplete)
   });
 }
 
-Expected<HistoryRun> run_of_times(const Measured& times, const Recording& recording) {
-  return recording.commit_of({times.file}).and_then([&](const Commit& commit) {
-    return run_of_gbench(times.bytes, times.file, commit, recording.branch());
-  });
-}
-
 }  // namespace
 
 ExitStatus history_add(const HistoryOptions& options) {
@@ -85,7 +79,8 @@ ExitStatus history_add(const HistoryOptions& options) {
   if (!recording) return refuse(recording.error());
   std::vector<HistoryRun> runs;
   for (const Measured& one : all) {
-    auto run = one.results ? recording->run_of(*one.results) : run_of_times(one, *recording);
+    auto run =
+        one.results ? recording->run_of(*one.results) : recording->run_of(one.bytes, one.file);
     if (!run) return refuse(run.error());
     runs.push_back(std::move(*run));
   }

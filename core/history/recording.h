@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/compare.h"
@@ -39,17 +40,13 @@ class Recording {
   static Expected<Recording> open(const RecordingOptions& options,
                                   const std::vector<Origin>& origins = {{}});
 
-  // The commit of results: the one that they say, or that of the options. An error if these are
-  // two, unless the options' is trusted, or if it is not on the branch.
-  Expected<Commit> commit_of(const Origin& origin) const;
-
   // As they can be added.
   Expected<HistoryRun> run_of(const ResultSet& results) const;
+  // The same of the JSON of Google Benchmark.
+  Expected<HistoryRun> run_of(std::string_view gbench, const std::string& file) const;
 
   // All of them or, on an error, none. Returns what to say about it, with a newline.
   Expected<std::string> add(std::vector<HistoryRun> runs) const;
-
-  const std::string& branch() const { return branch_; }
 
  private:
   Recording(RecordingOptions options, std::string branch, std::map<std::string, Commit> commits,
@@ -58,6 +55,10 @@ class Recording {
         branch_(std::move(branch)),
         commits_(std::move(commits)),
         database_(std::move(database)) {}
+
+  // The commit of results: the one that they say, or that of the options. An error if these are
+  // two, unless the options' is trusted, or if it is not on the branch.
+  Expected<Commit> commit_of(const Origin& origin) const;
 
   RecordingOptions options_;
   std::string branch_;

@@ -171,13 +171,27 @@ std::string date_text(std::int64_t seconds) {
   return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
 }
 
-std::optional<std::int64_t> seconds_of(const std::string& utc) {
-  for (const char* form : {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d"}) {
+std::optional<std::int64_t> seconds_of(const std::string& time) {
+  for (const char* form : {"%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d"}) {
     tm parts{};
-    const char* end = strptime(utc.c_str(), form, &parts);
-    if (end != nullptr && *end == '\0') return timegm(&parts);
+    const char* end = strptime(time.c_str(), form, &parts);
+    if (end == nullptr || *end != '\0') continue;
+    const auto offset = parts.tm_gmtoff;
+    return timegm(&parts) - offset;
   }
   return std::nullopt;
+}
+
+Expected<void> check_age(const std::string& results, const std::string& started,
+                         const Commit& commit) {
+  const auto seconds = seconds_of(started);
+  if (!seconds || *seconds >= commit.authored) return {};
+  return tl::unexpected(
+      Error{{results},
+            fmt::format("measured at {}, before commit {} was written ({})", printable(started),
+                        short_hash(commit.hash), date_text(commit.authored)),
+            "name the commit that was measured with --commit or, if a clock was wrong, add "
+            "--trust-commit"});
 }
 
 }  // namespace instr

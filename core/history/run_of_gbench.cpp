@@ -63,7 +63,8 @@ bool is_gbench(std::string_view bytes) {
 }
 
 Expected<HistoryRun> run_of_gbench(std::string_view bytes, const std::string& name,
-                                   const Commit& commit, const std::string& branch) {
+                                   const Commit& commit, const std::string& branch,
+                                   bool is_commit_trusted) {
   const auto refused = [&name] {
     return tl::unexpected(Error{
         {name}, "this is not the JSON of Google Benchmark", "write it with --benchmark_out=FILE"});
@@ -80,6 +81,9 @@ Expected<HistoryRun> run_of_gbench(std::string_view bytes, const std::string& na
     started = (*json)["context"].value("date", "");
   } catch (const Json::exception&) {  // a member of another type
     return refused();
+  }
+  if (auto checked = check_age(name, started, commit); !checked && !is_commit_trusted) {
+    return tl::unexpected(checked.error());
   }
   HistoryRun run{commit, branch, started, "", content_hash(bytes), {}, {}, {}};
   run.classes.push_back(class_of((*json)["context"]));

@@ -15,6 +15,7 @@ bool is_gbench(std::string_view bytes);
 // Of each benchmark the wall and the CPU time, medians of its repetitions, in nanoseconds. Those
 // that failed, and aggregates, are left out. `bytes` is the document, `name` is for messages.
 Expected<HistoryRun> run_of_gbench(std::string_view bytes, const std::string& name,
-                                   const Commit& commit, const std::string& branch);
+                                   const Commit& commit, const std::string& branch,
+                                   bool is_commit_trusted);
 
 }  // namespace instr

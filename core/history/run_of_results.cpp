@@ -80,18 +80,6 @@ void add_outcome(HistoryRun& run, const Measurement& one) {
   }
 }
 
-Expected<void> check_age(const ResultSet& results, const Commit& commit) {
-  const auto started = seconds_of(results.results.header.started);
-  if (!started || *started >= commit.authored) return {};
-  return tl::unexpected(
-      Error{{results.name},
-            fmt::format("measured at {}, before commit {} was written ({})",
-                        printable(results.results.header.started), short_hash(commit.hash),
-                        date_text(commit.authored)),
-            "name the commit that was measured with --commit or, if a clock was wrong, add "
-            "--trust-commit"});
-}
-
 // The same of a run's results in memory and in a file, whatever their order.
 std::string digest_of(const Results& results) {
   std::vector<std::string> lines;
@@ -112,7 +100,7 @@ Expected<HistoryRun> run_of(const ResultSet& results, const Commit& commit,
         {results.name}, "these results do not say what they were measured with", "measure again"});
   }
   if (!is_commit_trusted) {
-    if (auto checked = check_age(results, commit); !checked) {
+    if (auto checked = check_age(results.name, header.started, commit); !checked) {
       return tl::unexpected(checked.error());
     }
   }

@@ -271,7 +271,7 @@ TEST_F(History, TakesTheTimesOfGoogleBenchmark) {
        "iterations": 10, "real_time": 4.0, "cpu_time": 3.5, "time_unit": "us"},
       {"name": "BM_a/8_mean", "run_name": "BM_a/8", "run_type": "aggregate", "real_time": 3.0},
       {"name": "BM_b", "run_type": "iteration", "error_occurred": true, "real_time": 1.0}]})";
-  auto run = run_of_gbench(document, "file.json", commit(1), "main");
+  auto run = run_of_gbench(document, "file.json", commit(1), "main", false);
   ASSERT_TRUE(run) << to_string(run.error());
   ASSERT_EQ(run->values.size(), 2u);
   EXPECT_EQ(run->values[1].key, "BM_a/8");
@@ -282,7 +282,7 @@ TEST_F(History, TakesTheTimesOfGoogleBenchmark) {
   add(*run);
   EXPECT_EQ(open().integer("SELECT count(*) FROM all_samples WHERE class_id = 1"), 2);
   for (const char* text : {"", "[]", "{}", R"({"context":{},"benchmarks":[{"name":1}]})"}) {
-    EXPECT_FALSE(run_of_gbench(text, "file.json", commit(1), "main")) << text;
+    EXPECT_FALSE(run_of_gbench(text, "file.json", commit(1), "main", false)) << text;
   }
 }
 
@@ -471,6 +471,24 @@ TEST_F(HistoryOfResults, OlderThanTheirCommitAreNotItsOwn) {
   ASSERT_FALSE(refused);
   EXPECT_NE(to_string(refused.error()).find("before commit"), std::string::npos);
   EXPECT_TRUE(run_of(results("before.jsonl"), late, "main", {}, true));
+}
+
+// Whatever the time zone that they say it in.
+TEST(HistoryOfTimes, OlderThanTheirCommitAreNotItsOwn) {
+  Commit made = commit(1);
+  made.authored = *seconds_of("2026-01-02T03:04:05Z");
+  const auto run = [&made](const char* date, bool is_commit_trusted) {
+    const std::string text = fmt::format(R"({{"context":{{"date":"{}"}},"benchmarks":[]}})", date);
+    return run_of_gbench(text, "file.json", made, "main", is_commit_trusted);
+  };
+  EXPECT_TRUE(run("2026-01-02T04:04:05+01:00", false));
+  EXPECT_TRUE(run("2026-01-01T22:04:06-05:00", false));
+  EXPECT_TRUE(run("2026-01-02 03:04:05", false));  // of an old version: where is not said
+  auto refused = run("2026-01-02T03:59:59+01:00", false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where.file, "file.json");
+  EXPECT_NE(refused.error().what.find("before commit"), std::string::npos);
+  EXPECT_TRUE(run("2026-01-02T03:59:59+01:00", true));
 }
 
 TEST_F(History, OfANewerVersionIsRefused) {
