@@ -1,4 +1,8 @@
 // A history of a real repository: each commit measured and recorded, one of them afterwards.
+#include <csignal>
+
+#include "core/history/repository.h"
+#include "core/history/schema.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
@@ -187,6 +191,114 @@ TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_TRUE(has(refused.errors, "not committed")) << refused.errors;
   EXPECT_FALSE(fs::exists(file(".instr_bench")));
+}
+
+// What Google Benchmark writes, of a time that no commit of these tests is later than.
+constexpr const char* kTimes =
+    R"({"context": {"date": "2099-01-01T00:00:00+00:00"}, "benchmarks": [{"name": "BM_a",
+        "run_type": "iteration", "real_time": 2.0, "cpu_time": 1.5, "time_unit": "us"}]})";
+
+TEST_F(HistoryOfALibrary, ThatCannotBeReadIsAnErrorOfEveryCommand) {
+  write(file("times.json"), kTimes);
+  const auto refused = [this](std::vector<std::string> words, const std::string& message) {
+    auto ended = run(words);
+    EXPECT_EQ(ended.exit_code, 2) << words[1] << ": " << ended.errors;
+    EXPECT_TRUE(has(ended.errors, message)) << words[1] << ": " << ended.errors;
+    EXPECT_EQ(ended.output, "") << words[1];
+  };
+  refused({"history", "merge", "other.db"}, "other.db: there is no history");
+  EXPECT_FALSE(fs::exists(file(".instr_bench")));
+  fs::create_directory(file(".instr_bench"));
+  const fs::path history = file(".instr_bench/history.db");
+  write(history, kSource);
+  ASSERT_EQ(run({"history", "add", "times.json", "--history=other.db"}).exit_code, 0);
+  const std::string other = text_of(file("other.db"));
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"history", "add", "times.json"},
+           {"history", "list"},
+           {"history", "show", "BM_a"},
+           {"history", "steps"},
+           {"history", "issue"},
+           {"history", "merge", "other.db"},
+           {"history", "merge", "other.db", ".instr_bench/history.db", "--history=new.db"},
+           {"history", "rename", "BM_a", "BM_b"},
+           {"history", "prune", "--keep-since=HEAD"},
+           {"accept", "BM_a", "--reason=why"},
+           {"report", "--html=page.html"},
+           {"--definitions=quick.toml", "--record"}}) {
+    refused(words, ".instr_bench/history.db: this is not an SQLite database");
+    EXPECT_EQ(text_of(history), kSource) << words[1];
+  }
+  EXPECT_EQ(text_of(file("other.db")), other);
+  for (const char* name : {"new.db", "page.html"}) EXPECT_FALSE(fs::exists(file(name))) << name;
+}
+
+TEST_F(HistoryOfALibrary, KeepsCommitsThatGitHasNoMore) {
+  const std::string old_hash = *Repository(folder_.path()).find("HEAD").map(&Commit::hash);
+  write(file("times.json"), kTimes);
+  ASSERT_EQ(run({"history", "add", "times.json"}).exit_code, 0);
+  git({"commit", "--quiet", "--amend", "-m", "fewer lines, said better"});
+  git({"reflog", "expire", "--expire=now", "--all"});
+  git({"gc", "--quiet", "--prune=now"});
+  const std::string history = text_of(file(".instr_bench/history.db"));
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"history", "add", "times.json", "--commit=" + old_hash},
+           {"history", "steps", "--since=" + old_hash},
+           {"history", "prune", "--keep-since=" + old_hash}}) {
+    auto refused = run(words);
+    EXPECT_EQ(refused.exit_code, 2) << words[1];
+    EXPECT_TRUE(has(refused.errors, "there is no commit `" + old_hash + "` here"))
+        << refused.errors;
+  }
+  EXPECT_EQ(text_of(file(".instr_bench/history.db")), history);
+  auto late = run({"history", "add", "times.json"});
+  EXPECT_EQ(late.exit_code, 0) << late.errors;
+  auto exported = run({"history", "export", "--metrics=wall"});
+  EXPECT_EQ(exported.exit_code, 0) << exported.errors;
+  EXPECT_TRUE(has(exported.output, old_hash)) << exported.output;
+  EXPECT_TRUE(has(exported.output, *Repository(folder_.path()).find("HEAD").map(&Commit::hash)))
+      << exported.output;
+  for (const char* word : {"list", "steps", "issue"}) {
+    EXPECT_EQ(run({"history", word}).exit_code, 0) << word;
+  }
+  EXPECT_EQ(run({"report", "--html=page.html"}).exit_code, 0);
+  EXPECT_TRUE(has(text_of(file("page.html")), old_hash));
+}
+
+TEST_F(HistoryOfALibrary, IsWholeThoughSomeOfItsWritersAreKilled) {
+  const auto adding = [this](const std::string& branch) {
+    SpawnOptions add =
+        command({"history", "add", "--trust-commit", "--branch=" + branch,
+                 (fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats/before.jsonl").string()});
+    add.working_directory = folder_.path();
+    auto process = Process::spawn(add);
+    EXPECT_TRUE(process);
+    return std::move(*process);
+  };
+  constexpr int kRounds = 40;
+  for (int round = 1; round <= kRounds; ++round) {
+    Process kept = adding("kept " + std::to_string(round));
+    Process killed = adding("killed " + std::to_string(round));
+    usleep(500 * round);
+    ::kill(killed.pid(), SIGKILL);
+    killed.wait();
+    EXPECT_EQ(exit_code_of(kept.wait()), 0);
+  }
+  const auto history = open_history(file(".instr_bench/history.db"), SqlAccess::kRead);
+  ASSERT_TRUE(history) << to_string(history.error());
+  EXPECT_EQ(history->integer("SELECT count(*) FROM pragma_integrity_check"
+                             " WHERE integrity_check <> 'ok'"),
+            0);
+  EXPECT_EQ(history->integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  EXPECT_EQ(history->integer("SELECT count(*) FROM runs JOIN branches ON branches.id = branch_id"
+                             " WHERE name LIKE 'kept %'"),
+            kRounds);
+  // Of each run that is there, all of it.
+  EXPECT_EQ(history->integer("SELECT count(DISTINCT series) FROM (SELECT count(*) AS series FROM"
+                             " series GROUP BY branch_id)"),
+            1);
+  EXPECT_EQ(history->integer("SELECT count(*) FROM branches"),
+            history->integer("SELECT count(*) FROM runs"));
 }
 
 }  // namespace
