@@ -17,33 +17,50 @@ namespace instr {
 
 namespace {
 
-void print(const Listing& listing, const HistoryOptions& options) {
+// What a word shows, read before any of it is printed: who pages through it keeps nobody from
+// adding to the history meanwhile.
+struct Shown {
+  std::string text;
+  std::string notes = {};  // for people, beside it
+};
+
+std::string text_of(const Listing& listing, const HistoryOptions& options) {
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  print_output(listing_text(listing, options.format,
-                            static_cast<std::size_t>(std::max(terminal.width, 0)), terminal.color));
+  return listing_text(listing, options.format,
+                      static_cast<std::size_t>(std::max(terminal.width, 0)), terminal.color);
 }
 
-// Beside a table for people: where lines break, and which may be one line.
-Expected<void> print_notes(const SqlDatabase& database, const HistoryOptions& options,
-                           const SeriesChoice& choice) {
+// Where lines break, and which may be one line.
+Expected<std::string> notes_of(const SqlDatabase& database, const HistoryOptions& options,
+                               const SeriesChoice& choice) {
   auto breaks = read_breaks(database, choice);
   if (!breaks) return tl::unexpected(breaks.error());
-  for (const std::string& line : break_lines(*breaks)) print_message(line + "\n");
+  std::string notes;
+  for (const std::string& line : break_lines(*breaks)) notes += line + "\n";
   const auto& file = options.recording.history;
   const std::string which = file ? " --history=" + shell_word(file->string()) : "";
   return read_renames(database, choice).map([&](const std::vector<RecordedRename>& renames) {
-    for (const std::string& line : rename_lines(renames)) print_message(line + which + "\n");
+    for (const std::string& line : rename_lines(renames)) notes += line + which + "\n";
+    return notes;
   });
 }
 
-Expected<void> print_steps(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
-                           const HistoryOptions& options) {
+Expected<Shown> with_notes(std::string text, const SqlDatabase& database,
+                           const HistoryOptions& options, const SeriesChoice& choice) {
+  return notes_of(database, options, choice).map([&text](std::string&& notes) {
+    return Shown{std::move(text), std::move(notes)};
+  });
+}
+
+Expected<std::string> steps_text(const SqlDatabase& database,
+                                 const std::vector<RecordedStep>& steps,
+                                 const HistoryOptions& options) {
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   StepsShowing showing;
   showing.with_functions = options.format != ReportFormat::kCsv;
   showing.width = static_cast<std::size_t>(std::max(terminal.width, 0));
   return steps_listing(database, steps, showing).map([&](const Listing& listing) {
-    print(listing, options);
+    return text_of(listing, options);
   });
 }
 
@@ -67,6 +84,61 @@ Expected<void> check_keys(const SqlDatabase& database, const std::vector<std::st
   return {};
 }
 
+Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options) {
+  SeriesChoice choice = options.choice();
+  if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
+  return read_series(database, choice).and_then([&](const std::vector<SeriesSummary>& series) {
+    return with_notes(text_of(series_listing(series), options), database, options, choice);
+  });
+}
+
+Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
+  auto known = check_keys(database, options.operands);
+  if (!known) return tl::unexpected(known.error());
+  SeriesChoice choice = options.choice();
+  choice.key = [&options](const std::string& key) {
+    return std::find(options.operands.begin(), options.operands.end(), key) !=
+           options.operands.end();
+  };
+  auto series = read_series(database, choice);
+  if (!series) return tl::unexpected(series.error());
+  std::string text;
+  if (options.format == ReportFormat::kTable) {
+    text = text_of(series_listing(*series), options) + "\n";
+  }
+  return read_steps(database, choice, std::nullopt, /*with_first=*/true)
+      .and_then([&](const std::vector<RecordedStep>& steps) {
+        return steps_text(database, steps, options);
+      })
+      .and_then([&](const std::string& steps) {
+        return with_notes(text + steps, database, options, choice);
+      });
+}
+
+Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options) {
+  auto since = options.place_since();
+  if (!since) return tl::unexpected(since.error());
+  const SeriesChoice choice = options.choice();
+  return read_steps(database, choice, *since, /*with_first=*/false)
+      .and_then([&](const std::vector<RecordedStep>& found) {
+        return steps_text(database, found, options);
+      })
+      .and_then([&](std::string&& text) {
+        return with_notes(std::move(text), database, options, choice);
+      });
+}
+
+ExitStatus print(const HistoryOptions& options,
+                 Expected<Shown> (*read)(const SqlDatabase&, const HistoryOptions&)) {
+  const auto shown =
+      open_history(options.recording.file(), SqlAccess::kRead)
+          .and_then([&](const SqlDatabase& database) { return read(database, options); });
+  if (!shown) return refuse(shown.error());
+  print_output(shown->text);
+  if (!shown->notes.empty()) print_message(shown->notes);
+  return kGood;
+}
+
 }  // namespace
 
 SeriesChoice HistoryOptions::choice() const {
@@ -79,54 +151,10 @@ Expected<std::optional<Place>> HistoryOptions::place_since() const {
       [](const Commit& commit) { return std::optional(commit.place()); });
 }
 
-ExitStatus history_list(const HistoryOptions& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kRead);
-  if (!database) return refuse(database.error());
-  SeriesChoice choice = options.choice();
-  if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
-  auto series = read_series(*database, choice);
-  if (!series) return refuse(series.error());
-  print(series_listing(*series), options);
-  auto noted = print_notes(*database, options, choice);
-  return noted ? kGood : refuse(noted.error());
-}
+ExitStatus history_list(const HistoryOptions& options) { return print(options, list); }
 
-ExitStatus history_show(const HistoryOptions& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kRead);
-  if (!database) return refuse(database.error());
-  auto known = check_keys(*database, options.operands);
-  if (!known) return refuse(known.error());
-  SeriesChoice choice = options.choice();
-  choice.key = [&options](const std::string& key) {
-    return std::find(options.operands.begin(), options.operands.end(), key) !=
-           options.operands.end();
-  };
-  auto series = read_series(*database, choice);
-  if (!series) return refuse(series.error());
-  if (options.format == ReportFormat::kTable) {
-    print(series_listing(*series), options);
-    print_output("\n");
-  }
-  auto steps = read_steps(*database, choice, std::nullopt, /*with_first=*/true);
-  if (!steps) return refuse(steps.error());
-  auto printed = print_steps(*database, *steps, options);
-  if (!printed) return refuse(printed.error());
-  auto noted = print_notes(*database, options, choice);
-  return noted ? kGood : refuse(noted.error());
-}
+ExitStatus history_show(const HistoryOptions& options) { return print(options, show); }
 
-ExitStatus history_steps(const HistoryOptions& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kRead);
-  if (!database) return refuse(database.error());
-  auto since = options.place_since();
-  if (!since) return refuse(since.error());
-  const SeriesChoice choice = options.choice();
-  auto steps = read_steps(*database, choice, *since, /*with_first=*/false);
-  if (!steps) return refuse(steps.error());
-  auto printed = print_steps(*database, *steps, options);
-  if (!printed) return refuse(printed.error());
-  auto noted = print_notes(*database, options, choice);
-  return noted ? kGood : refuse(noted.error());
-}
+ExitStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
 
 }  // namespace instr
