@@ -1,4 +1,7 @@
 // A history of a real repository: each commit measured and recorded, one of them afterwards.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
 #include <csignal>
 
 #include "core/history/repository.h"
@@ -263,6 +266,36 @@ TEST_F(HistoryOfALibrary, KeepsCommitsThatGitHasNoMore) {
   }
   EXPECT_EQ(run({"report", "--html=page.html"}).exit_code, 0);
   EXPECT_TRUE(has(text_of(file("page.html")), old_hash));
+}
+
+// What is shown does not fit into the pipe, and nobody reads it.
+TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
+  auto times = nlohmann::json::parse(kTimes);
+  const nlohmann::json one = times["benchmarks"][0];
+  for (int i = 0; i < 2000; ++i) {
+    times["benchmarks"].push_back(one);
+    times["benchmarks"].back()["name"] = "BM_" + std::to_string(i);
+  }
+  write(file("many.json"), times.dump());
+  write(file("times.json"), kTimes);
+  ASSERT_EQ(run({"history", "add", "many.json"}).exit_code, 0);
+  int pipe_ends[2];
+  ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+  const Fd reading(pipe_ends[0]);
+  Fd writing(pipe_ends[1]);
+  SpawnOptions list = command({"history", "list"});
+  list.working_directory = folder_.path();
+  list.descriptors = {{writing.get(), STDOUT_FILENO}};
+  auto pager = Process::spawn(list);
+  ASSERT_TRUE(pager);
+  const int size = fcntl(reading.get(), F_GETPIPE_SZ);
+  for (int waiting = 0; waiting < size;) {
+    ASSERT_EQ(ioctl(reading.get(), FIONREAD, &waiting), 0);
+    ASSERT_FALSE(pager->wait_for(std::chrono::milliseconds(1)));
+  }
+  auto added = run({"history", "add", "times.json"});
+  EXPECT_EQ(added.exit_code, 0) << added.errors;
+  EXPECT_FALSE(has(added.errors, "waiting")) << added.errors;
 }
 
 TEST_F(HistoryOfALibrary, IsWholeThoughSomeOfItsWritersAreKilled) {
