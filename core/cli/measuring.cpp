@@ -103,6 +103,12 @@ void declare_counting(CommandLine& line, MeasureConfig& config) {
               take_number(config.churn, 0));
 }
 
+Expected<void> check_call_paths(const MeasureConfig& config) {
+  if (!config.is_warm || !config.call_paths) return {};
+  return fail("--warm does not go with --call-paths or --flame: warm workers merge the paths",
+              "omit --warm");
+}
+
 void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config) {
   declare_tools(line, config.tools);
   declare_build(line, plan.build);

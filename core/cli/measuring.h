@@ -22,6 +22,9 @@ void declare_counting(CommandLine& line, MeasureConfig& config);
 // All of these.
 void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config);
 
+// Call paths need workers of their own.
+Expected<void> check_call_paths(const MeasureConfig& config);
+
 // --repetitions, --min-time.
 void declare_timing(CommandLine& line, MeasureConfig& config);
 

@@ -81,6 +81,19 @@ std::vector<ReportFormat> experiment_formats() {
   return formats_that([](const FormatFacts& known) { return known.shows_experiments; });
 }
 
+void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format) {
+  line.flag("--lines",
+            "also show which lines of source cost more or less, where there are line numbers",
+            wants_lines);
+  line.needs(
+      {"lines"},
+      [&format] {
+        return format == ReportFormat::kTable || format == ReportFormat::kJson ||
+               format == ReportFormat::kJsonl;
+      },
+      "--format=table, json or jsonl");
+}
+
 ProgressOptions progress_options(const Showing& showing) {
   return {STDERR_FILENO, inspect_terminal(STDERR_FILENO, showing.color), showing.verbosity};
 }

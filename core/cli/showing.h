@@ -31,6 +31,9 @@ void declare_show_binding(CommandLine& line, Showing& showing);
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible = {});
 
+// --lines of a comparison.
+void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
+
 // The formats in which a comparison, or a summary of experiments, can be shown.
 std::vector<ReportFormat> comparison_formats();
 std::vector<ReportFormat> experiment_formats();

@@ -181,6 +181,8 @@ Expected<void> check(Options& options) {
   set_needs(options.measure, options.metrics, limited_metrics(options.gate));
   options.measure.wants_functions = true;
   options.measure.call_paths = options.flames.has_value();
+  if (auto checked = check_call_paths(options.measure); !checked) return checked;
+  options.gate.compare.wants_lines = options.measure.wants_lines;
   return prepare_comparison(options.how.format, options.gate.compare);
 }
 
@@ -214,6 +216,7 @@ Action ab_command(CommandLine& line) {
   line.option("-o,--output", "FOLDER", "keep both results there, as a.jsonl and b.jsonl",
               take_path(options->output));
   declare_flames(line, options->flames, "measured for that");
+  declare_lines(line, options->measure.wants_lines, options->how.format);
   declare_format(line, options->how.format, comparison_formats());
   declare_show_keys(line, options->how.showing);
   declare_showing(line, options->how.showing);

@@ -10,6 +10,7 @@
 #include "core/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/commands/flames.h"
+#include "core/commands/kept_values.h"
 #include "core/compare/compare_report.h"
 #include "core/definitions/select.h"
 
@@ -72,6 +73,11 @@ ExitStatus run(const Options& options) {
   after->set = only(std::move(after->set), selected);
   auto prepared = prepare_flames(options.flames, {&before->set, &after->set});
   if (!prepared) return refuse(prepared.error());
+  for (const ResultSet* set : {&before->set, &after->set}) {
+    if (!options.gate.compare.wants_lines) break;
+    auto has_lines = check_kept(*set, set->lines, kKeptLines);
+    if (!has_lines) return refuse(has_lines.error());
+  }
   auto comparison = compare_with(*before, after->set, *gate);
   if (!comparison) return refuse(comparison.error());
   if (options.flames) {
@@ -98,6 +104,7 @@ Action compare_command(CommandLine& line) {
   declare_format(line, options->how.format, comparison_formats());
   declare_show_keys(line, options->how.showing);
   declare_flames(line, options->flames, "of results measured with --call-paths");
+  declare_lines(line, options->gate.compare.wants_lines, options->how.format);
   declare_showing(line, options->how.showing);
   line.check([options = options.get()] {
     return prepare_comparison(options->how.format, options->gate.compare);

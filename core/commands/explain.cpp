@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -19,6 +20,7 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/engine/pipeline.h"
+#include "core/report/explain_lines.h"
 #include "core/report/flame.h"
 #include "core/results/baselines.h"
 
@@ -93,9 +95,12 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
     if (!functions) return tl::unexpected(functions.error());
     auto tree = set->call_trees(key);
     if (!tree) return tl::unexpected(tree.error());
+    auto lines = set->lines(key);
+    if (!lines) return tl::unexpected(lines.error());
     if (auto* counted = std::get_if<Counted>(&one.outcome)) {
       counted->functions = *functions;
       counted->call_tree = *tree;
+      counted->lines = *lines;
       counted->profile.reset();  // of whatever is there by now
     }
     return std::move(one);
@@ -166,21 +171,36 @@ Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measur
                   flame->format->write(*counted->call_tree, measurement.variant.key));
 }
 
+Expected<std::string> report_of(const Options& options, const std::string& key,
+                                const Counted& counted) {
+  const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
+  ExplainOptions shown;
+  shown.order = options.order;
+  shown.most_functions = static_cast<std::size_t>(options.most_functions);
+  shown.width = terminal.width;
+  shown.color = terminal.color;
+  if (!options.measure.wants_lines) {
+    return explained(options, key, counted).map([&](const Explanation& explanation) {
+      return explain_report(options.format, explanation, shown);
+    });
+  }
+  if (!counted.lines) {
+    return fail("these results have no costs of lines", "measure them with --lines");
+  }
+  const auto ir = counted.metrics.find(kInstructions);
+  return lines_report(options.format, key, ir == counted.metrics.end() ? 0 : ir->second,
+                      *counted.lines, shown);
+}
+
 ExitStatus show(const Options& options, const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr) {
     print_output(report(ReportFormat::kTable, {measurement}, report_options(options.showing)));
     return std::holds_alternative<Skipped>(measurement.outcome) ? kGood : kNotMeasured;
   }
-  auto explanation = explained(options, measurement.variant.key, *counted);
-  if (!explanation) return refuse(explanation.error());
-  Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
-  ExplainOptions shown;
-  shown.order = options.order;
-  shown.most_functions = static_cast<std::size_t>(options.most_functions);
-  shown.width = terminal.width;
-  shown.color = terminal.color;
-  print_output(explain_report(options.format, *explanation, shown));
+  auto text = report_of(options, measurement.variant.key, *counted);
+  if (!text) return refuse(text.error());
+  print_output(*text);
   return kGood;
 }
 
@@ -194,7 +214,6 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
   }
   auto flame = open_flame(options);
   if (!flame) return refuse(flame.error());
-  options.measure.call_paths = flame->has_value();
   options.measure.wants_functions = !options.measure.follows_calls;
   std::optional<PrivateFolder> folder;
   if (options.measure.wants_functions && !options.measure.keep_profiles) {
@@ -220,6 +239,63 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   return written ? show(options, *measurement) : refuse(written.error());
 }
 
+Expected<void> check(Options& options) {
+  options.measure.call_paths = options.flame.has_value() && options.is_measured();
+  if (auto checked = check_call_paths(options.measure); !checked) return checked;
+  if (options.measure.wants_lines && options.callers) {
+    return fail("--callers is of functions, --lines of lines", "omit one of the two");
+  }
+  if (!options.measure.follows_calls) return {};
+  if (!options.flame && !options.measure.wants_lines) return {};
+  return fail(options.flame ? "--flame is of native functions" : "--lines is of native code",
+              "omit --functions=python");
+}
+
+void declare_measured(CommandLine& line, Options& options) {
+  line.group("What to measure");
+  declare_definitions(line, options.plan);
+  line.group("How to measure");
+  declare_measuring(line, options.plan, options.measure);
+  line.option("--keep-profiles", "DIR", "keep Callgrind's profile, for kcachegrind",
+              take_path(options.measure.keep_profiles));
+}
+
+// What only a measurement has.
+void declare_shown_of_measured(CommandLine& line, Options& options) {
+  const Choices<bool> kinds{{"native", false}, {"python", true}};
+  line.option(
+      "--functions", "KIND",
+      "native (default): of LibTorch, CPython and other libraries; or python: of Python, each "
+      "with all that it calls natively",
+      take_choice(options.measure.follows_calls, kinds), names_of(kinds));
+  line.option("--callers", "PATTERN",
+              "only functions with that in their name, with all their callers",
+              take_text(options.callers));
+}
+
+void declare_shown(CommandLine& line, Options& options) {
+  const Choices<ExplainOrder> orders{{"self", ExplainOrder::kSelf},
+                                     {"inclusive", ExplainOrder::kInclusive}};
+  line.option("--sort", "ORDER",
+              "self (default) or inclusive: the cost by which functions, or lines, are sorted",
+              take_choice(options.order, orders), names_of(orders));
+  line.needs(
+      {"sort"}, [&options] { return options.is_measured() || options.measure.wants_lines; },
+      "a measurement, or --lines; results were named");
+  line.option("--flame", "FILE",
+              fmt::format("also write a flame graph in which each path of calls has its exact "
+                          "cost, by the ending of FILE: {}; of results measured with --call-paths",
+                          flame_endings()),
+              take_path(options.flame));
+  line.flag("--lines",
+            "by line of source instead, where there are line numbers: of the snippet, the sources "
+            "of [build], and whatever was compiled with -g; of results measured with --lines",
+            options.measure.wants_lines);
+  line.option("--top", "N", "functions, or lines, that tables show (25)",
+              take_number(options.most_functions, 1));
+  declare_format(line, options.format, explain_formats());
+}
+
 }  // namespace
 
 Action explain_command(CommandLine& line) {
@@ -229,49 +305,18 @@ Action explain_command(CommandLine& line) {
       "itself and with all that it calls (inclusive), and its callers. Measures it, or takes it "
       "from a baseline's NAME or a results FILE, which has self costs alone.");
   line.operands({"KEY [NAME|FILE]", 1, 2}, options->operands);
-  line.group("What to measure");
-  declare_definitions(line, options->plan);
-  line.group("How to measure");
-  declare_measuring(line, options->plan, options->measure);
-  line.option("--keep-profiles", "DIR", "keep Callgrind's profile, for kcachegrind",
-              take_path(options->measure.keep_profiles));
+  declare_measured(line, *options);
   line.group("What to show");
-  const Choices<ExplainOrder> orders{{"self", ExplainOrder::kSelf},
-                                     {"inclusive", ExplainOrder::kInclusive}};
-  line.option("--sort", "ORDER",
-              "self (default) or inclusive: the cost by which functions are sorted",
-              take_choice(options->order, orders), names_of(orders));
-  const Choices<bool> kinds{{"native", false}, {"python", true}};
-  line.option(
-      "--functions", "KIND",
-      "native (default): of LibTorch, CPython and other libraries; or python: of Python, each "
-      "with all that it calls natively",
-      take_choice(options->measure.follows_calls, kinds), names_of(kinds));
-  line.option("--callers", "PATTERN",
-              "only functions with that in their name, with all their callers",
-              take_text(options->callers));
-  line.check([options = options.get()]() -> Expected<void> {
-    if (!options->flame || !options->measure.follows_calls) return {};
-    return fail("--flame is of native functions", "omit --functions=python");
-  });
+  declare_shown_of_measured(line, *options);
   std::vector<std::string> of_measuring;
   for (const OptionInfo& option : line.options()) of_measuring.push_back(option.name);
-  line.needs(
-      of_measuring, [options = options.get()] { return options->is_measured(); },
-      "a measurement; results were named");
-  line.option("--flame", "FILE",
-              fmt::format("also write a flame graph in which each path of calls has its exact "
-                          "cost, by the ending of FILE: {}; of results measured with --call-paths",
-                          flame_endings()),
-              take_path(options->flame));
-  line.option("--top", "N", "functions that tables show (25)",
-              take_number(options->most_functions, 1));
-  declare_format(line, options->format, explain_formats());
+  const auto is_measured = [options = options.get()] { return options->is_measured(); };
+  line.needs(of_measuring, is_measured, "a measurement; results were named");
+  declare_shown(line, *options);
   declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
-  line.needs(
-      {"allow-incomplete"}, [options = options.get()] { return !options->is_measured(); },
-      "the name of a baseline or file");
+  line.needs({"allow-incomplete"}, std::not_fn(is_measured), "the name of a baseline or file");
   declare_showing(line, options->showing);
+  line.check([options = options.get()] { return check(*options); });
   return [options](const Invocation& invocation) {
     return run(*options, invocation.words, invocation.stop);
   };

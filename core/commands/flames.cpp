@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
 #include "core/base/output_folder.h"
 #include "core/cli/values.h"
+#include "core/commands/kept_values.h"
 #include "core/measure/measure.h"
 #include "core/report/flame.h"
 
@@ -21,35 +21,11 @@ namespace {
 
 constexpr const char* kIndex = "index.html";
 
-Error no_call_paths(const std::string& name) {
-  return {{},
-          printable(name) + ": these results have no call paths",
-          "measure with --call-paths, both before and after"};
-}
-
-// By the first: whatever else is missing is found when it is needed.
-Expected<void> check_call_paths(const ResultSet& results) {
-  for (const Measurement& one : results.results.measurements) {
-    const auto* counted = std::get_if<Counted>(&one.outcome);
-    if (counted == nullptr || !counted->has_count()) continue;
-    if (!results.call_trees) return tl::unexpected(no_call_paths(results.name));
-    auto tree = results.call_trees(one.variant.key);
-    if (!tree) return tl::unexpected(tree.error());
-    return *tree ? Expected<void>() : tl::unexpected(no_call_paths(results.name));
-  }
-  return {};
-}
-
-// The tree of a key, whose total is `ir`.
-Expected<std::shared_ptr<const CallTree>> tree_of(const ResultSet& results, const std::string& key,
-                                                  double ir) {
+Expected<std::shared_ptr<const CallTree>> tree_of(const ResultSet& results,
+                                                  const std::string& key) {
   auto tree = results.call_trees(key);
-  if (!tree || !*tree) return tree ? tl::unexpected(no_call_paths(results.name)) : tree;
-  const double total = (*tree)->per_iteration((*tree)->nodes[0].total);
-  if (std::fabs(total - ir) <= 1e-6 + std::fabs(ir) * 1e-11) return tree;
-  return fail(fmt::format("{}: `{}` has {} instructions, and its call paths have {} together",
-                          printable(results.name), printable(key), ir, total),
-              "one of the two was edited: measure again");
+  if (!tree || *tree) return tree;
+  return tl::unexpected(kKeptPaths.missing_in(results.name));
 }
 
 Expected<void> write_page(const fs::path& file, const std::string& text) {
@@ -62,9 +38,9 @@ Expected<FlamePage> write_flame(const fs::path& folder, const ComparedRow& row,
                                 const ResultSet& before, const ResultSet& after) {
   const MetricChange& ir = *row.metric(kInstructions);
   FlamePage page{row.key, file_name_of(row.key) + ".html", *ir.before, *ir.after};
-  auto old_tree = tree_of(before, row.key, page.before);
+  auto old_tree = tree_of(before, row.key);
   if (!old_tree) return tl::unexpected(old_tree.error());
-  auto new_tree = tree_of(after, row.key, page.after);
+  auto new_tree = tree_of(after, row.key);
   if (!new_tree) return tl::unexpected(new_tree.error());
   return write_page(folder / page.file, flame_page(aligned(**old_tree, **new_tree), row.key))
       .map([&page] { return std::move(page); });
@@ -85,7 +61,8 @@ Expected<void> prepare_flames(const std::optional<fs::path>& folder,
                               const std::vector<const ResultSet*>& results) {
   if (!folder) return {};
   for (const ResultSet* one : results) {
-    if (auto checked = check_call_paths(*one); !checked) return checked;
+    auto checked = check_kept(*one, one->call_trees, kKeptPaths);
+    if (!checked) return checked;
   }
   return make_output_folder(*folder, "--flame writes pages to this folder");
 }

@@ -33,6 +33,9 @@ Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
       auto tree = whole.call_trees(one.variant.key);
       if (!tree) return tl::unexpected(tree.error());
       counted->call_tree = std::move(*tree);
+      auto lines = whole.lines(one.variant.key);
+      if (!lines) return tl::unexpected(lines.error());
+      counted->lines = std::move(*lines);
     }
     if (auto written = writer->append(one); !written) return written;
   }

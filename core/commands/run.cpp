@@ -88,10 +88,17 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.needs(
       {"call-paths"}, [&options] { return options.output || options.save || options.record; },
       "--output, --save or --record");
+  line.flag("--lines",
+            "also keep what each line of source costs, where there are line numbers; snippets and "
+            "the sources of [build] are compiled with them",
+            measure.wants_lines);
+  line.needs(
+      {"lines"}, [&options] { return options.output || options.save || options.gate.baseline; },
+      "--output, --save or --baseline");
   line.option("--keep-profiles", "DIR", "keep Callgrind's profiles, for kcachegrind",
               take_path(measure.keep_profiles));
   line.needs(
-      {"keep-profiles", "call-paths"}, [&measure] { return measure.wants_counts; },
+      {"keep-profiles", "call-paths", "lines"}, [&measure] { return measure.wants_counts; },
       "a metric that is counted");
   declare_dump(line, measure, "instr_bench_dump");
   line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
@@ -133,7 +140,9 @@ Expected<void> finish(RunOptions& options) {
   options.measure.wants_functions =
       options.output || options.save || options.record || gate.baseline || gate.expect;
   options.measure.call_paths = options.measure.call_paths || options.flames;
+  gate.compare.wants_lines = options.measure.wants_lines;
   options.recording.vary = gate.vary;
+  if (auto checked = check_call_paths(options.measure); !checked) return checked;
   return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
 }
 

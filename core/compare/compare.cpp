@@ -122,6 +122,28 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
   return {};
 }
 
+Expected<void> add_lines(ComparedRow& row, const ResultSet& before, const ResultSet& after) {
+  auto lines_before = before.lines(row.key);
+  if (!lines_before) return tl::unexpected(lines_before.error());
+  auto lines_after = after.lines(row.renamed_to.empty() ? row.key : row.renamed_to);
+  if (!lines_after) return tl::unexpected(lines_after.error());
+  if (!*lines_before || !*lines_after) return {};
+  row.lines = line_changes(**lines_before, **lines_after, row.ir_change());
+  return {};
+}
+
+Expected<void> add_lines_of_rows(Comparison& comparison, const ResultSet& before,
+                                 const ResultSet& after, const CompareOptions& options) {
+  if (!options.wants_lines || !before.lines || !after.lines) return {};
+  std::size_t left = options.most_attributions;
+  for (ComparedRow& row : comparison.rows) {
+    if (row.ir_change() == 0) continue;
+    if (left-- == 0) break;
+    if (auto added = add_lines(row, before, after); !added) return added;
+  }
+  return {};
+}
+
 // The order of rows with the same verdict.
 int rank(RowState state) {
   switch (state) {
@@ -237,24 +259,14 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
       options.allow_nothing ? std::max(comparison.verdict, Verdict::kWarns) : Verdict::kFails;
 }
 
-template <class Value>
-auto by_key(std::map<std::string, Value> values) {
-  // Shared, so that copying the result set does not copy the values.
-  return [shared =
-              std::make_shared<const decltype(values)>(std::move(values))](const std::string& key) {
-    auto found = shared->find(key);
-    return found == shared->end() ? Value{} : found->second;
-  };
-}
-
 }  // namespace
 
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
-  return by_key(std::move(functions));
-}
-
-CallTreesOf call_trees_from(std::map<std::string, std::shared_ptr<const CallTree>> trees) {
-  return by_key(std::move(trees));
+  return [shared = std::make_shared<const decltype(functions)>(std::move(functions))](
+             const std::string& key) {
+    auto found = shared->find(key);
+    return found == shared->end() ? std::vector<FunctionCost>{} : found->second;
+  };
 }
 
 Limits default_limits() {
@@ -355,6 +367,8 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   sort_rows(comparison.rows);
   auto attributed = attribute_rows(comparison, before, after, options);
   if (!attributed) return tl::unexpected(attributed.error());
+  auto with_lines = add_lines_of_rows(comparison, before, after, options);
+  if (!with_lines) return tl::unexpected(with_lines.error());
   comparison.summary = summarize(comparison.rows);
   add_problems(comparison, before, after, options);
   return comparison;

@@ -4,30 +4,43 @@
 
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/compare/accepted.h"
+#include "core/compare/line_changes.h"
 #include "core/definitions/limit.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/functions_file.h"
+#include "core/results/lines_file.h"
 #include "core/results/results.h"
 #include "core/values/attribution.h"
 #include "core/values/significance.h"
 
 namespace instr {
 
-// For a result set in memory.
+// For result sets in memory.
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
-CallTreesOf call_trees_from(std::map<std::string, std::shared_ptr<const CallTree>> trees);
+template <class Value>
+ValuesOf<Value> values_from(std::map<std::string, std::shared_ptr<const Value>> values) {
+  // Shared, so that copying the result set does not copy the values.
+  return [shared =
+              std::make_shared<const decltype(values)>(std::move(values))](const std::string& key) {
+    auto found = shared->find(key);
+    return found == shared->end() ? nullptr : found->second;
+  };
+}
 
 struct ResultSet {
   std::string name;  // for messages: "the baseline", a file
   Results results;
   FunctionsOf functions;        // may be empty: then nothing is attributed
   CallTreesOf call_trees = {};  // may be empty
+  LinesOf lines = {};           // may be empty
 };
 
 // By metric's name. An increase beyond `hard` fails, one beyond `soft` warns; a decrease beyond
@@ -58,6 +71,7 @@ struct CompareOptions {
   bool allow_nothing = false;         // else a comparison without one comparable row fails
   AttributionOptions attribution;
   std::size_t most_attributions = 50;  // rows whose change is attributed, most important first
+  bool wants_lines = false;            // of the sources, of these rows
 };
 
 // A limit that differs between the two sides; that of `before` applies. Nothing: no limit.
@@ -122,6 +136,8 @@ struct ComparedRow {
   // Of the metric that fails, warns or gains, else of the instructions, if it changed and the
   // functions of both sides have it, for the most important rows.
   std::optional<Attribution> attribution;
+  // Of the instructions, if they changed, and both sides have the costs of lines.
+  std::optional<LineChanges> lines = {};
 
   // The metric of that name, or null.
   const MetricChange* metric(const std::string& name) const;

@@ -108,6 +108,22 @@ Json attribution_json(const Attribution& attribution) {
 
 namespace {
 
+Json line_side_json(const LineSide& side) {
+  if (side.line == 0) return nullptr;
+  return {{"line", side.line}, {"self", json_number(side.self)}, {"text", side.text}};
+}
+
+Json lines_json(const LineChanges& changes) {
+  Json json{{"changes", Json::array()}, {"elsewhere", json_number(changes.elsewhere)}};
+  for (const LineChange& one : changes.lines) {
+    json["changes"].push_back({{"file", one.file},
+                               {"before", line_side_json(one.before)},
+                               {"after", line_side_json(one.after)},
+                               {"change", json_number(one.change())}});
+  }
+  return json;
+}
+
 Json row_json(const ComparedRow& row) {
   Json json;
   json["key"] = row.key;
@@ -121,6 +137,7 @@ Json row_json(const ComparedRow& row) {
   }
   if (!row.limit_changes.empty()) json["limit_changes"] = limit_changes_json(row.limit_changes);
   if (row.attribution) json["attribution"] = attribution_json(*row.attribution);
+  if (row.lines) json["lines"] = lines_json(*row.lines);
   return json;
 }
 

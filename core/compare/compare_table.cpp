@@ -163,6 +163,10 @@ std::string attributions_text(const Comparison& comparison, const CompareTableOp
     out += "\n" + styled(printable(row.key), Style::kHeading, options.color) + "\n";
     out += indented(change + ", by function:", kIndent, width, kReasonLines);
     out += functions_text(*row.attribution, width);
+    if (!row.lines) continue;
+    out += indented(format_change(row.ir_change()) + " instructions, by line:", kIndent, width,
+                    kReasonLines);
+    out += lines_text(*row.lines, width);
   }
   if (left_out == 0) return out;
   return out + "\n" +

@@ -27,6 +27,10 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
 // "  +80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
 std::string functions_text(const Attribution& attribution, std::size_t width);
 
+// The same by source line, in lines of at most `width` columns (0: any): what it cost before and
+// costs after, where it is, and the source, with - and + before what is gone and new.
+std::string lines_text(const LineChanges& changes, std::size_t width);
+
 struct CompareMarkdownOptions {
   // GitHub allows 65,536 characters in a comment and GitLab more; the rest is for the caller's own
   // text. At least 2,000.

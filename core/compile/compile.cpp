@@ -144,9 +144,10 @@ class UnitJob {
   Reporter& reporter_;
 };
 
-std::optional<fs::path> find_unit(const Cache& cache, const BuildContext& context,
-                                  const std::string& symbol) {
-  auto hint = cache.read_hint(UnitCompiler::hint_name(context, symbol));
+std::optional<fs::path> find_unit(const Cache& cache, const UnitCompiler& compiler,
+                                  const BuildContext& context, const Snippet& snippet) {
+  auto hint =
+      cache.read_hint(compiler.hint_name(context, snippet.symbol, snippet.variants.front()));
   if (!hint || hint->rfind("unit-", 0) != 0) return std::nullopt;
   return cache.find(hint->substr(0, hint->find('\n')));
 }
@@ -213,7 +214,7 @@ class Compilation {
     for (auto& group : groups) {
       std::vector<std::optional<fs::path>> units;
       for (const auto& snippet : group.snippets) {
-        units.push_back(find_unit(cache_, context, snippet.symbol));
+        units.push_back(find_unit(cache_, compiler_, context, snippet));
       }
       bool all_in_one = std::all_of(units.begin(), units.end(), [&](const auto& unit) {
         return unit && unit == units.front();
@@ -336,7 +337,7 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
     if (!context) continue;  // a run will report why
     for (const auto& group : group_snippets(its_variants, options.purpose)) {
       for (const auto& snippet : group.snippets) {
-        if (!find_unit(cache, *context, snippet.symbol)) continue;
+        if (!find_unit(cache, *compiler, *context, snippet)) continue;
         for (const auto& variant : snippet.variants) found.insert(variant.key);
       }
     }

@@ -43,6 +43,8 @@ struct CompileOptions {
   // One unit per snippet, so that its code lies at the same addresses whatever else is compiled:
   // instruction counts do not depend on them, but simulated caches and branches do.
   bool each_alone = false;
+  // With line numbers, also in the user's own sources: the code is the same, the files are larger.
+  bool line_numbers = false;
   Purpose purpose = Purpose::kMeasure;
 };
 

@@ -34,20 +34,6 @@ Expected<std::string> read_support_header(const fs::path& sources) {
   return text->replace(at, kInclude.size(), *abi);
 }
 
-// Flags that do not change code: the form of messages, and of debug information if there is any.
-// Valgrind before 3.20 cannot always read DWARF 5 as these compilers write it.
-std::vector<std::string> common_flags(bool is_clang) {
-  std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
-  if (is_clang) {
-    flags.insert(flags.end(),
-                 {"-fno-caret-diagnostics", "-ferror-limit=0", "-fdebug-default-version=4"});
-  } else {
-    flags.insert(flags.end(), {"-fno-diagnostics-show-caret", "-fmax-errors=0",
-                               "-fdiagnostics-column-unit=byte", "-gdwarf-4", "-g0"});
-  }
-  return flags;
-}
-
 void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
@@ -113,7 +99,7 @@ Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& argume
 
 Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContext& context) {
   std::vector<std::string> arguments = options_.toolchain.user_flags;
-  append(arguments, common_flags(options_.toolchain.is_clang));
+  append(arguments, common_flags());
   append(arguments, user_compile_flags(*context.build));
   BuildOptions alone = *context.build;
   alone.sources = {source};
@@ -150,7 +136,7 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   BuildContext context;
   context.build = build;
   context.flags = options_.toolchain.flags;
-  append(context.flags, common_flags(options_.toolchain.is_clang));
+  append(context.flags, common_flags());
   context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
   append(context.link_flags, options_.toolchain.link_flags);
   std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
@@ -174,8 +160,32 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   return context;
 }
 
-std::string UnitCompiler::hint_name(const BuildContext& context, const std::string& symbol) {
-  return "variant-" + content_hash(context.hash + symbol);
+// They do not change code: the form of messages, and of debug information if there is any.
+// Valgrind before 3.20 cannot always read DWARF 5 as these compilers write it.
+std::vector<std::string> UnitCompiler::common_flags() const {
+  std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
+  if (options_.toolchain.is_clang) {
+    append(flags, {"-fno-caret-diagnostics", "-ferror-limit=0", "-fdebug-default-version=4"});
+  } else {
+    append(flags, {"-fno-diagnostics-show-caret", "-fmax-errors=0",
+                   "-fdiagnostics-column-unit=byte", "-gdwarf-4"});
+  }
+  flags.emplace_back(options_.line_numbers ? "-g1" : "-g0");
+  return flags;
+}
+
+// With line numbers a text that has moved in its file is another one.
+std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& variant) const {
+  std::string identity = symbol;
+  if (!options_.line_numbers) return identity;
+  for (const Text* text : texts_of(variant)) identity += "\n" + to_string(text->where);
+  if (variant.global_setup) identity += "\n" + to_string(variant.global_setup->where);
+  return identity;
+}
+
+std::string UnitCompiler::hint_name(const BuildContext& context, const std::string& symbol,
+                                    const Variant& variant) const {
+  return "variant-" + content_hash(context.hash + identity_of(symbol, variant));
 }
 
 std::string UnitCompiler::header_name(const BuildContext& context) const {
@@ -279,10 +289,13 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
                                                    std::span<const Variant> variants) {
   std::string identity = context.hash;
   std::vector<std::string> symbols;
-  for (const auto& variant : variants) symbols.push_back(snippet_symbol(variant, options_.purpose));
-  std::vector<std::string> sorted = symbols;
+  std::vector<std::string> sorted;
+  for (const auto& variant : variants) {
+    symbols.push_back(snippet_symbol(variant, options_.purpose));
+    sorted.push_back(identity_of(symbols.back(), variant));
+  }
   std::sort(sorted.begin(), sorted.end());
-  for (const auto& symbol : sorted) identity += "\n" + symbol;
+  for (const auto& snippet : sorted) identity += "\n" + snippet;
   std::string name = "unit-" + content_hash(identity) + ".so";
 
   std::optional<CompilerSays> says;
@@ -305,7 +318,9 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
   if (says) return Unit{std::nullopt, *says};
   if (!apart.empty()) return Unit{std::nullopt, {}, apart};
   if (!object) return tl::unexpected(object.error());
-  for (const auto& symbol : symbols) cache_.write_hint(hint_name(context, symbol), name + "\n");
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    cache_.write_hint(hint_name(context, symbols[i], variants[i]), name + "\n");
+  }
   return Unit{*object, {}};
 }
 

@@ -40,8 +40,9 @@ class UnitCompiler {
   // Prepares build options (null: none); compiles their sources if the cache lacks them.
   Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build);
 
-  // Name of the cache's hint for a variant's code, by the symbol of its snippet.
-  static std::string hint_name(const BuildContext& context, const std::string& symbol);
+  // Name of the cache's hint for a variant's code. `symbol`: of its snippet.
+  std::string hint_name(const BuildContext& context, const std::string& symbol,
+                        const Variant& variant) const;
 
   // Makes the precompiled header if that pays off for `units` new units; otherwise units are
   // compiled without one. The compiler's errors go to the context's `failure`.
@@ -62,6 +63,9 @@ class UnitCompiler {
   UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
       : options_(options), cache_(cache), stop_(std::move(stop)) {}
 
+  std::vector<std::string> common_flags() const;
+  // What a snippet's code depends on, beside its context.
+  std::string identity_of(const std::string& symbol, const Variant& variant) const;
   Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
                             std::span<const Variant> variants, std::optional<CompilerSays>& says);
   // Those of several variants that, as the preprocessor shows, cannot share a unit with others.

@@ -1,6 +1,7 @@
 #include "core/compile/generate.h"
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <set>
@@ -413,6 +414,12 @@ std::string function_for(Purpose purpose, const Variant& variant, const std::str
 
 std::string line_marker(std::string_view symbol, std::string_view file) {
   return fmt::format("@{}:{}", symbol, file);
+}
+
+std::optional<std::string> file_of_marker(const std::string& name) {
+  static const RE2 marker(R"((?:^|/)@(?:instr_[a-z]+_[0-9a-f]{32}|shared|empty):(.*))");
+  std::string file;
+  return RE2::PartialMatch(name, marker, &file) ? std::optional(file) : std::nullopt;
 }
 
 std::string snippet_symbol(const Variant& variant, Purpose purpose) {

@@ -2,6 +2,7 @@
 // TOML, so that a compiler's messages are about the user's own text.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ std::vector<const Text*> texts_of(const Variant& variant);
 // The file name used in #line: "@<symbol>:<file>". `symbol` is "shared" for a global setup,
 // which several variants have in common. Empty `file`: code that the user did not write.
 std::string line_marker(std::string_view symbol, std::string_view file);
+
+// The file of such a name, before which debug information may have a folder; "" of code that the
+// user did not write. Nothing if it is no such name.
+std::optional<std::string> file_of_marker(const std::string& name);
 
 // The #include lines of a global setup, and the rest with those lines left blank.
 struct SplitGlobal {

@@ -50,6 +50,7 @@ struct MeasureConfig {
   bool wants_functions = false;
   bool follows_calls = false;  // of an interpreter
   bool call_paths = false;     // each path of calls by itself, in call trees and kept profiles
+  bool wants_lines = false;    // the costs of source lines, too
   bool verify = false;         // the other runtimes against eager
   Simulation simulation = {};
   std::optional<double> timeout =

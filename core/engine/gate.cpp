@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -22,25 +23,54 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// If a count is not the sum of its functions' costs, one of the two was edited.
+// If a count is not the sum of its functions' costs, or of its call paths', one of the two was
+// edited.
+tl::unexpected<Error> wrong_sum(const fs::path& file, const std::string& key, double ir,
+                                const SideKind& kind, double sum) {
+  return tl::unexpected(
+      Error{{file.string()},
+            fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
+                        printable(key), ir, kind.things, side_path(file, kind).string(), sum),
+            "one of the two was edited: measure again"});
+}
+
+// Of a count that can be read.
+std::optional<double> instructions_of(const Measurement& one) {
+  const auto* counted = std::get_if<Counted>(&one.outcome);
+  if (counted == nullptr) return std::nullopt;
+  const auto ir = counted->metrics.find(kInstructions);
+  return ir == counted->metrics.end() ? std::nullopt : std::optional(ir->second);
+}
+
 Expected<void> check_sums(const fs::path& file, const Results& results,
                           const FunctionsOf& functions) {
   for (const Measurement& one : results.measurements) {
-    const auto* counted = std::get_if<Counted>(&one.outcome);
-    auto ir = counted == nullptr ? std::map<std::string, double>::const_iterator{}
-                                 : counted->metrics.find(kInstructions);
-    if (counted == nullptr || ir == counted->metrics.end()) continue;
+    const auto ir = instructions_of(one);
+    if (!ir) continue;
     auto costs = functions(one.variant.key);
     if (!costs) return tl::unexpected(costs.error());
-    if (costs->empty() || is_sum_of(ir->second, *costs)) continue;
-    return tl::unexpected(
-        Error{{file.string()},
-              fmt::format("`{}` has {} instructions, and its functions, in {}, have {} together",
-                          printable(one.variant.key), ir->second, functions_path(file).string(),
-                          total_of(*costs)),
-              "one of the two was edited: measure again"});
+    if (costs->empty() || is_sum_of(*ir, *costs)) continue;
+    return wrong_sum(file, one.variant.key, *ir, kFunctionsFile, total_of(*costs));
   }
   return {};
+}
+
+// The same of call trees, each when it is needed.
+CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file, const Results& results) {
+  std::map<std::string, double> counts;
+  for (const Measurement& one : results.measurements) {
+    if (const auto ir = instructions_of(one)) counts[one.variant.key] = *ir;
+  }
+  return [trees = std::move(trees), file,
+          counts = std::make_shared<const decltype(counts)>(std::move(counts))](
+             const std::string& key) -> Expected<std::shared_ptr<const CallTree>> {
+    auto tree = trees(key);
+    const auto ir = counts->find(key);
+    if (!tree || !*tree || ir == counts->end()) return tree;
+    const double total = (*tree)->per_iteration((*tree)->nodes[0].total);
+    if (std::fabs(total - ir->second) <= 1e-6 + std::fabs(ir->second) * 1e-11) return tree;
+    return wrong_sum(file, key, ir->second, kCallTreesFile, total);
+  };
 }
 
 // Of at least one.
@@ -68,7 +98,11 @@ Expected<ResultSet> result_set_in(std::string_view bytes, const fs::path& file, 
   if (!checked) return tl::unexpected(checked.error());
   auto trees = open_call_trees(file, results->header_line, incomplete);
   if (!trees) return tl::unexpected(trees.error());
-  return ResultSet{std::move(name), std::move(*results), std::move(*functions), std::move(*trees)};
+  auto lines = open_lines(file, results->header_line, incomplete);
+  if (!lines) return tl::unexpected(lines.error());
+  auto checked_trees = with_checked_sums(std::move(*trees), file, *results);
+  return ResultSet{std::move(name), std::move(*results), std::move(*functions),
+                   std::move(checked_trees), std::move(*lines)};
 }
 
 }  // namespace
@@ -102,17 +136,20 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements) {
   std::map<std::string, std::vector<FunctionCost>> functions;
   std::map<std::string, std::shared_ptr<const CallTree>> trees;
+  std::map<std::string, std::shared_ptr<const LineCosts>> lines;
   for (Measurement& measurement : measurements) {
     auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
     if (counted->call_tree) trees[measurement.variant.key] = std::move(counted->call_tree);
+    if (counted->lines) lines[measurement.variant.key] = std::move(counted->lines);
     if (counted->functions.empty()) continue;
     functions[measurement.variant.key] = std::move(counted->functions);
   }
   return {std::move(name),
           {std::move(header), std::move(measurements), true},
           functions_from(std::move(functions)),
-          call_trees_from(std::move(trees))};
+          values_from(std::move(trees)),
+          values_from(std::move(lines))};
 }
 
 ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {

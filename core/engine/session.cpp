@@ -234,6 +234,21 @@ std::optional<std::string> unsupported_reason(const Variant& variant, const Mean
   return unusable_device(variant, means);
 }
 
+namespace {
+
+CompileOptions compile_options(const MeasureConfig& config, const Toolchain& toolchain,
+                               const LibTorch& libtorch) {
+  const int cores = static_cast<int>(std::ssize(usable_cores()));
+  return {.toolchain = toolchain,
+          .libtorch = libtorch,
+          .jobs = config.tools.jobs > 0 ? config.tools.jobs : cores,
+          .sources = find_installation().sources,
+          .each_alone = config.simulation.any(),
+          .line_numbers = config.wants_lines};
+}
+
+}  // namespace
+
 Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
                                                const std::vector<Variant>& variants) {
   auto libtorch = find_libtorch(config.tools.libtorch);
@@ -242,8 +257,7 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
   if (!toolchain) return tl::unexpected(toolchain.error());
   auto cache = Cache::open(!config.tools.no_cache);
   if (!cache) return tl::unexpected(cache.error());
-  CompileOptions compile{*toolchain, *libtorch, 1, find_installation().sources};
-  compile.each_alone = config.simulation.any();
+  const CompileOptions compile = compile_options(config, *toolchain, *libtorch);
   const auto in_cpp = in_language(variants, Language::kCpp);
   auto compiled = find_compiled(in_cpp, compile, *cache);
   if (!compiled) return tl::unexpected(compiled.error());
@@ -301,15 +315,8 @@ Expected<Session> Session::open(const MeasureConfig& config, SessionEvents event
   if (state->cache->note()) state->note(*state->cache->note());
   state->costs = Costs::read(state->cache->folder() / kCosts);
 
-  auto sources = find_installation().sources;
-  int jobs =
-      config.tools.jobs > 0 ? config.tools.jobs : static_cast<int>(std::ssize(usable_cores()));
-  state->compile = {state->toolchain,
-                    state->libtorch,
-                    jobs,
-                    sources,
-                    [raw](const std::string& what) { raw->phase(what); },
-                    config.simulation.any()};
+  state->compile = compile_options(config, state->toolchain, state->libtorch);
+  state->compile.on_phase = [raw](const std::string& what) { raw->phase(what); };
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
   auto opened = state->open_scheduler(stop).and_then([&] { return state->open_native(stop); });
   if (!opened) return tl::unexpected(opened.error());
@@ -345,10 +352,11 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   schedule.retries = config.retries;
   schedule.fresh_process = config.isolation == Isolation::kProcess;
   schedule.churn = config.churn;
-  schedule.is_warm = config.is_warm && !config.call_paths;  // those profile otherwise
+  schedule.is_warm = config.is_warm;
   schedule.note = [this](const std::string& what) { note(what); };
   schedule.simulation = config.simulation;
   schedule.call_paths = config.call_paths;
+  schedule.want_lines = config.wants_lines;
   schedule.want_functions = config.wants_functions;
   schedule.follow_calls = config.follows_calls;
   schedule.keep_profiles = config.keep_profiles;

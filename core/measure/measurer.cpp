@@ -1,5 +1,7 @@
 #include "core/measure/measurer.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "core/compile/cache_files.h"
 #include "core/compile/generate_python.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/source_lines.h"
 #include "core/values/profile.h"
 
 namespace instr {
@@ -62,11 +65,20 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
   return request;
 }
 
+std::optional<Failure> Measurer::too_long_for_paths(const Variant& variant) const {
+  const auto iterations = static_cast<std::uint64_t>(variant.iterations.value_or(1));
+  if (!options_.call_paths || iterations <= kMostTreeIterations) return std::nullopt;
+  return Failure{FailureKind::kDefinitionError,
+                 fmt::format("call paths are of at most {} iterations, and it has {}",
+                             kMostTreeIterations, iterations)};
+}
+
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
   return patience(timeout_of(variant.timeout.value_or(options_.timeout_s)), /*fork=*/true);
 }
 
 Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
+  if (auto failure = too_long_for_paths(compiled.variant)) return {*std::move(failure)};
   auto log_begin = where.log_size();
   auto begin = Clock::now();
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
@@ -101,12 +113,16 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
     std::optional<Profile> profile;
     const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
     if (options_.want_functions) {
-      auto read = read_profile(written, paths);
+      const auto lines = options_.want_lines ? ProfileLines::kRead : ProfileLines::kIgnored;
+      auto read = read_profile(written, paths, lines);
       if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
       profile = *std::move(read);
     }
     Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr, paths);
     auto* counted = std::get_if<Counted>(&outcome);
+    if (counted != nullptr && profile && options_.want_lines) {
+      counted->lines = source_lines(*profile, counted->iterations);
+    }
     if (counted == nullptr || !options_.keep_profiles) return outcome;
     return keep(written, variant, std::move(*counted));
   }();

@@ -34,6 +34,7 @@ class Measurer {
     Simulation simulation = {};
     bool follow_calls = false;  // of an interpreter
     bool call_paths = false;    // WorkerOptions::call_paths
+    bool want_lines = false;
   };
 
   explicit Measurer(Options options) : options_(std::move(options)) {}
@@ -45,6 +46,7 @@ class Measurer {
   Attempt measure(const CompiledVariant& compiled, Requestable& where) const;
 
  private:
+  std::optional<Failure> too_long_for_paths(const Variant& variant) const;
   wire::Message request_for(const CompiledVariant& compiled) const;
   Outcome settle(const wire::Message& reply, const Variant& variant,
                  const std::filesystem::path& work_dir) const;

@@ -24,7 +24,8 @@ Measurer::Options measurer_options(const ScheduleOptions& options) {
   return {options.timeout_s,      limit,
           options.want_functions, options.keep_profiles,
           !options.fresh_process, options.simulation,
-          options.follow_calls,   options.call_paths};
+          options.follow_calls,   options.call_paths,
+          options.want_lines};
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ScheduleOptions {
   int churn = 0;  // WorkerOptions::churn
   Simulation simulation = {};
   bool call_paths = false;                      // WorkerOptions::call_paths
+  bool want_lines = false;                      // of the sources
   std::filesystem::path valgrind = "valgrind";  // looked up on PATH unless it has a slash
   int jobs = 1;                                 // cores in total
   // How long a variant is expected to take, in seconds; without: all the same.

@@ -210,6 +210,18 @@ TableLayout layout_of(const Table& table) {
   return layout;
 }
 
+void shorten_last(Table& table, std::size_t width, std::size_t least) {
+  if (width == 0) return;
+  const TableLayout layout = layout_of(table);
+  const std::size_t taken = layout.total() - layout.columns.back();
+  const std::size_t left = std::max(width, taken + least) - taken;
+  for (TableLine& line : table.lines) {
+    if (line.cells.empty()) continue;
+    std::string& text = line.cells.back().text;
+    text = shorten_end(text, left);
+  }
+}
+
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color) {
   TableLayout layout = layout_of(table);
   if (width != 0 && layout.total() > width) {

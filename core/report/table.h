@@ -60,6 +60,10 @@ struct TableLayout {
 
 TableLayout layout_of(const Table& table);
 
+// Shortens what is in the last column to what `width` leaves for it (0: any), but not below
+// `least`.
+void shorten_last(Table& table, std::size_t width, std::size_t least);
+
 // In at most `width` columns (0: any); nothing if that is too narrow. No line ends in spaces.
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);
 

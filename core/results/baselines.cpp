@@ -8,8 +8,8 @@
 
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/results/call_trees_file.h"
 #include "core/results/results.h"
+#include "core/results/side_file.h"
 
 namespace instr {
 
@@ -60,8 +60,11 @@ std::optional<FileLock> lock(const fs::path& folder, LockKind kind) {
 
 // Of a results file, all that is there.
 std::vector<std::pair<fs::path, fs::path>> side_paths(const fs::path& from, const fs::path& to) {
-  return {{functions_path(from), functions_path(to)},
-          {side_path(from, kCallTreesFile), side_path(to, kCallTreesFile)}};
+  std::vector<std::pair<fs::path, fs::path>> paths;
+  for (const SideKind& kind : kSideKinds) {
+    paths.emplace_back(side_path(from, kind), side_path(to, kind));
+  }
+  return paths;
 }
 
 // Results and what is beside them. Each rename is one step, and the lock makes all one for those

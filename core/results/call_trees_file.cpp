@@ -16,7 +16,6 @@ using Json = nlohmann::ordered_json;
 
 // Of a block; hours under Callgrind. So no sum overflows, nor those of aligned trees.
 constexpr std::int64_t kMostInstructions = std::int64_t{1} << 38;
-constexpr std::uint64_t kMostIterations = std::uint64_t{1} << 24;
 constexpr auto kColumns = std::to_array<const char*>({"function", "depth", "self", "calls"});
 
 CodeName code_of(SideName name) {
@@ -28,7 +27,7 @@ CodeName code_of(SideName name) {
 bool has_columns(const Json& json) {
   if (!json.is_object() || !json.contains("iterations")) return false;
   if (!json["iterations"].is_number_unsigned() || json["iterations"] == 0U) return false;
-  if (json["iterations"].get<std::uint64_t>() > kMostIterations) return false;
+  if (json["iterations"].get<std::uint64_t>() > kMostTreeIterations) return false;
   for (const char* column : kColumns) {
     if (!json.contains(column) || !json[column].is_array() || json[column].empty()) return false;
     if (json[column].size() != json["function"].size()) return false;
@@ -71,29 +70,8 @@ bool set_functions(const Json& numbers, const NameOfNumber& name_of, CallTree& t
   return tree.functions.front().is_snippet();
 }
 
-Expected<std::shared_ptr<const CallTree>> tree_in(SideFile& file, const std::string& key) {
-  auto found = file.of(key);
-  if (!found) return tl::unexpected(found.error());
-  if (!*found) return nullptr;
-  auto tree =
-      call_tree_from((*found)->json, [&file](std::uint64_t number) -> std::optional<SideName> {
-        if (number >= file.names().size()) return std::nullopt;
-        return file.names()[number];
-      });
-  if (!tree) return file.unreadable((*found)->line);
-  return tree;
-}
-
-CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,
-                          Incomplete incomplete) {
-  // Once, however often the function is copied.
-  auto indexed = std::make_shared<std::optional<Expected<void>>>();
-  return [file, header, incomplete,
-          indexed](const std::string& key) -> Expected<std::shared_ptr<const CallTree>> {
-    if (!*indexed) *indexed = file->index(header, incomplete);
-    if (!**indexed) return tl::unexpected((*indexed)->error());
-    return tree_in(*file, key);
-  };
+std::shared_ptr<const CallTree> tree_from(const Json& json, const SideFile& file) {
+  return call_tree_from(json, [&file](std::uint64_t number) { return file.name_of(number); });
 }
 
 }  // namespace
@@ -150,17 +128,15 @@ std::string next_call_tree(SideLines& lines, const std::string& key, const CallT
 
 Expected<CallTreesOf> open_call_trees(const std::filesystem::path& file, const std::string& header,
                                       Incomplete incomplete) {
-  return read_side_file(file, kCallTreesFile)
-      .map([&](const std::shared_ptr<SideFile>& side) -> CallTreesOf {
-        if (side) return call_trees_in(side, header, incomplete);
-        return [](const std::string&) { return nullptr; };
-      });
+  return read_side_file(file, kCallTreesFile).map([&](const std::shared_ptr<SideFile>& side) {
+    return values_in<CallTree>(side, header, incomplete, tree_from);
+  });
 }
 
 CallTreesOf parse_call_trees(std::string bytes, const std::string& header, const std::string& name,
                              Incomplete incomplete, const SideLimits& limits) {
-  return call_trees_in(std::make_shared<SideFile>(kCallTreesFile, std::move(bytes), name, limits),
-                       header, incomplete);
+  const auto side = std::make_shared<SideFile>(kCallTreesFile, std::move(bytes), name, limits);
+  return values_in<CallTree>(side, header, incomplete, tree_from);
 }
 
 }  // namespace instr

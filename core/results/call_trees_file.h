@@ -11,7 +11,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -20,11 +19,7 @@
 
 namespace instr {
 
-inline constexpr SideKind kCallTreesFile{"call_trees", "call trees", 1};
-
-// The tree of a key; null if it is not known. Not to be called from two threads at once.
-using CallTreesOf =
-    std::function<Expected<std::shared_ptr<const CallTree>>(const std::string& key)>;
+using CallTreesOf = ValuesOf<CallTree>;
 
 // The members of a tree as above. `number_of`: of a function and its library.
 using NumberOfName =

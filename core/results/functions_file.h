@@ -18,8 +18,6 @@
 
 namespace instr {
 
-inline constexpr SideKind kFunctionsFile{"functions", "functions", 3};
-
 // The path of the functions of a results file.
 std::filesystem::path functions_path(const std::filesystem::path& file);
 

@@ -9,6 +9,7 @@
 #include "core/base/replace_file.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/end_line.h"
+#include "core/results/lines_file.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -33,13 +34,14 @@ struct ResultsWriter::State {
   std::mutex mutex;
   AppendFile results;
   std::string header;  // the first line
-  std::optional<SideWriter> functions;
-  std::optional<SideWriter> call_trees;  // from the first on
-  std::filesystem::path call_trees_file;
+  fs::path file;
+  std::optional<SideWriter> functions;   // nothing: the results are no file
+  std::optional<SideWriter> call_trees;  // these from the first on
+  std::optional<SideWriter> lines;
   std::size_t measurements = 0;
 
   Expected<void> append(const std::string& key, const Counted& counted);
-  Expected<void> append(const std::string& key, const CallTree& tree);
+  Expected<SideWriter*> started(std::optional<SideWriter>& side, const SideKind& kind);
 };
 
 ResultsWriter::ResultsWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -56,9 +58,7 @@ constexpr FileKind kResultsKind{"results of instr_bench", [](std::string_view st
                                          header->contains("schema");
                                 }};
 bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
-constexpr std::pair<SideKind, FileKind> kSideKinds[] = {
-    {kFunctionsFile, {"functions of instr_bench", is_gzip}},
-    {kCallTreesFile, {"call trees of instr_bench", is_gzip}}};
+constexpr FileKind kSideFile{"what instr_bench keeps beside results", is_gzip};
 
 Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind,
                                       const std::string& header) {
@@ -72,9 +72,9 @@ Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind
 Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
   auto target = OutputFile::open(file, kResultsKind);
   if (!target) return tl::unexpected(target.error());
-  for (const auto& [side, kind] : kSideKinds) {
+  for (const SideKind& kind : kSideKinds) {
     if (!target->is_regular()) break;
-    auto beside = OutputFile::open(side_path(target->path(), side), kind);
+    auto beside = OutputFile::open(side_path(target->path(), kind), kSideFile);
     if (!beside) return tl::unexpected(beside.error());
   }
   return ResultsTarget(std::move(*target));
@@ -97,9 +97,11 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
   if (!functions) return tl::unexpected(functions.error());
   auto results = Replacement::write(file, first + "\n");
   if (!results) return tl::unexpected(results.error());
-  state->call_trees_file = side_path(file, kCallTreesFile);
-  std::error_code ignored;
-  fs::remove(state->call_trees_file, ignored);  // of the old results
+  state->file = file;
+  for (const SideKind& kind : {kCallTreesFile, kLinesFile}) {
+    std::error_code ignored;
+    fs::remove(side_path(file, kind), ignored);  // of the old results
+  }
   auto functions_fd = functions->put();
   if (!functions_fd) return tl::unexpected(functions_fd.error());
   auto results_fd = results->put();
@@ -122,23 +124,35 @@ Expected<void> ResultsWriter::append(const Measurement& measurement) {
 
 // With the mutex held: names are numbered in the order in which they are in the file.
 Expected<void> ResultsWriter::State::append(const std::string& key, const Counted& counted) {
-  Expected<void> written;
+  Expected<void> result;
+  // All, whatever fails: what could not be written is kept, and written with the next.
+  const auto add = [&result](const Expected<void>& written) {
+    if (result) result = written;
+  };
   if (!counted.functions.empty()) {
-    written = functions->append(next_functions(functions->lines, key, counted.functions));
+    add(functions->append(next_functions(functions->lines, key, counted.functions)));
   }
-  if (!counted.call_tree) return written;
-  auto beside = append(key, *counted.call_tree);
-  return written ? beside : written;
+  if (counted.call_tree) {
+    add(started(call_trees, kCallTreesFile).and_then([&](SideWriter* side) {
+      return side->append(next_call_tree(side->lines, key, *counted.call_tree));
+    }));
+  }
+  if (counted.lines) {
+    add(started(lines, kLinesFile).and_then([&](SideWriter* side) {
+      return side->append(next_lines(side->lines, key, *counted.lines));
+    }));
+  }
+  return result;
 }
 
-Expected<void> ResultsWriter::State::append(const std::string& key, const CallTree& tree) {
-  if (!call_trees) {
-    auto started = start_side_file(call_trees_file, kCallTreesFile, header);
-    auto fd = started ? started->put() : tl::unexpected(started.error());
-    if (!fd) return tl::unexpected(fd.error());
-    call_trees.emplace(SideWriter{{*std::move(fd), call_trees_file}});
-  }
-  return call_trees->append(next_call_tree(call_trees->lines, key, tree));
+Expected<SideWriter*> ResultsWriter::State::started(std::optional<SideWriter>& side,
+                                                    const SideKind& kind) {
+  if (side) return &*side;
+  const fs::path path = side_path(file, kind);
+  auto begun = start_side_file(path, kind, header);
+  auto fd = begun ? begun->put() : tl::unexpected(begun.error());
+  if (!fd) return tl::unexpected(fd.error());
+  return &side.emplace(SideWriter{{*std::move(fd), path}});
 }
 
 Expected<void> ResultsWriter::finish(bool is_complete) {
@@ -149,7 +163,7 @@ Expected<void> ResultsWriter::finish(bool is_complete) {
     error.what = std::to_string(kept) + " measurements are not in the file: " + error.what;
     return tl::unexpected(error);
   }
-  for (auto* side : {&state_->functions, &state_->call_trees}) {
+  for (auto* side : {&state_->functions, &state_->call_trees, &state_->lines}) {
     if (!*side) continue;
     auto written = is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append("");
     if (!written) return written;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "core/base/format.h"
@@ -111,6 +110,11 @@ Expected<std::optional<SideLine>> SideFile::of(const std::string& key) {
   Json json = parsed(std::string_view(*unpacked_).substr(place.begin, place.size));
   if (!json.is_object()) return unreadable(place.line);
   return SideLine{std::move(json), place.line};
+}
+
+std::optional<SideName> SideFile::name_of(std::uint64_t number) const {
+  if (number >= names_.size()) return std::nullopt;
+  return names_[number];
 }
 
 tl::unexpected<Error> SideFile::broken(int line, std::string what, std::string advice) const {

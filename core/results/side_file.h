@@ -17,6 +17,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -37,6 +39,11 @@ struct SideKind {
   const char* things;  // in messages: "functions"
   int schema;
 };
+
+inline constexpr SideKind kFunctionsFile{"functions", "functions", 3};
+inline constexpr SideKind kCallTreesFile{"call_trees", "call trees", 1};
+inline constexpr SideKind kLinesFile{"lines", "costs of lines", 1};
+inline constexpr SideKind kSideKinds[] = {kFunctionsFile, kCallTreesFile, kLinesFile};
 
 // The path of that file of a results file.
 std::filesystem::path side_path(const std::filesystem::path& file, const SideKind& kind);
@@ -101,6 +108,9 @@ class SideFile {
 
   const std::vector<SideName>& names() const { return names_; }
 
+  // Nothing if there is no such number.
+  std::optional<SideName> name_of(std::uint64_t number) const;
+
   // For a line that cannot be read.
   tl::unexpected<Error> broken(int line, std::string what, std::string advice = "") const;
   tl::unexpected<Error> unreadable(int line) const;
@@ -134,5 +144,32 @@ class SideFile {
 // The one beside the results file `file`; null if there is none.
 Expected<std::shared_ptr<SideFile>> read_side_file(const std::filesystem::path& file,
                                                    const SideKind& kind);
+
+// What a side file has of a key; null: nothing. Not to be called from two threads at once.
+template <class Value>
+using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;
+
+// Those of `file`, which is indexed when the first one is needed; null: of a file that is not
+// there. `value_of`: null for an object that is no such value.
+template <class Value>
+ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::string& header,
+                          Incomplete incomplete,
+                          std::shared_ptr<const Value> (*value_of)(const nlohmann::ordered_json&,
+                                                                   const SideFile&)) {
+  if (!file) return [](const std::string&) { return nullptr; };
+  // Once, however often the function is copied.
+  auto indexed = std::make_shared<std::optional<Expected<void>>>();
+  return [file, header, incomplete, value_of,
+          indexed](const std::string& key) -> Expected<std::shared_ptr<const Value>> {
+    if (!*indexed) *indexed = file->index(header, incomplete);
+    if (!**indexed) return tl::unexpected((*indexed)->error());
+    auto found = file->of(key);
+    if (!found) return tl::unexpected(found.error());
+    if (!*found) return nullptr;
+    auto value = value_of((*found)->json, *file);
+    if (!value) return file->unreadable((*found)->line);
+    return value;
+  };
+}
 
 }  // namespace instr

@@ -16,6 +16,7 @@
 #include "core/values/call_tree.h"
 #include "core/values/compiler_report.h"
 #include "core/values/followed_calls.h"
+#include "core/values/line_costs.h"
 #include "core/values/operator_times.h"
 #include "core/values/timing.h"
 #include "core/values/verification.h"
@@ -79,6 +80,7 @@ struct Counted {
   std::vector<FunctionCost> functions;  // sorted by cost, highest first
   // If each path of calls was counted by itself.
   std::shared_ptr<const CallTree> call_tree = {};
+  std::shared_ptr<const LineCosts> lines = {};  // if they were asked for
   // If the calls of an interpreter were followed: its functions, the statement first.
   std::optional<std::vector<FollowedFunction>> followed = {};
   std::optional<std::filesystem::path> profile;  // with --keep-profiles

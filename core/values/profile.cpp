@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -15,6 +17,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMaxEvents = 64;
+constexpr std::uint64_t kMostLines = 100'000'000;  // of a file
 constexpr std::string_view kUnknown = "???";
 constexpr std::string_view kBlanks = " \t\r";
 
@@ -43,11 +46,15 @@ std::optional<std::uint64_t> number(std::string_view word) {
   return value;
 }
 
-// "123", "0x1f", "+3", "-4" or "*".
-bool is_position(std::string_view word) {
-  if (word == "*") return true;
-  if (word.starts_with('+') || word.starts_with('-')) word.remove_prefix(1);
-  return number(word).has_value();
+// "123", "0x1f", or relative to `last`: "+3", "-4", "*".
+std::optional<std::uint64_t> position(std::string_view word, std::uint64_t last) {
+  if (word == "*") return last;
+  const bool is_ahead = word.starts_with('+');
+  const bool is_back = word.starts_with('-');
+  if (is_ahead || is_back) word.remove_prefix(1);
+  const auto by = number(word);
+  if (!by || (!is_ahead && !is_back)) return by;
+  return is_ahead ? last + *by : last - *by;
 }
 
 // The file's dictionaries: "(3) name" says what 3 means from then on, "(3)" uses it.
@@ -74,6 +81,7 @@ class Names {
   }
 
   const std::string& at(std::size_t index) const { return names_[index]; }
+  std::size_t size() const { return names_.size(); }
 
  private:
   std::vector<std::string> names_;
@@ -126,7 +134,8 @@ void name_loop(std::vector<ProfileFunction>& functions) {
 
 class Parser {
  public:
-  Parser(const std::string& name, ProfilePaths paths) : name_(name), paths_(paths) {}
+  Parser(const std::string& name, ProfilePaths paths, ProfileLines lines)
+      : name_(name), paths_(paths), lines_(lines) {}
 
   Expected<Profile> parse(std::string_view text) {
     while (!text.empty()) {
@@ -138,6 +147,7 @@ class Parser {
     if (profile_.events.empty()) return broken("it names no events");
     if (inclusive_next_ || !totals_seen_) return broken("it ends in the middle");
     name_functions();
+    name_files();
     return std::move(profile_);
   }
 
@@ -167,9 +177,11 @@ class Parser {
     if (key == "events") return take_events(value);
     if (key == "totals") return take_totals(value);
     if (key == "positions") {
-      positions_ = 0;
-      while (!next_word(value).empty()) ++positions_;
-      if (positions_ == 0) return "no positions";
+      positions_.clear();
+      for (auto word = next_word(value); !word.empty(); word = next_word(value)) {
+        positions_.push_back({word == "line"});
+      }
+      if (positions_.empty()) return "no positions";
     } else if (key == "part") {
       if (profile_.parts > 0 && !totals_seen_) return "a part ends in the middle";
       totals_seen_ = false;
@@ -199,9 +211,12 @@ class Parser {
     return add_costs(value, profile_.totals);
   }
 
-  // fl=, fi=, fe=, cfi=, cfl=, jump= and so on do not matter here: costs go by function and object.
+  // jump= and so on do not matter here.
   Problem take_specification(std::string_view key, std::string_view value) {
     if (key == "calls") return take_calls(value);
+    if (key == "fl" || key == "fi" || key == "fe" || key == "cfi" || key == "cfl") {
+      return take_file(key, value);
+    }
     bool is_function = key == "fn" || key == "cfn";
     if (!is_function && key != "ob" && key != "cob") return std::nullopt;
     auto index = (is_function ? functions_ : objects_).resolve(value);
@@ -211,9 +226,22 @@ class Parser {
     }
     if (key == "cfn") callee_ = index;
     if (key == "cob") callee_object_ = index;
-    if (key == "fn") function_ = index;
+    if (key == "fn") {
+      function_ = index;
+      file_ = function_file_;  // the one before may have ended in inlined code
+    }
     if (key == "ob") object_ = *index;
     if (key == "fn" || key == "ob") current_.reset();
+    return std::nullopt;
+  }
+
+  // All share one dictionary; cfi= and cfl= are the callee's.
+  Problem take_file(std::string_view key, std::string_view value) {
+    if (lines_ == ProfileLines::kIgnored) return std::nullopt;
+    const auto index = files_.resolve(value);
+    if (!index) return "a file number that was never given a name";
+    if (!key.starts_with('c')) file_ = *index;
+    if (key == "fl") function_file_ = *index;
     return std::nullopt;
   }
 
@@ -239,16 +267,32 @@ class Parser {
 
   Problem take_costs(std::string_view line) {
     if (profile_.events.empty()) return "costs before events";
-    for (int i = 0; i < positions_; ++i) {
-      if (!is_position(next_word(line))) return "a bad position";
+    std::uint64_t source_line = 0;
+    for (Position& one : positions_) {
+      const auto here = position(next_word(line), one.last);
+      if (!here) return "a bad position";
+      one.last = *here;
+      if (one.is_line) source_line = *here;
     }
     // What follows `calls=` is the cost of the callee and all below it.
-    if (std::exchange(inclusive_next_, false)) {
-      std::vector<std::uint64_t> ignored(profile_.events.size());
-      return add_costs(line, calls_ ? profile_.calls[*calls_].cost : ignored);
-    }
-    if (!function_) return "costs before a function";
-    return add_costs(line, profile_.functions[current()].self);
+    const bool is_inclusive = std::exchange(inclusive_next_, false);
+    if (!is_inclusive && !function_) return "costs before a function";
+    if (function_ && lines_ == ProfileLines::kRead) add_line(source_line, line, is_inclusive);
+    if (!is_inclusive) return add_costs(line, profile_.functions[current()].self);
+    std::vector<std::uint64_t> ignored(profile_.events.size());
+    return add_costs(line, calls_ ? profile_.calls[*calls_].cost : ignored);
+  }
+
+  // `costs` is checked where it is added up.
+  void add_line(std::uint64_t source_line, std::string_view costs, bool is_inclusive) {
+    const std::uint64_t cost = number(next_word(costs)).value_or(0);
+    if (source_line > kMostLines) source_line = 0;
+    const std::size_t function = current();
+    const LineKey key{function, file_, source_line};
+    auto [entry, is_new] = line_slots_.try_emplace(key, profile_.lines.size());
+    if (is_new) profile_.lines.push_back({function, file_, static_cast<int>(source_line)});
+    ProfileLine& one = profile_.lines[entry->second];
+    (is_inclusive ? one.called : one.self) += cost;
   }
 
   // Trailing zeros may be missing.
@@ -290,6 +334,12 @@ class Parser {
     return entry->second;
   }
 
+  void name_files() {
+    for (std::size_t i = 0; lines_ == ProfileLines::kRead && i < files_.size(); ++i) {
+      profile_.files.push_back(files_.at(i));
+    }
+  }
+
   void name_functions() {
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       ProfileFunction& one = profile_.functions[i];
@@ -305,21 +355,31 @@ class Parser {
 
   const std::string& name_;
   const ProfilePaths paths_;
+  const ProfileLines lines_;
   int line_ = 0;
   Profile profile_;
   Names functions_;
   Names objects_;
-  int positions_ = 1;
+  Names files_;
+  struct Position {
+    bool is_line = true;
+    std::uint64_t last = 0;
+  };
+  std::vector<Position> positions_ = std::vector<Position>(1);
   bool totals_seen_ = false;
   bool inclusive_next_ = false;
   std::optional<std::size_t> function_;
   std::size_t object_ = objects_.intern(kUnknown);
+  std::size_t function_file_ = files_.intern(kUnknown);  // where the current function begins
+  std::size_t file_ = function_file_;                    // of the next costs
   std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
   std::optional<std::size_t> calls_;    // where the cost of the calls just read goes
   std::optional<std::size_t> callee_;   // of the next calls
   std::optional<std::size_t> callee_object_;
   std::unordered_map<std::uint64_t, std::size_t> slots_;
   std::unordered_map<std::uint64_t, std::size_t> call_slots_;
+  using LineKey = std::tuple<std::size_t, std::size_t, std::uint64_t>;  // function, file, line
+  std::map<LineKey, std::size_t> line_slots_;
   std::vector<std::pair<std::size_t, std::size_t>> keys_;
 };
 
@@ -333,14 +393,15 @@ std::size_t path_begin(std::string_view name) {
   return is_level ? after : mark;
 }
 
-Expected<Profile> parse_profile(std::string_view text, const std::string& name,
-                                ProfilePaths paths) {
-  return Parser(name, paths).parse(text);
+Expected<Profile> parse_profile(std::string_view text, const std::string& name, ProfilePaths paths,
+                                ProfileLines lines) {
+  return Parser(name, paths, lines).parse(text);
 }
 
-Expected<Profile> read_profile(const std::filesystem::path& path, ProfilePaths paths) {
+Expected<Profile> read_profile(const std::filesystem::path& path, ProfilePaths paths,
+                               ProfileLines lines) {
   return read_file(path, kMostResults).and_then([&](const std::string& text) {
-    return parse_profile(text, path.string(), paths);
+    return parse_profile(text, path.string(), paths, lines);
   });
 }
 

@@ -34,11 +34,22 @@ struct ProfileCalls {
   std::vector<std::uint64_t> cost;  // of the callee and of all that it called, one for each event
 };
 
+// What a line of source cost in one function.
+struct ProfileLine {
+  std::size_t function = 0;  // in Profile::functions
+  std::size_t file = 0;      // in Profile::files
+  int line = 0;              // 0 where it is not known
+  std::uint64_t self = 0;    // of the first event
+  std::uint64_t called = 0;  // the same of all that was called there
+};
+
 struct Profile {
   std::vector<std::string> events;         // "Ir", ...
   std::vector<std::uint64_t> totals;       // one for each event; summed over the file's parts
   std::vector<ProfileFunction> functions;  // in the order they appear, each once
   std::vector<ProfileCalls> calls;         // each pair once
+  std::vector<std::string> files;          // with its lines: as the debug information names them
+  std::vector<ProfileLine> lines;          // each of a function once; where they were wanted
   int parts = 0;
 };
 
@@ -49,12 +60,17 @@ std::size_t path_begin(std::string_view name);
 // Whether each path of calls has a cost of its own (--separate-callers).
 enum class ProfilePaths { kMerged, kSeparate };
 
+// Whether the costs of lines are wanted.
+enum class ProfileLines { kIgnored, kRead };
+
 // `text`: a whole file in Callgrind's format (name and position compression, any number of parts).
 // `name` stands for it in messages. Truncated, empty or foreign text is an Error with the line.
 Expected<Profile> parse_profile(std::string_view text, const std::string& name,
-                                ProfilePaths paths = ProfilePaths::kMerged);
+                                ProfilePaths paths = ProfilePaths::kMerged,
+                                ProfileLines lines = ProfileLines::kIgnored);
 
 Expected<Profile> read_profile(const std::filesystem::path& path,
-                               ProfilePaths paths = ProfilePaths::kMerged);
+                               ProfilePaths paths = ProfilePaths::kMerged,
+                               ProfileLines lines = ProfileLines::kIgnored);
 
 }  // namespace instr

@@ -172,7 +172,7 @@ TEST_F(Python, PathsOfCallsHaveTheFunctionsOfThePlainProfile) {
   const auto plain = self_costs(output);
   counted({"--language=py", "--call-paths"});
   const auto paths = self_costs(output);
-  ASSERT_EQ(plain.size(), 9U);
+  ASSERT_EQ(plain.size(), 11U);
   for (const auto& [key, functions] : plain) {
     ASSERT_TRUE(paths.contains(key)) << key;
     EXPECT_EQ(paths.at(key).size(), functions.size()) << key;

@@ -1,4 +1,5 @@
 // Callgrind's output.
+#include "core/values/line_costs.h"
 #include "core/values/profile.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -6,13 +7,15 @@ namespace instr {
 namespace {
 
 void read(std::string_view text, ProfilePaths paths) {
-  const auto profile = parse_profile(text, "callgrind.out", paths);
+  const auto profile = parse_profile(text, "callgrind.out", paths, ProfileLines::kRead);
   if (!profile) return require_words(profile.error());
   require(!profile->events.empty(), "a profile has an event");
   require(profile->totals.size() == profile->events.size(), "each event has a total");
   for (const ProfileFunction& function : profile->functions) {
     require(function.self.size() == profile->events.size(), "each function has each event");
   }
+  const LineCosts costs = line_costs(*profile, 1, [](const std::string& file) { return file; });
+  require(costs.lines.size() <= profile->lines.size(), "lines are merged by their places");
 }
 
 void fuzz(std::string_view text) {

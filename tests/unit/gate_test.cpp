@@ -153,6 +153,24 @@ TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
   EXPECT_TRUE(through_a_file(folder->path(), one));
 }
 
+TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
+  auto folder = PrivateFolder::make();
+  ASSERT_TRUE(folder);
+  Measurement one = testing::counted("a/b", 1000);
+  for (const std::int64_t self : {10'000, 9'990}) {
+    std::get<Counted>(one.outcome).call_tree = std::make_shared<const CallTree>(
+        CallTree{10, {{kSnippetName, "unit", true}}, {{0, 0, self, 0, 0}}});
+    auto set = through_a_file(folder->path(), one);
+    ASSERT_TRUE(set) << to_string(set.error());
+    auto tree = set->call_trees("a/b");
+    ASSERT_EQ(tree.has_value(), self == 10'000);
+    if (tree) continue;
+    EXPECT_EQ(tree.error().what, "`a/b` has 1000 instructions, and its call trees, in " +
+                                     (folder->path() / "r.jsonl.call_trees.jsonl.gz").string() +
+                                     ", have 999 together");
+  }
+}
+
 TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
   Gate gate;
   LimitsEntry loose{{Text{"^a", {}}}, {}};

@@ -1,0 +1,33 @@
+// The costs of source lines of a results file, beside it in FILE.lines.jsonl.gz
+// (core/results/side_file.h) where they were asked for. The only code that knows the format:
+//
+//   {"key":"matmul/mm/...","iterations":100,"file":[0,0,...],"line":[14,15,...],
+//    "self":[1200,...],"inclusive":[1200,null,...],"text":["return a * b;",...]}
+//
+// A number of each for each line, by file and line: the file's number, whose name has no library;
+// and the instructions of all these iterations, with those of what is called there or null where
+// they cannot be known. The texts are those of the time of the measurement.
+#pragma once
+
+#include <string>
+
+#include "core/results/side_file.h"
+#include "core/values/line_costs.h"
+
+namespace instr {
+
+using LinesOf = ValuesOf<LineCosts>;
+
+// A measurement's lines.
+std::string next_lines(SideLines& lines, const std::string& key, const LineCosts& costs);
+
+// Those of the results file `file`, whose first line, without its newline, is `header`; none if it
+// has none. The file is read, but its errors, those of SideFile::index(), come when one is needed.
+Expected<LinesOf> open_lines(const std::filesystem::path& file, const std::string& header,
+                             Incomplete incomplete);
+
+// The same on the bytes of such a file; `name` is for messages.
+LinesOf parse_lines(std::string bytes, const std::string& header, const std::string& name,
+                    Incomplete incomplete, const SideLimits& limits = {});
+
+}  // namespace instr

@@ -1,0 +1,139 @@
+// What lines of source cost, of a library whose lines have known costs.
+#include "tests/e2e/program.h"
+#include "tests/e2e/quick_library.h"
+
+namespace instr::e2e {
+namespace {
+
+constexpr const char* kNops = R"(#include "nops.h"
+void hundred() {
+  __asm__ volatile(".rept 100\nnop\n.endr");
+}
+void both() {
+  __asm__ volatile(".rept 40\nnop\n.endr");
+  hundred();
+  hundred();
+  __asm__ volatile(".rept 2\nnop\n.endr");
+}
+)";
+
+constexpr const char* kNopsDefinitions = R"(schema = 1
+global_setup = '#include "nops.h"'
+
+[build]
+include_dirs = ["."]
+sources = ["nops.cpp"]
+
+[[benchmark]]
+label = "nops"
+stmt = """
+inlined();
+both();
+"""
+)";
+
+constexpr const char* kKey = "nops/eager/forward/t1/cpu";
+
+class Lines : public testing::Test {
+ protected:
+  void SetUp() override {
+    write(file("nops.h"),
+          "__attribute__((noinline)) void hundred();\nvoid both();\n"
+          "inline void inlined() { __asm__ volatile(\".rept 30\\nnop\\n.endr\"); }\n");
+    write(file("nops.cpp"), kNops);
+    write(file("nops.toml"), kNopsDefinitions);
+  }
+
+  fs::path file(const std::string& name) const { return folder_.path() / name; }
+
+  CommandResult run(std::vector<std::string> arguments) {
+    CommandResult result = run_in(folder_.path(), std::move(arguments));
+    EXPECT_LE(result.exit_code, 3) << result.errors;
+    return result;
+  }
+
+  nlohmann::json json_of(std::vector<std::string> arguments) {
+    arguments.emplace_back("--format=json");
+    const CommandResult result = run(std::move(arguments));
+    EXPECT_TRUE(result.exit_code == 0 || result.exit_code == 3) << result.errors;
+    return nlohmann::json::parse(result.output);
+  }
+
+  TemporaryFolder folder_;
+};
+
+nlohmann::json line_of(const nlohmann::json& lines, const std::string& name, int number) {
+  for (const auto& one : lines) {
+    if (one["file"] == name && one["line"] == number) return one;
+  }
+  ADD_FAILURE() << "no line " << number << " of " << name << ":\n" << lines.dump(1);
+  return {{"self", -1}, {"inclusive", -1}, {"text", ""}};
+}
+
+TEST_F(Lines, HaveTheirExactCosts) {
+  const auto plain = json_of({"explain", kKey, "--definitions=nops.toml"});
+  const auto by_line = json_of({"explain", kKey, "--definitions=nops.toml", "--lines"});
+  EXPECT_EQ(by_line["ir"], plain["ir"]);
+  const auto& lines = by_line["lines"];
+  // The return is not on that line.
+  EXPECT_EQ(line_of(lines, "nops.cpp", 3)["self"], 200);
+  EXPECT_EQ(line_of(lines, "nops.cpp", 3)["text"],
+            "__asm__ volatile(\".rept 100\\nnop\\n.endr\");");
+  EXPECT_EQ(line_of(lines, "nops.cpp", 6)["self"], 40);
+  EXPECT_EQ(line_of(lines, "nops.cpp", 9)["self"], 2);
+  EXPECT_EQ(line_of(lines, "nops.h", 3)["self"], 30);
+  const auto calls = line_of(lines, "nops.cpp", 7);
+  EXPECT_EQ(calls["inclusive"].get<double>() - calls["self"].get<double>(), 101);  // and ret
+  const auto statement = line_of(lines, "nops.toml", 12);
+  EXPECT_EQ(statement["text"], "both();");
+  EXPECT_GE(statement["inclusive"].get<double>(), 242);
+  EXPECT_LE(statement["inclusive"].get<double>(), plain["ir"].get<double>());
+}
+
+// The compiled snippet is in the cache, and its lines are elsewhere by then.
+TEST_F(Lines, OfADefinitionAreWhereItIsNow) {
+  json_of({"explain", kKey, "--definitions=nops.toml", "--lines"});
+  write(file("nops.toml"),
+        replaced(kNopsDefinitions, "[[benchmark]]", "# Twice.\n\n[[benchmark]]"));
+  const auto moved = json_of({"explain", kKey, "--definitions=nops.toml", "--lines"});
+  EXPECT_EQ(line_of(moved["lines"], "nops.toml", 14)["text"], "both();");
+}
+
+TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
+  auto before = run({"--definitions=nops.toml", "--lines", "--save=main"});
+  ASSERT_EQ(before.exit_code, 0) << before.errors;
+  write(file("nops.cpp"), replaced(replaced(kNops, "void both", "// Calls it twice.\nvoid both"),
+                                   ".rept 40", ".rept 90"));
+  auto gate = run({"--definitions=nops.toml", "--lines", "--baseline=main", "--output=b.jsonl"});
+  EXPECT_EQ(gate.exit_code, 3) << gate.errors;
+  EXPECT_TRUE(has(gate.output, "nops.cpp:7  + __asm__ volatile(\".rept 90")) << gate.output;
+
+  const auto rows = json_of({"compare", "main", "b.jsonl", "--lines"})["rows"];
+  ASSERT_EQ(rows.size(), 1U);
+  const auto& lines = rows[0]["lines"];
+  EXPECT_EQ(lines["elsewhere"], 0);
+  ASSERT_EQ(lines["changes"].size(), 2U) << lines.dump(1);
+  EXPECT_EQ(lines["changes"][0]["before"]["self"], 40);
+  EXPECT_TRUE(lines["changes"][0]["after"].is_null());
+  EXPECT_EQ(lines["changes"][1]["after"]["self"], 90);
+  EXPECT_EQ(lines["changes"][1]["after"]["line"], 7);
+  double sum = 0;
+  for (const auto& one : lines["changes"]) sum += one["change"].get<double>();
+  EXPECT_EQ(sum, rows[0]["metrics"]["ir"]["change"].get<double>());
+
+  auto kept = run({"explain", kKey, "main", "--lines"});
+  EXPECT_TRUE(has(kept.output, "nops.cpp:3")) << kept.output << kept.errors;
+
+  // Of results without lines.
+  auto plain = run({"--definitions=nops.toml", "--output=plain.jsonl"});
+  ASSERT_EQ(plain.exit_code, 0) << plain.errors;
+  auto without = run({"compare", "plain.jsonl", "b.jsonl", "--lines"});
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_TRUE(has(without.errors, "plain.jsonl: these results have no costs of lines"))
+      << without.errors;
+  auto same = run({"compare", "plain.jsonl", "b.jsonl", "--limit=ir=+0"});
+  EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
+}
+
+}  // namespace
+}  // namespace instr::e2e

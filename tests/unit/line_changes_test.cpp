@@ -1,0 +1,102 @@
+#include "core/compare/line_changes.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/compare/compare_table.h"
+
+namespace instr {
+namespace {
+
+LineCost line(const std::string& file, int number, std::int64_t self, const std::string& text) {
+  return {file, number, self, std::nullopt, text};
+}
+
+// "file:before>after cost>cost", in order.
+std::vector<std::string> shown(const LineChanges& changes) {
+  std::vector<std::string> out;
+  for (const LineChange& one : changes.lines) {
+    out.push_back(fmt::format("{}:{}>{} {}>{}", one.file, one.before.line, one.after.line,
+                              one.before.self, one.after.self));
+  }
+  return out;
+}
+
+// A line above has gone, and one below has been edited.
+const LineCosts kBefore{10,
+                        {line("a.cpp", 2, 30, "{"), line("a.cpp", 3, 100, "reserve(n);"),
+                         line("a.cpp", 4, 400, "push_back(n);"), line("a.cpp", 5, 50, "x = 1;"),
+                         line("a.cpp", 6, 30, "}"), line("b.cpp", 1, 10, "y")}};
+const LineCosts kAfter{
+    10,
+    {line("a.cpp", 2, 30, "{"), line("a.cpp", 3, 900, "push_back(n);"),
+     line("a.cpp", 4, 70, "x = 2;"), line("a.cpp", 5, 30, "}"), line("b.cpp", 1, 20, "y")}};
+
+TEST(LineChanges, FollowLinesThatMoved) {
+  const LineChanges changes = line_changes(kBefore, kAfter, 50);
+  EXPECT_EQ(shown(changes),
+            (std::vector<std::string>{"a.cpp:3>0 10>0", "a.cpp:4>3 40>90", "a.cpp:5>0 5>0",
+                                      "a.cpp:0>4 0>7", "b.cpp:1>1 1>2"}));
+  EXPECT_EQ(changes.elsewhere, 50 - (-10 + 50 - 5 + 7 + 1));
+}
+
+TEST(LineChanges, AreNoneOfEqualCosts) {
+  const LineChanges changes = line_changes(kBefore, kBefore, 0);
+  EXPECT_TRUE(changes.lines.empty());
+  EXPECT_EQ(changes.elsewhere, 0);
+  // The same costs of an iteration, in blocks of other lengths.
+  LineCosts twice = kBefore;
+  twice.iterations *= 2;
+  for (LineCost& one : twice.lines) one.self *= 2;
+  EXPECT_TRUE(line_changes(kBefore, twice, 0).lines.empty());
+}
+
+TEST(LineChanges, TakeFilesOfOneNameForTheSameIfThatIsUnambiguous) {
+  const auto in = [](const std::string& file, std::int64_t self) {
+    return LineCosts{1, {line(file, 1, self, "f();")}};
+  };
+  EXPECT_EQ(shown(line_changes(in("old/f.cpp", 5), in("new/f.cpp", 7), 2)),
+            (std::vector<std::string>{"new/f.cpp:1>1 5>7"}));
+  LineCosts two = in("x/f.cpp", 7);
+  two.lines.push_back(line("y/f.cpp", 1, 9, "f();"));
+  EXPECT_EQ(shown(line_changes(in("old/f.cpp", 5), two, 11)),
+            (std::vector<std::string>{"y/f.cpp:0>1 0>9", "x/f.cpp:0>1 0>7", "old/f.cpp:1>0 5>0"}));
+}
+
+TEST(LineChanges, WithoutTextGoByTheirNumber) {
+  const LineCosts before{1, {line("f", 3, 5, ""), line("f", 9, 5, "")}};
+  const LineCosts after{1, {line("f", 3, 6, ""), line("f", 8, 5, "")}};
+  EXPECT_EQ(shown(line_changes(before, after, 1)),
+            (std::vector<std::string>{"f:3>3 5>6", "f:9>0 5>0", "f:0>8 0>5"}));
+}
+
+TEST(LineChanges, AreShownAsADiffWithCosts) {
+  const LineChanges changes = line_changes(kBefore, kAfter, 50);
+  EXPECT_EQ(lines_text(changes, 0),
+            "  before  after  change  line                         source\n"
+            "      10      -     -10  a.cpp:3                    - reserve(n);\n"
+            "      40     90     +50  a.cpp:4 -> 3                 push_back(n);\n"
+            "       5      -      -5  a.cpp:5                    - x = 1;\n"
+            "       -      7      +7  a.cpp:4                    + x = 2;\n"
+            "       1      2      +1  b.cpp:1                      y\n"
+            "                     +7  code without line numbers\n");
+  for (const std::size_t width : {60U, 80U}) {
+    std::istringstream lines(lines_text(changes, width));
+    for (std::string one; std::getline(lines, one);) EXPECT_LE(one.size(), 72U) << one;
+  }
+}
+
+TEST(LineChanges, OfManyThoseAreShownThatChangedMost) {
+  LineCosts before{1, {}}, after{1, {}};
+  for (int i = 1; i <= 40; ++i) {
+    before.lines.push_back(line("f", i, 0, std::to_string(i)));
+    after.lines.push_back(line("f", i, i, std::to_string(i)));
+  }
+  const std::string text = lines_text(line_changes(before, after, 820), 0);
+  EXPECT_EQ(text.find("f:15 "), std::string::npos) << text;
+  EXPECT_NE(text.find("f:16 "), std::string::npos) << text;
+  EXPECT_NE(text.find("+120  15 other lines\n"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace instr

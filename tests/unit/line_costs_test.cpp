@@ -1,0 +1,122 @@
+#include "core/values/line_costs.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+namespace instr {
+namespace {
+
+std::string fixture(const std::string& name) {
+  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
+}
+
+std::string same(const std::string& file) { return file; }
+
+LineCosts costs_of(const std::string& name, ProfilePaths paths = ProfilePaths::kMerged) {
+  auto profile = read_profile(fixture(name), paths, ProfileLines::kRead);
+  if (!profile) throw std::runtime_error(to_string(profile.error()));
+  return line_costs(*profile, 1, same);
+}
+
+const LineCost& line_in(const LineCosts& costs, const std::string& file, int line) {
+  for (const LineCost& one : costs.lines) {
+    if (one.file == file && one.line == line) return one;
+  }
+  throw std::runtime_error("no line " + std::to_string(line) + " of " + file);
+}
+
+// What callgrind_annotate says of each line of the two sources.
+std::map<std::pair<std::string, int>, std::int64_t> annotated() {
+  std::ifstream stream(fixture("lines.annotated.txt"));
+  std::map<std::pair<std::string, int>, std::int64_t> costs;
+  std::string file;
+  int line = 0;
+  for (std::string text; std::getline(stream, text);) {
+    const std::string mark = "-- User-annotated source: ";
+    if (text.starts_with(mark)) {
+      file = text.substr(mark.size());
+      line = -3;  // the rule, the heading, and a blank line follow
+    } else if (text.starts_with("The following files")) {
+      file.clear();
+    } else if (!file.empty() && text.find("  => ") == std::string::npos && ++line > 0) {
+      std::istringstream words(text);
+      std::int64_t cost = 0;
+      if (words >> cost) costs[{file, line}] = cost;
+    }
+  }
+  return costs;
+}
+
+TEST(LineCosts, AreThoseOfCallgrindAnnotate) {
+  std::map<std::pair<std::string, int>, std::int64_t> own;
+  std::int64_t sum = 0;
+  for (const LineCost& line : costs_of("lines.callgrind.out").lines) {
+    if (line.self != 0) own[{line.file, line.line}] = line.self;
+    sum += line.self;
+  }
+  EXPECT_EQ(own, annotated());
+  EXPECT_EQ(own.size(), 14U);
+  EXPECT_EQ(sum, 212);
+}
+
+TEST(LineCosts, AreInclusiveWhereThatIsKnown) {
+  const LineCosts costs = costs_of("lines.callgrind.out");
+  // Inlined into two functions, and calls nothing.
+  EXPECT_EQ(line_in(costs, "lines.h", 3).self, 8 * 7);
+  EXPECT_EQ(line_in(costs, "lines.h", 3).inclusive, 8 * 7);
+  EXPECT_EQ(line_in(costs, "lines.cpp", 12).self, 5 * 10);
+  // depth(4) costs 90: what its outermost call spends on this line, with those below.
+  EXPECT_EQ(line_in(costs, "lines.cpp", 13).self, 22);
+  EXPECT_EQ(line_in(costs, "lines.cpp", 13).inclusive, 5 + 71);
+  EXPECT_EQ(line_in(costs, "lines.cpp", 19).inclusive, 3 + 90);
+  EXPECT_EQ(line_in(costs, "lines.cpp", 17).inclusive, 3 + 62);
+}
+
+TEST(LineCosts, OfOneLineWithCallsOfSeveralFunctionsAreNotInclusive) {
+  const std::string text =
+      "events: Ir\nfl=(1) a.h\nfn=(1) wrap<int>()\n3 5\ncfl=(2) b.h\ncfn=(2) wrap<long>()\n"
+      "calls=1 3\n* 40\nfl=(1)\nfn=(2)\n3 8\ncfl=(3) c.h\ncfn=(3) leaf()\ncalls=1 9\n+0 32\n"
+      "fl=(3)\nfn=(3)\n9 32\ntotals: 45\n";
+  auto profile = parse_profile(text, "x", ProfilePaths::kMerged, ProfileLines::kRead);
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  const LineCosts costs = line_costs(*profile, 1, same);
+  EXPECT_EQ(line_in(costs, "a.h", 3).self, 13);
+  EXPECT_FALSE(line_in(costs, "a.h", 3).inclusive);
+  EXPECT_EQ(line_in(costs, "c.h", 9).inclusive, 32);
+}
+
+TEST(LineCosts, AreThoseOfTheSameProgramInEachFormOfProfile) {
+  const auto by_place = [](const LineCosts& costs) {
+    std::map<std::pair<std::string, int>, std::int64_t> sums;
+    for (const LineCost& line : costs.lines) sums[{line.file, line.line}] += line.self;
+    return sums;
+  };
+  const auto plain = by_place(costs_of("combined.callgrind.out"));
+  EXPECT_GT(plain.size(), 10U);
+  EXPECT_EQ(by_place(costs_of("verbose.callgrind.out")), plain);
+  EXPECT_EQ(by_place(costs_of("instr.callgrind.out")), plain);
+}
+
+TEST(LineCosts, LeaveOutFilesWithoutAName) {
+  auto profile =
+      read_profile(fixture("lines.callgrind.out"), ProfilePaths::kMerged, ProfileLines::kRead);
+  ASSERT_TRUE(profile);
+  const LineCosts costs =
+      line_costs(*profile, 4, [](const std::string& file) { return file == "lines.h" ? "x" : ""; });
+  ASSERT_EQ(costs.lines.size(), 1U);
+  EXPECT_EQ(costs.lines[0].file, "x");
+  EXPECT_EQ(costs.per_iteration(costs.lines[0].self), 14);
+}
+
+TEST(LineCosts, AreReadOnlyWhereTheyAreWanted) {
+  auto profile = read_profile(fixture("lines.callgrind.out"));
+  ASSERT_TRUE(profile);
+  EXPECT_TRUE(profile->lines.empty());
+  EXPECT_TRUE(profile->files.empty());
+}
+
+}  // namespace
+}  // namespace instr

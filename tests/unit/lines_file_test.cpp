@@ -1,0 +1,109 @@
+#include "core/results/lines_file.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/gzip.h"
+#include "core/base/private_folder.h"
+#include "core/results/results.h"
+
+namespace instr {
+namespace {
+
+constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
+
+LineCosts example() {
+  return {10, {{"a b.cpp", 3, 120, 200, "f(\"x\");"}, {"a b.cpp", 7, 5, std::nullopt, ""}}};
+}
+
+std::string packed(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes += gzip_member(text).value();
+  return bytes;
+}
+
+LinesOf parsed(const std::vector<std::string>& texts) {
+  return parse_lines(packed(texts), kHeader, "file", Incomplete::kAllowed);
+}
+
+TEST(LinesFile, IsWhatItsHeaderSays) {
+  SideLines lines;
+  EXPECT_EQ(next_lines(lines, "k", example()),
+            "{\"first\":0,\"names\":[[\"a b.cpp\",\"\"]]}\n"
+            "{\"key\":\"k\",\"iterations\":10,\"file\":[0,0],\"line\":[3,7],\"self\":[120,5],"
+            "\"inclusive\":[200,null],\"text\":[\"f(\\\"x\\\");\",\"\"]}\n");
+}
+
+TEST(LinesFile, RoundTrip) {
+  SideLines lines;
+  std::vector<std::string> texts{SideLines::start(kLinesFile, kHeader)};
+  texts.push_back(next_lines(lines, "a", example()));
+  texts.push_back(next_lines(lines, "none", {1, {}}));
+  const LinesOf costs = parsed(texts);
+  const auto read = costs("a");
+  ASSERT_TRUE(read && *read);
+  EXPECT_EQ((*read)->iterations, 10U);
+  ASSERT_EQ((*read)->lines.size(), 2U);
+  EXPECT_EQ((*read)->lines[0].file, "a b.cpp");
+  EXPECT_EQ((*read)->lines[0].line, 3);
+  EXPECT_EQ((*read)->lines[0].self, 120);
+  EXPECT_EQ((*read)->lines[0].inclusive, 200);
+  EXPECT_EQ((*read)->lines[0].text, "f(\"x\");");
+  EXPECT_FALSE((*read)->lines[1].inclusive);
+  EXPECT_TRUE(costs("none").value()->lines.empty());
+  EXPECT_EQ(costs("b").value(), nullptr);
+}
+
+TEST(LinesFile, DamagedLinesAreErrors) {
+  SideLines lines;
+  const std::string start = SideLines::start(kLinesFile, kHeader);
+  const std::string good = next_lines(lines, "k", example());
+  const auto error_of = [&](const std::string& old, const std::string& with) {
+    std::string text = good;
+    const std::size_t at = text.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    auto costs = parsed({start, text.replace(at, old.size(), with)})("k");
+    return costs ? "no error" : costs.error().what;
+  };
+  EXPECT_EQ(error_of("[3,7]", "[3,7]"), "no error");
+  for (const auto& [old, with] : std::vector<std::pair<const char*, const char*>>{
+           {"[3,7]", "[3]"},
+           {"[3,7]", "[3,4294967296]"},
+           {"[3,7]", "[3,\"7\"]"},
+           {"[0,0]", "[0,1]"},
+           {"[120,5]", "[120,-5]"},
+           {"[120,5]", "[1e300,5]"},
+           {"[200,null]", "[200,false]"},
+           {"\"text\":[", "\"words\":["},
+           {",\"\"]}", ",0]}"},
+           {"\"iterations\":10", "\"iterations\":0"}}) {
+    EXPECT_EQ(error_of(old, with), "these costs of lines cannot be read") << with;
+  }
+}
+
+// Results without any take the place of some that had them.
+TEST(LinesFile, IsBesideResultsThatHaveThem) {
+  const auto folder = PrivateFolder::make();
+  ASSERT_TRUE(folder);
+  const std::filesystem::path file = folder->path() / "r.jsonl";
+  for (const bool has_lines : {true, false}) {
+    Measurement one;
+    one.variant.key = "k";
+    Counted counted;
+    if (has_lines) counted.lines = std::make_shared<const LineCosts>(example());
+    one.outcome = counted;
+    auto target = ResultsTarget::open(file);
+    ASSERT_TRUE(target) << to_string(target.error());
+    auto writer = ResultsWriter::create(std::move(*target), {});
+    ASSERT_TRUE(writer && writer->append(one) && writer->finish(true));
+    const auto results = read_results(file);
+    ASSERT_TRUE(results) << to_string(results.error());
+    const auto lines = open_lines(file, results->header_line, Incomplete::kRefused);
+    ASSERT_TRUE(lines);
+    const auto costs = (*lines)("k");
+    ASSERT_TRUE(costs) << to_string(costs.error());
+    EXPECT_EQ(*costs != nullptr, has_lines);
+  }
+}
+
+}  // namespace
+}  // namespace instr
