@@ -113,7 +113,8 @@ void check_all_pages(const SqlDatabase& database) {
   database.run("BEGIN");
   {
     auto found = database.prepare("PRAGMA quick_check(1)");
-    if (found.step() && found.text(0) != "ok") database.fail_as_damaged(found.text(0));
+    const std::string text = found.step() ? found.text(0) : "ok";
+    if (text != "ok") database.fail_as_damaged(text.substr(text.find('\n') + 1));  // no headline
   }
   check_last_page(database);
   database.run("COMMIT");

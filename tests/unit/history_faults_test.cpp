@@ -215,7 +215,7 @@ void mount_at(const fs::path& folder, const char* size) {
     write("/proc/self/gid_map", "0 " + group + " 1");
   }
   const bool is_mounted =
-      mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+      mount("none", "/", "none", MS_REC | MS_PRIVATE, nullptr) == 0 &&
       mount("none", folder.c_str(), "tmpfs", 0, (std::string("size=") + size).c_str()) == 0;
   if (!is_mounted) _exit(Forked::kCannot);
 }
@@ -530,8 +530,8 @@ TEST_F(HistoryFaults, OnAReadOnlyDiskCanBeRead) {
   expect_in_process([this] {
     mount_at(file().parent_path(), "2m");
     fill();
-    ASSERT_EQ(
-        mount(nullptr, file().parent_path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+    ASSERT_EQ(mount("none", file().parent_path().c_str(), "none", MS_REMOUNT | MS_RDONLY, nullptr),
+              0);
     for (const Use& use : uses()) {
       const auto used = use.of(file());
       EXPECT_EQ(used.has_value(), use.access == SqlAccess::kRead) << use.name;
