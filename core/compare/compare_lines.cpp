@@ -28,7 +28,7 @@ std::string place_text(const LineChange& change) {
   return fmt::format("{}:{} -> {}", change.file, before, after);
 }
 
-TableLine line_of(const LineChange& change) {
+TableLine line_of(const LineChange& change, std::size_t width) {
   const auto count = [](const LineSide& side) {
     return side.line == 0 ? "-" : format_count(side.self);
   };
@@ -38,7 +38,7 @@ TableLine line_of(const LineChange& change) {
   return {.cells = {{count(change.before)},
                     {count(change.after)},
                     {format_change(change.change())},
-                    {printable(place_text(change))},
+                    {shorten_middle(printable(place_text(change)), path_width(width))},
                     {mark + printable(side.text)}}};
 }
 
@@ -73,7 +73,7 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
   double others = 0;
   for (const LineChange& one : changes.lines) others += one.change();
   for (const LineChange* one : shown) {
-    table.lines.push_back(line_of(*one));
+    table.lines.push_back(line_of(*one, width));
     others -= one->change();
   }
   if (const std::size_t left = changes.lines.size() - shown.size(); left > 0) {

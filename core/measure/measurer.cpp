@@ -113,7 +113,8 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
     std::optional<Profile> profile;
     const auto paths = options_.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
     if (options_.want_functions) {
-      const auto lines = options_.want_lines ? ProfileLines::kRead : ProfileLines::kIgnored;
+      const bool has_places = options_.want_lines || options_.call_paths;
+      const auto lines = has_places ? ProfileLines::kRead : ProfileLines::kIgnored;
       auto read = read_profile(written, paths, lines);
       if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
       profile = *std::move(read);

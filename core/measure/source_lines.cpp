@@ -26,17 +26,6 @@ bool is_support_header(const std::string& file) {
   return RE2::PartialMatch(file, header);
 }
 
-// The file's name here; "" for code that nobody wrote.
-std::string shown_name(const std::string& file) {
-  if (const auto marked = file_of_marker(file)) return *marked;
-  if (file.empty() || file == "???" || is_support_header(file)) return "";
-  std::error_code error;
-  const fs::path path = fs::path(file).lexically_normal();
-  const fs::path below = path.lexically_relative(fs::current_path(error));
-  const bool is_below = !error && !below.empty() && *below.begin() != "..";
-  return (path.is_absolute() && is_below ? below : path).string();
-}
-
 // None if the file cannot be read, as where it was compiled elsewhere.
 std::vector<std::string> lines_in(const std::string& file) {
   std::vector<std::string> lines;
@@ -52,8 +41,18 @@ std::vector<std::string> lines_in(const std::string& file) {
 
 }  // namespace
 
+std::string shown_file(const std::string& file) {
+  if (const auto marked = file_of_marker(file)) return *marked;
+  if (file.empty() || file == "???" || is_support_header(file)) return "";
+  std::error_code error;
+  const fs::path path = fs::path(file).lexically_normal();
+  const fs::path below = path.lexically_relative(fs::current_path(error));
+  const bool is_below = !error && !below.empty() && *below.begin() != "..";
+  return (path.is_absolute() && is_below ? below : path).string();
+}
+
 std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint64_t iterations) {
-  auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations, shown_name));
+  auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations, shown_file));
   std::map<std::string, std::vector<std::string>> files;
   for (LineCost& line : costs->lines) {
     auto [entry, is_new] = files.try_emplace(line.file);

@@ -84,6 +84,7 @@ std::string title_of(const std::string& key, double total) {
 
 std::string as_table(const std::string& key, double total, const LineCosts& costs,
                      const ExplainOptions& options) {
+  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   Table table{.columns = {}, .headings = Headings::kStyled};
   for (const char* heading : kHeadings) table.columns.push_back({.heading = heading});
   table.columns.push_back({.heading = "line", .align = Align::kLeft});
@@ -91,10 +92,9 @@ std::string as_table(const std::string& key, double total, const LineCosts& cost
   for (const Row& row : rows_of(total, costs, options)) {
     TableLine& line = table.lines.emplace_back();
     for (const std::string& number : row.numbers) line.cells.push_back({number});
-    line.cells.push_back({printable(row.place)});
+    line.cells.push_back({shorten_middle(printable(row.place), path_width(width))});
     line.cells.push_back({printable(row.source)});
   }
-  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   shorten_last(table, width, kLeastSource);
   std::string out;
   for (const std::string& line : wrap(title_of(key, total), width)) out += line + "\n";

@@ -27,7 +27,8 @@ constexpr char kFirefox[] = R"("product":"instr_bench")";
 constexpr const char* kOtherKind = "other";
 constexpr std::size_t kShortName = 60;  // columns of a name in a frame
 
-Json function_objects(const std::vector<CodeName>& functions) {
+Json function_objects(const CallTree& tree) {
+  const std::vector<CodeName>& functions = tree.functions;
   std::vector<std::string> names;
   for (const CodeName& one : functions) names.push_back(name_of(one));
   const std::vector<std::string> short_names = short_function_names(names, kShortName);
@@ -37,6 +38,9 @@ Json function_objects(const std::vector<CodeName>& functions) {
                        {"short", short_names[i]},
                        {"object", printable(functions[i].object)},
                        {"kind", kind_of_code(functions[i])}});
+    if (const std::string place = tree.place_of(i); !place.empty()) {
+      objects.back()["place"] = printable(place);
+    }
   }
   return objects;
 }
@@ -112,14 +116,14 @@ std::string kind_of_code(const CodeName& code) {
 
 std::string flame_page(const CallTree& tree, const std::string& title) {
   return page("flame.html", {{"title", printable(title)},
-                             {"functions", function_objects(tree.functions)},
+                             {"functions", function_objects(tree)},
                              {"nodes", nodes_of(tree, nullptr)}});
 }
 
 Json flame_json(const AlignedTrees& trees, const std::string& title) {
   const auto& [before, after] = trees;
   return {{"title", printable(title)},
-          {"functions", function_objects(after.functions)},
+          {"functions", function_objects(after)},
           {"nodes", nodes_of(after, &before)},
           {"before", before.per_iteration(before.nodes[0].total)}};
 }

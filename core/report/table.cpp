@@ -210,6 +210,11 @@ TableLayout layout_of(const Table& table) {
   return layout;
 }
 
+std::size_t path_width(std::size_t width) {
+  constexpr std::size_t kLeast = 24;
+  return width == 0 ? std::string::npos : std::max(width / 3, kLeast);
+}
+
 void shorten_last(Table& table, std::size_t width, std::size_t least) {
   if (width == 0) return;
   const TableLayout layout = layout_of(table);

@@ -60,6 +60,9 @@ struct TableLayout {
 
 TableLayout layout_of(const Table& table);
 
+// How many columns a path beside other text may take of `width` (0: any).
+std::size_t path_width(std::size_t width);
+
 // Shortens what is in the last column to what `width` leaves for it (0: any), but not below
 // `least`.
 void shorten_last(Table& table, std::size_t width, std::size_t least);

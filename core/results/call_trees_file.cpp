@@ -54,9 +54,10 @@ bool set_parents(const Json& depths, std::vector<CallNode>& nodes) {
   return true;
 }
 
+using Known = std::unordered_map<std::uint64_t, std::size_t>;  // functions by their numbers
+
 // Sets the functions; false if one has no name, or the root is not the statement.
-bool set_functions(const Json& numbers, const NameOfNumber& name_of, CallTree& tree) {
-  std::unordered_map<std::uint64_t, std::size_t> known;
+bool set_functions(const Json& numbers, const NameOfNumber& name_of, CallTree& tree, Known& known) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const auto number = numbers[i].get<std::uint64_t>();
     auto [entry, is_new] = known.try_emplace(number, tree.functions.size());
@@ -68,6 +69,21 @@ bool set_functions(const Json& numbers, const NameOfNumber& name_of, CallTree& t
     tree.nodes[i].function = entry->second;
   }
   return tree.functions.front().is_snippet();
+}
+
+// False if there are some that are of no function, or no texts.
+bool set_places(const Json& json, const Known& known, CallTree& tree) {
+  if (!json.contains("places")) return true;
+  if (!json["places"].is_array()) return false;
+  tree.places.resize(tree.functions.size());
+  for (const Json& one : json["places"]) {
+    if (!one.is_array() || one.size() != 2) return false;
+    if (!one[0].is_number_unsigned() || !one[1].is_string()) return false;
+    const auto function = known.find(one[0].get<std::uint64_t>());
+    if (function == known.end()) return false;
+    tree.places[function->second] = one[1].get<std::string>();
+  }
+  return true;
 }
 
 std::shared_ptr<const CallTree> tree_from(const Json& json, const SideFile& file) {
@@ -92,11 +108,15 @@ Json to_json(const CallTree& tree, const NumberOfName& number_of) {
     self.push_back(node.self);
     calls.push_back(node.calls);
   }
-  return {{"iterations", tree.iterations},
-          {"function", std::move(functions)},
-          {"depth", std::move(depths)},
-          {"self", std::move(self)},
-          {"calls", std::move(calls)}};
+  Json json{{"iterations", tree.iterations},
+            {"function", std::move(functions)},
+            {"depth", std::move(depths)},
+            {"self", std::move(self)},
+            {"calls", std::move(calls)}};
+  for (std::size_t i = 0; i < tree.places.size(); ++i) {
+    if (!tree.places[i].empty()) json["places"].push_back({numbers[i], tree.places[i]});
+  }
+  return json;
 }
 
 std::shared_ptr<const CallTree> call_tree_from(const Json& json, const NameOfNumber& name_of) {
@@ -113,7 +133,9 @@ std::shared_ptr<const CallTree> call_tree_from(const Json& json, const NameOfNum
     if (size > kMostInstructions) return nullptr;
   }
   if (!set_parents(json["depth"], tree->nodes)) return nullptr;
-  if (!set_functions(json["function"], name_of, *tree)) return nullptr;
+  Known known;
+  if (!set_functions(json["function"], name_of, *tree, known)) return nullptr;
+  if (!set_places(json, known, *tree)) return nullptr;
   sum_up(tree->nodes);
   return tree;
 }

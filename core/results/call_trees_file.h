@@ -5,6 +5,8 @@
 //   {"key":"matmul/mm/...","iterations":100,"function":[0,...],"depth":[0,1,2,1,...],
 //    "self":[1200,...],"calls":[0,100,...]}
 //
+// and, where functions begin, if that is known, "places":[[1,"quick.cpp:14"],...].
+//
 // A number of each for each node: its function, which is the code without symbols of a library
 // where its name is empty; how deep it is below the root, depth first; and, of all these
 // iterations, the instructions that are its own and how often it was called.

@@ -21,6 +21,13 @@ class Nodes {
  public:
   Nodes() { nodes.push_back({functions.number_of({kSnippetName, "", true})}); }
 
+  // The last one holds.
+  void set_place(std::size_t function, const std::string& place) {
+    if (place.empty()) return;
+    places.resize(std::max(places.size(), function + 1));
+    places[function] = place;
+  }
+
   std::size_t below(std::size_t parent, std::size_t function) {
     auto [entry, is_new] = children_.try_emplace({parent, function}, nodes.size());
     if (is_new) nodes.push_back({function, parent});
@@ -29,6 +36,7 @@ class Nodes {
 
   Numbered<CodeName> functions;
   std::vector<CallNode> nodes;
+  std::vector<std::string> places;
 
  private:
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> children_;
@@ -43,14 +51,16 @@ class Builder {
     }
   }
 
-  void add(const ProfileFunction& function, std::uint64_t cost) {
+  // `place`: where it begins, or "".
+  void add(const ProfileFunction& function, const std::string& place, std::uint64_t cost) {
     CallNode& node = built_.nodes[node_of(function.function + function.path)];
     node.self += static_cast<std::int64_t>(cost);
     node.calls += function.calls;
+    if (built_.functions.all()[node.function].has_symbol) built_.set_place(node.function, place);
   }
 
   CallTree take(std::uint64_t iterations) {
-    return {iterations, built_.functions.take(), std::move(built_.nodes)};
+    return {iterations, built_.functions.take(), std::move(built_.nodes), std::move(built_.places)};
   }
 
  private:
@@ -117,7 +127,10 @@ std::vector<CallNode> in_order(const CallTree& tree) {
 // Where each node of `tree` is among those of all.
 std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
   std::vector<std::size_t> functions;
-  for (const CodeName& code : tree.functions) functions.push_back(all.functions.number_of(code));
+  for (std::size_t i = 0; i < tree.functions.size(); ++i) {
+    functions.push_back(all.functions.number_of(tree.functions[i]));
+    all.set_place(functions.back(), tree.place_of(i));
+  }
   std::vector<std::size_t> places{0};
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
     const CallNode& node = tree.nodes[i];
@@ -128,7 +141,7 @@ std::vector<std::size_t> places_among(const CallTree& tree, Nodes& all) {
 
 CallTree at_places(const CallTree& tree, const std::vector<std::size_t>& places, const Nodes& all,
                    std::uint64_t iterations) {
-  CallTree placed{iterations, all.functions.all(), all.nodes};
+  CallTree placed{iterations, all.functions.all(), all.nodes, all.places};
   const std::uint64_t factor = iterations / tree.iterations;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     placed.nodes[places[i]].self = tree.nodes[i].self * static_cast<std::int64_t>(factor);
@@ -145,12 +158,19 @@ void sum_up(std::vector<CallNode>& nodes) {
   for (std::size_t i = nodes.size(); i-- > 1;) nodes[nodes[i].parent].total += nodes[i].total;
 }
 
-CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net) {
+CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net,
+                   const std::function<std::string(const std::string&)>& file_of) {
   const auto event = std::find(profile.events.begin(), profile.events.end(), "Ir");
   if (event == profile.events.end() || iterations == 0) return {};
   const auto ir = static_cast<std::size_t>(event - profile.events.begin());
   Builder builder(profile);
-  for (const ProfileFunction& one : profile.functions) builder.add(one, one.self[ir]);
+  std::vector<std::string> files;
+  for (const std::string& file : profile.files) files.push_back(file_of(file));
+  for (const ProfileFunction& one : profile.functions) {
+    const bool has_place = one.line != 0 && !files[one.file].empty();
+    const std::string line = std::to_string(one.line);
+    builder.add(one, has_place ? files[one.file] + ":" + line : "", one.self[ir]);
+  }
   CallTree tree = builder.take(iterations);
   sum_up(tree.nodes);
   CallNode& root = tree.nodes[0];

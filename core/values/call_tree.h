@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "core/values/function_names.h"
@@ -27,8 +29,14 @@ struct CallTree {
   std::uint64_t iterations = 1;
   std::vector<CodeName> functions;  // each once
   std::vector<CallNode> nodes;
+  // Where each function begins, "quick.cpp:14"; "", or no such entry, where that is not known.
+  std::vector<std::string> places = {};
 
   const CodeName& code_of(const CallNode& node) const { return functions[node.function]; }
+
+  std::string place_of(std::size_t function) const {
+    return function < places.size() ? places[function] : "";
+  }
 
   double per_iteration(std::int64_t cost) const {
     return static_cast<double>(cost) / static_cast<double>(iterations);
@@ -40,8 +48,10 @@ void sum_up(std::vector<CallNode>& nodes);
 
 // `net`: the count, in instructions per iteration, which is less than the block holds by its empty
 // loop. Code without symbols is one function for each library, as in all reports. In depth-first
-// order: each node is followed by all below it, the most expensive child first.
-CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net);
+// order: each node is followed by all below it, the most expensive child first. `file_of`: the name
+// of a file of the profile's; "" for code that nobody wrote.
+CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net,
+                   const std::function<std::string(const std::string&)>& file_of);
 
 // Two trees with the same functions, the same nodes, by their paths, and the same iterations, so
 // that they can be subtracted: a path that only one has costs nothing in the other.

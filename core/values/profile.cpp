@@ -240,7 +240,11 @@ class Parser {
     if (lines_ == ProfileLines::kIgnored) return std::nullopt;
     const auto index = files_.resolve(value);
     if (!index) return "a file number that was never given a name";
-    if (!key.starts_with('c')) file_ = *index;
+    if (key.starts_with('c')) {
+      callee_file_ = *index;
+      return std::nullopt;
+    }
+    file_ = *index;
     if (key == "fl") function_file_ = *index;
     return std::nullopt;
   }
@@ -254,6 +258,7 @@ class Parser {
     if (!callee_) return "calls of no function";
     const std::size_t callee = slot(*callee_, callee_object_.value_or(object_));
     profile_.functions[callee].calls += *count;
+    if (lines_ == ProfileLines::kRead) take_target(value, profile_.functions[callee]);
     calls_.reset();
     if (function_) {
       calls_ = calls_between(current(), callee);
@@ -261,8 +266,21 @@ class Parser {
     }
     callee_.reset();
     callee_object_.reset();
+    callee_file_.reset();
     inclusive_next_ = true;
     return std::nullopt;
+  }
+
+  // The position behind the number of calls, in the caller's file unless `cfi` or `cfl` said
+  // otherwise.
+  void take_target(std::string_view positions, ProfileFunction& callee) const {
+    if (callee.line != 0) return;
+    for (const Position& one : positions_) {
+      const auto here = position(next_word(positions), one.last);
+      if (!one.is_line || here.value_or(0) > kMostLines) continue;
+      callee.file = callee_file_.value_or(file_);
+      callee.line = static_cast<int>(here.value_or(0));
+    }
   }
 
   Problem take_costs(std::string_view line) {
@@ -376,6 +394,7 @@ class Parser {
   std::optional<std::size_t> calls_;    // where the cost of the calls just read goes
   std::optional<std::size_t> callee_;   // of the next calls
   std::optional<std::size_t> callee_object_;
+  std::optional<std::size_t> callee_file_;
   std::unordered_map<std::uint64_t, std::size_t> slots_;
   std::unordered_map<std::uint64_t, std::size_t> call_slots_;
   using LineKey = std::tuple<std::size_t, std::size_t, std::uint64_t>;  // function, file, line

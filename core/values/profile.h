@@ -24,6 +24,10 @@ struct ProfileFunction {
   // If it has paths: the functions that were called, one by the next, for this one to be, as in
   // Callgrind's names: "'callee'caller", the outermost last. Empty for one called by none.
   std::string path = {};
+  // Where it begins, if lines were wanted and a call of it says so: in Profile::files; line 0: it
+  // is not known.
+  std::size_t file = 0;
+  int line = 0;
 };
 
 // All calls of one function by another.

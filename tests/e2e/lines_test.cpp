@@ -72,9 +72,11 @@ nlohmann::json line_of(const nlohmann::json& lines, const std::string& name, int
 
 TEST_F(Lines, HaveTheirExactCosts) {
   const auto plain = json_of({"explain", kKey, "--definitions=nops.toml"});
-  const auto by_line = json_of({"explain", kKey, "--definitions=nops.toml", "--lines"});
+  const auto by_line =
+      json_of({"explain", kKey, "--definitions=nops.toml", "--lines", "--flame=nops.html"});
   EXPECT_EQ(by_line["ir"], plain["ir"]);
   const auto& lines = by_line["lines"];
+  EXPECT_TRUE(has(text_of(file("nops.html")), R"("place":"nops.cpp:5")"));
   // The return is not on that line.
   EXPECT_EQ(line_of(lines, "nops.cpp", 3)["self"], 200);
   EXPECT_EQ(line_of(lines, "nops.cpp", 3)["text"],

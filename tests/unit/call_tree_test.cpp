@@ -34,10 +34,12 @@ fn=block
 totals: 202
 )";
 
+std::string same(const std::string& file) { return file; }
+
 CallTree tree_of(const std::string& text, double net) {
   auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
   EXPECT_TRUE(profile) << to_string(profile.error());
-  return call_tree(*profile, 2, net);
+  return call_tree(*profile, 2, net, same);
 }
 
 TEST(ProfilePath, BeginsBehindTheLevelOfRecursion) {
@@ -99,13 +101,43 @@ TEST(CallTree, NamesTheLoopOfPython) {
                        "_PyEval_EvalFrameDefault", "PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "_PyEval_EvalFrameDefault'2'PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "next_block"}));
-  const CallTree tree = call_tree(*profile, 2, 38);
+  const CallTree tree = call_tree(*profile, 2, 38, same);
   EXPECT_EQ(tree.nodes[0].self, 14);  // 20, of which 6 are the loop's
   EXPECT_EQ(tree.nodes[0].total, 76);
 
   auto merged = parse_profile(text, "x");
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->functions[0].function, "PyObject_Vectorcall");
+}
+
+TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
+  const auto tree_with = [](const std::string& line) {
+    auto profile = parse_profile(
+        "events: Ir\nfl=(1) bench.toml\nfn=instr_snippet_0\n7 2\ncfl=(2) a.h\ncfn=(2) "
+        "f()'instr_snippet_0\n"
+        "calls=1 " +
+            line +
+            "\n+1 8\nfl=(2)\nfn=(2)\n3 5\nfl=(3) /usr/b.h\nfn=g()'instr_snippet_0\n9 3\n"
+            "totals: 10\n",
+        "x", ProfilePaths::kSeparate, ProfileLines::kRead);
+    EXPECT_TRUE(profile) << to_string(profile.error());
+    return call_tree(*profile, 1, 10,
+                     [](const std::string& file) { return file == "a.h" ? "lib/a.h" : ""; });
+  };
+  const auto place_of = [](const CallTree& tree, const std::string& function) {
+    for (std::size_t i = 0; i < tree.functions.size(); ++i) {
+      if (tree.functions[i].function == function) return tree.place_of(i);
+    }
+    return std::string("no such function");
+  };
+  const CallTree before = tree_with("3");
+  EXPECT_EQ(place_of(before, "f()"), "lib/a.h:3");
+  EXPECT_EQ(place_of(before, "g()"), "");
+  EXPECT_EQ(place_of(before, kSnippetName), "");
+  // Relative to the cost before, and where it is now.
+  const AlignedTrees both = aligned(before, tree_with("-2"));
+  EXPECT_EQ(place_of(both.after, "f()"), "lib/a.h:5");
+  EXPECT_NE(flame_page(both, "k").find(R"("place":"lib/a.h:5")"), std::string::npos);
 }
 
 // As kPaths, in three iterations: f no longer calls itself, g is called by h alone.
@@ -127,7 +159,7 @@ TEST(CallTree, OfTwoAreAlignedByPaths) {
   const CallTree before = tree_of(kPaths, 98);
   auto profile = parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate);
   ASSERT_TRUE(profile);
-  const CallTree after = call_tree(*profile, 3, 85);
+  const CallTree after = call_tree(*profile, 3, 85, same);
   const AlignedTrees both = aligned(before, after);
   ASSERT_EQ(both.before.iterations, 6U);
   ASSERT_EQ(both.after.iterations, 6U);

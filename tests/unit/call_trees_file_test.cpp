@@ -22,7 +22,8 @@ CallTree example() {
        {"f(int)", "liba.so", true},
        code_name("0x1234", "libb.so"),
        code_name("0x1234", "???")},
-      {{0, 0, -5, 0, 0}, {1, 0, 100, 0, 10}, {1, 1, 20, 0, 20}, {2, 2, 7, 0, 1}, {3, 0, 3, 0, 0}}};
+      {{0, 0, -5, 0, 0}, {1, 0, 100, 0, 10}, {1, 1, 20, 0, 20}, {2, 2, 7, 0, 1}, {3, 0, 3, 0, 0}},
+      {"", "a.h:14"}};
   sum_up(tree.nodes);
   return tree;
 }
@@ -33,6 +34,7 @@ void expect_equal(const CallTree& one, const CallTree& other) {
   for (std::size_t i = 0; i < one.nodes.size(); ++i) {
     const CallNode& node = one.nodes[i];
     EXPECT_EQ(one.code_of(node), other.code_of(other.nodes[i])) << i;
+    EXPECT_EQ(one.place_of(node.function), other.place_of(other.nodes[i].function)) << i;
     EXPECT_EQ(node.parent, other.nodes[i].parent) << i;
     EXPECT_EQ(node.self, other.nodes[i].self) << i;
     EXPECT_EQ(node.total, other.nodes[i].total) << i;
@@ -56,7 +58,7 @@ TEST(CallTreesFile, IsWhatItsHeaderSays) {
             "{\"first\":0,\"names\":[[\"the snippet\",\"unit\"],[\"f(int)\",\"liba.so\"],"
             "[\"\",\"libb.so\"],[\"\",\"\"]]}\n"
             "{\"key\":\"k\",\"iterations\":10,\"function\":[0,1,1,2,3],\"depth\":[0,1,2,3,1],"
-            "\"self\":[-5,100,20,7,3],\"calls\":[0,10,20,1,0]}\n");
+            "\"self\":[-5,100,20,7,3],\"calls\":[0,10,20,1,0],\"places\":[[1,\"a.h:14\"]]}\n");
 }
 
 TEST(CallTreesFile, RoundTrip) {
@@ -101,6 +103,9 @@ TEST(CallTreesFile, DamagedTreesAreErrors) {
            {"[-5,100", "[9007199254740993,100"},       // beyond what any run counts
            {"[-5,100", "[-9223372036854775808,100"},   //
            {"[-5,100", "[0.5,100"},                    //
+           {"[[1,\"a.h:14\"]]", "[[9,\"a.h:14\"]]"},   // of no function of the tree
+           {"[[1,\"a.h:14\"]]", "[[1,14]]"},           //
+           {"[[1,\"a.h:14\"]]", "{}"},                 //
            {"\"iterations\":10", "\"iterations\":0"},  //
            {"\"iterations\":10", "\"iterations\":1e30"}}) {
     EXPECT_EQ(error_of(old, with), "these call trees cannot be read") << with;

@@ -1,10 +1,10 @@
 // flameGraph(container, data) draws a call tree: it builds all of it inside `container`, an element, and
 // returns what handles its keys, for a page that takes them wherever the focus is. Needs page.js.
 //
-// data: { functions: [{ name, short, object, kind }, ...],
+// data: { functions: [{ name, short, object, kind, place }, ...],
 //         nodes: [[parent, function, self, total, calls, selfBefore, totalBefore], ...],
 //         before }
-// Parents are before their children. In instructions per iteration; the last two of a node and `before`,
+// Parents are before their children. `place` is where a function begins, if that is known. In instructions per iteration; the last two of a node and `before`,
 // which is the count, are there in a comparison alone.
 const flameGraph = (() => {
   "use strict";
@@ -72,7 +72,7 @@ const flameGraph = (() => {
       lines.push(`before: ${numbers.format(node.totalBefore)}, ${signed(changeOf(node))}; in itself ` +
         `${numbers.format(node.selfBefore)}, ${signed(ownChangeOf(node))}`);
     }
-    if (node.object) lines.push(node.object);
+    if (node.object) lines.push(node.object + (node.place ? `, ${node.place}` : ""));
     return lines;
   }
 
