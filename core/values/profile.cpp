@@ -226,10 +226,7 @@ class Parser {
     }
     if (key == "cfn") callee_ = index;
     if (key == "cob") callee_object_ = index;
-    if (key == "fn") {
-      function_ = index;
-      file_ = function_file_;  // the one before may have ended in inlined code
-    }
+    if (key == "fn") function_ = index;
     if (key == "ob") object_ = *index;
     if (key == "fn" || key == "ob") current_.reset();
     return std::nullopt;
@@ -245,7 +242,6 @@ class Parser {
       return std::nullopt;
     }
     file_ = *index;
-    if (key == "fl") function_file_ = *index;
     return std::nullopt;
   }
 
@@ -388,8 +384,7 @@ class Parser {
   bool inclusive_next_ = false;
   std::optional<std::size_t> function_;
   std::size_t object_ = objects_.intern(kUnknown);
-  std::size_t function_file_ = files_.intern(kUnknown);  // where the current function begins
-  std::size_t file_ = function_file_;                    // of the next costs
+  std::size_t file_ = files_.intern(kUnknown);  // of the next costs
   std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
   std::optional<std::size_t> calls_;    // where the cost of the calls just read goes
   std::optional<std::size_t> callee_;   // of the next calls
