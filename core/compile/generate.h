@@ -33,7 +33,7 @@ std::vector<const Text*> texts_of(const Variant& variant);
 std::string line_marker(std::string_view symbol, std::string_view file);
 
 // The file of such a name, before which debug information may have a folder; "" of code that the
-// user did not write. Nothing if it is no such name.
+// user did not write. Nothing if it is not such a name.
 std::optional<std::string> file_of_marker(const std::string& name);
 
 // The #include lines of a global setup, and the rest with those lines left blank.

@@ -85,6 +85,8 @@ Expected<HistoryRun> run_of_gbench(std::string_view bytes, const std::string& na
   if (auto checked = check_age(name, started, commit); !checked && !is_commit_trusted) {
     return tl::unexpected(checked.error());
   }
+  // It has its own time zone.
+  if (const auto seconds = seconds_of(started)) started = utc_text(*seconds);
   HistoryRun run{commit, branch, started, "", content_hash(bytes), {}, {}, {}};
   run.classes.push_back(class_of((*json)["context"]));
   for (const auto& [which, values] : times) {

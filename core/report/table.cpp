@@ -211,7 +211,7 @@ TableLayout layout_of(const Table& table) {
 }
 
 std::size_t path_width(std::size_t width) {
-  constexpr std::size_t kLeast = 24;
+  constexpr std::size_t kLeast = 25;
   return width == 0 ? std::string::npos : std::max(width / 3, kLeast);
 }
 

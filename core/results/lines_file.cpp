@@ -33,7 +33,7 @@ bool has_columns(const Json& json) {
   return true;
 }
 
-// Nothing if it is no such line.
+// Nothing if it is not such a line.
 std::optional<LineCost> line_from(const Json& json, std::size_t at, const SideFile& file) {
   const auto& of = [&json, at](const char* column) -> const Json& { return json[column][at]; };
   const auto name =
@@ -48,7 +48,7 @@ std::optional<LineCost> line_from(const Json& json, std::size_t at, const SideFi
   return line;
 }
 
-// Null if it is no such object.
+// Null if it is not such an object.
 std::shared_ptr<const LineCosts> lines_from(const Json& json, const SideFile& file) {
   if (!has_columns(json)) return nullptr;
   auto costs = std::make_shared<LineCosts>();

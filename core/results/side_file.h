@@ -150,7 +150,7 @@ template <class Value>
 using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;
 
 // Those of `file`, which is indexed when the first one is needed; null: of a file that is not
-// there. `value_of`: null for an object that is no such value.
+// there. `value_of`: null for an object that is not one.
 template <class Value>
 ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete,

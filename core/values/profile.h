@@ -24,7 +24,7 @@ struct ProfileFunction {
   // If it has paths: the functions that were called, one by the next, for this one to be, as in
   // Callgrind's names: "'callee'caller", the outermost last. Empty for one called by none.
   std::string path = {};
-  // Where it begins, if lines were wanted and a call of it says so: in Profile::files; line 0: it
+  // Where it begins, if lines were read and a call of it says so: in Profile::files; line 0: it
   // is not known.
   std::size_t file = 0;
   int line = 0;
@@ -52,8 +52,8 @@ struct Profile {
   std::vector<std::uint64_t> totals;       // one for each event; summed over the file's parts
   std::vector<ProfileFunction> functions;  // in the order they appear, each once
   std::vector<ProfileCalls> calls;         // each pair once
-  std::vector<std::string> files;          // with its lines: as the debug information names them
-  std::vector<ProfileLine> lines;          // each of a function once; where they were wanted
+  std::vector<std::string> files;  // if lines were read: as the debug information names them
+  std::vector<ProfileLine> lines;  // each of a function once; if they were read
   int parts = 0;
 };
 
@@ -64,7 +64,7 @@ std::size_t path_begin(std::string_view name);
 // Whether each path of calls has a cost of its own (--separate-callers).
 enum class ProfilePaths { kMerged, kSeparate };
 
-// Whether the costs of lines are wanted.
+// Whether to read the costs of lines, too.
 enum class ProfileLines { kIgnored, kRead };
 
 // `text`: a whole file in Callgrind's format (name and position compression, any number of parts).

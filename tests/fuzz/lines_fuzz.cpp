@@ -1,5 +1,5 @@
-// The costs of lines beside a results file: what is read is written again as it was, and two of them
-// are compared.
+// The costs of lines beside a results file: what is read is written again as it was, and two of
+// them are compared.
 #include "core/base/gzip.h"
 #include "core/compare/compare_table.h"
 #include "core/results/lines_file.h"

@@ -263,7 +263,7 @@ TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
 }
 
 TEST_F(History, TakesTheTimesOfGoogleBenchmark) {
-  const std::string document = R"({"context": {"date": "2026-01-02T03:04:05+00:00",
+  const std::string document = R"({"context": {"date": "2026-01-02T05:04:05+02:00",
       "host_name": "here", "num_cpus": 2}, "benchmarks": [
       {"name": "BM_a/8", "run_name": "BM_a/8", "run_type": "iteration", "repetition_index": 0,
        "iterations": 10, "real_time": 2.0, "cpu_time": 1.5, "time_unit": "us"},
@@ -273,6 +273,7 @@ TEST_F(History, TakesTheTimesOfGoogleBenchmark) {
       {"name": "BM_b", "run_type": "iteration", "error_occurred": true, "real_time": 1.0}]})";
   auto run = run_of_gbench(document, "file.json", commit(1), "main", false);
   ASSERT_TRUE(run) << to_string(run.error());
+  EXPECT_EQ(run->started, "2026-01-02T03:04:05Z");
   ASSERT_EQ(run->values.size(), 2u);
   EXPECT_EQ(run->values[1].key, "BM_a/8");
   EXPECT_EQ(run->values[1].metric, kWall);
