@@ -91,19 +91,11 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
   for (Measurement& one : set->results.measurements) {
     keys.push_back(one.variant.key);
     if (one.variant.key != key) continue;
-    auto functions = set->functions(key);
-    if (!functions) return tl::unexpected(functions.error());
-    auto tree = set->call_trees(key);
-    if (!tree) return tl::unexpected(tree.error());
-    auto lines = set->lines(key);
-    if (!lines) return tl::unexpected(lines.error());
-    if (auto* counted = std::get_if<Counted>(&one.outcome)) {
-      counted->functions = *functions;
-      counted->call_tree = *tree;
-      counted->lines = *lines;
-      counted->profile.reset();  // of whatever is there by now
-    }
-    return std::move(one);
+    return whole_measurement(*set, std::move(one)).map([](Measurement&& all) {
+      // Whatever is there by now, it is not the profile of this measurement.
+      if (auto* counted = std::get_if<Counted>(&all.outcome)) counted->profile.reset();
+      return std::move(all);
+    });
   }
   return tl::unexpected(no_such_key(key, keys));
 }

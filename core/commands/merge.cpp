@@ -25,19 +25,11 @@ struct Options {
 Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
   auto writer = ResultsWriter::create(std::move(target), whole.results.header);
   if (!writer) return tl::unexpected(writer.error());
-  for (Measurement one : whole.results.measurements) {
-    if (auto* counted = std::get_if<Counted>(&one.outcome)) {
-      auto functions = whole.functions(one.variant.key);
-      if (!functions) return tl::unexpected(functions.error());
-      counted->functions = std::move(*functions);
-      auto tree = whole.call_trees(one.variant.key);
-      if (!tree) return tl::unexpected(tree.error());
-      counted->call_tree = std::move(*tree);
-      auto lines = whole.lines(one.variant.key);
-      if (!lines) return tl::unexpected(lines.error());
-      counted->lines = std::move(*lines);
-    }
-    if (auto written = writer->append(one); !written) return written;
+  for (const Measurement& one : whole.results.measurements) {
+    auto written = whole_measurement(whole, one).and_then([&writer](const Measurement& all) {
+      return writer->append(all);
+    });
+    if (!written) return written;
   }
   return writer->finish(whole.results.is_complete);
 }

@@ -262,11 +262,22 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 }  // namespace
 
 FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
-  return [shared = std::make_shared<const decltype(functions)>(std::move(functions))](
-             const std::string& key) {
-    auto found = shared->find(key);
-    return found == shared->end() ? std::vector<FunctionCost>{} : found->second;
-  };
+  return by_key(std::move(functions));
+}
+
+Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one) {
+  auto functions = set.functions(one.variant.key);
+  if (!functions) return tl::unexpected(functions.error());
+  auto tree = set.call_trees(one.variant.key);
+  if (!tree) return tl::unexpected(tree.error());
+  auto lines = set.lines(one.variant.key);
+  if (!lines) return tl::unexpected(lines.error());
+  if (auto* counted = std::get_if<Counted>(&one.outcome)) {
+    counted->functions = *std::move(functions);
+    counted->call_tree = *std::move(tree);
+    counted->lines = *std::move(lines);
+  }
+  return one;
 }
 
 Limits default_limits() {

@@ -23,17 +23,18 @@
 
 namespace instr {
 
-// For result sets in memory.
-FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
+// For result sets in memory: what a key has, or an empty value.
 template <class Value>
-ValuesOf<Value> values_from(std::map<std::string, std::shared_ptr<const Value>> values) {
+auto by_key(std::map<std::string, Value> values) {
   // Shared, so that copying the result set does not copy the values.
   return [shared =
               std::make_shared<const decltype(values)>(std::move(values))](const std::string& key) {
     auto found = shared->find(key);
-    return found == shared->end() ? nullptr : found->second;
+    return found == shared->end() ? Value{} : found->second;
   };
 }
+
+FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
 
 struct ResultSet {
   std::string name;  // for messages: "the baseline", a file
@@ -42,6 +43,9 @@ struct ResultSet {
   CallTreesOf call_trees = {};  // may be empty
   LinesOf lines = {};           // may be empty
 };
+
+// With the functions, call trees and lines of its key, if it was counted.
+Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one);
 
 // By metric's name. An increase beyond `hard` fails, one beyond `soft` warns; a decrease beyond
 // `hard` is a gain to announce. A metric without a limit is only shown.

@@ -16,7 +16,6 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMostLines = 25;
-constexpr std::size_t kLeastSource = 20;  // columns
 constexpr std::size_t kIndent = 2;
 
 // "quick.cpp:14", "quick.cpp:14 -> 13"
@@ -79,8 +78,8 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
   if (const std::size_t left = changes.lines.size() - shown.size(); left > 0) {
     add_rest(table, others, format_plural(left, "other line"));
   }
-  add_rest(table, changes.elsewhere, "code without line numbers");
-  shorten_last(table, width > kIndent ? width - kIndent : width, kLeastSource);
+  add_rest(table, changes.elsewhere, kNoLineNumbers);
+  shorten_last(table, width > kIndent ? width - kIndent : width);
   std::istringstream lines(*table_text(table, 0, /*color=*/false));
   std::string text;
   for (std::string line; std::getline(lines, line);) {

@@ -38,19 +38,28 @@ std::string only_one_named(const Files& files, const Files& others, const std::s
   return found;
 }
 
-// Files before, by those after that they became.
-std::map<std::string, std::string> paired(const Files& before, const Files& after) {
-  std::map<std::string, std::string> pairs;
-  for (const auto& [file, lines] : after) {
-    if (before.contains(file)) {
-      pairs[file] = file;
-      continue;
+struct File {
+  std::string name;  // after; before, if it is only there
+  Lines before;
+  Lines after;
+};
+
+// Each once, by name.
+std::vector<File> paired(Files before, const Files& after) {
+  std::map<std::string, File> files;
+  for (const auto& [name, lines] : after) {
+    File& file = files[name] = {name, {}, lines};
+    std::string old = name;
+    if (!before.contains(name)) {
+      old = only_one_named(before, after, name_of(name));
+      if (only_one_named(after, before, name_of(name)) != name) continue;
     }
-    const std::string name = name_of(file);
-    const std::string old = only_one_named(before, after, name);
-    if (!old.empty() && only_one_named(after, before, name) == file) pairs[file] = old;
+    if (auto its = before.extract(old)) file.before = std::move(its.mapped());
   }
-  return pairs;
+  for (const auto& [name, lines] : before) files[name] = {name, lines, {}};
+  std::vector<File> all;
+  for (auto& [name, file] : files) all.push_back(std::move(file));
+  return all;
 }
 
 bool are_same(const LineCost& before, const LineCost& after) {
@@ -116,20 +125,11 @@ double size_of(const std::vector<LineChange>& lines) {
 }  // namespace
 
 LineChanges line_changes(const LineCosts& before, const LineCosts& after, double difference) {
-  const Files old_files = by_file(before);
-  Files new_files = by_file(after);
-  const auto pairs = paired(old_files, new_files);
-  std::map<std::string, Lines> gone = old_files;
-  for (const auto& [file, old] : pairs) gone.erase(old);
-  for (const auto& [file, lines] : gone) new_files[file];
   std::vector<std::vector<LineChange>> files;
-  for (const auto& [file, lines] : new_files) {
-    const auto old = pairs.find(file);
-    const std::string& old_name = old == pairs.end() ? file : old->second;
-    const bool was_there = old != pairs.end() || gone.contains(file);
+  for (const File& file : paired(by_file(before), by_file(after))) {
     std::vector<LineChange>& changes = files.emplace_back();
-    for (const auto& [was, is] : aligned(was_there ? old_files.at(old_name) : Lines{}, lines)) {
-      LineChange change{file, side_of(was, before), side_of(is, after)};
+    for (const auto& [was, is] : aligned(file.before, file.after)) {
+      LineChange change{file.name, side_of(was, before), side_of(is, after)};
       if (change.change() != 0) changes.push_back(std::move(change));
     }
   }

@@ -148,8 +148,8 @@ ResultSet result_set_of(std::string name, ResultsHeader header,
   return {std::move(name),
           {std::move(header), std::move(measurements), true},
           functions_from(std::move(functions)),
-          values_from(std::move(trees)),
-          values_from(std::move(lines))};
+          by_key(std::move(trees)),
+          by_key(std::move(lines))};
 }
 
 ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {

@@ -20,7 +20,6 @@
 #include "core/definitions/runtimes.h"
 #include "core/measure/compiler_report.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/source_lines.h"
 #include "core/values/function_names.h"
 #include "core/values/simulation.h"
 
@@ -324,7 +323,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
         net_functions_of(*profile, *iterations, *second, counted.second_block_ir, reply);
     if (paths == ProfilePaths::kSeparate) {
       counted.call_tree = std::make_shared<const CallTree>(
-          call_tree(*profile, *iterations, counted.second_block_ir, shown_file));
+          call_tree(*profile, *iterations, counted.second_block_ir));
     }
   }
   return counted;

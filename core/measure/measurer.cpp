@@ -118,6 +118,7 @@ Outcome Measurer::settle(const wire::Message& reply, const Variant& variant,
       auto read = read_profile(written, paths, lines);
       if (!read) return Failure{FailureKind::kNoProfile, to_string(read.error())};
       profile = *std::move(read);
+      name_files(*profile);
     }
     Outcome outcome = outcome_of(reply, variant, profile ? &*profile : nullptr, paths);
     auto* counted = std::get_if<Counted>(&outcome);

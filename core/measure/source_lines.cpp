@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/source_text.h"
 #include "core/base/trim.h"
 #include "core/compile/generate.h"
+#include "core/compile/source_writer.h"
 
 namespace instr {
 
@@ -26,22 +26,7 @@ bool is_support_header(const std::string& file) {
   return RE2::PartialMatch(file, header);
 }
 
-// None if the file cannot be read, as where it was compiled elsewhere.
-std::vector<std::string> lines_in(const std::string& file) {
-  std::vector<std::string> lines;
-  const auto source = SourceText::read(file);
-  if (!source) return lines;
-  for (std::string_view text = source->text(); !text.empty();) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(trim(text.substr(0, end), " \t\r").substr(0, kLongestText));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
-}  // namespace
-
-std::string shown_file(const std::string& file) {
+std::string name_here(const std::string& file) {
   if (const auto marked = file_of_marker(file)) return *marked;
   if (file.empty() || file == "???" || is_support_header(file)) return "";
   std::error_code error;
@@ -51,8 +36,25 @@ std::string shown_file(const std::string& file) {
   return (path.is_absolute() && is_below ? below : path).string();
 }
 
+// None if the file cannot be read, as where it was compiled elsewhere.
+std::vector<std::string> lines_in(const std::string& file) {
+  std::vector<std::string> lines;
+  const auto source = SourceText::read(file);
+  if (!source) return lines;
+  for (const std::string& line : lines_of(source->text())) {
+    lines.emplace_back(trim(line, " \t\r").substr(0, kLongestText));
+  }
+  return lines;
+}
+
+}  // namespace
+
+void name_files(Profile& profile) {
+  for (std::string& file : profile.files) file = name_here(file);
+}
+
 std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint64_t iterations) {
-  auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations, shown_file));
+  auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations));
   std::map<std::string, std::vector<std::string>> files;
   for (LineCost& line : costs->lines) {
     auto [entry, is_new] = files.try_emplace(line.file);

@@ -3,17 +3,16 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "core/values/line_costs.h"
 
 namespace instr {
 
-// The name of a file of the debug information: of a definition that of the TOML file, below the
-// working directory relative to it; "" for code that nobody wrote.
-std::string shown_file(const std::string& file);
+// Names its files as they are named here: that of a definition by its TOML file, one below the
+// working directory relative to it, and "" for code that nobody wrote.
+void name_files(Profile& profile);
 
-// Reads the sources as they are now.
+// Of a profile whose files are named so. Reads the sources as they are now.
 std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint64_t iterations);
 
 }  // namespace instr

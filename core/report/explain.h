@@ -51,6 +51,12 @@ Explanation explain_followed(const std::string& key, const Counted& counted,
 Explanation callers_of(Explanation explanation,
                        const std::function<bool(const std::string&)>& is_wanted);
 
+// "a/b: 1,174 instructions per iteration"
+std::string explanation_title(const std::string& key, double total);
+
+// "12.5%"
+std::string share_text(double part, double whole);
+
 enum class ExplainOrder { kSelf, kInclusive };
 
 struct ExplainOptions {

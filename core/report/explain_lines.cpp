@@ -19,7 +19,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kLinesSchema = 1;
-constexpr std::size_t kLeastSource = 20;  // columns
 constexpr const char* kUnknown = "-";
 
 // One row of the table; numbers are those of a line, or of what is left.
@@ -46,9 +45,7 @@ std::vector<const LineCost*> in_order(const LineCosts& costs, ExplainOrder order
 }
 
 std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOptions& options) {
-  const auto share = [total](double part) {
-    return fmt::format("{:.1f}%", total == 0 ? 0 : 100 * part / total);
-  };
+  const auto share = [total](double part) { return share_text(part, total); };
   const auto lines = in_order(costs, options.order);
   const std::size_t shown = std::min(options.most_functions, lines.size());
   std::vector<Row> rows;
@@ -73,13 +70,9 @@ std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOpti
                     format_plural(lines.size() - shown, "other line")});
   }
   if (rest != 0) {
-    rows.push_back({{format_count(rest), share(rest), "", ""}, "code without line numbers"});
+    rows.push_back({{format_count(rest), share(rest), "", ""}, kNoLineNumbers});
   }
   return rows;
-}
-
-std::string title_of(const std::string& key, double total) {
-  return printable(key) + ": " + format_count(total) + " instructions per iteration";
 }
 
 std::string as_table(const std::string& key, double total, const LineCosts& costs,
@@ -95,9 +88,9 @@ std::string as_table(const std::string& key, double total, const LineCosts& cost
     line.cells.push_back({shorten_middle(printable(row.place), path_width(width))});
     line.cells.push_back({printable(row.source)});
   }
-  shorten_last(table, width, kLeastSource);
+  shorten_last(table, width);
   std::string out;
-  for (const std::string& line : wrap(title_of(key, total), width)) out += line + "\n";
+  for (const std::string& line : wrap(explanation_title(key, total), width)) out += line + "\n";
   return out + "\n" + *table_text(table, 0, options.color);
 }
 
@@ -112,7 +105,7 @@ std::string as_markdown(const std::string& key, double total, const LineCosts& c
     line.cells.push_back({printable(row.source)});
     grid.groups.push_back({line.name, {line}});
   }
-  return markdown_text(title_of(key, total)) + "\n\n" + markdown_of(grid, "line");
+  return markdown_text(explanation_title(key, total)) + "\n\n" + markdown_of(grid, "line");
 }
 
 Json inclusive_json(const LineCost& line, const LineCosts& costs) {

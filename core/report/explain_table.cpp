@@ -46,10 +46,6 @@ constexpr const char* kSoFar = "so far";
 
 bool is_optional(const std::string& heading) { return heading == kShare || heading == kSoFar; }
 
-std::string share_text(double part, double whole) {
-  return fmt::format("{:.1f}%", whole == 0 ? 0 : 100 * part / whole);
-}
-
 Line line_of(const CodeName& code, std::vector<std::string> numbers) {
   Line line{code.function, code.has_symbol ? code.object : "", std::move(numbers)};
   line.is_function = code.has_symbol;
@@ -259,21 +255,25 @@ std::string section_markdown(const Section& section) {
   return markdown_of(grid, "function");
 }
 
-std::string title_of(const Explanation& explanation) {
-  return printable(explanation.key) + ": " + format_count(explanation.total) +
-         " instructions per iteration";
-}
-
 constexpr const char* kNoCalls =
     "A results file holds self costs alone: without it, explain measures, and shows inclusive "
     "costs and callers, too.";
 
 }  // namespace
 
+std::string explanation_title(const std::string& key, double total) {
+  return printable(key) + ": " + format_count(total) + " instructions per iteration";
+}
+
+std::string share_text(double part, double whole) {
+  return fmt::format("{:.1f}%", whole == 0 ? 0 : 100 * part / whole);
+}
+
 std::string explain_table(const Explanation& explanation, const ExplainOptions& options) {
   const auto width = static_cast<std::size_t>(std::max(options.width, 0));
   std::string out;
-  for (const std::string& line : wrap(title_of(explanation), width)) out += line + "\n";
+  for (const std::string& line : wrap(explanation_title(explanation.key, explanation.total), width))
+    out += line + "\n";
   for (const Section& section : sections_of(explanation, options)) {
     out += "\n" + section_text(section, options);
   }
@@ -286,7 +286,7 @@ std::string explain_table(const Explanation& explanation, const ExplainOptions& 
 }
 
 std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options) {
-  std::string out = markdown_text(title_of(explanation)) + "\n";
+  std::string out = markdown_text(explanation_title(explanation.key, explanation.total)) + "\n";
   for (const Section& section : sections_of(explanation, options)) {
     if (!section.title.empty()) out += "\n" + markdown_text(section.title) + "\n";
     out += "\n" + section_markdown(section);

@@ -215,11 +215,12 @@ std::size_t path_width(std::size_t width) {
   return width == 0 ? std::string::npos : std::max(width / 3, kLeast);
 }
 
-void shorten_last(Table& table, std::size_t width, std::size_t least) {
+void shorten_last(Table& table, std::size_t width) {
+  constexpr std::size_t kLeast = 20;
   if (width == 0) return;
   const TableLayout layout = layout_of(table);
   const std::size_t taken = layout.total() - layout.columns.back();
-  const std::size_t left = std::max(width, taken + least) - taken;
+  const std::size_t left = std::max(width, taken + kLeast) - taken;
   for (TableLine& line : table.lines) {
     if (line.cells.empty()) continue;
     std::string& text = line.cells.back().text;

@@ -63,9 +63,9 @@ TableLayout layout_of(const Table& table);
 // How many columns a path beside other text may take of `width` (0: any).
 std::size_t path_width(std::size_t width);
 
-// Shortens what is in the last column to what `width` leaves for it (0: any), but not below
-// `least`.
-void shorten_last(Table& table, std::size_t width, std::size_t least);
+// Shortens the texts of the last column to what `width` leaves for them (0: any), but not to less
+// than says anything.
+void shorten_last(Table& table, std::size_t width);
 
 // In at most `width` columns (0: any); nothing if that is too narrow. No line ends in spaces.
 std::optional<std::string> table_text(const Table& table, std::size_t width, bool color);

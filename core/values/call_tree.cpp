@@ -42,6 +42,12 @@ class Nodes {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> children_;
 };
 
+// Where it begins; "" where that is not known.
+std::string place_of(const ProfileFunction& function, const Profile& profile) {
+  if (function.line == 0 || profile.files[function.file].empty()) return "";
+  return profile.files[function.file] + ":" + std::to_string(function.line);
+}
+
 class Builder {
  public:
   explicit Builder(const Profile& profile) {
@@ -158,18 +164,13 @@ void sum_up(std::vector<CallNode>& nodes) {
   for (std::size_t i = nodes.size(); i-- > 1;) nodes[nodes[i].parent].total += nodes[i].total;
 }
 
-CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net,
-                   const std::function<std::string(const std::string&)>& file_of) {
+CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net) {
   const auto event = std::find(profile.events.begin(), profile.events.end(), "Ir");
   if (event == profile.events.end() || iterations == 0) return {};
   const auto ir = static_cast<std::size_t>(event - profile.events.begin());
   Builder builder(profile);
-  std::vector<std::string> files;
-  for (const std::string& file : profile.files) files.push_back(file_of(file));
   for (const ProfileFunction& one : profile.functions) {
-    const bool has_place = one.line != 0 && !files[one.file].empty();
-    const std::string line = std::to_string(one.line);
-    builder.add(one, has_place ? files[one.file] + ":" + line : "", one.self[ir]);
+    builder.add(one, place_of(one, profile), one.self[ir]);
   }
   CallTree tree = builder.take(iterations);
   sum_up(tree.nodes);

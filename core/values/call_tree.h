@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -48,10 +47,8 @@ void sum_up(std::vector<CallNode>& nodes);
 
 // `net`: the count, in instructions per iteration, which is less than the block holds by its empty
 // loop. Code without symbols is one function for each library, as in all reports. In depth-first
-// order: each node is followed by all below it, the most expensive child first. `file_of`: the name
-// of a file of the profile's; "" for code that nobody wrote.
-CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net,
-                   const std::function<std::string(const std::string&)>& file_of);
+// order: each node is followed by all below it, the most expensive child first.
+CallTree call_tree(const Profile& profile, std::uint64_t iterations, double net);
 
 // Two trees with the same functions, the same nodes, by their paths, and the same iterations, so
 // that they can be subtracted: a path that only one has costs nothing in the other.

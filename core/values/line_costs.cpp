@@ -33,14 +33,12 @@ void add(Sum& sum, const ProfileLine& line, const ProfileFunction& function) {
 
 }  // namespace
 
-LineCosts line_costs(const Profile& profile, std::uint64_t iterations,
-                     const std::function<std::string(const std::string&)>& file_of) {
-  std::vector<std::string> files;
-  for (const std::string& file : profile.files) files.push_back(file_of(file));
+LineCosts line_costs(const Profile& profile, std::uint64_t iterations) {
   std::map<std::pair<std::string, int>, Sum> sums;
   for (const ProfileLine& line : profile.lines) {
-    if (files[line.file].empty() || line.line == 0) continue;
-    add(sums[{files[line.file], line.line}], line, profile.functions[line.function]);
+    const std::string& file = profile.files[line.file];
+    if (file.empty() || line.line == 0) continue;
+    add(sums[{file, line.line}], line, profile.functions[line.function]);
   }
   LineCosts costs{iterations, {}};
   for (const auto& [place, sum] : sums) {

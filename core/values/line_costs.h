@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +9,9 @@
 #include "core/values/profile.h"
 
 namespace instr {
+
+// What the rest of a count is in.
+inline constexpr const char* kNoLineNumbers = "code without line numbers";
 
 struct LineCost {
   std::string file;
@@ -31,13 +33,11 @@ struct LineCosts {
   }
 };
 
-// Of a profile with lines. `file_of`: the name of a file that the debug information names so; ""
-// for code that nobody wrote, which is left out.
+// Of a profile with lines. Those of files without a name are left out.
 //
 // A line of a recursive function costs, with what it calls, what its outermost calls cost. Where
 // several functions have calls on one line, as instances of a template do, one may be made in
 // another's, and the inclusive cost is not known.
-LineCosts line_costs(const Profile& profile, std::uint64_t iterations,
-                     const std::function<std::string(const std::string&)>& file_of);
+LineCosts line_costs(const Profile& profile, std::uint64_t iterations);
 
 }  // namespace instr

@@ -52,8 +52,8 @@ struct Profile {
   std::vector<std::uint64_t> totals;       // one for each event; summed over the file's parts
   std::vector<ProfileFunction> functions;  // in the order they appear, each once
   std::vector<ProfileCalls> calls;         // each pair once
-  std::vector<std::string> files;  // if lines were read: as the debug information names them
-  std::vector<ProfileLine> lines;  // each of a function once; if they were read
+  std::vector<std::string> files;          // if lines were read, as debug information names them
+  std::vector<ProfileLine> lines;          // each of a function once; if they were read
   int parts = 0;
 };
 

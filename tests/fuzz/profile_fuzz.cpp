@@ -14,7 +14,7 @@ void read(std::string_view text, ProfilePaths paths) {
   for (const ProfileFunction& function : profile->functions) {
     require(function.self.size() == profile->events.size(), "each function has each event");
   }
-  const LineCosts costs = line_costs(*profile, 1, [](const std::string& file) { return file; });
+  const LineCosts costs = line_costs(*profile, 1);
   require(costs.lines.size() <= profile->lines.size(), "lines are merged by their places");
 }
 

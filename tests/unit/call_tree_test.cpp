@@ -34,12 +34,10 @@ fn=block
 totals: 202
 )";
 
-std::string same(const std::string& file) { return file; }
-
 CallTree tree_of(const std::string& text, double net) {
   auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
   EXPECT_TRUE(profile) << to_string(profile.error());
-  return call_tree(*profile, 2, net, same);
+  return call_tree(*profile, 2, net);
 }
 
 TEST(ProfilePath, BeginsBehindTheLevelOfRecursion) {
@@ -101,7 +99,7 @@ TEST(CallTree, NamesTheLoopOfPython) {
                        "_PyEval_EvalFrameDefault", "PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "_PyEval_EvalFrameDefault'2'PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "next_block"}));
-  const CallTree tree = call_tree(*profile, 2, 38, same);
+  const CallTree tree = call_tree(*profile, 2, 38);
   EXPECT_EQ(tree.nodes[0].self, 14);  // 20, of which 6 are the loop's
   EXPECT_EQ(tree.nodes[0].total, 76);
 
@@ -121,8 +119,8 @@ TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
             "totals: 10\n",
         "x", ProfilePaths::kSeparate, ProfileLines::kRead);
     EXPECT_TRUE(profile) << to_string(profile.error());
-    return call_tree(*profile, 1, 10,
-                     [](const std::string& file) { return file == "a.h" ? "lib/a.h" : ""; });
+    for (std::string& file : profile->files) file = file == "a.h" ? "lib/a.h" : "";
+    return call_tree(*profile, 1, 10);
   };
   const auto place_of = [](const CallTree& tree, const std::string& function) {
     for (std::size_t i = 0; i < tree.functions.size(); ++i) {
@@ -159,7 +157,7 @@ TEST(CallTree, OfTwoAreAlignedByPaths) {
   const CallTree before = tree_of(kPaths, 98);
   auto profile = parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate);
   ASSERT_TRUE(profile);
-  const CallTree after = call_tree(*profile, 3, 85, same);
+  const CallTree after = call_tree(*profile, 3, 85);
   const AlignedTrees both = aligned(before, after);
   ASSERT_EQ(both.before.iterations, 6U);
   ASSERT_EQ(both.after.iterations, 6U);

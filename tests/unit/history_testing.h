@@ -56,7 +56,7 @@ inline HistoryRun run_of(int position, const std::map<std::string, double>& valu
     trees[key] = std::make_shared<const CallTree>(tree_of(value));
   }
   run.functions = functions_from(std::move(functions));
-  run.call_trees = values_from(std::move(trees));
+  run.call_trees = by_key(std::move(trees));
   return run;
 }
 

@@ -186,7 +186,7 @@ TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
     files.push_back(testing::results(
         std::to_string(cost), {testing::counted("a", 3 + cost), testing::counted("b", cost)}));
     files.back().results.header = example_header();
-    files.back().call_trees = values_from<CallTree>({{"a", tree_of(cost)}});
+    files.back().call_trees = by_key<std::shared_ptr<const CallTree>>({{"a", tree_of(cost)}});
   }
   auto data = report_of_files(files, {}, {});
   ASSERT_TRUE(data) << to_string(data.error());

@@ -13,12 +13,10 @@ std::string fixture(const std::string& name) {
   return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
 }
 
-std::string same(const std::string& file) { return file; }
-
 LineCosts costs_of(const std::string& name, ProfilePaths paths = ProfilePaths::kMerged) {
   auto profile = read_profile(fixture(name), paths, ProfileLines::kRead);
   if (!profile) throw std::runtime_error(to_string(profile.error()));
-  return line_costs(*profile, 1, same);
+  return line_costs(*profile, 1);
 }
 
 const LineCost& line_in(const LineCosts& costs, const std::string& file, int line) {
@@ -82,7 +80,7 @@ TEST(LineCosts, OfOneLineWithCallsOfSeveralFunctionsAreNotInclusive) {
       "fl=(3)\nfn=(3)\n9 32\ntotals: 45\n";
   auto profile = parse_profile(text, "x", ProfilePaths::kMerged, ProfileLines::kRead);
   ASSERT_TRUE(profile) << to_string(profile.error());
-  const LineCosts costs = line_costs(*profile, 1, same);
+  const LineCosts costs = line_costs(*profile, 1);
   EXPECT_EQ(line_in(costs, "a.h", 3).self, 13);
   EXPECT_FALSE(line_in(costs, "a.h", 3).inclusive);
   EXPECT_EQ(line_in(costs, "c.h", 9).inclusive, 32);
@@ -104,8 +102,8 @@ TEST(LineCosts, LeaveOutFilesWithoutAName) {
   auto profile =
       read_profile(fixture("lines.callgrind.out"), ProfilePaths::kMerged, ProfileLines::kRead);
   ASSERT_TRUE(profile);
-  const LineCosts costs =
-      line_costs(*profile, 4, [](const std::string& file) { return file == "lines.h" ? "x" : ""; });
+  for (std::string& file : profile->files) file = file == "lines.h" ? "x" : "";
+  const LineCosts costs = line_costs(*profile, 4);
   ASSERT_EQ(costs.lines.size(), 1U);
   EXPECT_EQ(costs.lines[0].file, "x");
   EXPECT_EQ(costs.per_iteration(costs.lines[0].self), 14);

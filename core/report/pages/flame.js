@@ -4,8 +4,8 @@
 // data: { functions: [{ name, short, object, kind, place }, ...],
 //         nodes: [[parent, function, self, total, calls, selfBefore, totalBefore], ...],
 //         before }
-// Parents are before their children. `place` is where a function begins, if that is known. In instructions per iteration; the last two of a node and `before`,
-// which is the count, are there in a comparison alone.
+// Parents are before their children. `place` is where a function begins, if that is known. In instructions
+// per iteration; the last two of a node and `before`, which is the count, are there in a comparison alone.
 const flameGraph = (() => {
   "use strict";
   const kRow = 20;        // pixels of a frame's height
