@@ -147,7 +147,7 @@ cached_venv() {
     mkdir -p "$(dirname "$venv")"
     chmod 700 "$(dirname "$venv")"
     python3 -m venv "$venv" >&2 || die "python3 -m venv failed: apt-get install python3-venv"
-    "$venv/bin/pip" install --quiet "$@" >&2 ||
+    "$venv/bin/pip" install --quiet --quiet "$@" >&2 ||
       die "$what could not be installed (no network?)"
     touch "$venv/.complete"
   fi
