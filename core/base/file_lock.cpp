@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // flock(2) cannot wait for a stop request as well.
-constexpr std::chrono::milliseconds kLookAgain{20};
+constexpr std::chrono::milliseconds kLockRetryInterval{20};
 constexpr std::chrono::seconds kUnsaid{1};
 
 tl::unexpected<Error> cannot(const char* what, const fs::path& file) {
@@ -39,7 +39,7 @@ Expected<FileLock> wait_for(const Attempt& attempt, const Waiting& waiting) {
       waiting.say();
       said = true;
     }
-    std::this_thread::sleep_for(kLookAgain);
+    std::this_thread::sleep_for(kLockRetryInterval);
   }
 }
 

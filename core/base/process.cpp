@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How often to poll for the end of a child if no system call can report it.
-constexpr std::chrono::milliseconds kLookAgain{5};
+constexpr std::chrono::milliseconds kPollInterval{5};
 
 std::string errno_text(int error) { return std::strerror(error); }
 
@@ -368,7 +368,7 @@ std::optional<int> Process::wait_for(std::chrono::milliseconds time) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     if (left.count() <= 0) return std::nullopt;
     pollfd watch{pidfd.get(), POLLIN, 0};
-    auto pause = pidfd ? std::min(left, std::chrono::milliseconds(60'000)) : kLookAgain;
+    auto pause = pidfd ? std::min(left, std::chrono::milliseconds(60'000)) : kPollInterval;
     ::poll(&watch, pidfd ? 1 : 0, static_cast<int>(pause.count()));
   }
   return reap();
@@ -386,7 +386,7 @@ std::optional<int> Process::wait(std::stop_token stop) {
   while (!has_ended(pid_)) {
     if (stop.stop_requested()) return std::nullopt;
     pollfd watch[2] = {{stopped.get(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
-    ::poll(watch, pidfd ? 2 : 1, pidfd ? -1 : static_cast<int>(kLookAgain.count()));
+    ::poll(watch, pidfd ? 2 : 1, pidfd ? -1 : static_cast<int>(kPollInterval.count()));
   }
   return reap();
 }
@@ -443,7 +443,7 @@ Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop) 
                        {out.get(), POLLIN, 0},
                        {err.get(), POLLIN, 0},
                        {pidfd.get(), POLLIN, 0}};
-    ::poll(watch, 4, pidfd ? -1 : static_cast<int>(kLookAgain.count()));
+    ::poll(watch, 4, pidfd ? -1 : static_cast<int>(kPollInterval.count()));
     drain(out, result.output);
     drain(err, result.errors);
   }

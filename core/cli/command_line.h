@@ -43,6 +43,9 @@ struct HelpSection {
   bool is_above_options = false;
 };
 
+// For commands that take any number of operands.
+inline constexpr std::size_t kMaxOperands = 1'000'000;
+
 struct Operands {
   std::string usage;  // "BASE NEW"; empty: there are none
   std::size_t least = 0;

@@ -15,7 +15,7 @@ std::string filled(const std::string& text) {
   return out;
 }
 
-std::string sections_of(const CommandLine& line, bool are_above_options) {
+std::string help_sections(const CommandLine& line, bool are_above_options) {
   std::string out;
   for (const HelpSection& section : line.sections()) {
     if (section.is_above_options != are_above_options) continue;
@@ -54,14 +54,14 @@ std::string help_entry(const std::string& names, const std::string& help) {
 
 std::string help_text(const CommandLine& line) {
   std::string out = "Usage: " + usage_of(line) + "\n\n" + filled(line.description());
-  out += sections_of(line, true);
+  out += help_sections(line, true);
   std::string group;
   for (const OptionInfo& option : line.options()) {
     if (option.group != group) out += "\n" + option.group + "\n";
     group = option.group;
     out += help_entry(names_of(option), option.help);
   }
-  return out + sections_of(line, false);
+  return out + help_sections(line, false);
 }
 
 }  // namespace instr

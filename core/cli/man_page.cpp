@@ -33,7 +33,7 @@ std::string upper(std::string text) {
 
 std::string heading(const std::string& title) { return ".SH \"" + upper(title) + "\"\n"; }
 
-std::string sections_of(const CommandLine& line, bool are_above_options) {
+std::string man_sections(const CommandLine& line, bool are_above_options) {
   std::string out;
   for (const HelpSection& section : line.sections()) {
     if (section.is_above_options != are_above_options) continue;
@@ -52,14 +52,14 @@ std::string man_page(const CommandSummary& command, bool is_usual) {
       is_usual ? "exact instruction counts of small LibTorch snippets" : command.text;
   out += ".SH NAME\n" + roff(name) + " \\- " + roff(what) + "\n";
   out += ".SH SYNOPSIS\n" + roff(usage_of(line)) + "\n";
-  out += ".SH DESCRIPTION\n" + roff(line.description()) + "\n" + sections_of(line, true);
+  out += ".SH DESCRIPTION\n" + roff(line.description()) + "\n" + man_sections(line, true);
   std::string group;
   for (const OptionInfo& option : line.options()) {
     if (option.group != group) out += heading(option.group);
     group = option.group;
     out += ".TP\n\\fB" + roff(names_of(option)) + "\\fR\n" + roff(option.help) + "\n";
   }
-  return out + sections_of(line, false);
+  return out + man_sections(line, false);
 }
 
 }  // namespace instr

@@ -21,7 +21,7 @@ namespace instr {
 
 namespace {
 
-struct Options {
+struct AbArguments {
   PlanConfig plan;
   MeasureConfig measure;
   // The settings under test: one of these has two values, the others at most one.
@@ -63,7 +63,7 @@ int jobs_of(const ToolConfig& tools) {
 }
 
 // The first or the second value of the setting under test; the only one of the others.
-void set_side(const Options& options, std::size_t which, Side& side) {
+void set_side(const AbArguments& options, std::size_t which, Side& side) {
   side.plan = options.plan;
   side.measure = options.measure;
   auto value = [&](const std::vector<std::string>& values) -> std::optional<std::string> {
@@ -78,7 +78,7 @@ void set_side(const Options& options, std::size_t which, Side& side) {
 }
 
 // --output=FOLDER holds both results files.
-Expected<std::optional<ResultsTarget>> output_of(const Options& options, const char* name) {
+Expected<std::optional<ResultsTarget>> output_of(const AbArguments& options, const char* name) {
   if (!options.output) return std::optional<ResultsTarget>();
   auto made =
       make_output_folder(*options.output, "ab writes a.jsonl and b.jsonl to the folder --output");
@@ -114,7 +114,7 @@ Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& co
   return {};
 }
 
-Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Side (&sides)[2],
+Expected<Comparison> compare_sides(const AbArguments& options, const Gate& gate, Side (&sides)[2],
                                    std::vector<FieldDifference>& differences) {
   ResultSet sets[2];
   for (int i = 0; i < 2; ++i) {
@@ -135,8 +135,8 @@ Expected<Comparison> compare_sides(const Options& options, const Gate& gate, Sid
   });
 }
 
-ExitStatus run(const Options& options, const std::vector<std::string>& command,
-               std::stop_token stop) {
+ExitStatus run_ab(const AbArguments& options, const std::vector<std::string>& command,
+                  std::stop_token stop) {
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
   auto prepared = prepare_flames(options.flames, {});
@@ -173,7 +173,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   return show_comparison(options.how, *comparison, differences);
 }
 
-Expected<void> check(Options& options) {
+Expected<void> check(AbArguments& options) {
   if (options.under_test() == nullptr) {
     return fail("ab compares two values of one setting",
                 "give --libtorch, --build or --compiler twice, and the others at most once");
@@ -186,7 +186,7 @@ Expected<void> check(Options& options) {
   return prepare_comparison(options.how.format, options.gate.compare);
 }
 
-void declare_sides(CommandLine& line, Options& options) {
+void declare_sides(CommandLine& line, AbArguments& options) {
   line.group("What to compare: one of these twice");
   line.option("--libtorch", "DIR", "a LibTorch", add_text(options.libtorchs));
   line.option("--build", "FILE",
@@ -198,7 +198,7 @@ void declare_sides(CommandLine& line, Options& options) {
 }  // namespace
 
 Action ab_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AbArguments>();
   line.describe(
       "Measures the same definitions with two LibTorch builds, two builds of your own library or "
       "two compilers, counting both at the same time and timing them alternately, and compares the "
@@ -223,7 +223,7 @@ Action ab_command(CommandLine& line) {
   line.check([options = options.get()] { return check(*options); });
   line.section("Exit status", "  0 B is within the limits of A; 2 setup; 3 beyond a limit\n");
   return [options](const Invocation& invocation) {
-    return run(*options, invocation.words, invocation.stop);
+    return run_ab(*options, invocation.words, invocation.stop);
   };
 }
 

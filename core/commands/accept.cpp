@@ -17,9 +17,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMany = 1'000'000;
-
-struct Options {
+struct AcceptArguments {
   std::vector<std::string> keys;
   std::optional<std::string> reason;
   std::optional<std::string> base;
@@ -71,7 +69,7 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
   return found;
 }
 
-tl::expected<Found, Errors> found_in_results(const Options& options) {
+tl::expected<Found, Errors> found_in_results(const AcceptArguments& options) {
   auto gate = open_gate(options.gate);
   if (!gate) return tl::unexpected(gate.error());
   auto before = read_reference(*options.base, options.gate.incomplete);
@@ -107,7 +105,7 @@ Expected<void> add_last_step(Found& found, const SqlDatabase& database, const st
       "see instr_bench history list, or name results with --base and --results");
 }
 
-Expected<Found> found_in_history(const Options& options) {
+Expected<Found> found_in_history(const AcceptArguments& options) {
   auto database = open_history(options.recording.file(), SqlAccess::kRead);
   if (!database) return tl::unexpected(database.error());
   auto branch = options.recording.branch_in(Repository());
@@ -120,12 +118,12 @@ Expected<Found> found_in_history(const Options& options) {
   return found;
 }
 
-tl::expected<Found, Errors> find(const Options& options) {
+tl::expected<Found, Errors> find(const AcceptArguments& options) {
   if (options.base) return found_in_results(options);
   return found_in_history(options).map_error([](const Error& error) { return Errors{error}; });
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run_accept(const AcceptArguments& options) {
   const std::filesystem::path file = options.gate.accepted.value_or(usual_accepted());
   auto found = find(options);
   if (!found) return refuse(found.error());
@@ -149,13 +147,13 @@ ExitStatus run(const Options& options) {
 }  // namespace
 
 Action accept_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AcceptArguments>();
   line.describe(
       "Accepts what benchmarks cost more now: adds a line for each metric, with the reason, to a "
       "file of the project, which is committed with the change. The check then lets just this "
       "step pass and shows it as accepted. It is taken from a comparison, or from the last step "
       "in the history.");
-  line.operands({"KEY...", 1, kMany}, options->keys);
+  line.operands({"KEY...", 1, kMaxOperands}, options->keys);
   line.group("What is accepted");
   line.option("--reason", "TEXT", "why", take_text(options->reason));
   line.option("--base", "NAME|FILE", "what grew between this baseline or results file",
@@ -180,7 +178,7 @@ Action accept_command(CommandLine& line) {
     if (options->base.has_value() == options->results.has_value()) return {};
     return fail("--base and --results go together", "add the other one");
   });
-  return [options](const Invocation&) { return run(*options); };
+  return [options](const Invocation&) { return run_accept(*options); };
 }
 
 }  // namespace instr

@@ -20,9 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMany = 1'000'000;
-
-struct Options {
+struct BaselineArguments {
   std::vector<std::string> operands;
   Selection selection;
   std::vector<std::string> metrics;
@@ -55,7 +53,7 @@ ExitStatus list_baselines() {
   return kGood;
 }
 
-ExitStatus show_baseline(const Options& options, const std::string& name) {
+ExitStatus show_baseline(const BaselineArguments& options, const std::string& name) {
   auto results = find_baseline(name).and_then(
       [&options](const fs::path& file) { return read_results(file, options.incomplete); });
   if (!results) return refuse(results.error());
@@ -68,7 +66,7 @@ ExitStatus show_baseline(const Options& options, const std::string& name) {
   return kGood;
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run_baseline(const BaselineArguments& options) {
   const std::string& what = options.operands[0];
   std::vector<std::string> names(options.operands.begin() + 1, options.operands.end());
   if (what == "list" && names.empty()) return list_baselines();
@@ -87,13 +85,13 @@ ExitStatus run(const Options& options) {
 }  // namespace
 
 Action baseline_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BaselineArguments>();
   line.describe(
       "Baselines are results files that instr_bench --save=NAME wrote, in the folder "
       ".instr_bench/baselines of the project (the nearest folder, upwards from here, that has "
       ".instr_bench or .git), or in INSTR_BENCH_BASELINES if that is set. Commit one, or keep the "
       "folder in a CI cache. show prints any results file in any format.");
-  line.operands({"list, show NAME|FILE or remove NAME...", 1, kMany}, options->operands);
+  line.operands({"list, show NAME|FILE or remove NAME...", 1, kMaxOperands}, options->operands);
   declare_selection(line, options->selection);
   line.group("What to show");
   declare_format(line, options->format);
@@ -107,7 +105,7 @@ Action baseline_command(CommandLine& line) {
       of_show, [options = options.get()] { return options->operands[0] == "show"; },
       "`baseline show`");
   declare_showing(line, options->showing);
-  return [options](const Invocation&) { return run(*options); };
+  return [options](const Invocation&) { return run_baseline(*options); };
 }
 
 }  // namespace instr

@@ -19,7 +19,7 @@ namespace {
 // The meaning of a status to git bisect run.
 enum BisectStatus { kGoodCommit = 0, kBadCommit = 1, kUntestable = 125 };
 
-struct Options {
+struct BisectArguments {
   std::vector<std::string> build;  // the command
   std::optional<std::string> key;
   PlanConfig plan;
@@ -29,7 +29,7 @@ struct Options {
 };
 
 // How long an interrupted build may take to clean up.
-constexpr std::chrono::seconds kGrace{5};
+constexpr std::chrono::seconds kStopGrace{5};
 
 // As `git bisect run` itself would run it, so that it may prompt on the terminal; but its output is
 // kept apart from the benchmark's.
@@ -42,11 +42,11 @@ Expected<bool> build(const std::vector<std::string>& command, std::stop_token st
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   auto status = process->wait(stop);
-  if (!status) process->stop(kGrace);
+  if (!status) process->stop(kStopGrace);
   return status && exit_code_of(*status) == 0;
 }
 
-Expected<Comparison> measure_and_compare(const Options& options,
+Expected<Comparison> measure_and_compare(const BisectArguments& options,
                                          const std::vector<std::string>& command,
                                          const Reference& baseline, const Gate& gate,
                                          const std::vector<Variant>& variants, std::stop_token stop,
@@ -72,7 +72,8 @@ int untestable(const Errors& errors) {
   return kUntestable;
 }
 
-int run(const Options& options, const std::vector<std::string>& command, std::stop_token stop) {
+int run_bisect(const BisectArguments& options, const std::vector<std::string>& command,
+               std::stop_token stop) {
   // Before the build, which may take long; a status above 127 ends the bisection.
   auto baseline = find_reference(options.gate, options.plan.selection, {});
   if (!baseline) return kInterrupted + refuse(baseline.error());
@@ -98,7 +99,7 @@ int run(const Options& options, const std::vector<std::string>& command, std::st
 }  // namespace
 
 Action bisect_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BisectArguments>();
   line.describe(
       "For git bisect run: finds the commit that made a benchmark slower. For each commit COMMAND "
       "builds the code to measure; then the benchmark is counted and compared with the baseline, "
@@ -131,7 +132,7 @@ Action bisect_command(CommandLine& line) {
   line.section("Exit status, as expected by git bisect run",
                "  0 good; 1 bad; 125 this commit cannot be built or measured; 130 interrupted\n");
   return [options](const Invocation& invocation) {
-    return run(*options, invocation.words, invocation.stop);
+    return run_bisect(*options, invocation.words, invocation.stop);
   };
 }
 

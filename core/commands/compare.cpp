@@ -39,7 +39,7 @@ ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& compa
 
 namespace {
 
-struct Options {
+struct CompareArguments {
   std::vector<std::string> files;
   Selection selection;
   GateOptions gate;
@@ -55,7 +55,7 @@ Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
   return all.empty() ? Expected<void>{} : check_selection(all, selection);
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run_compare(const CompareArguments& options) {
   auto gate = open_gate(options.gate);
   if (!gate) return refuse(gate.error());
   auto before = read_reference(options.files[0], options.gate.incomplete);
@@ -90,7 +90,7 @@ ExitStatus run(const Options& options) {
 }  // namespace
 
 Action compare_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareArguments>();
   line.describe(
       "Compares two results: each a file that --output wrote, or the name of a baseline that "
       "--save "
@@ -110,7 +110,7 @@ Action compare_command(CommandLine& line) {
     return prepare_comparison(options->how.format, options->gate.compare);
   });
   line.section("Exit status", "  0 within the limits; 2 not comparable; 3 beyond a limit\n");
-  return [options](const Invocation&) { return run(*options); };
+  return [options](const Invocation&) { return run_compare(*options); };
 }
 
 }  // namespace instr

@@ -31,7 +31,7 @@ namespace {
 constexpr const char* kPrintCommands = "--print-commands";
 constexpr const char* kDumpFolder = "instr_bench_dump";
 
-struct Options : ExperimentOptions {
+struct ExperimentArguments : ExperimentOptions {
   std::vector<std::string> files;
   MeasureConfig measure;
   bool is_dry_run = false;
@@ -52,7 +52,7 @@ struct Options : ExperimentOptions {
 };
 
 // The options completed from the file.
-tl::expected<Options, Errors> with_file(Options options) {
+tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options) {
   if (!options.files.empty()) {
     auto source = SourceText::read(options.files.front());
     if (!source) return tl::unexpected(Errors{source.error()});
@@ -90,7 +90,7 @@ bool has_failed(const ExperimentRecord& record) {
 }
 
 // The status by the codes of a complete run.
-ExitStatus judge(const Options& options, const std::vector<ExpectedCode>& expected,
+ExitStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
                  const std::vector<ExperimentRecord>& records) {
   auto verdict = judge_codes(options.codes, expected, records, options.plan.selection);
   if (!verdict) return refuse(verdict.error());
@@ -102,8 +102,8 @@ ExitStatus judge(const Options& options, const std::vector<ExpectedCode>& expect
   return is_bad ? kNotMeasured : kGood;
 }
 
-ExitStatus show(const Options& options, const Ran& ran, const std::vector<ExpectedCode>& expected,
-                bool is_interrupted) {
+ExitStatus show(const ExperimentArguments& options, const Ran& ran,
+                const std::vector<ExpectedCode>& expected, bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   print_output(experiment_report(
@@ -123,7 +123,7 @@ ExitStatus show(const Options& options, const Ran& ran, const std::vector<Expect
 }
 
 // What is kept beside the results.
-Expected<void> keep(const Options& options, const Ran& ran, std::stop_token stop) {
+Expected<void> keep(const ExperimentArguments& options, const Ran& ran, std::stop_token stop) {
   if (!options.folder || options.only) return {};
   const ExperimentFolder folder(*options.folder);
   return folder.write_summary(ran.records).and_then([&] { return folder.draw(ran.records, stop); });
@@ -139,7 +139,7 @@ void print_commands(std::vector<std::string> words, const std::vector<Variant>& 
   print_output(lines);
 }
 
-ExitStatus run(const Options& given, const Invocation& invocation) {
+ExitStatus run_experiment(const ExperimentArguments& given, const Invocation& invocation) {
   const std::stop_token& stop = invocation.stop;
   auto options = with_file(given);
   if (!options) return refuse(options.error());
@@ -168,7 +168,7 @@ ExitStatus run(const Options& given, const Invocation& invocation) {
 }  // namespace
 
 Action experiment_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExperimentArguments>();
   line.describe(
       "Measures the product of the axes below over the definitions: each experiment is verified "
       "and "
@@ -223,7 +223,7 @@ Action experiment_command(CommandLine& line) {
                "  0 success; 1 something failed or computes a different result; 2 wrong usage or\n"
                "  setup; 3 a code is worse than expected; 130 interrupted, with the results so\n"
                "  far kept\n");
-  return [options](const Invocation& invocation) { return run(*options, invocation); };
+  return [options](const Invocation& invocation) { return run_experiment(*options, invocation); };
 }
 
 }  // namespace instr

@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::size_t kMostNear = 3;  // keys that are offered for one that is not there
 
-struct Options {
+struct ExplainArguments {
   std::vector<std::string> operands;  // KEY [RESULTS]
   PlanConfig plan;
   MeasureConfig measure;
@@ -58,7 +58,7 @@ Error no_such_key(const std::string& key, const std::vector<std::string>& known)
 }
 
 // Exactly that key: a person copies it from a table.
-tl::expected<std::vector<Variant>, Errors> plan_one(const Options& options) {
+tl::expected<std::vector<Variant>, Errors> plan_one(const ExplainArguments& options) {
   const std::string& key = options.key();
   auto variants = plan(options.plan);
   if (!variants) return variants;
@@ -69,7 +69,8 @@ tl::expected<std::vector<Variant>, Errors> plan_one(const Options& options) {
   return variants;
 }
 
-Expected<Measurement> measured(const Options& options, const std::vector<std::string>& command,
+Expected<Measurement> measured(const ExplainArguments& options,
+                               const std::vector<std::string>& command,
                                const std::vector<Variant>& variants, std::stop_token stop) {
   Progress progress(progress_options(options.showing));
   Recorder recorder(std::nullopt, [](const Error&) {});
@@ -100,7 +101,7 @@ Expected<Measurement> stored(const std::string& key, const std::string& name_or_
   return tl::unexpected(no_such_key(key, keys));
 }
 
-ProfilePaths paths_of(const Options& options) {
+ProfilePaths paths_of(const ExplainArguments& options) {
   return options.measure.call_paths ? ProfilePaths::kSeparate : ProfilePaths::kMerged;
 }
 
@@ -121,7 +122,7 @@ Expected<Explanation> explained_natively(const std::string& key, const Counted& 
   return explain(key, counted, &costs);
 }
 
-Expected<Explanation> explained(const Options& options, const std::string& key,
+Expected<Explanation> explained(const ExplainArguments& options, const std::string& key,
                                 const Counted& counted) {
   const bool is_in_python = options.measure.follows_calls;
   if (!is_in_python && (!options.is_measured() || !counted.profile)) return explain(key, counted);
@@ -144,7 +145,7 @@ struct Flame {
   OutputFile file;
 };
 
-Expected<std::optional<Flame>> open_flame(const Options& options) {
+Expected<std::optional<Flame>> open_flame(const ExplainArguments& options) {
   if (!options.flame) return std::nullopt;
   auto format = flame_format_of(*options.flame);
   if (!format) return tl::unexpected(format.error());
@@ -163,7 +164,7 @@ Expected<void> write_flame(std::optional<Flame> flame, const Measurement& measur
                   flame->format->write(*counted->call_tree, measurement.variant.key));
 }
 
-Expected<std::string> report_of(const Options& options, const std::string& key,
+Expected<std::string> report_of(const ExplainArguments& options, const std::string& key,
                                 const Counted& counted) {
   const Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   ExplainOptions shown;
@@ -184,7 +185,7 @@ Expected<std::string> report_of(const Options& options, const std::string& key,
                       *counted.lines, shown);
 }
 
-ExitStatus show(const Options& options, const Measurement& measurement) {
+ExitStatus show(const ExplainArguments& options, const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr) {
     print_output(report(ReportFormat::kTable, {measurement}, report_options(options.showing)));
@@ -196,7 +197,7 @@ ExitStatus show(const Options& options, const Measurement& measurement) {
   return kGood;
 }
 
-ExitStatus measure_and_show(Options options, const std::vector<std::string>& command,
+ExitStatus measure_and_show(ExplainArguments options, const std::vector<std::string>& command,
                             std::stop_token stop) {
   auto variants = plan_one(options);
   if (!variants) return refuse(variants.error());
@@ -220,8 +221,8 @@ ExitStatus measure_and_show(Options options, const std::vector<std::string>& com
   return written ? show(options, *measurement) : refuse(written.error());
 }
 
-ExitStatus run(const Options& options, const std::vector<std::string>& command,
-               std::stop_token stop) {
+ExitStatus run_explain(const ExplainArguments& options, const std::vector<std::string>& command,
+                       std::stop_token stop) {
   if (options.is_measured()) return measure_and_show(options, command, stop);
   auto flame = open_flame(options);
   if (!flame) return refuse(flame.error());
@@ -231,7 +232,7 @@ ExitStatus run(const Options& options, const std::vector<std::string>& command,
   return written ? show(options, *measurement) : refuse(written.error());
 }
 
-Expected<void> check(Options& options) {
+Expected<void> check(ExplainArguments& options) {
   options.measure.call_paths = options.flame.has_value() && options.is_measured();
   if (auto checked = check_call_paths(options.measure); !checked) return checked;
   if (options.measure.wants_lines && options.callers) {
@@ -243,7 +244,7 @@ Expected<void> check(Options& options) {
               "omit --functions=python");
 }
 
-void declare_measured(CommandLine& line, Options& options) {
+void declare_measured(CommandLine& line, ExplainArguments& options) {
   line.group("What to measure");
   declare_definitions(line, options.plan);
   line.group("How to measure");
@@ -253,7 +254,7 @@ void declare_measured(CommandLine& line, Options& options) {
 }
 
 // What only a measurement has.
-void declare_shown_of_measured(CommandLine& line, Options& options) {
+void declare_shown_of_measured(CommandLine& line, ExplainArguments& options) {
   const Choices<bool> kinds{{"native", false}, {"python", true}};
   line.option(
       "--functions", "KIND",
@@ -265,7 +266,7 @@ void declare_shown_of_measured(CommandLine& line, Options& options) {
               take_text(options.callers));
 }
 
-void declare_shown(CommandLine& line, Options& options) {
+void declare_shown(CommandLine& line, ExplainArguments& options) {
   const Choices<ExplainOrder> orders{{"self", ExplainOrder::kSelf},
                                      {"inclusive", ExplainOrder::kInclusive}};
   line.option("--sort", "ORDER",
@@ -291,7 +292,7 @@ void declare_shown(CommandLine& line, Options& options) {
 }  // namespace
 
 Action explain_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainArguments>();
   line.describe(
       "Says where a single count goes, in instructions per iteration: what each function costs "
       "itself and with all that it calls (inclusive), and its callers. Measures it, or takes it "
@@ -310,7 +311,7 @@ Action explain_command(CommandLine& line) {
   declare_showing(line, options->showing);
   line.check([options = options.get()] { return check(*options); });
   return [options](const Invocation& invocation) {
-    return run(*options, invocation.words, invocation.stop);
+    return run_explain(*options, invocation.words, invocation.stop);
   };
 }
 

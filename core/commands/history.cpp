@@ -19,8 +19,6 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMany = 1'000'000;
-
 using WordOptions = std::array<std::string_view, 6>;
 constexpr WordOptions kAdding{"commit",       "branch",  "vary",
                               "trust-commit", "replace", "allow-incomplete"};
@@ -37,9 +35,9 @@ struct HistoryWord {
 };
 
 constexpr auto kWords = std::to_array<HistoryWord>({
-    {"add", "FILE...", "record results of a commit, or Google Benchmark's JSON", 1, kMany, kAdding,
-     history_add},
-    {"import", "FILE...", "the same as add", 1, kMany, kAdding, history_add},
+    {"add", "FILE...", "record results of a commit, or Google Benchmark's JSON", 1, kMaxOperands,
+     kAdding, history_add},
+    {"import", "FILE...", "the same as add", 1, kMaxOperands, kAdding, history_add},
     {"list",
      "",
      "the series: how often measured, steps, the last value",
@@ -51,7 +49,7 @@ constexpr auto kWords = std::to_array<HistoryWord>({
      "KEY...",
      "the series of benchmarks: their first value and each step",
      1,
-     kMany,
+     kMaxOperands,
      {"branch", "metrics", "format"},
      history_show},
     {"steps",
@@ -79,7 +77,7 @@ constexpr auto kWords = std::to_array<HistoryWord>({
      "HISTORY...",
      "add the runs of other histories",
      1,
-     kMany,
+     kMaxOperands,
      {"replace"},
      history_merge},
     {"rename",
@@ -211,7 +209,7 @@ Action history_command(CommandLine& line) {
       "steps: the commits at which they changed, with the functions; of times all are kept. Runs "
       "that were measured differently never join into one series. docs/HISTORY.md describes its "
       "tables.");
-  line.operands({"WORD...", 1, kMany}, state->operands);
+  line.operands({"WORD...", 1, kMaxOperands}, state->operands);
   line.section("Words", list_of_words());
   line.group("Which history");
   line.option("--history", "FILE", kHistoryHelp, take_path(options.recording.history));

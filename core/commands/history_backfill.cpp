@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // How long an interrupted build or run may take to clean up.
-constexpr std::chrono::seconds kGrace{10};
+constexpr std::chrono::seconds kBackfillStopGrace{10};
 
 // A working tree of its own for the commits that are measured; the next one is built on what the
 // one before left, as git bisect does it.
@@ -137,7 +137,7 @@ class Backfill {
     auto process = Process::spawn(spawn);
     if (!process) return tl::unexpected(process.error());
     auto status = process->wait(stop_);
-    if (!status) process->stop(kGrace);
+    if (!status) process->stop(kBackfillStopGrace);
     return status && exit_code_of(*status) == 0;
   }
 

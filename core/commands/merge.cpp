@@ -13,9 +13,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMany = 1'000'000;
-
-struct Options {
+struct MergeArguments {
   std::vector<std::string> files;
   std::optional<std::filesystem::path> output;
   GateOptions gate;
@@ -34,7 +32,7 @@ Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
   return writer->finish(whole.results.is_complete);
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run_merge(const MergeArguments& options) {
   auto target = ResultsTarget::open(*options.output);
   if (!target) return refuse(target.error());
   std::vector<ResultSet> parts;
@@ -57,11 +55,11 @@ ExitStatus run(const Options& options) {
 }  // namespace
 
 Action merge_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeArguments>();
   line.describe(
       "Merges the results of a run's shards (--shard=1/4 to --shard=4/4) into one file, the same "
       "as that of a run without shards. All shards must be there, complete, and measured alike.");
-  line.operands({"FILE...", 1, kMany}, options->files);
+  line.operands({"FILE...", 1, kMaxOperands}, options->files);
   line.group("What to merge");
   line.option("-o,--output", "FILE", "write the merged results there", take_path(options->output));
   line.flag("--allow-missing", "some shards may be missing", options->gate.allow_missing_shards);
@@ -74,7 +72,7 @@ Action merge_command(CommandLine& line) {
     if (options->output) return {};
     return fail("merge needs a file to write", "add --output=FILE");
   });
-  return [options](const Invocation&) { return run(*options); };
+  return [options](const Invocation&) { return run_merge(*options); };
 }
 
 }  // namespace instr

@@ -30,7 +30,7 @@ namespace {
 
 enum class PictureFormat { kSvg, kText };
 
-struct Options {
+struct PlotArguments {
   std::vector<std::string> operands;
   Selection selection;
   std::vector<std::string> metrics;
@@ -68,7 +68,7 @@ Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incompl
   return measurements;
 }
 
-Expected<Chart> chart_of(const Options& options) {
+Expected<Chart> chart_of(const PlotArguments& options) {
   auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
     return measurements_in(file, options.incomplete);
   });
@@ -78,7 +78,7 @@ Expected<Chart> chart_of(const Options& options) {
 }
 
 // A terminal would show the text that an SVG is.
-Expected<void> check_output(const Options& options) {
+Expected<void> check_output(const PlotArguments& options) {
   const bool is_shown = !options.output && isatty(STDOUT_FILENO) != 0;
   if (options.format != PictureFormat::kSvg || !is_shown) return {};
   return fail("standard output is a terminal, which cannot show an SVG",
@@ -86,7 +86,7 @@ Expected<void> check_output(const Options& options) {
               "characters");
 }
 
-ExitStatus run(const Options& options, std::stop_token stop) {
+ExitStatus run_plot(const PlotArguments& options, std::stop_token stop) {
   if (auto checked = check_output(options); !checked) return refuse(checked.error());
   std::optional<OutputFile> output;
   if (options.output) {
@@ -134,7 +134,7 @@ Take take_kind(std::optional<ChartKind>& kind, const Choices<ChartKind>& kinds) 
 }  // namespace
 
 Action plot_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PlotArguments>();
   Choices<ChartKind> kinds;
   for (ChartKind kind : kChartKinds) kinds.emplace_back(to_string(kind), kind);
   const Choices<PictureFormat> formats{{"svg", PictureFormat::kSvg},
@@ -172,7 +172,7 @@ Action plot_command(CommandLine& line) {
       "--format=svg");
   line.check([options = options.get()] { return check_kind(options->metrics, options->plot); });
   line.section("Exit status", "  0 drawn; 2 nothing to draw, or no gnuplot; 130 interrupted\n");
-  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
+  return [options](const Invocation& invocation) { return run_plot(*options, invocation.stop); };
 }
 
 }  // namespace instr

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct ReportArguments {
   std::vector<std::string> files;
   std::optional<fs::path> html;
   std::optional<fs::path> history;
@@ -47,7 +47,7 @@ constexpr FileKind kReport{
              std::string_view::npos;
     }};
 
-Expected<ReportData> of_files(const Options& options, const Acceptances& accepted) {
+Expected<ReportData> of_files(const ReportArguments& options, const Acceptances& accepted) {
   std::vector<ResultSet> files;
   const auto selected = selector(options.selection);
   for (const std::string& name : options.files) {
@@ -74,7 +74,8 @@ ReportSince since_of(const std::string& name, const Commit& commit, const Report
 }
 
 // The commit asked for or, where there is a repository that has one, the last release.
-Expected<std::optional<ReportSince>> find_since(const Options& options, const ReportData& data) {
+Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
+                                                const ReportData& data) {
   const Repository repository;
   const auto release = options.since ? *options.since : repository.last_release();
   if (!release) return std::nullopt;
@@ -84,7 +85,7 @@ Expected<std::optional<ReportSince>> find_since(const Options& options, const Re
   return std::nullopt;
 }
 
-Expected<ReportData> of_history(const Options& options, const Acceptances& accepted) {
+Expected<ReportData> of_history(const ReportArguments& options, const Acceptances& accepted) {
   auto database = open_history(options.history.value_or(usual_history()), SqlAccess::kRead);
   if (!database) return tl::unexpected(database.error());
   const SeriesChoice choice{key_selector(options.selection), options.metrics, options.branch};
@@ -103,7 +104,7 @@ std::string usual_title() {
 }
 
 // "12 benchmarks at 60 commits"
-std::string summary_of(const Options& options, const ReportData& data) {
+std::string summary_of(const ReportArguments& options, const ReportData& data) {
   std::set<std::string> keys;
   for (const ReportSeries& one : data.series) keys.insert(one.key);
   for (const ReportOutcome& one : data.outcomes) keys.insert(one.key);
@@ -112,7 +113,7 @@ std::string summary_of(const Options& options, const ReportData& data) {
                      format_plural(data.columns.size(), options.files.empty() ? "commit" : "file"));
 }
 
-ExitStatus run(const Options& options) {
+ExitStatus run_report(const ReportArguments& options) {
   auto output = OutputFile::open(*options.html, kReport);
   if (!output) return refuse(output.error());
   auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
@@ -132,7 +133,7 @@ ExitStatus run(const Options& options) {
   return kGood;
 }
 
-Expected<void> check(const Options& options) {
+Expected<void> check(const ReportArguments& options) {
   if (!options.html) {
     return fail("report needs to know where to write it", "add --html=FILE");
   }
@@ -145,7 +146,7 @@ Expected<void> check(const Options& options) {
   return fail("--vary and --allow-incomplete are for a report of files", "name some, or omit them");
 }
 
-void declare_content(CommandLine& line, Options& options) {
+void declare_content(CommandLine& line, ReportArguments& options) {
   line.group("What it is made from");
   line.option("--history", "FILE", kHistoryHelp, take_path(options.history));
   line.option("--branch", "NAME", "of the history, only this branch", take_text(options.branch));
@@ -159,7 +160,7 @@ void declare_content(CommandLine& line, Options& options) {
 }  // namespace
 
 Action report_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportArguments>();
   line.describe(
       "Writes a report as one HTML file, which needs neither a server nor a network: of the "
       "history or of files of results or experiments, with a column for each. It shows what needs "
@@ -177,7 +178,7 @@ Action report_command(CommandLine& line) {
   line.group("What to show");
   declare_showing(line, options->showing);
   line.check([options = options.get()] { return check(*options); });
-  return [options](const Invocation&) { return run(*options); };
+  return [options](const Invocation&) { return run_report(*options); };
 }
 
 }  // namespace instr

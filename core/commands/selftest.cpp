@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct SelftestArguments {
   ToolConfig tools;
   int repeats = 20;  // of unchanged runs
   Showing showing;
@@ -186,7 +186,7 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Pro
   return {};
 }
 
-ExitStatus run(const Options& options, std::stop_token stop) {
+ExitStatus run_selftest(const SelftestArguments& options, std::stop_token stop) {
   bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
   auto folder = PrivateFolder::make();
   if (!folder) return refuse(folder.error());
@@ -212,7 +212,7 @@ ExitStatus run(const Options& options, std::stop_token stop) {
 }  // namespace
 
 Action selftest_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SelftestArguments>();
   line.describe(
       "Proves the check on this machine: plants slow-downs of known size in a small library, and "
       "shows that each is found and attributed to its function, and that no alarm is raised in N "
@@ -224,7 +224,8 @@ Action selftest_command(CommandLine& line) {
   line.group("What to show");
   declare_showing(line, options->showing);
   line.section("Exit status", "  0 all found and no false alarm; 1 otherwise; 2 setup\n");
-  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
+  return
+      [options](const Invocation& invocation) { return run_selftest(*options, invocation.stop); };
 }
 
 }  // namespace instr

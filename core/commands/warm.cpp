@@ -32,12 +32,12 @@ ExitStatus list() {
   return kGood;
 }
 
-struct Options {
+struct WarmArguments {
   std::vector<std::string> operands;
   Showing showing;
 };
 
-ExitStatus run(const std::vector<std::string>& operands) {
+ExitStatus run_warm(const std::vector<std::string>& operands) {
   const std::string& what = operands[0];
   if (what == "list" && operands.size() == 1) return list();
   if (what == "stop" && operands.size() == 1) {
@@ -54,7 +54,7 @@ ExitStatus run(const std::vector<std::string>& operands) {
 }  // namespace
 
 Action warm_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WarmArguments>();
   line.describe(
       "A run with --warm keeps LibTorch started under Valgrind, in a process of its own, so that "
       "the next run with --warm is ready at once and counts the same. It serves this user alone, "
@@ -64,7 +64,7 @@ Action warm_command(CommandLine& line) {
   line.operands({"list or stop", 1, 2}, options->operands);
   line.group("What to show");
   declare_showing(line, options->showing);
-  return [options](const Invocation&) { return run(options->operands); };
+  return [options](const Invocation&) { return run_warm(options->operands); };
 }
 
 }  // namespace instr

@@ -13,13 +13,13 @@ namespace instr {
 
 namespace {
 
-struct Options {
+struct WatchArguments {
   PlanConfig plan;
   MeasureConfig measure;
   Showing showing;
 };
 
-ExitStatus run(const Options& options, std::stop_token interrupted) {
+ExitStatus run_watch(const WatchArguments& options, std::stop_token interrupted) {
   // There is no point in watching once nobody reads the output.
   std::stop_source ending;
   std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
@@ -50,7 +50,7 @@ ExitStatus run(const Options& options, std::stop_token interrupted) {
 }  // namespace
 
 Action watch_command(CommandLine& line) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WatchArguments>();
   line.describe(
       "Keeps LibTorch warm under Callgrind and counts again, within a second, whatever a saved "
       "file of definitions changes. Ctrl-C ends it.");
@@ -59,7 +59,7 @@ Action watch_command(CommandLine& line) {
   declare_measuring(line, options->plan, options->measure);
   line.group("What to show");
   declare_showing(line, options->showing);
-  return [options](const Invocation& invocation) { return run(*options, invocation.stop); };
+  return [options](const Invocation& invocation) { return run_watch(*options, invocation.stop); };
 }
 
 }  // namespace instr

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::string_view kHeader = "keys,metric,before,after,commit,who,why";
-constexpr std::size_t kColumns = 7;
+constexpr std::string_view kAcceptedHeader = "keys,metric,before,after,commit,who,why";
+constexpr std::size_t kAcceptedColumns = 7;
 
 // A line as written.
 struct AcceptedLine {
@@ -42,17 +42,17 @@ class AcceptedReader : private CsvReader {
   bool read_header(const CsvRecord& header) override {
     std::vector<std::string> names;
     for (const CsvField& field : header.fields) names.emplace_back(trim(field.text));
-    if (fmt::format("{}", fmt::join(names, ",")) == kHeader) return true;
+    if (fmt::format("{}", fmt::join(names, ",")) == kAcceptedHeader) return true;
     return refuse(header.lines.begin, "these columns are not those of accepted changes",
-                  fmt::format("the first line is `{}`", kHeader));
+                  fmt::format("the first line is `{}`", kAcceptedHeader));
   }
 
   void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
-    if (fields.size() != kColumns) {
+    if (fields.size() != kAcceptedColumns) {
       refuse(record.lines.begin,
              fmt::format("this line has {}, and the header {}",
-                         format_plural(fields.size(), "field"), kColumns),
+                         format_plural(fields.size(), "field"), kAcceptedColumns),
              "let instr_bench accept write it");
       return;
     }
@@ -143,7 +143,7 @@ tl::expected<void, Errors> write_accepted(
   }
   std::string text = edited(source->text(), std::move(removals));
   end_last_line(text, "\n");
-  if (text.empty()) text = std::string(kHeader) + "\n";
+  if (text.empty()) text = std::string(kAcceptedHeader) + "\n";
   for (const Acceptance& one : added) {
     if (!find_accepted(known, one.keys, one.metric, one.before, one.after)) text += line_of(one);
   }

@@ -16,7 +16,7 @@ namespace instr {
 namespace {
 
 constexpr std::size_t kMostLines = 25;
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kCostIndent = 2;
 
 // "quick.cpp:14", "quick.cpp:14 -> 13"
 std::string place_text(const LineChange& change) {
@@ -79,11 +79,11 @@ std::string lines_text(const LineChanges& changes, std::size_t width) {
     add_rest(table, others, format_plural(left, "other line"));
   }
   add_rest(table, changes.elsewhere, kNoLineNumbers);
-  shorten_last(table, width > kIndent ? width - kIndent : width);
+  shorten_last(table, width > kCostIndent ? width - kCostIndent : width);
   std::istringstream lines(*table_text(table, 0, /*color=*/false));
   std::string text;
   for (std::string line; std::getline(lines, line);) {
-    text += std::string(kIndent, ' ') + line + "\n";
+    text += std::string(kCostIndent, ' ') + line + "\n";
   }
   return text;
 }

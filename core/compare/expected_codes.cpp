@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHeader = "key,code";
+constexpr std::string_view kCodesHeader = "key,code";
 
 class CodeReader : private CsvReader {
  public:
@@ -34,7 +34,7 @@ class CodeReader : private CsvReader {
     const bool is_header =
         fields.size() == 2 && trim(fields[0].text) == "key" && trim(fields[1].text) == "code";
     return is_header || refuse(header.lines.begin, "this is not a file of expected codes",
-                               fmt::format("the first line is `{}`", kHeader));
+                               fmt::format("the first line is `{}`", kCodesHeader));
   }
 
   void read_record(const CsvRecord& record) override {
@@ -160,7 +160,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
   update.text = edited(source.text(), std::move(edits));
   const std::string_view end = line_end_of(source.text());
   end_last_line(update.text, end);
-  if (is_blank(update.text)) update.text += fmt::format("{}{}", kHeader, end);
+  if (is_blank(update.text)) update.text += fmt::format("{}{}", kCodesHeader, end);
   for (const auto& [key, record] : rest) {
     update.text += fmt::format("{},{}{}", csv_field(key), to_string(record->code), end);
     ++update.added;

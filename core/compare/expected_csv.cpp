@@ -13,7 +13,8 @@
 namespace instr {
 namespace {
 
-constexpr std::string_view kColumns[kExpectedCsvColumns] = {"key", "metric", "expected", "margin"};
+constexpr std::string_view kExpectedColumnNames[kExpectedCsvColumns] = {"key", "metric", "expected",
+                                                                        "margin"};
 constexpr std::size_t kLeastColumns = 3;  // the margin may be omitted
 
 class CountReader : private CsvReader {
@@ -30,15 +31,16 @@ class CountReader : private CsvReader {
     const auto& fields = header.fields;
     const std::string advice = fmt::format("the first line is `{}`", kExpectedCsvHeader);
     for (std::size_t i = 0; i < std::min(fields.size(), kExpectedCsvColumns); ++i) {
-      if (trim(fields[i].text) == kColumns[i]) continue;
+      if (trim(fields[i].text) == kExpectedColumnNames[i]) continue;
       return refuse(fields[i].span.begin,
                     fmt::format("column {} is `{}` and not `{}`", i + 1, printable(fields[i].text),
-                                kColumns[i]),
+                                kExpectedColumnNames[i]),
                     advice);
     }
     if (fields.size() < kLeastColumns) {
       return refuse(fields.back().span.end,
-                    fmt::format("there is no column `{}`", kColumns[fields.size()]), advice);
+                    fmt::format("there is no column `{}`", kExpectedColumnNames[fields.size()]),
+                    advice);
     }
     if (fields.size() > kExpectedCsvColumns) {
       return refuse(fields[kExpectedCsvColumns].span.begin, "there is a fifth column", advice);

@@ -18,7 +18,7 @@ constexpr Key kEntryKeys[] = {
     {"soft", Shape::kTable, "soft = { ir = \"0.2%\" }"},
 };
 
-constexpr const char* kExample =
+constexpr const char* kLimitExample =
     "write for example `keys = \"^matmul/\"` and `hard = { ir = \"1%\" }`";
 
 re2::RE2::Options quiet() {
@@ -56,11 +56,11 @@ LimitsEntry read_entry(const toml::table& table, const SourceText& source, Error
     if (!given) return;
     limits = read_limits(*given, fmt::format("`{}`", key), source, errors);
     if (given->empty())
-      read.add_error(read.place(key), fmt::format("`{}` is empty", key), kExample);
+      read.add_error(read.place(key), fmt::format("`{}` is empty", key), kLimitExample);
   };
   take("hard", entry.limits.hard);
   take("soft", entry.limits.soft);
-  if (!has_any) read.add_error(place_of(table, source), "this limit sets none", kExample);
+  if (!has_any) read.add_error(place_of(table, source), "this limit sets none", kLimitExample);
   return entry;
 }
 
@@ -79,7 +79,7 @@ tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source) {
   }
   if (file.empty() && errors.empty()) {
     errors.push_back({source.at(0, 0), "there is no limit in this file",
-                      "add a [[limit]]: " + std::string(kExample)});
+                      "add a [[limit]]: " + std::string(kLimitExample)});
   }
   if (errors.empty()) return file;
   sort_by_place(errors);

@@ -12,13 +12,13 @@ namespace instr {
 
 namespace {
 
-using Lines = std::vector<const LineCost*>;
-using Files = std::map<std::string, Lines>;
+using LinesOfFile = std::vector<const LineCost*>;
+using LinesByFile = std::map<std::string, LinesOfFile>;
 
 constexpr std::size_t kMostCells = std::size_t{1} << 24;  // of the table of a longest subsequence
 
-Files by_file(const LineCosts& costs) {
-  Files files;
+LinesByFile by_file(const LineCosts& costs) {
+  LinesByFile files;
   for (const LineCost& line : costs.lines) files[line.file].push_back(&line);
   return files;
 }
@@ -28,7 +28,8 @@ std::string name_of(const std::string& file) {
 }
 
 // The file with that name that is only there; "" if there is none, or several.
-std::string only_one_named(const Files& files, const Files& others, const std::string& name) {
+std::string only_one_named(const LinesByFile& files, const LinesByFile& others,
+                           const std::string& name) {
   std::string found;
   for (const auto& [file, lines] : files) {
     if (name_of(file) != name || others.contains(file)) continue;
@@ -40,12 +41,12 @@ std::string only_one_named(const Files& files, const Files& others, const std::s
 
 struct File {
   std::string name;  // after; before, if it is only there
-  Lines before;
-  Lines after;
+  LinesOfFile before;
+  LinesOfFile after;
 };
 
 // Each once, by name.
-std::vector<File> paired(Files before, const Files& after) {
+std::vector<File> paired(LinesByFile before, const LinesByFile& after) {
   std::map<std::string, File> files;
   for (const auto& [name, lines] : after) {
     File& file = files[name] = {name, {}, lines};
@@ -70,7 +71,7 @@ bool are_same(const LineCost& before, const LineCost& after) {
 // How long the longest common subsequence of what is behind each two places is.
 class Lengths {
  public:
-  Lengths(const Lines& before, const Lines& after) : columns_(after.size() + 1) {
+  Lengths(const LinesOfFile& before, const LinesOfFile& after) : columns_(after.size() + 1) {
     if ((before.size() + 1) * columns_ > kMostCells) return;
     lengths_.resize((before.size() + 1) * columns_);
     for (std::size_t i = before.size(); i-- > 0;) {
@@ -93,8 +94,8 @@ class Lengths {
 };
 
 // In the order of the source; null: not on that side.
-std::vector<std::pair<const LineCost*, const LineCost*>> aligned(const Lines& before,
-                                                                 const Lines& after) {
+std::vector<std::pair<const LineCost*, const LineCost*>> aligned(const LinesOfFile& before,
+                                                                 const LinesOfFile& after) {
   const Lengths lengths(before, after);
   std::vector<std::pair<const LineCost*, const LineCost*>> pairs;
   std::size_t i = 0, j = 0;

@@ -77,7 +77,8 @@ std::map<std::string, std::string> modules_of(WorkerKind kind, const fs::path& s
   return modules;
 }
 
-Expected<void> write_all(const std::map<std::string, std::string>& texts, const fs::path& folder) {
+Expected<void> write_texts(const std::map<std::string, std::string>& texts,
+                           const fs::path& folder) {
   Expected<void> written;
   for (const auto& [name, text] : texts) {
     if (written) written = write_text(folder / name, text);
@@ -141,7 +142,7 @@ Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
     std::error_code problem;
     fs::copy_file(*worker, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
-    return write_all(texts, folder)
+    return write_texts(texts, folder)
         .and_then([&] { return make_links(python, folder); })
         .and_then([&]() -> Expected<void> {
           // Only counts depend on where a module was compiled.

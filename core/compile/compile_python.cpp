@@ -45,7 +45,7 @@ std::string request_for(const std::map<std::string, PythonSnippet>& snippets) {
 }
 
 // A readable descriptor of these bytes.
-Fd input_of(const std::string& bytes) {
+Fd open_input(const std::string& bytes) {
   Fd file(::memfd_create("request", MFD_CLOEXEC));
   if (file && write_all(file.get(), bytes).error == 0) ::lseek(file.get(), 0, SEEK_SET);
   return file;
@@ -53,7 +53,7 @@ Fd input_of(const std::string& bytes) {
 
 Expected<std::string> ask_compiler(const std::string& request, const Python& python,
                                    const fs::path& sources, std::stop_token stop) {
-  Fd input = input_of(request);
+  Fd input = open_input(request);
   SpawnOptions spawn;
   spawn.argv = {python.program.string(), "-I", "-S", python_script(sources, kCompiler).string()};
   spawn.environment = std::vector<std::string>{"LC_ALL=C.UTF-8", "PYTHONHASHSEED=0"};

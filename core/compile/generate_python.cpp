@@ -15,7 +15,7 @@ namespace instr {
 namespace {
 
 // Part of every symbol: increment it when generated code, or the way it is compiled, changes.
-constexpr const char* kGeneratorVersion = "2";
+constexpr const char* kPythonGeneratorVersion = "2";
 
 // As many calls until TorchScript has profiled and optimised it.
 constexpr int kScriptTrials = 12;
@@ -272,7 +272,7 @@ PythonSnippet python_snippet(const Variant& variant, Purpose purpose) {
 }
 
 std::string python_symbol(const PythonSnippet& snippet) {
-  std::string text = kGeneratorVersion;
+  std::string text = kPythonGeneratorVersion;
   for (const auto* part : {&snippet.module, &snippet.setup, &snippet.statement}) {
     text += "\n" + std::to_string(part->size());
     for (const Text& one : *part) text += fmt::format("\n{}\n{}", one.code.size(), one.code);

@@ -13,9 +13,9 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMostBytes = 32'000'000;
-constexpr std::size_t kMostKeys = 100'000;  // beyond that most are obsolete
-constexpr double kMostSeconds = 1e6;
+constexpr std::size_t kMaxCostBytes = 32'000'000;
+constexpr std::size_t kMaxCostKeys = 100'000;  // beyond that most are obsolete
+constexpr double kMaxSeconds = 1e6;
 
 std::string name_of(const std::string& key, Work work) {
   switch (work) {
@@ -37,7 +37,7 @@ Work work_of(const Measurement& measurement) {
 // One per line: "0.041 count matmul/mm/n=4/eager/forward/t1/cpu".
 Costs Costs::read(const std::filesystem::path& file) {
   Costs costs;
-  auto text = read_file(file, kMostBytes);
+  auto text = read_file(file, kMaxCostBytes);
   if (!text) return costs;
   for (std::string_view rest = *text; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
@@ -46,7 +46,7 @@ Costs Costs::read(const std::filesystem::path& file) {
     auto [stopped, error] = std::from_chars(line.data(), line.data() + line.size(), seconds);
     const auto digits = static_cast<std::size_t>(stopped - line.data());
     if (error != std::errc() || digits + 1 >= line.size() || line[digits] != ' ') continue;
-    if (!(seconds >= 0 && seconds <= kMostSeconds)) continue;
+    if (!(seconds >= 0 && seconds <= kMaxSeconds)) continue;
     auto [known, is_new] = costs.seconds_.emplace(line.substr(digits + 1), seconds);
     if (is_new) costs.sum_ += seconds;
   }
@@ -67,7 +67,7 @@ double Costs::of(const std::string& key, Work work) const {
 }
 
 void Costs::write(const std::filesystem::path& file) const {
-  if (seconds_.size() > kMostKeys) return;
+  if (seconds_.size() > kMaxCostKeys) return;
   std::string text;
   for (const auto& [name, seconds] : seconds_) {
     if (name.find('\n') == name.npos) text += fmt::format("{:.4f} {}\n", seconds, name);

@@ -18,9 +18,9 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kMostFunctions = 10;  // steps at a commit whose functions are listed
-constexpr std::size_t kSubject = 100;       // columns
-constexpr std::size_t kMostNamed = 5;       // benchmarks in a command
+constexpr std::size_t kMostFunctions = 10;       // steps at a commit whose functions are listed
+constexpr std::size_t kMaxSubjectColumns = 100;  // columns
+constexpr std::size_t kMostNamed = 5;            // benchmarks in a command
 
 using RecordedSteps = std::vector<RecordedStep>;
 
@@ -111,7 +111,7 @@ std::string section_of(const SqlDatabase& database, const RecordedSteps& steps,
   const Commit& commit = steps.front().commit;
   std::string text =
       fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), date_text(commit.authored),
-                  markdown_code(printable(commit.subject), kSubject));
+                  markdown_code(printable(commit.subject), kMaxSubjectColumns));
   if (!before.empty()) {
     text += fmt::format(
         "This commit or one before it, back to {}: those between were not measured.\n\n",

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kSubject = 50;
+constexpr std::size_t kMaxSubjectWidth = 50;
 constexpr bool kSpare = true;
 
 ListingCell text_cell(const std::string& text) { return {text}; }
@@ -42,7 +42,7 @@ ListingCell commit_cell(const Commit& commit) {
 ListingCell date_cell(const Commit& commit) { return {date_text(commit.authored)}; }
 
 ListingCell subject_cell(const Commit& commit) {
-  return {commit.subject, shorten_end(printable(commit.subject), kSubject)};
+  return {commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth)};
 }
 
 ListingCell metric_cell(const HistorySeries& series) {

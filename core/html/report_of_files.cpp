@@ -24,9 +24,9 @@ std::string command_text(const ResultsHeader& header) {
   return text;
 }
 
-class Builder {
+class FilesReportBuilder {
  public:
-  Builder(const std::vector<std::string>& vary, const Acceptances& accepted)
+  FilesReportBuilder(const std::vector<std::string>& vary, const Acceptances& accepted)
       : vary_(vary), accepted_(accepted) {}
 
   Expected<void> add(const ResultSet& file) {
@@ -148,7 +148,7 @@ class Builder {
 Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const std::vector<std::string>& vary,
                                      const Acceptances& accepted) {
-  Builder builder(vary, accepted);
+  FilesReportBuilder builder(vary, accepted);
   for (const ResultSet& file : files) {
     if (auto added = builder.add(file); !added) return tl::unexpected(added.error());
   }

@@ -16,9 +16,10 @@ namespace {
 
 constexpr std::size_t kMostTrees = 200;
 
-class Builder {
+class HistoryReportBuilder {
  public:
-  Builder(const SqlDatabase& database, const SeriesChoice& choice, const Acceptances& accepted)
+  HistoryReportBuilder(const SqlDatabase& database, const SeriesChoice& choice,
+                       const Acceptances& accepted)
       : database_(database), choice_(choice), accepted_(accepted) {}
 
   Expected<ReportData> build() {
@@ -123,7 +124,7 @@ class Builder {
 
 Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
                                        const Acceptances& accepted) {
-  return sql_stage([&] { return Builder(database, choice, accepted).build(); });
+  return sql_stage([&] { return HistoryReportBuilder(database, choice, accepted).build(); });
 }
 
 }  // namespace instr

@@ -12,7 +12,7 @@ constexpr std::chrono::minutes kMargin{2};     // for a reply, beyond the timeou
 constexpr std::chrono::seconds kLoadTime{10};  // on top of the variant's own timeout
 constexpr int kLoadAttempts = 2;               // after so many losses the unit is to blame
 
-std::string lost(const std::string& how) { return "the worker was lost: " + how; }
+std::string lost_worker_message(const std::string& how) { return "the worker was lost: " + how; }
 
 wire::Message load_failure(Loss loss) {
   bool is_late = loss == Loss::kTimedOut;
@@ -74,9 +74,11 @@ void NativeWorker::kill() {
 tl::expected<std::unique_ptr<WorkerProcess>, std::string> NativeWorker::fork_host() {
   if (auto host = WorkerProcess::fork(root())) return *std::move(host);
   if (auto started = bring_up(); !started) {
-    return tl::unexpected(lost("it could not be started again: " + to_string(started.error())));
+    return tl::unexpected(
+        lost_worker_message("it could not be started again: " + to_string(started.error())));
   }
-  return WorkerProcess::fork(root()).map_error([](Loss loss) { return lost(to_string(loss)); });
+  return WorkerProcess::fork(root()).map_error(
+      [](Loss loss) { return lost_worker_message(to_string(loss)); });
 }
 
 tl::expected<wire::Message, std::string> NativeWorker::ask(
@@ -92,7 +94,7 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
   if (!loaded) return load_failure(loaded.error());
   if (loaded->verb != "loaded") return *std::move(loaded);
   return (*host)->request(request, limit + kMargin).map_error([](Loss loss) {
-    return lost(to_string(loss));
+    return lost_worker_message(to_string(loss));
   });
 }
 

@@ -45,7 +45,7 @@ int iterations_of(const Group& group, const TimerOptions& options) {
 }
 
 // Fresh processes in which a variant's start is timed, at most: as many as there are repetitions.
-constexpr int kMostStarts = 5;
+constexpr int kMaxTimedStarts = 5;
 
 wire::Message request_for(const char* verb, const Group& group, const TimerOptions& options) {
   const Variant& variant = group.front().variant;
@@ -301,7 +301,7 @@ bool time_all(std::vector<TimedSide> sides, std::stop_token stop) {
     in_turns(timers, rounds, stop, [&](GroupTimer& timer, int round) {
       timer.repeat(share_of(round, rounds, options.repetitions), has_turns);
     });
-    in_turns(timers, options.wants_start ? std::min(kMostStarts, options.repetitions) : 0, stop,
+    in_turns(timers, options.wants_start ? std::min(kMaxTimedStarts, options.repetitions) : 0, stop,
              [](GroupTimer& timer, int) { timer.start(); });
     if (stop.stop_requested()) return false;
     for (GroupTimer& timer : timers) timer.report();

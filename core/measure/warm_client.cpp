@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{20};
+constexpr std::chrono::milliseconds kRetryInterval{20};
 constexpr int kMostLooks = 250;  // for an old one to leave its address
-constexpr int kMostStarts = 2;
+constexpr int kMaxStartAttempts = 2;
 constexpr std::chrono::seconds kPatience{10};  // for what takes no time
 
 // It listens already when this returns: it was given the socket.
@@ -46,7 +46,7 @@ Expected<Link> find_or_start(const std::string& word) {
     if (auto link = connect_to(address)) return *std::move(link);
     started = start_at(address, word);
     if (!started)
-      std::this_thread::sleep_for(kLookAgain);  // another run has, or the old one leaves
+      std::this_thread::sleep_for(kRetryInterval);  // another run has, or the old one leaves
   }
   return tl::unexpected(started ? Error{{}, "it does not answer", ""} : started.error());
 }
@@ -58,7 +58,7 @@ class WarmZygotes : public ZygoteSource {
 
   Expected<wire::Message> hello() override {
     std::string why;
-    for (int attempt = 0; attempt < kMostStarts && !is_killed(); ++attempt) {
+    for (int attempt = 0; attempt < kMaxStartAttempts && !is_killed(); ++attempt) {
       auto link = find_or_start(word_);
       auto reply = link.and_then([this](Link& its) { return ask(its, {"hello", {}}); });
       if (reply && reply->verb == "hello") return *std::move(reply);

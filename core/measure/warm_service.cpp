@@ -26,7 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kLookAgain{200};
+constexpr std::chrono::milliseconds kIdleCheckInterval{200};
 
 timespec now() {
   timespec time{};
@@ -46,7 +46,7 @@ class WarmService {
   void serve(std::chrono::milliseconds idle_time) {
     while (!is_over(idle_time)) {
       pollfd watch{listening_.get(), POLLIN, 0};
-      if (::poll(&watch, 1, static_cast<int>(kLookAgain.count())) <= 0) continue;
+      if (::poll(&watch, 1, static_cast<int>(kIdleCheckInterval.count())) <= 0) continue;
       Fd connection(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (connection && user_of(connection.get()) == ::geteuid()) begin(std::move(connection));
     }

@@ -36,7 +36,7 @@ TableCell speedup_cell(const AgainstEager& one) {
   return {to_string(*one.speedup), is_slower ? Tone::kWarning : Tone::kPlain};
 }
 
-TableCell time_cell(const std::optional<double>& seconds) {
+TableCell seconds_cell(const std::optional<double>& seconds) {
   return seconds ? TableCell{format_time(*seconds * 1e9)} : kNothing;
 }
 
@@ -49,7 +49,7 @@ bool is_failed(const AgainstEager& one) {
          Verification{one.record->code, ""}.is_wrong();
 }
 
-std::string reason_of(const ExperimentRecord& record) {
+std::string failure_reason(const ExperimentRecord& record) {
   return printable(record.state == ExperimentState::kFailed ? record.reason : record.code_reason);
 }
 
@@ -101,7 +101,7 @@ std::vector<Kind> kinds() {
              if (one.compile_time.value_or(0) <= kMostCompileTime) return std::nullopt;
              return one.compile_time;
            },
-           [](const AgainstEager& one) { return std::vector{time_cell(one.compile_time)}; }},
+           [](const AgainstEager& one) { return std::vector{seconds_cell(one.compile_time)}; }},
           {fmt::format("more memory than 1/{} of eager's", kLeastMemoryRatio),
            {"memory saved"},
            [](const AgainstEager& one) -> std::optional<double> {
@@ -119,7 +119,7 @@ std::vector<Kind> kinds() {
              const bool has_code = !one.is_eager() && one.record->code != VerificationCode::kPass;
              return std::vector{
                  has_code ? TableCell{to_string(one.record->code), Tone::kBad} : kNothing,
-                 TableCell{reason_of(*one.record)}};
+                 TableCell{failure_reason(*one.record)}};
            }}};
 }
 
@@ -163,9 +163,9 @@ Grid each_experiment_grid(const std::vector<ExperimentRecord>& records) {
     const auto& times = one.record->per_iter_times;
     const auto time = times.empty() ? std::nullopt : std::optional(median(times));
     const Tone tone = one.has_passed() ? Tone::kGood : Tone::kWarning;
-    GridRow row = row_of(*one.record, {time_cell(time),
+    GridRow row = row_of(*one.record, {seconds_cell(time),
                                        speedup_cell(one),
-                                       time_cell(one.compile_time),
+                                       seconds_cell(one.compile_time),
                                        memory_cell(one),
                                        {to_string(one.record->code), tone}});
     grid.groups.push_back({row.full_name, {std::move(row)}});

@@ -44,7 +44,7 @@ bool is_measured(const ExperimentRecord& record) {
 }
 
 // Its code, or, of what is right but could not be measured, how that failed.
-std::string reason_of(const ExperimentRecord& record) {
+std::string failure_or_code(const ExperimentRecord& record) {
   const bool is_right = record.code == VerificationCode::kPass && record.failure;
   return is_right ? to_string(*record.failure) : to_string(record.code);
 }
@@ -55,7 +55,7 @@ void add(const AgainstEager& one, Collected& to) {
   if (is_measured(*one.record)) ++summary.measured;
   if (one.is_eager()) return;
   if (!one.has_passed()) {
-    ++summary.not_passed[reason_of(*one.record)];
+    ++summary.not_passed[failure_or_code(*one.record)];
     return;
   }
   ++summary.passed;

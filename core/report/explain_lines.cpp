@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kLinesSchema = 1;
-constexpr const char* kUnknown = "-";
+constexpr const char* kUnknownLine = "-";
 
 // One row of the table; numbers are those of a line, or of what is left.
 struct Row {
@@ -51,7 +51,8 @@ std::vector<Row> rows_of(double total, const LineCosts& costs, const ExplainOpti
   std::vector<Row> rows;
   for (std::size_t i = 0; i < shown; ++i) {
     const double self = costs.per_iteration(lines[i]->self);
-    Row row{{format_count(self), share(self), kUnknown, ""}, place_of(*lines[i]), lines[i]->text};
+    Row row{
+        {format_count(self), share(self), kUnknownLine, ""}, place_of(*lines[i]), lines[i]->text};
     if (lines[i]->inclusive) {
       const double inclusive = costs.per_iteration(*lines[i]->inclusive);
       row.numbers[2] = format_count(inclusive);
@@ -143,17 +144,19 @@ std::string as_csv(const std::string&, double, const LineCosts& costs, const Exp
   return out;
 }
 
-using AsText = std::string (*)(const std::string&, double, const LineCosts&, const ExplainOptions&);
-constexpr std::pair<ReportFormat, AsText> kTexts[] = {{ReportFormat::kTable, as_table},
-                                                      {ReportFormat::kMarkdown, as_markdown},
-                                                      {ReportFormat::kJson, as_json},
-                                                      {ReportFormat::kCsv, as_csv}};
+using LinesFormatter = std::string (*)(const std::string&, double, const LineCosts&,
+                                       const ExplainOptions&);
+constexpr std::pair<ReportFormat, LinesFormatter> kLinesFormatters[] = {
+    {ReportFormat::kTable, as_table},
+    {ReportFormat::kMarkdown, as_markdown},
+    {ReportFormat::kJson, as_json},
+    {ReportFormat::kCsv, as_csv}};
 
 }  // namespace
 
 std::string lines_report(ReportFormat format, const std::string& key, double total,
                          const LineCosts& costs, const ExplainOptions& options) {
-  const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
+  const auto* text = std::find_if(std::begin(kLinesFormatters), std::end(kLinesFormatters),
                                   [format](const auto& one) { return one.first == format; });
   return text->second(key, total, costs, options);
 }

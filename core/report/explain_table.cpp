@@ -25,7 +25,7 @@ constexpr const char* kFrom = "  from ";
 constexpr const char* kRecursive = " (recursive)";
 
 // A function, one of its callers, or what is left.
-struct Line {
+struct FunctionLine {
   std::string name;
   std::string object = {};
   std::vector<std::string> numbers = {};
@@ -37,7 +37,7 @@ struct Line {
 struct Section {
   std::string title;
   std::vector<std::string> headings;  // of the numbers
-  std::vector<Line> lines = {};
+  std::vector<FunctionLine> lines = {};
   const char* where = "object";  // what a function's object is
 };
 
@@ -46,14 +46,14 @@ constexpr const char* kSoFar = "so far";
 
 bool is_optional(const std::string& heading) { return heading == kShare || heading == kSoFar; }
 
-Line line_of(const CodeName& code, std::vector<std::string> numbers) {
-  Line line{code.function, code.has_symbol ? code.object : "", std::move(numbers)};
+FunctionLine line_of(const CodeName& code, std::vector<std::string> numbers) {
+  FunctionLine line{code.function, code.has_symbol ? code.object : "", std::move(numbers)};
   line.is_function = code.has_symbol;
   return line;
 }
 
-Line function_line(const ExplainedFunction& function, std::vector<std::string> numbers) {
-  Line line = line_of(function.code, std::move(numbers));
+FunctionLine function_line(const ExplainedFunction& function, std::vector<std::string> numbers) {
+  FunctionLine line = line_of(function.code, std::move(numbers));
   if (function.is_recursive) line.behind = kRecursive;
   return line;
 }
@@ -63,7 +63,7 @@ void add_rest(Section& section, const Explanation& explanation, double sum, std:
   const double rest = explanation.total - sum;
   const std::size_t others = explanation.functions.size() - shown;
   if (others == 0 && rest == 0) return;
-  Line line{others > 0 ? format_plural(others, "other function") : explanation.rest};
+  FunctionLine line{others > 0 ? format_plural(others, "other function") : explanation.rest};
   line.is_function = false;
   line.numbers = {format_count(rest), share_text(rest, explanation.total)};
   line.numbers.resize(section.headings.size());
@@ -105,7 +105,7 @@ Section cost_section(const Explanation& explanation,
   return section;
 }
 
-void add_caller(Section& section, Line line) {
+void add_caller(Section& section, FunctionLine line) {
   line.before = kFrom;
   section.lines.push_back(std::move(line));
 }
@@ -129,7 +129,7 @@ void add_callers(Section& section, const ExplainedFunction& function, std::size_
     }
   }
   if (function.callers.size() <= most) return;
-  Line line{format_plural(function.callers.size() - most, "other"), "", numbers(others)};
+  FunctionLine line{format_plural(function.callers.size() - most, "other"), "", numbers(others)};
   if (!whole) line.numbers[0] = kUnknown;  // one's calls may be made in another's
   line.is_function = false;
   add_caller(section, std::move(line));
@@ -168,12 +168,12 @@ std::vector<Section> sections_of(const Explanation& explanation, const ExplainOp
 
 // Each line's name, with what stands before and behind it, in `width` columns (0: any). A function
 // has the same one wherever as much is left for it.
-std::vector<std::string> names_of(const std::vector<Line>& lines, std::size_t width) {
+std::vector<std::string> names_of(const std::vector<FunctionLine>& lines, std::size_t width) {
   std::map<std::size_t, std::set<std::string>> functions;  // by the columns beside them
-  const auto beside = [](const Line& line) {
+  const auto beside = [](const FunctionLine& line) {
     return display_width(line.before) + display_width(line.behind);
   };
-  for (const Line& line : lines) {
+  for (const FunctionLine& line : lines) {
     if (line.is_function) functions[beside(line)].insert(line.name);
   }
   std::map<std::pair<std::size_t, std::string>, std::string> shown;
@@ -184,7 +184,7 @@ std::vector<std::string> names_of(const std::vector<Line>& lines, std::size_t wi
     for (std::size_t i = 0; i < all.size(); ++i) shown[{taken, all[i]}] = fitting[i];
   }
   std::vector<std::string> result;
-  for (const Line& line : lines) {
+  for (const FunctionLine& line : lines) {
     const std::size_t taken = beside(line);
     const std::string name =
         line.is_function ? shown.at({taken, line.name})

@@ -16,19 +16,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 47;
-constexpr int kLibrary = 1;  // the type of such a resource
+constexpr int kFirefoxLibrary = 1;  // the type of such a resource
 
 // Columns of one length.
-class Table {
+class FirefoxTable {
  public:
-  explicit Table(std::size_t rows) : rows_(rows) {}
+  explicit FirefoxTable(std::size_t rows) : rows_(rows) {}
 
-  Table& column(const char* name, Json values) {
+  FirefoxTable& column(const char* name, Json values) {
     json_[name] = std::move(values);
     return *this;
   }
   // The same value in each row.
-  Table& all(const char* name, const Json& value) {
+  FirefoxTable& all(const char* name, const Json& value) {
     return column(name, Json::array_t(rows_, value));
   }
 
@@ -107,20 +107,20 @@ Code code_of(const CallTree& tree, Texts& texts) {
     names.push_back(texts.number_of(printable(name_of(one))));
     kinds.push_back(category_of(one));
   }
-  Table functions(count);
+  FirefoxTable functions(count);
   functions.column("name", std::move(names)).column("resource", std::move(of_function));
   functions.all("isJS", false).all("relevantForJS", false).all("fileName", nullptr);
   code.functions = functions.all("lineNumber", nullptr).all("columnNumber", nullptr).take();
-  Table frames(count);
+  FirefoxTable frames(count);
   frames.column("func", numbers).column("category", std::move(kinds)).all("subcategory", 0);
   frames.all("address", -1).all("inlineDepth", 0).all("nativeSymbol", nullptr);
   frames.all("innerWindowID", 0).all("implementation", nullptr);
   code.frames = frames.all("line", nullptr).all("column", nullptr).take();
   Json libraries = Json::array();
   for (std::size_t i = 0; i < resources.size(); ++i) libraries.push_back(i);
-  Table table(resources.size());
+  FirefoxTable table(resources.size());
   table.column("lib", std::move(libraries)).column("name", std::move(resource_names));
-  code.resources = table.all("host", nullptr).all("type", kLibrary).take();
+  code.resources = table.all("host", nullptr).all("type", kFirefoxLibrary).take();
   return code;
 }
 
@@ -133,7 +133,7 @@ Json stacks_of(const CallTree& tree, const Json& kinds) {
     prefixes.push_back(i == 0 ? Json() : Json(node.parent));
     categories.push_back(kinds[node.function]);
   }
-  Table stacks(tree.nodes.size());
+  FirefoxTable stacks(tree.nodes.size());
   stacks.column("frame", std::move(frames)).column("prefix", std::move(prefixes));
   return stacks.column("category", std::move(categories)).all("subcategory", 0).take();
 }
@@ -150,7 +150,7 @@ Json samples_of(const CallTree& tree) {
     times.push_back(time);
     time += self > 0 ? self : 0;
   }
-  Table samples(stacks.size());
+  FirefoxTable samples(stacks.size());
   samples.column("stack", std::move(stacks)).column("time", std::move(times));
   Json json = samples.column("weight", std::move(weights)).all("eventDelay", 0).take();
   json["weightType"] = "samples";
@@ -158,7 +158,7 @@ Json samples_of(const CallTree& tree) {
 }
 
 Json without_rows(std::initializer_list<const char*> columns) {
-  Table table(0);
+  FirefoxTable table(0);
   for (const char* column : columns) table.column(column, Json::array());
   return table.take();
 }

@@ -32,9 +32,9 @@ std::string_view part(std::string_view name) {
 }
 
 std::string json_in_page(const nlohmann::ordered_json& json) {
-  using Json = nlohmann::ordered_json;
+  constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
   std::string text;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : json.dump(-1, ' ', false, kReplace)) {
     if (c == '<') {
       text += "\\u003c";
     } else {

@@ -48,16 +48,16 @@ std::optional<double> parameter_of(const Variant& variant, const std::string& na
 }
 
 // Points by the parameter.
-struct Line {
+struct GrowthLine {
   const Measurement* first = nullptr;
   std::map<double, ChartPoint> points;
 };
 
 // What has more than one point.
-std::vector<Line> lines_by(const std::string& by, const Measured& measured,
-                           const std::string& metric) {
+std::vector<GrowthLine> lines_by(const std::string& by, const Measured& measured,
+                                 const std::string& metric) {
   std::map<std::pair<Benchmark, Runtime>, std::size_t> places;
-  std::vector<Line> lines;
+  std::vector<GrowthLine> lines;
   for (const Measurement* one : measured) {
     auto number = parameter_of(one->variant, by);
     if (!number) continue;
@@ -70,8 +70,8 @@ std::vector<Line> lines_by(const std::string& by, const Measured& measured,
     lines[place->second].points[*number] = {*number, *metric_of(*one, metric),
                                             spread_of(*one, metric)};
   }
-  std::erase_if(lines, [](const Line& line) { return line.points.size() < 2; });
-  std::sort(lines.begin(), lines.end(), [&by](const Line& left, const Line& right) {
+  std::erase_if(lines, [](const GrowthLine& line) { return line.points.size() < 2; });
+  std::sort(lines.begin(), lines.end(), [&by](const GrowthLine& left, const GrowthLine& right) {
     return stands_before(left.first->variant, right.first->variant, by);
   });
   return lines;
@@ -106,16 +106,16 @@ Expected<std::string> choose(const std::vector<std::string>& known, const PlotOp
       printable(did_you_mean(*options.by, known)));
 }
 
-Chart draw(const std::vector<Line>& lines, const std::string& by, const std::string& metric) {
+Chart draw(const std::vector<GrowthLine>& lines, const std::string& by, const std::string& metric) {
   Measured drawn;
-  for (const Line& line : lines) drawn.push_back(line.first);
+  for (const GrowthLine& line : lines) drawn.push_back(line.first);
   VariantNames names(drawn);
   Chart chart;
   chart.kind = ChartKind::kGrowth;
   chart.subtitle = names.common_to_lines();
   std::vector<double> numbers;
   std::vector<double> values;
-  for (const Line& line : lines) {
+  for (const GrowthLine& line : lines) {
     Series& series = chart.series.emplace_back();
     series.name = names.of_line(line.first->variant, by);
     series.look = chart.series.size();

@@ -10,7 +10,7 @@ namespace instr {
 
 namespace {
 
-TableCell time_cell(const std::optional<double>& time) {
+TableCell nanoseconds_cell(const std::optional<double>& time) {
   return time ? TableCell{format_time(*time)} : TableCell{"-", Tone::kDim};
 }
 
@@ -50,8 +50,8 @@ Grid make_backend_grid(const std::vector<Measurement>& measurements) {
     GridRow row{name, name, {works_cell(one), fastest, ratio_cell(one, one.speedup)}};
     if (has_memory) row.cells.push_back(ratio_cell(one, one.memory_saved));
     if (has_starts) {
-      row.cells.push_back(time_cell(one.first_result));
-      row.cells.push_back(time_cell(one.ready));
+      row.cells.push_back(nanoseconds_cell(one.first_result));
+      row.cells.push_back(nanoseconds_cell(one.ready));
     }
     grid.groups.push_back({name, {row}});
   }

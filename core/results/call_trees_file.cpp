@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Of a block; hours under Callgrind. So no sum overflows, nor those of aligned trees.
-constexpr std::int64_t kMostInstructions = std::int64_t{1} << 38;
-constexpr auto kColumns = std::to_array<const char*>({"function", "depth", "self", "calls"});
+constexpr std::int64_t kMaxTreeInstructions = std::int64_t{1} << 38;
+constexpr auto kTreeColumns = std::to_array<const char*>({"function", "depth", "self", "calls"});
 
 CodeName code_of(SideName name) {
   if (name.function.empty()) return code_name("0x0", name.object);
@@ -24,11 +24,11 @@ CodeName code_of(SideName name) {
 }
 
 // Whether these are columns of numbers, of one length.
-bool has_columns(const Json& json) {
+bool has_tree_columns(const Json& json) {
   if (!json.is_object() || !json.contains("iterations")) return false;
   if (!json["iterations"].is_number_unsigned() || json["iterations"] == 0U) return false;
   if (json["iterations"].get<std::uint64_t>() > kMostTreeIterations) return false;
-  for (const char* column : kColumns) {
+  for (const char* column : kTreeColumns) {
     if (!json.contains(column) || !json[column].is_array() || json[column].empty()) return false;
     if (json[column].size() != json["function"].size()) return false;
     for (const Json& number : json[column]) {
@@ -120,7 +120,7 @@ Json to_json(const CallTree& tree, const NumberOfName& number_of) {
 }
 
 std::shared_ptr<const CallTree> call_tree_from(const Json& json, const NameOfNumber& name_of) {
-  if (!has_columns(json)) return nullptr;
+  if (!has_tree_columns(json)) return nullptr;
   auto tree = std::make_shared<CallTree>();
   tree->iterations = json["iterations"].get<std::uint64_t>();
   std::int64_t size = 0;
@@ -128,9 +128,9 @@ std::shared_ptr<const CallTree> call_tree_from(const Json& json, const NameOfNum
     CallNode& node = tree->nodes.emplace_back();
     node.self = json["self"][i].get<std::int64_t>();
     node.calls = json["calls"][i].get<std::uint64_t>();
-    if (node.self < -kMostInstructions || node.self > kMostInstructions) return nullptr;
+    if (node.self < -kMaxTreeInstructions || node.self > kMaxTreeInstructions) return nullptr;
     size += std::abs(node.self);
-    if (size > kMostInstructions) return nullptr;
+    if (size > kMaxTreeInstructions) return nullptr;
   }
   if (!set_parents(json["depth"], tree->nodes)) return nullptr;
   Known known;

@@ -14,19 +14,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kColumns = std::to_array<const char*>({"file", "line", "self", "inclusive", "text"});
+constexpr auto kLineColumns =
+    std::to_array<const char*>({"file", "line", "self", "inclusive", "text"});
 
 // Of a block; hours under Callgrind.
-constexpr std::uint64_t kMostInstructions = std::uint64_t{1} << 48;
+constexpr std::uint64_t kMaxLineInstructions = std::uint64_t{1} << 48;
 
 bool is_number(const Json& value) {
-  return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostInstructions;
+  return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMaxLineInstructions;
 }
 
-bool has_columns(const Json& json) {
+bool has_line_columns(const Json& json) {
   if (!json.is_object() || !json.contains("iterations")) return false;
   if (!is_number(json["iterations"]) || json["iterations"] == 0U) return false;
-  for (const char* column : kColumns) {
+  for (const char* column : kLineColumns) {
     if (!json.contains(column) || !json[column].is_array()) return false;
     if (json[column].size() != json["file"].size()) return false;
   }
@@ -50,7 +51,7 @@ std::optional<LineCost> line_from(const Json& json, std::size_t at, const SideFi
 
 // Null if it is not such an object.
 std::shared_ptr<const LineCosts> lines_from(const Json& json, const SideFile& file) {
-  if (!has_columns(json)) return nullptr;
+  if (!has_line_columns(json)) return nullptr;
   auto costs = std::make_shared<LineCosts>();
   costs->iterations = json["iterations"].get<std::uint64_t>();
   for (std::size_t i = 0; i < json["file"].size(); ++i) {

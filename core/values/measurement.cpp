@@ -7,7 +7,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::array<std::pair<FailureKind, const char*>, 11> kNames{{
+constexpr std::array<std::pair<FailureKind, const char*>, 11> kFailureNames{{
     {FailureKind::kCompileError, "compile_error"},
     {FailureKind::kDefinitionError, "definition_error"},
     {FailureKind::kCrashed, "crashed"},
@@ -35,14 +35,14 @@ Kind kind_of(const Measurement& one) {
 }  // namespace
 
 const char* to_string(FailureKind kind) {
-  for (const auto& [known, name] : kNames) {
+  for (const auto& [known, name] : kFailureNames) {
     if (known == kind) return name;
   }
   return "worker_lost";
 }
 
 std::optional<FailureKind> failure_kind_from(const std::string& name) {
-  for (const auto& [kind, known] : kNames) {
+  for (const auto& [kind, known] : kFailureNames) {
     if (name == known) return kind;
   }
   return std::nullopt;

@@ -18,7 +18,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::array<std::pair<VerificationCode, const char*>, 7> kNames{{
+constexpr std::array<std::pair<VerificationCode, const char*>, 7> kCodeNames{{
     {VerificationCode::kPass, "PASS"},
     {VerificationCode::kFail, "FAIL"},
     {VerificationCode::kEagerFailed, "EAGER_FAILED"},
@@ -201,14 +201,14 @@ Verification failure_of(const wire::Message& reply) {
 }  // namespace
 
 const char* to_string(VerificationCode code) {
-  for (const auto& [known, name] : kNames) {
+  for (const auto& [known, name] : kCodeNames) {
     if (known == code) return name;
   }
   return "VERIFIER_DIDNT_RUN";
 }
 
 std::optional<VerificationCode> verification_code_from(const std::string& name) {
-  for (const auto& [code, known] : kNames) {
+  for (const auto& [code, known] : kCodeNames) {
     if (name == known) return code;
   }
   return std::nullopt;
@@ -216,7 +216,7 @@ std::optional<VerificationCode> verification_code_from(const std::string& name) 
 
 std::vector<std::string> verification_code_names() {
   std::vector<std::string> names;
-  for (const auto& [code, name] : kNames) names.emplace_back(name);
+  for (const auto& [code, name] : kCodeNames) names.emplace_back(name);
   return names;
 }
 
