@@ -2,7 +2,7 @@
 // beside the others; and the messages if there is none, or if LibTorch is too old for it.
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::backends_test {
 namespace {
 
 const char* const kDefinitions = R"(schema = 1
@@ -85,4 +85,4 @@ TEST_F(Backends, OldLibTorchSkipsPackagesWithTheReason) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::backends_test

@@ -2,7 +2,7 @@
 // installed for.
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::compiled_test {
 namespace {
 
 // Dynamo cannot put the call of time.sleep() into a graph; a growing argument fails a guard.
@@ -125,4 +125,4 @@ TEST_F(Compiled, BackendsThatAreNotInstalledAreSkippedWithWhatInstallsThem) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::compiled_test

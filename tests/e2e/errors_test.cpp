@@ -1,7 +1,7 @@
 // The messages for users' mistakes: a place, the problem, what to do; and the exit status.
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::errors_test {
 namespace {
 
 TEST(Errors, CompilerErrorsComeBackAtTheTomlLineAndCostOnlyTheirVariant) {
@@ -137,4 +137,4 @@ TEST(Errors, HelpAndVersionGoToStandardOutput) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::errors_test

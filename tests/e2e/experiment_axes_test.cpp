@@ -8,7 +8,7 @@
 
 #include "tests/e2e/experiment.h"
 
-namespace instr::e2e {
+namespace instr::e2e::experiment_axes_test {
 namespace {
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -307,4 +307,4 @@ signature = "f(x) -> y"
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::experiment_axes_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace instr::e2e {
+namespace instr::e2e::experiment_test {
 namespace {
 
 const char* const kDefinitions = R"toml(schema = 1
@@ -254,4 +254,4 @@ for (int i = 0; i < 20000; ++i) { RECORD_FUNCTION(name, std::vector<c10::IValue>
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::experiment_test

@@ -6,7 +6,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::files_test {
 namespace {
 
 // Written by a run that finished, with its functions.
@@ -14,7 +14,7 @@ fs::path recorded(const std::string& name) {
   return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "formats" / name;
 }
 
-class Files : public testing::Test {
+class Files : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"before.jsonl", "after.jsonl"}) {
@@ -240,4 +240,4 @@ TEST_F(Files, ReadingAPipeThatNobodyWritesToCanBeInterrupted) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::files_test

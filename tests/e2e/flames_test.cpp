@@ -3,10 +3,10 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
-namespace instr::e2e {
+namespace instr::e2e::flames_test {
 namespace {
 
-class Flames : public testing::Test {
+class Flames : public ::testing::Test {
  protected:
   void SetUp() override {
     write_quick_library(folder_.path());
@@ -117,4 +117,4 @@ TEST_F(Flames, AreWrittenByAbAndOfMergedShards) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::flames_test

@@ -9,10 +9,10 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
-namespace instr::e2e {
+namespace instr::e2e::history_test {
 namespace {
 
-class HistoryOfALibrary : public testing::Test {
+class HistoryOfALibrary : public ::testing::Test {
  protected:
   void SetUp() override {
     git({"init", "--quiet", "--initial-branch=main"});
@@ -335,4 +335,4 @@ TEST_F(HistoryOfALibrary, IsWholeThoughSomeOfItsWritersAreKilled) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::history_test

@@ -1,7 +1,7 @@
 // Snippets that throw, crash, hang, fork: each its own named failure, all others unharmed.
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::hostile_test {
 namespace {
 
 class Hostile : public ::testing::Test {
@@ -186,4 +186,4 @@ TEST_F(Hostile, AScriptThatDoesNotCompileIsNamed) {
 TEST_F(Hostile, NothingIsLeftBehind) { EXPECT_TRUE(stray_processes().empty()); }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::hostile_test

@@ -8,7 +8,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::interruption_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -178,4 +178,4 @@ TEST(Interruption, TheCommandOfBisectMayPromptOnTheTerminal) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::interruption_test

@@ -9,7 +9,7 @@
 #include "core/values/function_names.h"
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::known_figures_test {
 namespace {
 
 class KnownFigures : public ::testing::Test {
@@ -312,4 +312,4 @@ TEST_F(KnownFigures, AllocationsEqualCallsOfTheAllocator) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::known_figures_test

@@ -2,7 +2,7 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
-namespace instr::e2e {
+namespace instr::e2e::lines_test {
 namespace {
 
 constexpr const char* kNops = R"(#include "nops.h"
@@ -34,7 +34,7 @@ both();
 
 constexpr const char* kKey = "nops/eager/forward/t1/cpu";
 
-class Lines : public testing::Test {
+class Lines : public ::testing::Test {
  protected:
   void SetUp() override {
     write(file("nops.h"),
@@ -138,4 +138,4 @@ TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::lines_test

@@ -3,13 +3,13 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
-namespace instr::e2e {
+namespace instr::e2e::merge_check_test {
 namespace {
 
 constexpr const char* kBaselines = ".instr_bench";
 
 // A team's repository: a small library with its benchmarks.
-class MergeCheck : public testing::Test {
+class MergeCheck : public ::testing::Test {
  protected:
   void SetUp() override { write_quick_library(folder_.path()); }
 
@@ -248,4 +248,4 @@ TEST_F(MergeCheck, BisectSaysWhatGitUnderstands) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::merge_check_test

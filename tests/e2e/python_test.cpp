@@ -6,7 +6,7 @@
 #include "core/values/function_names.h"
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::python_test {
 namespace {
 
 // Functions of so many nops, which Python calls through ctypes: what the interpreter does is the
@@ -543,4 +543,4 @@ TEST_F(Python, WithoutATorchItIsSkippedWithTheReason) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::python_test

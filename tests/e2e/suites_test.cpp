@@ -1,7 +1,7 @@
 // What the suites of models rest on: packages of Python, many modules, {training}.
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::suites_test {
 namespace {
 
 // A module that is evaluated without gradients and trained with them, in a process that has its
@@ -78,4 +78,4 @@ TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::suites_test

@@ -5,7 +5,7 @@
 #include "core/base/cores.h"
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::timing_test {
 namespace {
 
 const char* const kDefinitions = R"(schema = 1
@@ -285,4 +285,4 @@ TEST_F(Timing, HostileSnippetsAreDistinguished) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::timing_test

@@ -5,7 +5,7 @@
 #include "core/results/results.h"
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::verify_test {
 namespace {
 
 const std::string kForward = "/torchscript/forward/t1/cpu";
@@ -170,4 +170,4 @@ TEST_F(Verify, CountsAreTheSameAndOnlyFailuresFailTheRun) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::verify_test

@@ -6,7 +6,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::warm_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -18,7 +18,7 @@ std::vector<std::string> lines(const std::string& text) {
   return found;
 }
 
-class Warm : public testing::Test {
+class Warm : public ::testing::Test {
  protected:
   // One test leaves its worker to the next: most of a test's time is the start of LibTorch.
   static void SetUpTestSuite() { run({"warm", "stop"}); }
@@ -182,4 +182,4 @@ TEST_F(Warm, WhatItIsNotForIsRefused) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::warm_test

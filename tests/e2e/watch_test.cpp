@@ -6,7 +6,7 @@
 
 #include "tests/e2e/program.h"
 
-namespace instr::e2e {
+namespace instr::e2e::watch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -75,4 +75,4 @@ TEST(Watch, CountsSavedDefinitionsAgainAndSurvivesErrors) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::watch_test

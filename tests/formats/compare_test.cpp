@@ -8,7 +8,7 @@
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 
-namespace instr::formats {
+namespace instr::formats::compare_test {
 namespace {
 
 class CompareFormats : public ConsumerTest {
@@ -170,4 +170,4 @@ TEST_F(CompareFormats, HostileCsv) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::compare_test

@@ -8,7 +8,7 @@
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 
-namespace instr::formats {
+namespace instr::formats::explain_test {
 namespace {
 
 class ExplainFormats : public ConsumerTest {
@@ -61,4 +61,4 @@ TEST_F(ExplainFormats, Csv) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::explain_test

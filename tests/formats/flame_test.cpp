@@ -8,7 +8,7 @@
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 
-namespace instr::formats {
+namespace instr::formats::flame_test {
 namespace {
 
 class FlameFormats : public ConsumerTest {
@@ -80,4 +80,4 @@ TEST_F(FlameFormats, FirefoxHasTheCostOfEachPath) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::flame_test

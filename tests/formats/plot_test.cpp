@@ -12,7 +12,7 @@
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 
-namespace instr::formats {
+namespace instr::formats::plot_test {
 namespace {
 
 using boost::property_tree::ptree;
@@ -281,4 +281,4 @@ TEST_F(PlotFormats, CharactersDrawBarsOfTheirLength) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::plot_test

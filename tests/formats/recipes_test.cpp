@@ -2,7 +2,7 @@
 // that they work.
 #include "tests/formats/consumers.h"
 
-namespace instr::formats {
+namespace instr::formats::recipes_test {
 namespace {
 
 class Recipes : public ConsumerTest {
@@ -26,4 +26,4 @@ TEST_F(Recipes, ArePipelinesOfGitLab) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::recipes_test

@@ -12,7 +12,7 @@
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 
-namespace instr::formats {
+namespace instr::formats::report_test {
 namespace {
 
 class ReportFormats : public ConsumerTest {
@@ -281,4 +281,4 @@ TEST_F(ReportFormats, HostileSmallerIsBetter) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::report_test

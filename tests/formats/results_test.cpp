@@ -4,7 +4,7 @@
 #include "tests/formats/consumers.h"
 #include "tests/results_examples.h"
 
-namespace instr::formats {
+namespace instr::formats::results_test {
 namespace {
 
 class ResultsFormat : public ConsumerTest {
@@ -46,4 +46,4 @@ TEST_F(ResultsFormat, AMalformedLineIsFound) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::results_test

@@ -4,7 +4,7 @@
 #include "core/commands/command.h"
 #include "tests/formats/consumers.h"
 
-namespace instr::formats {
+namespace instr::formats::shells_test {
 namespace {
 
 // One word per line: the shell's suggestions for, or completion of, a line that ends at the cursor.
@@ -99,4 +99,4 @@ TEST_F(Shells, ManPagesAreReadable) {
 }
 
 }  // namespace
-}  // namespace instr::formats
+}  // namespace instr::formats::shells_test

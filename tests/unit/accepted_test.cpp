@@ -9,7 +9,7 @@
 #include "core/base/private_folder.h"
 #include "tests/unit/compare_testing.h"
 
-namespace instr {
+namespace instr::accepted_test {
 namespace {
 
 using testing::counted;
@@ -111,4 +111,4 @@ TEST(Accepted, PassesAndIsShown) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::accepted_test

@@ -11,7 +11,7 @@
 
 #include "core/definitions/metrics.h"
 
-namespace instr {
+namespace instr::architecture_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -130,4 +130,4 @@ TEST(Architecture, MetricsAreNamedOnlyWhereTheyAreComputed) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::architecture_test

@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/values/function_names.h"
 
-namespace instr {
+namespace instr::attribution_test {
 namespace {
 
 constexpr const char* kTorch = "libtorch_cpu.so";
@@ -342,4 +342,4 @@ TEST(Attribution, FunctionsOfGlobalSetUpsAreTheSameInOtherUnits) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::attribution_test

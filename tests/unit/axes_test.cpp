@@ -5,7 +5,7 @@
 
 #include "core/definitions/expand.h"
 
-namespace instr {
+namespace instr::axes_test {
 namespace {
 
 Definition definition(const std::string& label) {
@@ -135,4 +135,4 @@ TEST(ExperimentAxes, WhatHasAValueThatIsLeftOutIsNotMeasured) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::axes_test

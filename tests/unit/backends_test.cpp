@@ -4,7 +4,7 @@
 
 #include "core/report/report.h"
 
-namespace instr {
+namespace instr::backends_test {
 namespace {
 
 Measurement timed(const std::string& key, double wall, double ready = 0) {
@@ -141,4 +141,4 @@ TEST(Backends, HaveATable) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::backends_test

@@ -9,7 +9,7 @@
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
 
-namespace instr {
+namespace instr::baselines_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -20,7 +20,7 @@ std::string content(const fs::path& file) {
 }
 
 // In a project of its own, without the caller's settings.
-class Baselines : public testing::Test {
+class Baselines : public ::testing::Test {
  protected:
   void SetUp() override {
     unsetenv("INSTR_BENCH_BASELINES");
@@ -140,4 +140,4 @@ TEST_F(Baselines, AMisspeltNameSuggestsTheNearest) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::baselines_test

@@ -16,12 +16,12 @@
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 
-namespace instr {
+namespace instr::cache_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class CacheTest : public testing::Test {
+class CacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto folder = PrivateFolder::make();
@@ -400,4 +400,4 @@ TEST_F(CacheTest, KeepsHints) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::cache_test

@@ -8,7 +8,7 @@
 #include <regex>
 #include <string>
 
-namespace instr {
+namespace instr::call_graph_test {
 namespace {
 
 std::string fixture(const std::string& name) {
@@ -181,4 +181,4 @@ TEST(CallGraph, OfNothingIsNothing) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::call_graph_test

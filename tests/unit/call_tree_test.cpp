@@ -4,7 +4,7 @@
 
 #include "core/report/flame.h"
 
-namespace instr {
+namespace instr::call_tree_test {
 namespace {
 
 // Two iterations of a statement that calls f, which calls itself and g; g also from the statement.
@@ -228,4 +228,4 @@ TEST(Flame, KindsOfCode) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::call_tree_test

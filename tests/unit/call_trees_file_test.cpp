@@ -9,7 +9,7 @@
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
 
-namespace instr {
+namespace instr::call_trees_file_test {
 namespace {
 
 constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
@@ -148,4 +148,4 @@ TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::call_trees_file_test

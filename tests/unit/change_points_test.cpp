@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-namespace instr {
+namespace instr::change_points_test {
 namespace {
 
 // Not std::normal_distribution, which differs between standard libraries.
@@ -62,4 +62,4 @@ TEST(ChangePoints, AreTheSameForTheSameValues) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::change_points_test

@@ -17,7 +17,7 @@
 #include "core/commands/run.h"
 #include "core/compile/installation.h"
 
-namespace instr {
+namespace instr::commands_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -450,4 +450,4 @@ TEST(Help, AnOptionIsTheSameEverywhere) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::commands_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/compare_testing.h"
 
-namespace instr {
+namespace instr::compare_report_test {
 namespace {
 
 using nlohmann::json;
@@ -193,4 +193,4 @@ TEST(CompareCsv, HasALineForEachMetric) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::compare_report_test

@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/compare/compare_text.h"
 
-namespace instr {
+namespace instr::compare_table_test {
 namespace {
 
 using namespace instr::testing;
@@ -422,4 +422,4 @@ TEST(CompareTable, TenThousandRows) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::compare_table_test

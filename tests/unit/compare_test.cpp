@@ -8,7 +8,7 @@
 
 #include "compare_testing.h"
 
-namespace instr {
+namespace instr::compare_test {
 namespace {
 
 using namespace instr::testing;
@@ -585,4 +585,4 @@ TEST(Compare, SwappedSidesGiveTheOppositeStates) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::compare_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::compile_plan_test {
 namespace {
 
 Variant variant(const std::string& stmt) {
@@ -93,4 +93,4 @@ TEST(CutUnits, KeepsRegistrationsInOneUnit) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::compile_plan_test

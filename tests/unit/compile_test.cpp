@@ -14,7 +14,7 @@
 #include "core/compile/cache_files.h"
 #include "worker/abi.h"
 
-namespace instr {
+namespace instr::compile_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ struct Outcome {
   std::map<std::string, std::string> failed;
 };
 
-class CompileTest : public testing::TestWithParam<const char*> {
+class CompileTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     auto folder = PrivateFolder::make();
@@ -544,10 +544,10 @@ TEST_P(CompileTest, BuildsAWorkerOnce) {
   EXPECT_NE(broken.error().what.find("nothing"), std::string::npos);
 }
 
-INSTANTIATE_TEST_SUITE_P(Compilers, CompileTest, testing::Values("clang++", "g++"),
+INSTANTIATE_TEST_SUITE_P(Compilers, CompileTest, ::testing::Values("clang++", "g++"),
                          [](const auto& of) {
                            return std::string(of.param)[0] == 'c' ? "clang" : "gcc";
                          });
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::compile_test

@@ -8,7 +8,7 @@
 #include "core/compile/generate_python.h"
 #include "core/results/compiler_json.h"
 
-namespace instr {
+namespace instr::compiler_report_test {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -101,4 +101,4 @@ TEST(CompilerReport, IsPartOfAnExperimentsLine) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::compiler_report_test

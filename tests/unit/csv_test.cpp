@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::csv_test {
 namespace {
 
 TEST(Csv, FormulasAreMarkedAsText) {
@@ -25,4 +25,4 @@ TEST(Csv, CellsReadAsWhatWasWritten) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::csv_test

@@ -5,7 +5,7 @@
 
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::definition_errors_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,7 +27,7 @@ std::vector<std::string> names(const fs::path& folder) {
   return result;
 }
 
-class Refused : public testing::TestWithParam<std::string> {};
+class Refused : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Refused, SaysWhereAndWhatAndWhatToDo) {
   const fs::path folder = fixtures() / "refused";
@@ -35,17 +35,17 @@ TEST_P(Refused, SaysWhereAndWhatAndWhatToDo) {
   EXPECT_EQ(load_errors({folder / GetParam()}, folder), read_file(expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(Definitions, Refused, testing::ValuesIn(names(fixtures() / "refused")),
+INSTANTIATE_TEST_SUITE_P(Definitions, Refused, ::testing::ValuesIn(names(fixtures() / "refused")),
                          [](const auto& test) { return fs::path(test.param).stem().string(); });
 
-class Accepted : public testing::TestWithParam<std::string> {};
+class Accepted : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Accepted, HasNoErrors) {
   const fs::path folder = fixtures() / "accepted";
   EXPECT_EQ(load_errors({folder / GetParam()}, folder), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Definitions, Accepted, testing::ValuesIn(names(fixtures() / "accepted")),
+INSTANTIATE_TEST_SUITE_P(Definitions, Accepted, ::testing::ValuesIn(names(fixtures() / "accepted")),
                          [](const auto& test) { return fs::path(test.param).stem().string(); });
 
 TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
@@ -117,4 +117,4 @@ TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::definition_errors_test

@@ -12,7 +12,7 @@
 #include "tests/json_schema.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::definition_schema_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -333,4 +333,4 @@ TEST(DefinitionSchema, AnswersAsTheLoaderToWhatKeysDoTogether) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::definition_schema_test

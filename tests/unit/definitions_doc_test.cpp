@@ -8,7 +8,7 @@
 #include "tests/unit/definition_testing.h"
 #include "tests/unit/documents.h"
 
-namespace instr {
+namespace instr::definitions_doc_test {
 namespace {
 
 std::string document() { return testing::source_file("docs/DEFINITIONS.md"); }
@@ -71,4 +71,4 @@ TEST(DefinitionsDocument, StatesTheRealLimits) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::definitions_doc_test

@@ -5,7 +5,7 @@
 
 #include "core/compile/cache_files.h"
 
-namespace instr {
+namespace instr::diagnostics_test {
 namespace {
 
 const std::string kFirst = "instr_snippet_0123456789abcdef0123456789abcdef";
@@ -170,4 +170,4 @@ TEST(Describe, OurOwnAssertionsComeFirst) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::diagnostics_test

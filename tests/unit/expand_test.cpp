@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace instr {
+namespace instr::expand_test {
 namespace {
 
 Definition definition(const std::string& label) {
@@ -235,4 +235,4 @@ TEST(Expand, RefusesTooManyVariantsInAll) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::expand_test

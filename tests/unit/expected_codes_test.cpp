@@ -8,7 +8,7 @@
 
 #include "core/results/results.h"
 
-namespace instr {
+namespace instr::expected_codes_test {
 namespace {
 
 using Code = VerificationCode;
@@ -110,4 +110,4 @@ TEST(ExpectedCodes, MakeANewFile) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::expected_codes_test

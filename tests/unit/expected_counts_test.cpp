@@ -3,7 +3,7 @@
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::expected_counts_test {
 namespace {
 
 constexpr const char* kMm = "matmul/mm/n=64/eager/forward/t1/cpu";
@@ -249,4 +249,4 @@ TEST(ExpectedCounts, TakeIntegersThatADoubleRounds) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::expected_counts_test

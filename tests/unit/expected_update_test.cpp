@@ -7,7 +7,7 @@
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::expected_update_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST(ExpectedUpdate, CreatesAMissingFile) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::expected_update_test

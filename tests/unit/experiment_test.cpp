@@ -16,7 +16,7 @@
 #include "core/results/experiment_log.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::experiment_test {
 namespace {
 
 const ExperimentSetting kSetting{3, std::nullopt, "2.13.0", "a CPU"};
@@ -522,4 +522,4 @@ TEST_F(ExperimentLogTest, OtherFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::experiment_test

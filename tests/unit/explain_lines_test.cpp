@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace instr {
+namespace instr::explain_lines_test {
 namespace {
 
 const LineCosts kCosts{10,
@@ -58,4 +58,4 @@ TEST(ExplainLines, AsJsonAndCsvAndMarkdown) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::explain_lines_test

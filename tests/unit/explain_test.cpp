@@ -6,7 +6,7 @@
 
 #include "core/base/format.h"
 
-namespace instr {
+namespace instr::explain_test {
 namespace {
 
 Counted counted() {
@@ -213,4 +213,4 @@ TEST(ExplainCsv, HasALineForEachFunctionAndCaller) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::explain_test

@@ -4,7 +4,7 @@
 
 #include "core/compile/source_writer.h"
 
-namespace instr {
+namespace instr::failure_text_test {
 namespace {
 
 // bench.toml:
@@ -164,4 +164,4 @@ TEST(ScriptBody, KnowsWhereItComesFrom) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::failure_text_test

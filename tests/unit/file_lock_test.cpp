@@ -4,10 +4,10 @@
 
 #include "core/base/private_folder.h"
 
-namespace instr {
+namespace instr::file_lock_test {
 namespace {
 
-class FileLockTest : public testing::Test {
+class FileLockTest : public ::testing::Test {
  protected:
   Expected<PrivateFolder> folder_ = PrivateFolder::make();
   std::filesystem::path file_ = folder_->path() / "lock";
@@ -57,4 +57,4 @@ TEST_F(FileLockTest, AFolderIsLockedItselfAndStaysEmpty) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::file_lock_test

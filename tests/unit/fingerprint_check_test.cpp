@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::fingerprint_check_test {
 namespace {
 
 Fingerprint fingerprint() {
@@ -213,4 +213,4 @@ TEST(FingerprintCheck, TextIsSafeToShow) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::fingerprint_check_test

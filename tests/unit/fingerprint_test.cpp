@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace instr {
+namespace instr::fingerprint_test {
 namespace {
 
 Fingerprint example(std::map<std::string, std::string> worker) {
@@ -88,4 +88,4 @@ TEST(Fingerprint, ReadsValuesThatAreNotText) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::fingerprint_test

@@ -4,7 +4,7 @@
 
 #include "core/report/explain.h"
 
-namespace instr {
+namespace instr::followed_calls_test {
 namespace {
 
 // What a worker wrote, on CPython 3.11 and LibTorch 2.13.0: twice(torch.nn.Linear(4, 4), x) and a
@@ -76,4 +76,4 @@ TEST(FollowedCalls, ADifferenceFromTheCountIsALineOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::followed_calls_test

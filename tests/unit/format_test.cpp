@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace instr {
+namespace instr::format_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -149,4 +149,4 @@ TEST(Wrap, LeavesNoTrailingSpaces) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::format_test

@@ -12,7 +12,7 @@
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
 
-namespace instr {
+namespace instr::functions_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -306,7 +306,7 @@ TEST(FunctionsFile, SurvivesGarbage) {
   }
 }
 
-class FunctionsBeside : public testing::Test {
+class FunctionsBeside : public ::testing::Test {
  protected:
   // Writes results of two keys that call one function.
   void write() {
@@ -380,4 +380,4 @@ TEST_F(FunctionsBeside, ZcatReadsThem) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::functions_file_test

@@ -7,7 +7,7 @@
 #include "core/base/private_folder.h"
 #include "tests/unit/compare_testing.h"
 
-namespace instr {
+namespace instr::gate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -192,4 +192,4 @@ TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::gate_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::generate_python_test {
 namespace {
 
 Variant in_python(Runtime runtime = Runtime::kEager, Autograd autograd = Autograd::kForward) {
@@ -200,4 +200,4 @@ TEST(PythonSnippet, LinesAreThoseOfTheToml) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::generate_python_test

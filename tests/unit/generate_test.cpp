@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace instr {
+namespace instr::generate_test {
 namespace {
 
 Variant variant() {
@@ -262,4 +262,4 @@ TEST(UnitSource, CallsAllTwiceForClang) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::generate_test

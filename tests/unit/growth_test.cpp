@@ -3,7 +3,7 @@
 
 #include "history_testing.h"
 
-namespace instr {
+namespace instr::growth_test {
 namespace {
 
 using namespace instr::testing;
@@ -97,4 +97,4 @@ TEST_F(Growth, IsAnIssueWithItsCommitFunctionsAndCommands) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::growth_test

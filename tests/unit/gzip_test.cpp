@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace instr {
+namespace instr::gzip_test {
 namespace {
 
 std::string member(const std::string& text) {
@@ -75,4 +75,4 @@ TEST(Gzip, RefusesMoreThanTheLimit) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::gzip_test

@@ -27,7 +27,7 @@
 #include "core/html/report_page.h"
 #include "tests/unit/history_testing.h"
 
-namespace instr {
+namespace instr::history_faults_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -661,4 +661,4 @@ TEST_F(HistoryFaults, ClocksThatGoBackDoNotMoveCommits) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::history_faults_test

@@ -23,7 +23,7 @@
 #include "core/history/timeline.h"
 #include "tests/unit/history_testing.h"
 
-namespace instr {
+namespace instr::history_test {
 namespace {
 
 using testing::commit;
@@ -556,4 +556,4 @@ TEST_F(History, IsWholeAfterKillsBesideAnotherWriter) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::history_test

@@ -12,7 +12,7 @@
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/history_testing.h"
 
-namespace instr {
+namespace instr::html_report_test {
 namespace {
 
 using testing::commit;
@@ -239,4 +239,4 @@ TEST(HtmlReportPage, NoTextEndsItsElement) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::html_report_test

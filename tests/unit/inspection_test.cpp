@@ -10,7 +10,7 @@
 #include "tests/unit/definition_testing.h"
 #include "worker/wire.h"
 
-namespace instr {
+namespace instr::inspection_test {
 namespace {
 
 // outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel
@@ -127,4 +127,4 @@ TEST(Inspection, WritesWhatACompilerSaid) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::inspection_test

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace instr {
+namespace instr::json_line_test {
 namespace {
 
 std::string object(int count, const std::string& first = "") {
@@ -41,4 +41,4 @@ TEST(ParseJson, RefusesAnObjectOfVeryManyMembers) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::json_line_test

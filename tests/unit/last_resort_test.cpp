@@ -6,16 +6,16 @@
 #include <stdexcept>
 #include <thread>
 
-namespace instr {
+namespace instr::last_resort_test {
 namespace {
 
 TEST(LastResort, AnExceptionIsALineAndAStatus) {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(with_last_resort(2, [] { return 3; }), 3);
   EXPECT_EQ(with_last_resort(2, []() -> int { throw std::bad_alloc(); }), 2);
   EXPECT_EQ(with_last_resort(132, []() -> int { throw std::runtime_error("why"); }), 132);
   EXPECT_EQ(with_last_resort(2, []() -> int { throw 5; }), 2);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "error: there is not enough memory\n"
             "error: this should not have happened: why\n"
             "error: this should not have happened\n");
@@ -28,8 +28,8 @@ TEST(LastResort, SoIsOneInAnotherThread) {
                                  std::thread([] { throw std::runtime_error("why"); }).join();
                                  return 0;
                                }),
-              testing::ExitedWithCode(2), "error: this should not have happened: why");
+              ::testing::ExitedWithCode(2), "error: this should not have happened: why");
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::last_resort_test

@@ -11,7 +11,7 @@
 #include "core/compile/cache_files.h"
 #include "core/compile/elf.h"
 
-namespace instr {
+namespace instr::libtorch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -44,7 +44,7 @@ std::string note(std::uint32_t type, const std::string& name, const std::string&
   return text;
 }
 
-class LibTorchTest : public testing::Test {
+class LibTorchTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto folder = PrivateFolder::make();
@@ -256,4 +256,4 @@ TEST_F(LibTorchTest, BuildIdsOfOddFiles) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::libtorch_test

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-namespace instr {
+namespace instr::limit_test {
 namespace {
 
 TEST(ParseLimit, ReadsPercentagesAndUnits) {
@@ -69,4 +69,4 @@ TEST(Allowance, IsTheWiderOfBoth) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::limit_test

@@ -3,7 +3,7 @@
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::limits_file_test {
 namespace {
 
 constexpr Limit kNone{};
@@ -195,4 +195,4 @@ TEST(LimitsFile, SurvivesTruncationAtEveryByte) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::limits_file_test

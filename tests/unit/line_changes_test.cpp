@@ -5,7 +5,7 @@
 
 #include "core/compare/compare_table.h"
 
-namespace instr {
+namespace instr::line_changes_test {
 namespace {
 
 LineCost line(const std::string& file, int number, std::int64_t self, const std::string& text) {
@@ -99,4 +99,4 @@ TEST(LineChanges, OfManyThoseAreShownThatChangedMost) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::line_changes_test

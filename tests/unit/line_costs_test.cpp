@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-namespace instr {
+namespace instr::line_costs_test {
 namespace {
 
 std::string fixture(const std::string& name) {
@@ -117,4 +117,4 @@ TEST(LineCosts, AreReadOnlyWhereTheyAreWanted) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::line_costs_test

@@ -6,7 +6,7 @@
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
 
-namespace instr {
+namespace instr::lines_file_test {
 namespace {
 
 constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
@@ -106,4 +106,4 @@ TEST(LinesFile, IsBesideResultsThatHaveThem) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::lines_file_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::list_test {
 namespace {
 
 Variant variant(const std::string& label, const std::string& rest) {
@@ -37,4 +37,4 @@ TEST(DryRun, SaysWhatWouldHappen) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::list_test

@@ -4,7 +4,7 @@
 #include "core/definitions/read_benchmark.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::load_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -447,4 +447,4 @@ TEST(JoinTexts, KeepsEachLineAtItsPlace) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::load_test

@@ -10,7 +10,7 @@
 
 #include "core/base/private_folder.h"
 
-namespace instr {
+namespace instr::loaded_libraries_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -126,4 +126,4 @@ TEST(LoadedLibraries, OfThisProcessAreThoseThatItsLoaderKnows) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::loaded_libraries_test

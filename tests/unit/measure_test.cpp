@@ -7,7 +7,7 @@
 
 #include "core/definitions/metrics.h"
 
-namespace instr {
+namespace instr::measure_test {
 namespace {
 
 wire::Message measured() {
@@ -337,4 +337,4 @@ TEST(FailureKind, NamesAreThoseOfTheResultsFileAndGoBothWays) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::measure_test

@@ -3,7 +3,7 @@
 #include "core/commands/merge_shards.h"
 #include "tests/unit/compare_testing.h"
 
-namespace instr {
+namespace instr::merge_test {
 namespace {
 
 using testing::counted;
@@ -89,4 +89,4 @@ TEST(Merge, AMissingShardCanBeAllowed) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::merge_test

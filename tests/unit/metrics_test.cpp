@@ -11,7 +11,7 @@
 #include "tests/unit/documents.h"
 #include "worker/event_counter.h"
 
-namespace instr {
+namespace instr::metrics_test {
 namespace {
 
 using testing::rows_of;
@@ -114,4 +114,4 @@ TEST(Metrics, AreInTheTablesOfTheDocuments) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::metrics_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::near_match_test {
 namespace {
 
 TEST(EditDistance, CountsEditsAndSwapsAsOne) {
@@ -58,4 +58,4 @@ TEST(DidYouMean, OfManyWordsNamesSome) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::near_match_test

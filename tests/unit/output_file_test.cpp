@@ -10,7 +10,7 @@
 #include "core/base/private_folder.h"
 #include "core/base/replace_file.h"
 
-namespace instr {
+namespace instr::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr FileKind kNotes{"notes",
                           [](std::string_view start) { return start.starts_with("note"); }};
 
-class OutputFileTest : public testing::Test {
+class OutputFileTest : public ::testing::Test {
  protected:
   OutputFileTest() { fs::create_directory(folder()); }
 
@@ -111,4 +111,4 @@ TEST_F(OutputFileTest, AReplacementThatIsNotPutChangesNothing) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::output_file_test

@@ -8,7 +8,7 @@
 #include "core/report/plot_labels.h"
 #include "core/report/plot_values.h"
 
-namespace instr {
+namespace instr::plot_test {
 namespace {
 
 using Params = std::vector<std::pair<std::string, std::string>>;
@@ -444,4 +444,4 @@ TEST(PlotLabels, TakeTheFirstSideThatIsFree) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::plot_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::preprocessed_test {
 namespace {
 
 Variant variant(const std::string& stmt) {
@@ -41,4 +41,4 @@ TEST(ReachingSymbols, AreThoseThatAMacroMadeReach) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::preprocessed_test

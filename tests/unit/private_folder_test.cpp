@@ -8,7 +8,7 @@
 
 #include <fstream>
 
-namespace instr {
+namespace instr::private_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ TEST(PrivateFolder, IsPrivateAndRemovedWithItsOwner) {
   EXPECT_FALSE(nowhere.error().advice.empty());
 }
 
-class LeftBehind : public testing::Test {
+class LeftBehind : public ::testing::Test {
  protected:
   fs::path folder(const std::string& name, std::chrono::hours age) {
     fs::path path = parent_->path() / name;
@@ -109,4 +109,4 @@ TEST_F(LeftBehind, IsNotALiveRuns) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::private_folder_test

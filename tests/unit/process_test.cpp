@@ -14,7 +14,7 @@
 
 #include "core/base/cores.h"
 
-namespace instr {
+namespace instr::process_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -360,4 +360,4 @@ TEST(Process, MovedFromOwnsNothing) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::process_test

@@ -11,7 +11,7 @@
 #include <random>
 #include <utility>
 
-namespace instr {
+namespace instr::profile_test {
 namespace {
 
 std::string fixture(const std::string& name) {
@@ -100,7 +100,7 @@ std::map<std::string, std::uint64_t> annotated_calls(const std::string& path) {
   return result;
 }
 
-class RealProfiles : public testing::TestWithParam<const char*> {};
+class RealProfiles : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RealProfiles, SelfCostsAddUpToTotals) {
   auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
@@ -156,8 +156,8 @@ TEST_P(RealProfiles, RandomDamageNeverCrashes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RealProfiles,
-                         testing::Values("part", "combined", "verbose", "instr", "cache",
-                                         "callers"));
+                         ::testing::Values("part", "combined", "verbose", "instr", "cache",
+                                           "callers"));
 
 TEST(Profile, PartsAreAddedUp) {
   auto profile = read_profile(fixture("combined.callgrind.out"));
@@ -313,4 +313,4 @@ TEST(Profile, ForeignTextIsAnErrorWithItsLine) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::profile_test

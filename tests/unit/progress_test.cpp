@@ -12,7 +12,7 @@
 #include "core/base/process.h"
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::progress_test {
 namespace {
 
 Measurement counted(const std::string& key, double ir) {
@@ -278,4 +278,4 @@ TEST(Progress, ManyThreads) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::progress_test

@@ -9,7 +9,7 @@
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 
-namespace instr {
+namespace instr::python_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ TEST(PythonCompiler, CodeDoesNotDependOnItsNeighbours) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::python_test

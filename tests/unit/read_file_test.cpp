@@ -11,12 +11,12 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 
-namespace instr {
+namespace instr::read_file_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class ReadFile : public testing::Test {
+class ReadFile : public ::testing::Test {
  protected:
   fs::path file(const std::string& text) const {
     std::ofstream(folder_.path() / "file", std::ios::binary) << text;
@@ -85,4 +85,4 @@ TEST_F(ReadFile, ReadsNoMoreOfAPipeThanItsBound) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::read_file_test

@@ -8,7 +8,7 @@
 #include "core/history/renames.h"
 #include "history_testing.h"
 
-namespace instr {
+namespace instr::renames_test {
 namespace {
 
 using namespace instr::testing;
@@ -204,4 +204,4 @@ TEST_F(RenamesOfAHistory, AreRefusedOfTwoThatWereMeasuredAtOnce) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::renames_test

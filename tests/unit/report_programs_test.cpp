@@ -8,7 +8,7 @@
 #include "core/report/formats.h"
 #include "tests/unit/documents.h"
 
-namespace instr {
+namespace instr::report_programs_test {
 namespace {
 
 using nlohmann::json;
@@ -263,4 +263,4 @@ TEST(ReportFormats, AreThoseOfTheTable) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::report_programs_test

@@ -8,7 +8,7 @@
 #include "core/definitions/variant_names.h"
 #include "core/report/report_grid.h"
 
-namespace instr {
+namespace instr::report_test {
 namespace {
 
 struct Where {
@@ -592,4 +592,4 @@ TEST(Report, ChoosesByFormat) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::report_test

@@ -8,10 +8,10 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 
-namespace instr {
+namespace instr::repository_test {
 namespace {
 
-class RepositoryTest : public testing::Test {
+class RepositoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
     git({"init", "--quiet", "--initial-branch=main"});
@@ -135,4 +135,4 @@ TEST(Dates, AreReadAndWritten) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::repository_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::requirement_test {
 namespace {
 
 TEST(Requirement, ComparesNumbersNotText) {
@@ -70,4 +70,4 @@ TEST(PackageRequirement, RefusesAnythingElse) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::requirement_test

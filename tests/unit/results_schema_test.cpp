@@ -8,7 +8,7 @@
 #include "core/results/end_line.h"
 #include "tests/results_examples.h"
 
-namespace instr {
+namespace instr::results_schema_test {
 namespace {
 
 using nlohmann::json;
@@ -213,4 +213,4 @@ TEST(ResultsSchema, HasTheProgramsWords) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::results_schema_test

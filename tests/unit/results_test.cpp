@@ -13,7 +13,7 @@
 
 #include "core/results/end_line.h"
 
-namespace instr {
+namespace instr::results_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -659,4 +659,4 @@ TEST(ResultsReader, MissingFiles) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::results_test

@@ -9,7 +9,7 @@
 #include "core/measure/zygote_pool.h"
 #include "tests/unit/documents.h"
 
-namespace instr {
+namespace instr::runtimes_test {
 namespace {
 
 TEST(Runtimes, HaveDistinctNamesAndTitles) {
@@ -76,4 +76,4 @@ TEST(Runtimes, AreInTheTableOfTheDocument) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::runtimes_test

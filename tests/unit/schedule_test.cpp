@@ -15,7 +15,7 @@
 #include "core/measure/pinned_environment.h"
 #include "core/measure/schedule_plan.h"
 
-namespace instr {
+namespace instr::schedule_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -163,7 +163,7 @@ TEST(PinnedEnvironment, IsCompleteAndIndependentOfTheCaller) {
 
 // --- workers that cannot start; real ones are in tests/worker
 
-class Unstartable : public testing::Test {
+class Unstartable : public ::testing::Test {
  protected:
   // A program in Valgrind's place.
   std::filesystem::path script(const std::string& text) {
@@ -250,8 +250,8 @@ TEST_F(Unstartable, OneThatDiesWheneverItIsAskedIsGivenUp) {
   }
 }
 
-class Stopped : public Unstartable, public testing::WithParamInterface<bool> {};
-INSTANTIATE_TEST_SUITE_P(ForkedAndFresh, Stopped, testing::Bool());
+class Stopped : public Unstartable, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(ForkedAndFresh, Stopped, ::testing::Bool());
 
 TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
   retries_ = 0;  // else a killed one would only wait to be tried again
@@ -292,4 +292,4 @@ TEST_F(Unstartable, AFolderForProfilesThatCannotBeMadeIsAnError) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::schedule_test

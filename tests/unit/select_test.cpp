@@ -6,7 +6,7 @@
 
 #include "core/definitions/expand.h"
 
-namespace instr {
+namespace instr::select_test {
 namespace {
 
 std::vector<Variant> all_variants() {
@@ -192,7 +192,7 @@ TEST(Select, RefusesMalformedPatterns) {
   EXPECT_EQ(selected({.filters = {"conv", "mm("}})[0].substr(0, 11), "--filter `m");
 }
 
-TEST(Select, RefusesToSelectFromNothing) { EXPECT_FALSE(select({}, {})); }
+TEST(Select, RefusesToSelectFromNothing) { EXPECT_FALSE(instr::select({}, {})); }
 
 TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
   auto all = selected({});
@@ -230,4 +230,4 @@ TEST(Select, WhatWasNotDealtOutStaysWhereItIs) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::select_test

@@ -9,7 +9,7 @@
 
 #include "tests/fuzz/preprocess.h"
 
-namespace instr {
+namespace instr::self_contained_test {
 namespace {
 
 TEST(IsSelfContained, AcceptsWholeCode) {
@@ -130,4 +130,4 @@ TEST(IsSelfContained, HoldsForAnyText) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::self_contained_test

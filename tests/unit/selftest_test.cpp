@@ -3,7 +3,7 @@
 #include "core/commands/selftest_plants.h"
 #include "tests/unit/compare_testing.h"
 
-namespace instr {
+namespace instr::selftest_test {
 namespace {
 
 constexpr const char* kForward = "p/eager/forward/t1/cpu";
@@ -68,4 +68,4 @@ TEST(Selftest, EveryDifferenceOfUnchangedRunsIsAFalseAlarm) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::selftest_test

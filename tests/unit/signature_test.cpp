@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::signature_test {
 namespace {
 
 Expected<Signature> parse(const std::string& code) {
@@ -58,4 +58,4 @@ TEST(Signature, CountsLines) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::signature_test

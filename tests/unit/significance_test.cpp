@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::significance_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -68,4 +68,4 @@ TEST(Significance, SpeedupIsOfMediansAndSameWhereChanceExplainsIt) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::significance_test

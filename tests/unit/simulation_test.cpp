@@ -5,7 +5,7 @@
 #include "core/definitions/limit.h"
 #include "core/definitions/metrics.h"
 
-namespace instr {
+namespace instr::simulation_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -47,4 +47,4 @@ TEST(Simulation, AddsTheMetricsOfTheEventsThereAre) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::simulation_test

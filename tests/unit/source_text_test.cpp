@@ -4,7 +4,7 @@
 
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::source_text_test {
 namespace {
 
 using Place = std::pair<int, int>;
@@ -93,4 +93,4 @@ TEST(SourceText, RefusesWhatMayNotBeRead) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::source_text_test

@@ -11,7 +11,7 @@
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
 
-namespace instr {
+namespace instr::standard_set_test {
 namespace {
 
 std::vector<Variant> shipped_variants() {
@@ -204,4 +204,4 @@ TEST(StandardSet, RandomNumbersComeInWholeBlocks) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::standard_set_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/definition_testing.h"
 
-namespace instr {
+namespace instr::suites_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ struct Suite {
   std::size_t models;  // at least
 };
 
-class Suites : public testing::TestWithParam<Suite> {};
+class Suites : public ::testing::TestWithParam<Suite> {};
 
 TEST_P(Suites, HoldModelsThatAreEvaluatedAndTrainedSmallAndAsPublished) {
   const Suite& suite = GetParam();
@@ -88,10 +88,10 @@ TEST(CppSuite, HasTenModelsThatRunInEveryWay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Suites,
-                         testing::Values(Suite{"torchvision", "torchvision", 15},
-                                         Suite{"timm", "timm", 25},
-                                         Suite{"huggingface", "transformers", 20}),
+                         ::testing::Values(Suite{"torchvision", "torchvision", 15},
+                                           Suite{"timm", "timm", 25},
+                                           Suite{"huggingface", "transformers", 20}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::suites_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::table_test {
 namespace {
 
 Table fruit() {
@@ -76,4 +76,4 @@ TEST(Table, ColoursCellsAndNotTheSpaceAroundThem) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::table_test

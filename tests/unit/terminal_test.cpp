@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace instr {
+namespace instr::terminal_test {
 namespace {
 
 EnvironmentLookup environment_of(std::map<std::string, std::string> values) {
@@ -68,4 +68,4 @@ TEST(Styled, OnlyWithColor) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::terminal_test

@@ -13,7 +13,7 @@
 #include "core/results/results.h"
 #include "tests/unit/compare_testing.h"
 
-namespace instr {
+namespace instr::timing_test {
 namespace {
 
 using Values = std::vector<double>;
@@ -215,4 +215,4 @@ TEST(Timing, CandidatesAreShownAgainstEager) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::timing_test

@@ -9,7 +9,7 @@
 #include "core/base/private_folder.h"
 #include "core/compile/cache_files.h"
 
-namespace instr {
+namespace instr::toolchain_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -18,7 +18,7 @@ constexpr const char* kGcc12 = "g++ (Debian 12.2.0-14+deb12u1) 12.2.0";
 constexpr const char* kClang14 = "Debian clang version 14.0.6";
 constexpr const char* kClang18 = "Ubuntu clang version 18.1.3 (1ubuntu1)";
 
-class ToolchainTest : public testing::Test {
+class ToolchainTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto folder = PrivateFolder::make();
@@ -124,4 +124,4 @@ TEST_F(ToolchainTest, KnowsLibTorchsFlags) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::toolchain_test

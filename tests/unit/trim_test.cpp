@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace instr {
+namespace instr::trim_test {
 namespace {
 
 TEST(Trim, RemovesBlanksOnlyFromTheEnds) {
@@ -23,4 +23,4 @@ TEST(Trim, KnowsABlankText) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::trim_test

@@ -5,12 +5,12 @@
 
 #include "core/base/private_folder.h"
 
-namespace instr {
+namespace instr::trusted_path_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TrustedPath : public testing::Test {
+class TrustedPath : public ::testing::Test {
  protected:
   // A folder in ours with one of our own in it.
   fs::path inside(const std::string& name, fs::perms permissions) {
@@ -69,4 +69,4 @@ TEST_F(TrustedPath, NobodyElseOwnsAFolderAboveIt) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::trusted_path_test

@@ -8,7 +8,7 @@
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 
-namespace instr {
+namespace instr::used_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,7 +21,7 @@ timespec now() {
 }
 
 // A copy of cat(1) that runs.
-class UsedFilesTest : public testing::Test {
+class UsedFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     fs::copy_file(*find_program("cat"), program_);
@@ -84,4 +84,4 @@ TEST_F(UsedFilesTest, ModulesOfPythonAreAmongThem) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::used_files_test

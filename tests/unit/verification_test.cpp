@@ -15,7 +15,7 @@
 #include "tests/unit/compare_testing.h"
 #include "worker/wire.h"
 
-namespace instr {
+namespace instr::verification_test {
 namespace {
 
 using Code = VerificationCode;
@@ -393,4 +393,4 @@ TEST(VerifiedReport, ACodeIsShownWithACountIfNothingWasTimed) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::verification_test

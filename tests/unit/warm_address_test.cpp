@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace instr {
+namespace instr::warm_address_test {
 namespace {
 
 WorkerOptions some() {
@@ -70,4 +70,4 @@ TEST(WarmAddress, IsFoundWhileSomethingListensThere) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::warm_address_test

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <thread>
 
-namespace instr {
+namespace instr::worker_client_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,7 +60,7 @@ struct Peer {
   }
 };
 
-class LinkTest : public testing::Test {
+class LinkTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto ends = Link::make();
@@ -226,4 +226,4 @@ TEST(TimeoutOf, NeverOverflowsWhenAdded) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::worker_client_test

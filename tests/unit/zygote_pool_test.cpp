@@ -12,7 +12,7 @@
 #include "core/compile/cache_files.h"
 #include "worker/abi.h"
 
-namespace instr {
+namespace instr::zygote_pool_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -47,7 +47,7 @@ link.send(b"hello\tabi=ABI\n")
 serve(link)
 )";
 
-class ZygotePoolTest : public testing::Test {
+class ZygotePoolTest : public ::testing::Test {
  protected:
   void SetUp() override {
     auto python = find_program("python3");
@@ -160,4 +160,4 @@ TEST_F(ZygotePoolTest, NorCanOneWithoutItsWorker) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::zygote_pool_test

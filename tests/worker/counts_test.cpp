@@ -6,7 +6,7 @@
 #include "core/values/profile.h"
 #include "rig.h"
 
-namespace instr::worker_tests {
+namespace instr::worker_tests::counts_test {
 namespace {
 
 TEST(WorkerCounts, HelloSaysWhatItIs) {
@@ -165,4 +165,4 @@ TEST(WorkerCounts, ATorchScriptZygoteCountsAlike) {
 }
 
 }  // namespace
-}  // namespace instr::worker_tests
+}  // namespace instr::worker_tests::counts_test

@@ -6,7 +6,7 @@
 
 #include "rig.h"
 
-namespace instr::worker_tests {
+namespace instr::worker_tests::failures_test {
 namespace {
 
 struct Case {
@@ -17,7 +17,7 @@ struct Case {
 
 void PrintTo(const Case& expected, std::ostream* out) { *out << expected.snippet; }
 
-class WorkerFailures : public testing::TestWithParam<Case> {};
+class WorkerFailures : public ::testing::TestWithParam<Case> {};
 
 TEST_P(WorkerFailures, AreDistinguishedAndSurvived) {
   const Case& expected = GetParam();
@@ -34,29 +34,29 @@ TEST_P(WorkerFailures, AreDistinguishedAndSurvived) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, WorkerFailures,
-    testing::Values(Case{"throws_text", "exception", "no luck"},
-                    Case{"throws_number", "exception", "not a std::exception"},
-                    Case{"throws_torch", "exception", "[3, 3]"},
-                    Case{"is_wrong", "definition_error", "the output is not a scalar"},
-                    Case{"returns_early", "definition_error", "before its loop"},
-                    Case{"no_such_snippet", "definition_error", "no_such_snippet"},
-                    Case{"exits", "exited", "3"}, Case{"leaves", "exited", "4"},
-                    Case{"aborts", "aborted", ""}, Case{"terminates", "aborted", "unseen"},
-                    Case{"faults", "crashed", "SIGSEGV"},
-                    Case{"overflows", "crashed", "stack overflow"},
-                    Case{"kills_itself", "crashed", "SIGKILL"},
-                    Case{"takes_all", "out_of_memory", "limit of 256 MiB"},
-                    Case{"maps_much", "out_of_memory", "limit of 256 MiB, mappings"},
-                    Case{"shares_much", "out_of_memory", "limit of 256 MiB, mappings"},
-                    Case{"toggles", "definition_error", "tells Callgrind"},
-                    Case{"toggles_once", "definition_error", "tells Callgrind"},
-                    Case{"toggles_in_set_up", "definition_error", "tells Callgrind"},
-                    Case{"zeroes", "definition_error", "tells Callgrind"},
-                    Case{"dumps", "definition_error", "tells Callgrind"},
-                    Case{"stops", "definition_error", "tells Callgrind"},
-                    Case{"restarts", "definition_error", "tells Callgrind"},
-                    Case{"leaves_a_running_thread", "definition_error", "another thread"},
-                    Case{"hangs", "timed_out", "timeout"}),
+    ::testing::Values(Case{"throws_text", "exception", "no luck"},
+                      Case{"throws_number", "exception", "not a std::exception"},
+                      Case{"throws_torch", "exception", "[3, 3]"},
+                      Case{"is_wrong", "definition_error", "the output is not a scalar"},
+                      Case{"returns_early", "definition_error", "before its loop"},
+                      Case{"no_such_snippet", "definition_error", "no_such_snippet"},
+                      Case{"exits", "exited", "3"}, Case{"leaves", "exited", "4"},
+                      Case{"aborts", "aborted", ""}, Case{"terminates", "aborted", "unseen"},
+                      Case{"faults", "crashed", "SIGSEGV"},
+                      Case{"overflows", "crashed", "stack overflow"},
+                      Case{"kills_itself", "crashed", "SIGKILL"},
+                      Case{"takes_all", "out_of_memory", "limit of 256 MiB"},
+                      Case{"maps_much", "out_of_memory", "limit of 256 MiB, mappings"},
+                      Case{"shares_much", "out_of_memory", "limit of 256 MiB, mappings"},
+                      Case{"toggles", "definition_error", "tells Callgrind"},
+                      Case{"toggles_once", "definition_error", "tells Callgrind"},
+                      Case{"toggles_in_set_up", "definition_error", "tells Callgrind"},
+                      Case{"zeroes", "definition_error", "tells Callgrind"},
+                      Case{"dumps", "definition_error", "tells Callgrind"},
+                      Case{"stops", "definition_error", "tells Callgrind"},
+                      Case{"restarts", "definition_error", "tells Callgrind"},
+                      Case{"leaves_a_running_thread", "definition_error", "another thread"},
+                      Case{"hangs", "timed_out", "timeout"}),
     [](const auto& each) { return std::string(each.param.snippet); });
 
 TEST(WorkerSurvives, ClosedDescriptors) {
@@ -133,4 +133,4 @@ TEST(WorkerSurvives, IndependentHosts) {
 }
 
 }  // namespace
-}  // namespace instr::worker_tests
+}  // namespace instr::worker_tests::failures_test

@@ -5,10 +5,10 @@
 #include "core/definitions/metrics.h"
 #include "rig.h"
 
-namespace instr::worker_tests {
+namespace instr::worker_tests::simulation_test {
 namespace {
 
-class WorkerSimulation : public testing::Test {
+class WorkerSimulation : public ::testing::Test {
  protected:
   std::map<std::string, double> measure(const char* snippet) {
     Request request{snippet};
@@ -130,4 +130,4 @@ TEST_F(WorkerSimulation, DoesNotDependOnEarlierMeasurements) {
 }
 
 }  // namespace
-}  // namespace instr::worker_tests
+}  // namespace instr::worker_tests::simulation_test
