@@ -1,9 +1,12 @@
 // An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a runtime
 // beside the others; and the messages if there is none, or if LibTorch is too old for it.
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::backends_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "Backends.*");
 
 const char* const kDefinitions = R"(schema = 1
 [[benchmark]]

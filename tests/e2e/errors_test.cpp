@@ -1,8 +1,11 @@
 // The messages for users' mistakes: a place, the problem, what to do; and the exit status.
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::errors_test {
 namespace {
+
+const RunsUnder kAddressSanitizer("address", "Errors.*");
 
 TEST(Errors, CompilerErrorsComeBackAtTheTomlLineAndCostOnlyTheirVariant) {
   TemporaryFolder folder;

@@ -7,9 +7,12 @@
 #include <sstream>
 
 #include "tests/e2e/experiment.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::experiment_axes_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "ExperimentAxes.Amp*");
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);

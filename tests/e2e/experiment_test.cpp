@@ -7,8 +7,13 @@
 #include <algorithm>
 #include <cctype>
 
+#include "tests/labels.h"
+
 namespace instr::e2e::experiment_test {
 namespace {
+
+const RunsUnder kAddressSanitizer("address", "Experiment.Goes*");
+const RunsUnder kNewestLibtorch("newest", "Experiment.MeasuresTheProduct*:Experiment.LooksInside");
 
 const char* const kDefinitions = R"toml(schema = 1
 [[benchmark]]

@@ -1,8 +1,12 @@
 // Snippets that throw, crash, hang, fork: each its own named failure, all others unharmed.
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::hostile_test {
 namespace {
+
+const RunsUnder kAddressSanitizer("address", "Hostile.*");
+const RunsUnder kNewestLibtorch("newest", "Hostile.*");
 
 class Hostile : public ::testing::Test {
  protected:

@@ -7,9 +7,12 @@
 #include <thread>
 
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::interruption_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "Interruption.*");
 
 using namespace std::chrono_literals;
 

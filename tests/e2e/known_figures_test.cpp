@@ -8,9 +8,13 @@
 #include "core/results/results.h"
 #include "core/values/function_names.h"
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::known_figures_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "KnownFigures.*:Doctor.*",
+                                "KnownFigures.AFreshValgrind*");
 
 class KnownFigures : public ::testing::Test {
  protected:

@@ -2,9 +2,13 @@
 // that fails and names it, a fix, a check that passes. On real code with the real program.
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::merge_check_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "MergeCheck.TwoBuilds*");
+const RunsUnder kNewestLibtorch("newest", "MergeCheck.TwoBuilds*");
 
 constexpr const char* kBaselines = ".instr_bench";
 

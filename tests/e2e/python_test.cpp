@@ -5,9 +5,12 @@
 #include "core/results/results.h"
 #include "core/values/function_names.h"
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::python_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "Python.*");
 
 // Functions of so many nops, which Python calls through ctypes: what the interpreter does is the
 // same for all of them.

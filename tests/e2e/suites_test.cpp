@@ -1,8 +1,11 @@
 // What the suites of models rest on: packages of Python, many modules, {training}.
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::suites_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "SuitesOfModels.*");
 
 // A module that is evaluated without gradients and trained with them, in a process that has its
 // package already. Its package is one that each interpreter with a torch has.

@@ -4,9 +4,12 @@
 
 #include "core/base/cores.h"
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::timing_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "Timing.*", "Timing.CountsAreTheSame*");
 
 const char* const kDefinitions = R"(schema = 1
 [[benchmark]]

@@ -4,9 +4,12 @@
 
 #include "core/results/results.h"
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::verify_test {
 namespace {
+
+const RunsUnder kNewestLibtorch("newest", "Verify.*", "Verify.CountsAreTheSame*");
 
 const std::string kForward = "/torchscript/forward/t1/cpu";
 const std::string kBackward = "/torchscript/forward_backward/t1/cpu";

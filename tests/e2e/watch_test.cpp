@@ -5,9 +5,12 @@
 #include <sys/wait.h>
 
 #include "tests/e2e/program.h"
+#include "tests/labels.h"
 
 namespace instr::e2e::watch_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "Watch.*");
 
 using namespace std::chrono_literals;
 

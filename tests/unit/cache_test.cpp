@@ -15,9 +15,12 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
+#include "tests/labels.h"
 
 namespace instr::cache_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "CacheTest.*");
 
 namespace fs = std::filesystem;
 

@@ -12,10 +12,13 @@
 
 #include "core/base/private_folder.h"
 #include "core/compile/cache_files.h"
+#include "tests/labels.h"
 #include "worker/abi.h"
 
 namespace instr::compile_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "CompileTest.*");
 
 namespace fs = std::filesystem;
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/base/private_folder.h"
+#include "tests/labels.h"
 
 namespace instr::file_lock_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "FileLockTest.*");
 
 class FileLockTest : public ::testing::Test {
  protected:

@@ -11,9 +11,12 @@
 #include "core/base/gzip.h"
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
+#include "tests/labels.h"
 
 namespace instr::functions_file_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "FunctionsBeside.*:FunctionsFile.*");
 
 namespace fs = std::filesystem;
 using Costs = std::vector<FunctionCost>;

@@ -8,8 +8,12 @@
 
 #include <fstream>
 
+#include "tests/labels.h"
+
 namespace instr::private_folder_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "LeftBehind.*:PrivateFolder.*");
 
 namespace fs = std::filesystem;
 

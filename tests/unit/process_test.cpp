@@ -13,9 +13,12 @@
 #include <thread>
 
 #include "core/base/cores.h"
+#include "tests/labels.h"
 
 namespace instr::process_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "Process.*:RunCommand.*:Spawn.*");
 
 using namespace std::chrono_literals;
 

@@ -10,10 +10,13 @@
 
 #include "core/base/format.h"
 #include "core/base/process.h"
+#include "tests/labels.h"
 #include "tests/unit/definition_testing.h"
 
 namespace instr::progress_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "Progress.*:ProgressLine.*");
 
 Measurement counted(const std::string& key, double ir) {
   Measurement made;

@@ -12,9 +12,12 @@
 #include <thread>
 
 #include "core/results/end_line.h"
+#include "tests/labels.h"
 
 namespace instr::results_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "Results.*:ResultsWriter.*");
 
 namespace fs = std::filesystem;
 

@@ -14,9 +14,12 @@
 #include "core/base/private_folder.h"
 #include "core/measure/pinned_environment.h"
 #include "core/measure/schedule_plan.h"
+#include "tests/labels.h"
 
 namespace instr::schedule_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "Stopped.*:Unstartable.*");
 
 using namespace std::chrono_literals;
 

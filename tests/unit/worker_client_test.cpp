@@ -7,8 +7,12 @@
 #include <cstring>
 #include <thread>
 
+#include "tests/labels.h"
+
 namespace instr::worker_client_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "LinkTest.*");
 
 using namespace std::chrono_literals;
 

@@ -10,10 +10,13 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
+#include "tests/labels.h"
 #include "worker/abi.h"
 
 namespace instr::zygote_pool_test {
 namespace {
+
+const RunsUnder kThreadSanitizer("thread", "ZygotePoolTest.*");
 
 namespace fs = std::filesystem;
 
