@@ -88,7 +88,7 @@ double width_of(const std::string& name) {
 }
 
 struct Layout {
-  double left = 112;  // of the plot: its title, and what stands at the ticks
+  double left = 128;  // of the plot: its title, and what stands at the ticks
   double right = 0;   // its right side
   double width = 0;
   double height = 0;
