@@ -29,8 +29,12 @@ def exit_with(main, *more_errors):
 
 
 @contextlib.contextmanager
-def temporary_folder(name, parent=None):
-    """Makes a folder, and removes it at the end of the `with` block."""
+def temporary_folder(name, parent=None, keep=None):
+    """Makes a folder, and removes it at the end of the `with` block; `keep` is one that stays."""
+    if keep:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep
+        return
     with tempfile.TemporaryDirectory(prefix=f"instr_bench_{name}_", dir=parent,
                                      ignore_cleanup_errors=True) as folder:
         yield Path(folder)
