@@ -85,7 +85,7 @@ std::string scale_lines(char axis, const Axis& of) {
 }
 
 double plotted(const Axis& axis, double value) {
-  return axis.unit == AxisUnit::kNanoseconds ? value * 1e-9 : value;
+  return axis.unit == AxisUnit::kNanoseconds ? value / 1e9 : value;
 }
 
 }  // namespace instr

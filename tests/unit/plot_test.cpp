@@ -90,7 +90,7 @@ TEST(PlotAxis, TellsGnuplotItsUnit) {
     return scale_lines('y', value_axis("", unit, {least, most}));
   };
   EXPECT_EQ(lines(AxisUnit::kNanoseconds, 3000, 3e6),
-            "set yrange [2e-06:0.0045000000000000005]\nset format y '%.0s %cs'\n"
+            "set yrange [2e-06:0.0045]\nset format y '%.0s %cs'\n"
             "set ytics nomirror scale 0.5\nset logscale y 10\n");
   EXPECT_EQ(lines(AxisUnit::kNumber, 0, 2500),
             "set yrange [0:2750]\nset format y '%.1s %c'\nset ytics nomirror scale 0.5\n");
