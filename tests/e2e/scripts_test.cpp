@@ -3,7 +3,7 @@
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
-namespace instr::e2e {
+namespace instr::e2e::scripts_test {
 namespace {
 
 constexpr const char* kLimits = R"([[limit]]
@@ -23,7 +23,7 @@ void write_script(const fs::path& file, const std::string& text) {
   fs::permissions(file, fs::perms::owner_all);
 }
 
-class Scripts : public testing::Test {
+class Scripts : public ::testing::Test {
  protected:
   void SetUp() override {
     git(folder_.path(), {"init", "--quiet", "--initial-branch=main"});
@@ -258,4 +258,4 @@ TEST_F(Scripts, EachTaskOfASlurmArrayMeasuresItsShard) {
 }
 
 }  // namespace
-}  // namespace instr::e2e
+}  // namespace instr::e2e::scripts_test
