@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace instr {
@@ -18,23 +17,6 @@ std::string group_digits(std::string digits) {
   return digits;
 }
 
-struct Scale {
-  double factor;
-  const char* suffix;
-};
-
-// Three significant digits or so: 1.23, 12.3, 123.
-std::string three_digits(double value) {
-  if (value < 9.995) return fmt::format("{:.2f}", value);
-  if (value < 99.95) return fmt::format("{:.1f}", value);
-  return fmt::format("{:.0f}", value);
-}
-
-std::string without_trailing_zero(std::string text) {
-  if (text.size() > 2 && text.ends_with(".0")) text.resize(text.size() - 2);
-  return text;
-}
-
 }  // namespace
 
 std::string format_count(double value) {
@@ -45,33 +27,6 @@ std::string format_count(double value) {
   std::size_t point = std::min(text.find('.'), text.size());
   std::string grouped = group_digits(text.substr(0, point)) + text.substr(point);
   return value < 0 ? "-" + grouped : grouped;
-}
-
-std::string format_si(double value) {
-  static constexpr std::array<Scale, 4> kScales{
-      {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e3, " k"}}};
-  double size = std::fabs(value);
-  if (!std::isfinite(value)) return "-";
-  for (std::size_t i = 0; i < kScales.size(); ++i) {
-    // 999,999 is "1.00 M", not "1000 k".
-    double least = kScales[i].factor * (kScales[i].factor > 1e3 ? 0.9995 : 1);
-    if (size < least) continue;
-    return (value < 0 ? "-" : "") + three_digits(size / kScales[i].factor) + kScales[i].suffix;
-  }
-  return format_count(value);
-}
-
-std::string format_bytes(double bytes) {
-  static constexpr std::array<Scale, 4> kScales{
-      {{1099511627776.0, " TiB"}, {1073741824.0, " GiB"}, {1048576.0, " MiB"}, {1024.0, " KiB"}}};
-  double size = std::fabs(bytes);
-  if (!std::isfinite(bytes)) return "-";
-  for (const Scale& scale : kScales) {
-    if (size < scale.factor) continue;
-    std::string text = without_trailing_zero(fmt::format("{:.1f}", size / scale.factor));
-    return (bytes < 0 ? "-" : "") + text + scale.suffix;
-  }
-  return format_count(bytes) + " B";
 }
 
 std::string format_time(double nanoseconds) {

@@ -11,12 +11,6 @@ namespace instr {
 // 1234567 -> "1,234,567"; exactly when integral, else with one decimal. "-" if not finite.
 std::string format_count(double value);
 
-// 1234567 -> "1.23 M"; below 1,000 as format_count.
-std::string format_si(double value);
-
-// 1536 -> "1.5 KiB"; below 1,024 in bytes: "192 B".
-std::string format_bytes(double bytes);
-
 // Seconds -> "0.04 s", "12.3 s", "2 min 05 s", "1 h 02 min".
 std::string format_duration(double seconds);
 

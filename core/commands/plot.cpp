@@ -10,7 +10,6 @@
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
-#include "core/base/terminal.h"
 #include "core/cli/gating.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
@@ -28,27 +27,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-enum class PictureFormat { kSvg, kText };
-
 struct PlotArguments {
   std::vector<std::string> operands;
   Selection selection;
   std::vector<std::string> metrics;
   PlotOptions plot;
   Incomplete incomplete = Incomplete::kRefused;
-  PictureFormat format = PictureFormat::kSvg;
   std::optional<std::filesystem::path> output;
   Showing showing;
 };
-
-constexpr int kTextWidth = 80;  // where standard output is no terminal
-
-Expected<std::string> picture_of(const Chart& chart, PictureFormat format, std::stop_token stop) {
-  if (format == PictureFormat::kSvg) return draw_svg(chart, stop);
-  const int width = inspect_terminal(STDOUT_FILENO, ColorMode::kNever).width;
-  const auto columns = static_cast<std::size_t>(width > 0 ? width : kTextWidth);
-  return draw_text(chart, columns, stop);
-}
 
 constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
                               return start.substr(0, 4096).find("<svg") != std::string_view::npos;
@@ -79,11 +66,9 @@ Expected<Chart> chart_of(const PlotArguments& options) {
 
 // A terminal would show the text that an SVG is.
 Expected<void> check_output(const PlotArguments& options) {
-  const bool is_shown = !options.output && isatty(STDOUT_FILENO) != 0;
-  if (options.format != PictureFormat::kSvg || !is_shown) return {};
+  if (options.output || isatty(STDOUT_FILENO) == 0) return {};
   return fail("standard output is a terminal, which cannot show an SVG",
-              "write it to a file with --output=FILE, or add --format=text, which draws it in "
-              "characters");
+              "write it to a file with --output=FILE");
 }
 
 ExitStatus run_plot(const PlotArguments& options, std::stop_token stop) {
@@ -96,7 +81,7 @@ ExitStatus run_plot(const PlotArguments& options, std::stop_token stop) {
   }
   auto chart = chart_of(options);
   if (!chart) return refuse(chart.error());
-  auto picture = picture_of(*chart, options.format, stop);
+  auto picture = draw_svg(*chart, stop);
   if (stop.stop_requested()) return kInterrupted;
   if (!picture) return refuse(picture.error());
   if (chart->left_out > 0 && options.showing.verbosity != Verbosity::kQuiet) {
@@ -137,11 +122,8 @@ Action plot_command(CommandLine& line) {
   auto options = std::make_shared<PlotArguments>();
   Choices<ChartKind> kinds;
   for (ChartKind kind : kChartKinds) kinds.emplace_back(to_string(kind), kind);
-  const Choices<PictureFormat> formats{{"svg", PictureFormat::kSvg},
-                                       {"text", PictureFormat::kText}};
   line.describe(
-      "Draws results (a file that --output wrote, or a baseline's name) as SVG or in characters, "
-      "with gnuplot. "
+      "Draws results (a file that --output wrote, or a baseline's name) as SVG, with gnuplot. "
       "Without --kind the first that there is something to draw for.");
   line.operands({"NAME|FILE", 1, 1}, options->operands);
   line.group("What to draw");
@@ -158,18 +140,12 @@ Action plot_command(CommandLine& line) {
               take_text(options->plot.by));
   line.flag("--sorted", "of speedup: the greatest first, instead of by name",
             options->plot.is_sorted);
-  line.option("--format", "FORMAT",
-              "svg (default), or text: drawn in characters, as wide as the terminal",
-              take_choice(options->format, formats), names_of(formats));
   line.option("-o,--output", "FILE", "write the SVG there (default: standard output)",
               take_path(options->output));
   declare_incomplete(line, options->incomplete, "the results may be of a run that did not finish");
   declare_selection(line, options->selection);
   line.group("What to show");
   declare_showing(line, options->showing);
-  line.needs(
-      {"output"}, [options = options.get()] { return options->format == PictureFormat::kSvg; },
-      "--format=svg");
   line.check([options = options.get()] { return check_kind(options->metrics, options->plot); });
   line.section("Exit status", "  0 drawn; 2 nothing to draw, or no gnuplot; 130 interrupted\n");
   return [options](const Invocation& invocation) { return run_plot(*options, invocation.stop); };

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "core/base/format.h"
 #include "core/report/page.h"
@@ -16,16 +16,36 @@ using Json = nlohmann::ordered_json;
 
 // What the files of each format have in their first lines.
 constexpr char kTitle[] = "<title>Flame graph";
-constexpr char kSpeedscope[] = "https://www.speedscope.app/file-format-schema.json";
 
 template <const auto& kText>
 bool holds(std::string_view start) {
   return start.substr(0, 4096).find(kText) != std::string_view::npos;
 }
 
-constexpr char kFirefox[] = R"("product":"instr_bench")";
-constexpr const char* kOtherKind = "other";
 constexpr std::size_t kShortName = 60;  // columns of a name in a frame
+
+// A kind of code: that of a function whose name has one of these parts, and of no kind before it.
+struct CodeKind {
+  const char* name;
+  std::vector<std::string_view> parts;
+};
+
+const std::vector<CodeKind>& code_kinds() {
+  static const std::vector<CodeKind> kAll{
+      {"memory", {"memcpy", "memset", "memmove", "memcmp"}},
+      {"allocator",
+       {"malloc", "calloc", "realloc", "free", "memalign", "operator new", "operator delete",
+        "alloc_cpu", "Allocator", "StorageImpl"}},
+      {"autograd", {"torch::autograd", "VariableType", "AutogradMeta", "ADInplaceOrView"}},
+      {"dispatcher",
+       {"c10::Dispatcher", "at::_ops::", "redispatch", "DispatchKey", "OperatorHandle",
+        "OperatorEntry", "c10::impl::wrap_kernel", "BoxedKernel", "KernelFunction"}},
+      {"kernel",
+       {"at::native", "at::internal", "TensorIterator", "gemm", "gemv", "blas", "mkl", "dnnl",
+        "vectorized", "cpublas", "at::meta", "structured_"}},
+      {"interpreter", {"torch::jit", "_PyEval", "Py", "_Py", "c10::IValue"}}};
+  return kAll;
+}
 
 Json function_objects(const CallTree& tree) {
   const std::vector<CodeName>& functions = tree.functions;
@@ -82,28 +102,6 @@ std::string name_of(const CodeName& code) {
   return code.object.empty() ? "code without symbols" : code.object + ": code without symbols";
 }
 
-const std::vector<CodeKind>& code_kinds() {
-  static const std::vector<CodeKind> kAll{
-      {"memory", "lightblue", {"memcpy", "memset", "memmove", "memcmp"}},
-      {"allocator",
-       "orange",
-       {"malloc", "calloc", "realloc", "free", "memalign", "operator new", "operator delete",
-        "alloc_cpu", "Allocator", "StorageImpl"}},
-      {"autograd", "green", {"torch::autograd", "VariableType", "AutogradMeta", "ADInplaceOrView"}},
-      {"dispatcher",
-       "purple",
-       {"c10::Dispatcher", "at::_ops::", "redispatch", "DispatchKey", "OperatorHandle",
-        "OperatorEntry", "c10::impl::wrap_kernel", "BoxedKernel", "KernelFunction"}},
-      {"kernel",
-       "blue",
-       {"at::native", "at::internal", "TensorIterator", "gemm", "gemv", "blas", "mkl", "dnnl",
-        "vectorized", "cpublas", "at::meta", "structured_"}},
-      {"interpreter", "yellow", {"torch::jit", "_PyEval", "Py", "_Py", "c10::IValue"}},
-      {kSnippetName, "magenta", {}},
-      {kOtherKind, "grey", {}}};
-  return kAll;
-}
-
 std::string kind_of_code(const CodeName& code) {
   if (code.is_snippet()) return kSnippetName;
   for (const CodeKind& kind : code_kinds()) {
@@ -111,7 +109,7 @@ std::string kind_of_code(const CodeName& code) {
       if (code.function.find(part) != std::string::npos) return kind.name;
     }
   }
-  return kOtherKind;
+  return "other";
 }
 
 std::string flame_page(const CallTree& tree, const std::string& title) {
@@ -153,49 +151,13 @@ std::string folded_stacks(const CallTree& tree, const std::string&) {
   return text;
 }
 
-std::string speedscope_json(const CallTree& tree, const std::string& title) {
-  Json frames = Json::array();
-  for (const CodeName& one : tree.functions) {
-    frames.push_back({{"name", printable(name_of(one))}, {"file", printable(one.object)}});
-  }
-  Json samples = Json::array();
-  Json weights = Json::array();
-  std::vector<std::vector<std::size_t>> stacks;
-  double total = 0;
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const CallNode& node = tree.nodes[i];
-    stacks.push_back(i == 0 ? std::vector<std::size_t>{} : stacks[node.parent]);
-    stacks.back().push_back(node.function);
-    const double self = tree.per_iteration(node.self);
-    if (self <= 0) continue;
-    samples.push_back(stacks.back());
-    weights.push_back(self);
-    total += self;
-  }
-  const Json profile{{"type", "sampled"}, {"name", printable(title)}, {"unit", "none"},
-                     {"startValue", 0},   {"endValue", total},        {"samples", samples},
-                     {"weights", weights}};
-  const Json file{{"$schema", kSpeedscope},         {"exporter", "instr_bench"},
-                  {"name", printable(title)},       {"activeProfileIndex", 0},
-                  {"shared", {{"frames", frames}}}, {"profiles", Json::array({profile})}};
-  return file.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 const std::vector<FlameFormat>& flame_formats() {
   static const std::vector<FlameFormat> kAll{
       {".html", "a page for a browser", {"a flame graph", holds<kTitle>}, flame_page},
       {".folded",
        "a line for each path, for flamegraph.pl and the like",
        {"folded stacks", holds<kSnippetName>},
-       folded_stacks},
-      {".speedscope.json",
-       "for speedscope",
-       {"a flame graph for speedscope", holds<kSpeedscope>},
-       speedscope_json},
-      {".firefox.json",
-       "for Firefox's profiler",
-       {"a flame graph for Firefox's profiler", holds<kFirefox>},
-       firefox_json}};
+       folded_stacks}};
   return kAll;
 }
 

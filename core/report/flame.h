@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/base/error.h"
@@ -52,22 +51,8 @@ std::string flame_index(const std::vector<FlamePage>& pages, const std::string& 
 // iteration, as all of these.
 std::string folded_stacks(const CallTree& tree, const std::string& title);
 
-// https://www.speedscope.app/file-format-schema.json
-std::string speedscope_json(const CallTree& tree, const std::string& title);
-
-// https://github.com/firefox-devtools/profiler/blob/main/docs-developer/processed-profile-format.md
-std::string firefox_json(const CallTree& tree, const std::string& title);
-
 // What a function is called there.
 std::string name_of(const CodeName& code);
-
-// The kinds of code, with the colours that Firefox's profiler has for them.
-struct CodeKind {
-  const char* name;
-  const char* colour;
-  std::vector<std::string_view> parts;  // of functions' names; the first kind that has one
-};
-const std::vector<CodeKind>& code_kinds();
 
 // What kind of code a function is: "allocator", "dispatcher", "autograd", "kernel", "interpreter",
 // "memory", "the snippet" or "other".

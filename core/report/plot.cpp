@@ -98,7 +98,7 @@ Chart speedup_chart(const std::vector<Measurement>& measurements, bool is_sorted
   double place = 0;  // in bars; half of one is left free on either side of a cluster
   for (const Cluster& cluster : clusters) {
     double bars = static_cast<double>(cluster.timed.size() - 1);
-    chart.y.ticks.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
+    chart.groups.push_back({place + (bars + 1) / 2, names.of_benchmark(cluster.eager->variant)});
     for (const auto& [runtime, one] : cluster.timed) {
       if (runtime == Runtime::kEager) continue;
       points[runtime].push_back(bar_of(*cluster.eager, *one, place += 1));
@@ -218,7 +218,7 @@ Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::
 
 Expected<Chart> readable(Chart chart) {
   std::size_t lines = chart.kind == ChartKind::kGrowth ? chart.series.size() : 0;
-  std::size_t benchmarks = chart.kind == ChartKind::kSpeedup ? chart.y.ticks.size() : 0;
+  std::size_t benchmarks = chart.groups.size();
   if (lines <= kMostLines && benchmarks <= kMostBenchmarks) return chart;
   std::string what =
       lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");

@@ -54,14 +54,21 @@ struct Series {
   std::vector<ChartPoint> points;
 };
 
+// The bars of a benchmark.
+struct BarGroup {
+  double middle = 0;  // on the axis y
+  std::string name;
+
+  bool operator==(const BarGroup&) const = default;
+};
+
 struct Chart {
   ChartKind kind = ChartKind::kSpeedup;
   std::string title;
   std::string subtitle;  // what all that is drawn has in common
   Axis x;
-  // Of speed-ups: bars lie on it one by one from the top, and its ticks are the benchmarks' names
-  // in the middle of their bars.
-  Axis y;
+  Axis y;                        // of speed-ups: bars lie on it one by one from the top
+  std::vector<BarGroup> groups;  // of speed-ups
   std::vector<Series> series;
   std::size_t left_out = 0;  // measurements that were verified, and did not pass
 };
@@ -79,9 +86,5 @@ std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
 // What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
 // nor expands.
 std::string plot_script(const Chart& chart);
-
-// What gnuplot draws in characters of, in lines of `width` columns: without spreads, for which
-// characters are too coarse.
-std::string plot_text_script(const Chart& chart, std::size_t width);
 
 }  // namespace instr

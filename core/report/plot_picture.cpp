@@ -1,6 +1,6 @@
 #include "core/report/plot_picture.h"
 
-#include <sstream>
+#include <utility>
 
 #include "core/base/format.h"
 #include "core/base/private_folder.h"
@@ -21,10 +21,9 @@ std::string last_line(std::string text) {
   return printable(text.substr(text.rfind('\n') + 1));
 }
 
-// As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
-// `end`: what the whole picture has.
-Expected<std::string> draw(const std::string& script, const std::string& end,
-                           std::stop_token stop) {
+}  // namespace
+
+Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop) {
   auto program = find_program(kGnuplot);
   if (!program) {
     return fail("a picture needs gnuplot, which is not on PATH",
@@ -32,42 +31,21 @@ Expected<std::string> draw(const std::string& script, const std::string& end,
   }
   auto folder = PrivateFolder::make();
   if (!folder) return tl::unexpected(folder.error());
+  // As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
   fs::path file = folder->path() / "plot.gp";
-  if (auto written = replace_file(file, script); !written) return tl::unexpected(written.error());
+  auto written = replace_file(file, plot_script(chart));
+  if (!written) return tl::unexpected(written.error());
   SpawnOptions spawn;
   // Neither the user's settings nor the locale: the same results are the same picture.
   spawn.argv = {program->string(), "--default-settings", file.string()};
   spawn.environment = {{"LC_ALL=C.UTF-8"}};
   auto ran = run_command(std::move(spawn), stop);
   if (!ran) return tl::unexpected(ran.error());
-  if (ran->exit_code != 0 || ran->output.find(end) == std::string::npos) {
+  if (ran->exit_code != 0 || ran->output.find("</svg>") == std::string::npos) {
     return fail("gnuplot could not draw the picture: " + last_line(ran->errors),
                 "version 5.4 or newer is needed: gnuplot --version");
   }
   return std::move(ran->output);
-}
-
-// What gnuplot drew in characters, as a terminal may show it. It fills lines with spaces.
-std::string tidy(const std::string& text) {
-  std::string out;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    line.resize(line.find_last_not_of(" \f\r") + 1);
-    if (out.empty() && line.empty()) continue;
-    out += printable(line) + "\n";
-  }
-  out.resize(out.find_last_not_of('\n') + 1);
-  return out + "\n";
-}
-
-}  // namespace
-
-Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop) {
-  return draw(plot_script(chart), "</svg>", std::move(stop));
-}
-
-Expected<std::string> draw_text(const Chart& chart, std::size_t width, std::stop_token stop) {
-  return draw(plot_text_script(chart, width), "\n", std::move(stop)).map(tidy);
 }
 
 }  // namespace instr

@@ -1,7 +1,6 @@
 // What gnuplot draws of a chart. It is run for that; an error says how to get it.
 #pragma once
 
-#include <cstddef>
 #include <stop_token>
 #include <string>
 
@@ -12,8 +11,5 @@ namespace instr {
 
 // An SVG.
 Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop);
-
-// In characters, in lines of `width` columns.
-Expected<std::string> draw_text(const Chart& chart, std::size_t width, std::stop_token stop);
 
 }  // namespace instr

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string_view>
 #include <tuple>
 
 #include "core/base/format.h"
-#include "core/report/plot_gnuplot.h"
+#include "core/report/plot.h"
 
 namespace instr {
 
@@ -19,22 +20,75 @@ constexpr const char* kColours[] = {"#000000", "#0072B2", "#56B4E9", "#009E73",
 constexpr int kMarks[] = {7, 5, 9, 13, 11, 6, 4, 8};
 constexpr std::size_t kDashes = 4;
 
-constexpr double kColumn = 7.5;  // what one takes at most, in the font below
+constexpr std::size_t kLongestName = 60;  // columns
+constexpr double kColumn = 7.5;           // what one takes at most, in the font below
 constexpr double kBar = 13;
-constexpr double kValueWidth = 34;  // of the text at a bar's end
-constexpr double kEntry = 20;       // of the legend: what has no room gnuplot leaves out
+constexpr double kEntry = 20;  // of the legend: what has no room gnuplot leaves out
 constexpr double kTop = 64;
 constexpr double kBottom = 64;
 constexpr double kPlotWidth = 560;
 constexpr double kPlotHeight = 380;
 constexpr const char* kSmallEnds = "set errorbars 0.6\n";
 
+// Characters that mean nothing to gnuplot wherever they stand in a text.
+bool is_harmless(char c) {
+  bool is_letter = ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z');
+  return is_letter || std::string_view(" /=_.,:+-()").find(c) != std::string_view::npos;
+}
+
+// A text of at most so many columns between quotes. Characters that could mean something to gnuplot
+// stand there by their number, so that it has nothing to expand and the text no end of its own.
+// (Between single quotes only the quote would have a meaning; but a text that begins with one
+// gnuplot takes for an empty text and a command.)
+std::string quoted(const std::string& text, std::size_t most = kLongestName) {
+  std::string out = "\"";
+  bool after_number = false;
+  for (char c : shorten_middle(printable_xml(text), most)) {
+    // A digit behind a number would be taken for one of its digits.
+    bool is_digit = '0' <= c && c <= '9';
+    bool is_plain = is_harmless(c) || (is_digit && !after_number);
+    out += is_plain ? std::string(1, c) : fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+    after_number = !is_plain;
+  }
+  return out + "\"";
+}
+
+// Whether all of its points have one.
+bool has_spreads(const Series& series) {
+  return std::all_of(series.points.begin(), series.points.end(),
+                     [](const ChartPoint& point) { return point.spread.has_value(); });
+}
+
+// Its x, y and, `has_spread`, the ends of its spread.
+std::string point_line(const Chart& chart, const ChartPoint& point, bool has_spread) {
+  std::string text = fmt::format("{} {}", plotted(chart.x, point.x), plotted(chart.y, point.y));
+  if (has_spread) {
+    text += fmt::format(" {} {}", plotted(chart.y, point.spread->from),
+                        plotted(chart.y, point.spread->to));
+  }
+  return text + "\n";
+}
+
+// The points of each series as $series0, $series1, ...: x, y and, where has_spreads(), the ends of
+// the spread.
+std::string data_blocks(const Chart& chart) {
+  std::string text;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    text += fmt::format("$series{} << EOD\n", i);
+    for (const ChartPoint& point : chart.series[i].points) {
+      text += point_line(chart, point, has_spreads(chart.series[i]));
+    }
+    text += "EOD\n";
+  }
+  return text;
+}
+
 double width_of(const std::string& name) {
   return kColumn * static_cast<double>(std::min(display_width(printable_xml(name)), kLongestName));
 }
 
 struct Layout {
-  double left = 112;  // of the plot: its title, and what stands at the ticks
+  double left = 128;  // of the plot: its title, and what stands at the ticks
   double right = 0;   // its right side
   double width = 0;
   double height = 0;
@@ -46,8 +100,8 @@ Layout layout_of(const Chart& chart) {
   for (const Series& series : chart.series) legend = std::max(legend, width_of(series.name));
   double inner = kPlotHeight;
   if (chart.kind == ChartKind::kSpeedup) {
-    for (const Tick& tick : chart.y.ticks) {
-      layout.left = std::max(layout.left, width_of(tick.label) + 24);
+    for (const BarGroup& group : chart.groups) {
+      layout.left = std::max(layout.left, width_of(group.name) + 24);
     }
     inner = kBar * chart.y.to;
   }
@@ -75,7 +129,7 @@ std::string quoted_subtitle(const Chart& chart) {
 
 std::string frame(const Chart& chart, const Layout& layout) {
   std::string text = fmt::format(
-      "set encoding utf8\n"
+      "set encoding utf8\nset micro\n"
       "set terminal svg size {:.0f},{:.0f} noenhanced font 'sans-serif,13' background rgb "
       "'#FFFFFF'\n",
       layout.width, layout.height);
@@ -96,7 +150,7 @@ std::string frame(const Chart& chart, const Layout& layout) {
 }
 
 std::string axis_lines(char axis, const Axis& of) {
-  return range_lines(axis, of) + fmt::format("set {}label {} noenhanced\n", axis, quoted(of.title));
+  return scale_lines(axis, of) + fmt::format("set {}label {} noenhanced\n", axis, quoted(of.title));
 }
 
 const char* colour_of(const Series& series) { return kColours[series.look % std::size(kColours)]; }
@@ -104,17 +158,17 @@ const char* colour_of(const Series& series) { return kColours[series.look % std:
 std::string bars(const Chart& chart) {
   std::string text = "set yrange [" + fmt::format("{}:0]\nunset ytics\n", chart.y.to);
   // Labels of ticks would be taken for formats.
-  for (const Tick& tick : chart.y.ticks) {
+  for (const BarGroup& group : chart.groups) {
     text +=
         fmt::format("set label {} at graph 0, first {} right offset character -1, 0 noenhanced\n",
-                    quoted(tick.label), tick.position);
+                    quoted(group.name), group.middle);
   }
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
       const double end = point.spread ? std::max(point.x, point.spread->to) : point.x;
       text += fmt::format(
           "set label '{:.2f}x' at first {}, first {} left offset character 0.4, 0 font ',9'\n",
-          point.x, place_of_value(chart, end, kValueWidth / kPlotWidth), point.y);
+          point.x, end, point.y);
       if (!point.spread) continue;
       text += fmt::format(
           "set arrow from first {}, first {} to first {}, first {} heads size screen 0.003, 90 "
@@ -131,7 +185,7 @@ std::string bars(const Chart& chart) {
         "\\\n",
         i, colour_of(chart.series[i]), quoted(chart.series[i].name));
   }
-  return text + "  $eager using 1:2 with lines lw 1.5 dt 2 lc rgb '#000000' title 'eager'\n";
+  return text + "  $eager using 1:2 with lines lw 1.5 dt 2 lc rgb '#999999' title 'eager'\n";
 }
 
 int mark_of(const Series& series) { return kMarks[series.look % std::size(kMarks)]; }
@@ -167,57 +221,16 @@ std::string mark_legend(const Chart& chart, const Layout& layout) {
   return text;
 }
 
-// The spreads of points.
-std::vector<Box> whiskers(const Chart& chart, const LabelSizes& sizes) {
-  std::vector<Box> boxes;
-  for (const Series& series : chart.series) {
-    for (const ChartPoint& point : series.points) {
-      if (!point.spread) continue;
-      const Spot low = spot_of(chart, {point.x, point.spread->from}, sizes);
-      const Spot high = spot_of(chart, {point.x, point.spread->to}, sizes);
-      boxes.push_back({low.x - 1, high.y, low.x + 1, low.y});
-    }
-  }
-  return boxes;
-}
-
-std::string name_label(const ChartPoint& point, Side side, const LabelSizes& sizes) {
-  const double across = (sizes.mark + sizes.gap) / sizes.plot_width;
-  const double up = (sizes.mark + sizes.line / 2) / sizes.plot_height;
-  const char* align = "center";
-  double right = 0;
-  double upwards = 0;
-  switch (side) {
-    case Side::kNone: return "";
-    case Side::kRight:
-      align = "left";
-      right = across;
-      break;
-    case Side::kLeft:
-      align = "right";
-      right = -across;
-      break;
-    case Side::kAbove: upwards = up; break;
-    case Side::kBelow: upwards = -up; break;
-  }
-  return fmt::format(
-      "set label {} at first {}, first {} {} offset graph {:.6f}, {:.6f} font ',10' noenhanced\n",
-      quoted(point.name), point.x, point.y, align, right, upwards);
-}
-
 // Each point is a plot of its own, since it is the title of a plot that a reader of the picture
 // shows where the mouse rests.
 std::string points(const Chart& chart, const Layout& layout) {
-  const LabelSizes sizes{kPlotWidth, layout.height - kTop - kBottom, 4.5, 3, 10};
-  const auto sides = label_sides(chart, kColumn * 10 / 13, sizes, whiskers(chart, sizes));
   std::string text = axis_lines('y', chart.y) + mark_legend(chart, layout) + kSmallEnds;
   std::string plots;
   std::size_t number = 0;
   for (const Series& series : chart.series) {
     for (const ChartPoint& point : series.points) {
-      text += name_label(point, sides[number], sizes);
       text += fmt::format("$point{} << EOD\n{}EOD\n", number,
-                          point_line(point, point.spread.has_value()));
+                          point_line(chart, point, point.spread.has_value()));
       plots +=
           fmt::format("{} \\\n  $point{} using {} lc rgb '{}' pt {} ps 0.8 title {} noenhanced",
                       number == 0 ? "" : ",", number,

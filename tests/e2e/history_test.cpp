@@ -24,14 +24,7 @@ class HistoryOfALibrary : public ::testing::Test {
     commit("fewer lines");
   }
 
-  void git(std::vector<std::string> words) {
-    words.insert(words.begin(), {"git", "-C", folder_.path().string(), "-c", "user.name=n", "-c",
-                                 "user.email=e", "-c", "commit.gpgsign=false"});
-    SpawnOptions spawn;
-    spawn.argv = std::move(words);
-    auto ended = run_command(spawn);
-    ASSERT_TRUE(ended && ended->exit_code == 0) << (ended ? ended->errors : "");
-  }
+  void git(std::vector<std::string> words) { e2e::git(folder_.path(), std::move(words)); }
   void commit(const std::string& subject) {
     git({"add", "quick.h", "quick.cpp", "quick.toml"});
     git({"commit", "--quiet", "-m", subject});

@@ -64,6 +64,17 @@ inline CommandResult run_in(const fs::path& folder, std::vector<std::string> arg
   return *result;
 }
 
+// Runs git in a repository; returns its output.
+inline std::string git(const fs::path& folder, std::vector<std::string> words) {
+  words.insert(words.begin(), {"git", "-C", folder.string(), "-c", "user.name=n", "-c",
+                               "user.email=e", "-c", "commit.gpgsign=false"});
+  SpawnOptions spawn;
+  spawn.argv = std::move(words);
+  auto ended = run_command(spawn);
+  EXPECT_TRUE(ended && ended->exit_code == 0) << (ended ? ended->errors : "");
+  return ended ? ended->output : "";
+}
+
 inline bool has(const std::string& text, const std::string& words) {
   return text.find(words) != std::string::npos;
 }

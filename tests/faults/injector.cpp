@@ -1,5 +1,5 @@
-// Preloaded into instr_bench by tools/faults: makes one call of a class fail, the n-th after main()
-// began, as the kernel would. Processes that instr_bench starts run without it.
+// Preloaded into instr_bench by tests/proofs/faults: makes one call of a class fail, the n-th after
+// main() began, as the kernel would. Processes that instr_bench starts run without it.
 //
 //   INSTR_FAULT=class:n:errno   the n-th call (from 1) of that class fails with that errno; of the
 //                               classes `kill` and `term` that signal ends instr_bench instead

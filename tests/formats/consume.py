@@ -1,13 +1,10 @@
 """Reads a file in the way that other programs do, and prints what it found as JSON.
 
 consume.py json|jsonl|csv|junit FILE
-consume.py schema|lines|speedscope SCHEMA FILE
-consume.py firefox FILE
+consume.py schema|lines SCHEMA FILE
 """
 import csv
-import importlib.util
 import json
-import pathlib
 import sys
 
 
@@ -82,70 +79,6 @@ def validate_lines(schema, path):
     return {"lines": len(lines), "errors": errors}
 
 
-def check(holds, what):
-    if not holds:
-        raise ValueError(what)
-
-
-def costs_of(stacks, weights):
-    """The weight of each stack of names, by its text."""
-    costs = {}
-    for stack, weight in zip(stacks, weights, strict=True):
-        costs[";".join(stack)] = costs.get(";".join(stack), 0) + weight
-    return costs
-
-
-def read_speedscope(schema, path):
-    file = validate(schema, path)
-    frames = [frame["name"] for frame in file["shared"]["frames"]]
-    profile = file["profiles"][file["activeProfileIndex"]]
-    check(all(frame < len(frames) for stack in profile["samples"] for frame in stack), "a frame is missing")
-    check(abs(sum(profile["weights"]) - (profile["endValue"] - profile["startValue"])) < 1e-3, "the end is elsewhere")
-    return costs_of([[frames[frame] for frame in stack] for stack in profile["samples"]], profile["weights"])
-
-
-# Of a processed profile: what a column's numbers are rows of, where they may be null or -1.
-FIREFOX_REFERENCES = {
-    ("samples", "stack"): "stackTable", ("stackTable", "prefix"): "stackTable", ("stackTable", "frame"): "frameTable",
-    ("frameTable", "func"): "funcTable", ("frameTable", "nativeSymbol"): "nativeSymbols",
-    ("funcTable", "resource"): "resourceTable", ("funcTable", "name"): "stringArray",
-    ("resourceTable", "name"): "stringArray", ("resourceTable", "lib"): "libs",
-    ("frameTable", "category"): "categories", ("stackTable", "category"): "categories",
-}
-
-
-def read_firefox(path):
-    """As its documentation says (src/types/profile in the profiler's repository)."""
-    profile = parse(text_of(path))
-    [package] = importlib.util.find_spec("vmprofconvert").submodule_search_locations
-    spec = importlib.util.spec_from_file_location("checker", pathlib.Path(package) / "processedformat.py")
-    checker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(checker)
-    checker.check_processed_profile(profile)
-    [thread] = profile["threads"]
-    lengths = {name: table["length"] for name, table in thread.items() if isinstance(table, dict)}
-    for name in lengths:
-        for column, values in thread[name].items():
-            check(not isinstance(values, list) or len(values) == lengths[name], f"{name}.{column} is of another length")
-    lengths |= {"stringArray": len(thread["stringArray"]), "libs": len(profile["libs"]),
-                "categories": len(profile["meta"]["categories"])}
-    for (table, column), of in FIREFOX_REFERENCES.items():
-        check(all(row is None or row == -1 or 0 <= row < lengths[of] for row in thread[table][column]),
-              f"{table}.{column} refers to nothing")
-    check([one for one in profile["meta"]["categories"] if one["color"] == "grey"], "there is no default category")
-    samples, stacks = thread["samples"], thread["stackTable"]
-    check(samples["time"] == sorted(samples["time"]), "time goes back")
-    check(samples["weightType"] in ("samples", "tracing-ms", "bytes"), "weights of no known type")
-    check(all(prefix is None or prefix < i for i, prefix in enumerate(stacks["prefix"])), "a caller comes after its callee")
-
-    def names(stack):
-        at = thread["funcTable"]["name"][thread["frameTable"]["func"][stacks["frame"][stack]]]
-        prefix = stacks["prefix"][stack]
-        return (names(prefix) if prefix is not None else []) + [thread["stringArray"][at]]
-
-    return costs_of([names(stack) for stack in samples["stack"]], samples["weight"])
-
-
 readers = {
     "json": lambda path: parse(text_of(path)),
     "jsonl": lambda path: [parse(line) for line in text_of(path).removesuffix("\n").split("\n")],
@@ -153,7 +86,5 @@ readers = {
     "junit": read_junit,
     "schema": validate,
     "lines": validate_lines,
-    "speedscope": read_speedscope,
-    "firefox": read_firefox,
 }
 json.dump(readers[sys.argv[1]](*sys.argv[2:]), sys.stdout)

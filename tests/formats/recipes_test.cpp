@@ -1,5 +1,4 @@
-// The recipes for CI, checked against the published schemas of their services. tools/recipes shows
-// that they work.
+// The recipes for CI, checked against the published schemas of their services.
 #include "tests/formats/consumers.h"
 
 namespace instr::formats::recipes_test {

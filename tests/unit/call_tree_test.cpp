@@ -210,7 +210,7 @@ TEST(Flame, NamesInAPageEndNoElement) {
 
 TEST(Flame, FormatsAreKnownByTheEndingOfTheFile) {
   EXPECT_STREQ((*flame_format_of("a/b.html"))->ending, ".html");
-  EXPECT_STREQ((*flame_format_of("b.speedscope.json"))->ending, ".speedscope.json");
+  EXPECT_STREQ((*flame_format_of("b.folded"))->ending, ".folded");
   const auto unknown = flame_format_of("b.svg");
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().advice.find(".folded"), std::string::npos) << unknown.error().advice;

@@ -32,24 +32,6 @@ TEST(FormatCount, NeverClaimsDigitsThatADoubleLacks) {
   EXPECT_EQ(format_count(std::numeric_limits<double>::infinity()), "-");
 }
 
-TEST(FormatSi, KeepsThreeDigits) {
-  EXPECT_EQ(format_si(0), "0");
-  EXPECT_EQ(format_si(999), "999");
-  EXPECT_EQ(format_si(1000), "1.00 k");
-  EXPECT_EQ(format_si(12345), "12.3 k");
-  EXPECT_EQ(format_si(1234567), "1.23 M");
-  EXPECT_EQ(format_si(999999), "1.00 M");
-  EXPECT_EQ(format_si(-2.5e9), "-2.50 G");
-}
-
-TEST(FormatBytes, InPowersOf1024) {
-  EXPECT_EQ(format_bytes(192), "192 B");
-  EXPECT_EQ(format_bytes(1023), "1,023 B");
-  EXPECT_EQ(format_bytes(1024), "1 KiB");
-  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
-  EXPECT_EQ(format_bytes(3.0 * 1024 * 1024 * 1024), "3 GiB");
-}
-
 TEST(FormatDuration, PicksTheUnit) {
   EXPECT_EQ(format_duration(0), "0 s");
   EXPECT_EQ(format_duration(0.0412), "0.041 s");

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/report/plot_labels.h"
 #include "core/report/plot_values.h"
 
 namespace instr::plot_test {
@@ -56,13 +55,13 @@ std::string error_of(const std::vector<Measurement>& measurements,
   return chart ? "" : to_string(chart.error());
 }
 
-std::vector<std::string> labels_of(const Axis& axis) {
-  std::vector<std::string> labels;
-  for (const Tick& tick : axis.ticks) labels.push_back(tick.label);
-  return labels;
-}
+using Names = std::vector<std::string>;
 
-using Labels = std::vector<std::string>;
+Names benchmarks_of(const Chart& chart) {
+  Names names;
+  for (const BarGroup& group : chart.groups) names.push_back(group.name);
+  return names;
+}
 
 TEST(PlotAxis, DrawsWhatCanBeMeasured) {
   EXPECT_TRUE(is_drawable(0) && is_drawable(1e-9) && is_drawable(1e18));
@@ -84,33 +83,26 @@ TEST(PlotAxis, OfBarsBeginsAt0) {
   Axis axis = bar_axis("", AxisUnit::kRatio, {0.9, 1.2});
   EXPECT_EQ(axis.from, 0);
   EXPECT_GT(axis.to, 1.2);
-  EXPECT_EQ(labels_of(axis), (Labels{"0", "0.2x", "0.4x", "0.6x", "0.8x", "1x", "1.2x"}));
-  EXPECT_EQ(labels_of(bar_axis("", AxisUnit::kNumber, {0})).front(), "0");
 }
 
-TEST(PlotAxis, HasRoundTicks) {
-  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kNanoseconds, {1000, 1e6})),
-            (Labels{"1 µs", "10 µs", "100 µs", "1 ms"}));
-  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kNumber, {1500, 30000})),
-            (Labels{"1 k", "2 k", "5 k", "10 k", "20 k"}));
-  EXPECT_EQ(labels_of(value_axis("", AxisUnit::kBytes, {256, 262144})),
-            (Labels{"256 B", "1 KiB", "4 KiB", "16 KiB", "64 KiB", "256 KiB"}));
-  EXPECT_EQ(
-      labels_of(value_axis("", AxisUnit::kBytes, {0, 4096})),
-      (Labels{"0", "512 B", "1 KiB", "1.5 KiB", "2 KiB", "2.5 KiB", "3 KiB", "3.5 KiB", "4 KiB"}));
-  for (double most : {1e-30, 0.7, 1e15, 1e30}) {
-    for (double least : {1e-30, 0.3, 1e30}) {
-      std::size_t count =
-          value_axis("", AxisUnit::kNumber, {std::min(least, most), most}).ticks.size();
-      EXPECT_TRUE(count >= 1 && count <= 12) << least << " " << most << " " << count;
-    }
-  }
-}
-
-TEST(PlotAxis, NamesTheValuesOfAParameter) {
-  EXPECT_EQ(labels_of(parameter_axis("n", {256, 4, 64, 4})), (Labels{"4", "64", "256"}));
-  EXPECT_EQ(labels_of(parameter_axis("n", {100, 101, 102, 800})), (Labels{"100", "800"}));
-  EXPECT_EQ(labels_of(parameter_axis("n", {0.5, 1048576})), (Labels{"0.5", "1048576"}));
+TEST(PlotAxis, TellsGnuplotItsUnit) {
+  const auto lines = [](AxisUnit unit, double least, double most) {
+    return scale_lines('y', value_axis("", unit, {least, most}));
+  };
+  EXPECT_EQ(lines(AxisUnit::kNanoseconds, 3000, 3e6),
+            "set yrange [2e-06:0.0045]\nset format y '%.0s %cs'\n"
+            "set ytics nomirror scale 0.5\nset logscale y 10\n");
+  EXPECT_EQ(lines(AxisUnit::kNumber, 0, 2500),
+            "set yrange [0:2750]\nset format y '%.1s %c'\nset ytics nomirror scale 0.5\n");
+  EXPECT_EQ(lines(AxisUnit::kNumber, 0, 100),
+            "set yrange [0:110.00000000000001]\nset format y '%g'\n"
+            "set ytics nomirror scale 0.5\n");
+  EXPECT_EQ(lines(AxisUnit::kBytes, 1500, 30000),
+            "set yrange [1000:45000]\nset format y '%.2s %cB'\nset ytics nomirror scale 0.5\n"
+            "set logscale y 10\nset ytics 1000,2\nset mytics 1\n");
+  EXPECT_EQ(lines(AxisUnit::kRatio, 0.3, 3),
+            "set yrange [0.19999999999999998:4.5]\nset format y '%gx'\n"
+            "set ytics nomirror scale 0.5\nset logscale y 2\n");
 }
 
 TEST(PlotSpeedup, IsOfMediansOfWallTimes) {
@@ -120,14 +112,14 @@ TEST(PlotSpeedup, IsOfMediansOfWallTimes) {
                       timed("no eager", Runtime::kFrozen, 1)});
   EXPECT_EQ(chart.kind, ChartKind::kSpeedup);
   EXPECT_EQ(chart.subtitle, "forward, 1 thread, cpu");
-  EXPECT_EQ(labels_of(chart.y), (Labels{"a", "b"}));
+  EXPECT_EQ(benchmarks_of(chart), (Names{"a", "b"}));
   ASSERT_EQ(chart.series.size(), 2u);
   EXPECT_EQ(chart.series[0].name, "TorchScript");
   EXPECT_EQ(chart.series[0].points, (std::vector<ChartPoint>{{0.1, 1}, {2, 3}}));
   EXPECT_EQ(chart.series[1].name, "frozen");
   EXPECT_EQ(chart.series[1].points, (std::vector<ChartPoint>{{0.5, 4}}));
-  EXPECT_EQ(chart.y.ticks[0].position, 1);
-  EXPECT_EQ(chart.y.ticks[1].position, 3.5);
+  EXPECT_EQ(chart.groups[0].middle, 1);
+  EXPECT_EQ(chart.groups[1].middle, 3.5);
   EXPECT_EQ(chart.y.to, 5);
   EXPECT_EQ(chart.x.from, 0);
 }
@@ -160,8 +152,8 @@ TEST(PlotSpeedup, NamesWhatDiffers) {
     }
   }
   Chart chart = good(all);
-  EXPECT_EQ(labels_of(chart.y), (Labels{"mm n=4, 1 thread", "mm n=4, 2 threads",
-                                        "mm n=16, 1 thread", "mm n=16, 2 threads"}));
+  EXPECT_EQ(benchmarks_of(chart), (Names{"mm n=4, 1 thread", "mm n=4, 2 threads",
+                                         "mm n=16, 1 thread", "mm n=16, 2 threads"}));
   EXPECT_EQ(chart.subtitle, "forward, cpu");
 }
 
@@ -226,10 +218,10 @@ TEST(PlotSpeedup, IsSortedOnRequest) {
       timed("a", Runtime::kEager, 10), timed("a", Runtime::kFused, 8),
       timed("b", Runtime::kEager, 10), timed("b", Runtime::kFused, 2),
       timed("c", Runtime::kEager, 10), timed("c", Runtime::kFused, 5)};
-  EXPECT_EQ(labels_of(good(all).y), (Labels{"a", "b", "c"}));
+  EXPECT_EQ(benchmarks_of(good(all)), (Names{"a", "b", "c"}));
   PlotOptions options;
   options.is_sorted = true;
-  EXPECT_EQ(labels_of(good(all, options).y), (Labels{"b", "c", "a"}));
+  EXPECT_EQ(benchmarks_of(good(all, options)), (Names{"b", "c", "a"}));
 }
 
 TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
@@ -377,70 +369,14 @@ TEST(PlotScript, GrowsWithWhatItShows) {
   EXPECT_GE(height_of(30) - height_of(20), 200);
 }
 
-TEST(PlotScript, NamesThePointsThatAreFew) {
-  std::vector<Measurement> all;
+TEST(PlotScript, GivesEachPointATitleForTheMouse) {
   PlotOptions options;
   options.kind = ChartKind::kMemory;
-  const auto labels = [&] {
-    const std::string script = plot_script(good(all, options));
-    std::size_t count = 0;
-    for (std::size_t at = 0; (at = script.find("offset graph", at)) != std::string::npos; ++at) {
-      ++count;
-    }
-    return count;
-  };
-  for (int i = 1; i <= 30; ++i) {
-    all.push_back(made("a" + std::to_string(i), {}, Runtime::kEager,
-                       {{"wall", 10 * std::pow(1.2, i)}, {"peak_bytes", std::pow(1.2, i)}}));
-  }
-  EXPECT_EQ(labels(), 30U);
-  EXPECT_NE(plot_script(good(all, options)).find("title \"a1, eager\""), std::string::npos);
-  all.push_back(made("b", {}, Runtime::kEager, {{"wall", 5}, {"peak_bytes", 5}}));
-  EXPECT_EQ(labels(), 0U);
-}
-
-TEST(PlotTextScript, IsAsWideAsTheTerminalAndOfARowForEachBar) {
-  const Chart chart = good({timed("a", Runtime::kEager, 2), timed("a", Runtime::kFused, 1),
-                            timed("a", Runtime::kFrozen, 1)});
-  const std::string script = plot_text_script(chart, 100);
-  // Titles, the bars with what is free around them, the axis, an entry for each runtime.
-  EXPECT_NE(script.find("set terminal dumb noenhanced nofeed mono size 100,13\n"),
-            std::string::npos)
-      << script;
-  EXPECT_NE(plot_text_script(chart, 7).find("size 40,"), std::string::npos);
-}
-
-TEST(PlotLabels, NeitherOverlapNorLeaveThePlot) {
-  const LabelSizes sizes{560, 380, 4.5, 3, 10};
-  std::vector<Spot> spots;
-  for (int i = 0; i < 30; ++i) {
-    spots.push_back({std::fmod(i * 137.5, 560), std::fmod(i * 71.3, 380), 90});
-  }
-  const Box wall{200, 0, 210, 380};
-  const auto sides = place_labels(spots, {wall}, sizes);
-  ASSERT_EQ(sides.size(), spots.size());
-  std::vector<Box> placed;
-  for (std::size_t i = 0; i < spots.size(); ++i) {
-    if (sides[i] == Side::kNone) continue;
-    const Box box = label_box(spots[i], sides[i], sizes);
-    EXPECT_TRUE(box.left >= 0 && box.top >= 0 && box.right <= 560 && box.bottom <= 380) << i;
-    EXPECT_FALSE(box.overlaps(wall)) << i;
-    for (const Box& other : placed) EXPECT_FALSE(box.overlaps(other)) << i;
-    for (const Spot& spot : spots) {
-      EXPECT_FALSE(box.overlaps({spot.x - 4, spot.y - 4, spot.x + 4, spot.y + 4})) << i;
-    }
-    placed.push_back(box);
-  }
-  EXPECT_GE(placed.size(), 20U);
-}
-
-TEST(PlotLabels, TakeTheFirstSideThatIsFree) {
-  const LabelSizes sizes{100, 100, 2, 1, 6};
-  EXPECT_EQ(place_labels({{50, 50, 30}}, {}, sizes), (std::vector<Side>{Side::kRight}));
-  EXPECT_EQ(place_labels({{90, 50, 30}}, {}, sizes), (std::vector<Side>{Side::kLeft}));
-  EXPECT_EQ(place_labels({{50, 50, 60}}, {}, sizes), (std::vector<Side>{Side::kAbove}));
-  EXPECT_EQ(place_labels({{50, 3, 60}}, {}, sizes), (std::vector<Side>{Side::kBelow}));
-  EXPECT_EQ(place_labels({{50, 50, 200}}, {}, sizes), (std::vector<Side>{Side::kNone}));
+  const Chart chart =
+      good({made("a", {}, Runtime::kEager, {{"wall", 2000}, {"peak_bytes", 64}})}, options);
+  const std::string script = plot_script(chart);
+  EXPECT_NE(script.find("$point0 << EOD\n64 2e-06\nEOD\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("title \"a, eager\""), std::string::npos) << script;
 }
 
 }  // namespace

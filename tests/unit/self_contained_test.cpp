@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/fuzz/preprocess.h"
+#include "tests/unit/preprocess.h"
 
 namespace instr::self_contained_test {
 namespace {
