@@ -82,7 +82,8 @@ void declare_build(CommandLine& line, std::optional<std::filesystem::path>& buil
 }
 
 void declare_counting(CommandLine& line, MeasureConfig& config) {
-  line.option("--timeout", "SECONDS", "the maximum for one benchmark",
+  line.option("--timeout", "SECONDS",
+              "stop a benchmark that has used this much CPU time, or was idle for as long (60)",
               take_seconds(config.timeout));
   const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
   line.option("--retries", "N", "retries after a lost worker (2)", take_number(config.retries, 0));

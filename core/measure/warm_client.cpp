@@ -123,7 +123,7 @@ class WarmZygotes : public ZygoteSource {
       if (is_killed_) return fail("interrupted");
       waiting_.insert(&link);
     }
-    auto reply = link.request(request, {std::chrono::hours(1), [] { return true; }}, passed);
+    auto reply = link.request(request, Link::forever(), passed);
     std::lock_guard lock(mutex_);
     waiting_.erase(&link);
     if (!reply) return fail(to_string(reply.error()));

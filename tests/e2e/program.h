@@ -133,10 +133,10 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   return strays;
 }
 
-// Those that remain: the kernel takes a moment to remove killed processes.
+// The processes that remain after two minutes: the kernel takes a moment to remove killed ones.
 inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
   auto strays = running_in(cache);
-  for (int i = 0; i < 200 && !strays.empty(); ++i) {
+  for (int i = 0; i < 12'000 && !strays.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     strays = running_in(cache);
   }

@@ -92,7 +92,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
                 [name, *arguments], env=self.environment, stdout=log, stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL, preexec_fn=lambda: prctl(PR_SET_PDEATHSIG, signal.SIGTERM)))
 
-    def until(self, what, true, seconds=30):
+    def until(self, what, true, seconds=300):
         end = time.monotonic() + seconds
         while not true():
             if time.monotonic() > end or any(one.poll() is not None for one in self.daemons):
@@ -113,13 +113,13 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         for daemon in reversed(self.daemons):
             daemon.terminate()
             try:
-                daemon.wait(20)
+                daemon.wait(120)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
         for process in children() - self.others:
             os.kill(process, signal.SIGKILL)
-        end = time.monotonic() + 5
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             try:
                 if not os.waitpid(-1, os.WNOHANG)[0]:
