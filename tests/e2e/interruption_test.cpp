@@ -88,8 +88,8 @@ matrix = { n = [1, 2, 3, 4, 5, 6, 7, 8] }
 setup = "usleep(300000);"
 stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
 )");
-  auto program = Process::spawn(command({"--definitions=" + definitions.string(), "--jobs=1",
-                                         "--retries=2", "--output=" + results.string()}));
+  auto program = Process::spawn(command(
+      {"--definitions=" + definitions.string(), "--jobs=1", "--output=" + results.string()}));
   ASSERT_TRUE(program.has_value());
   ASSERT_TRUE(wait_for_lines(*program, results, 1 + 2));
   for (const auto& pid : running_in(cache_folder())) kill(std::stoi(pid), SIGKILL);

@@ -81,8 +81,12 @@ inline SpawnOptions command(std::vector<std::string> arguments) {
   return options;
 }
 
-inline CommandResult run(std::vector<std::string> arguments) {
-  auto result = run_command(command(std::move(arguments)));
+// `variables`: more for its environment, "NAME=value".
+inline CommandResult run(std::vector<std::string> arguments,
+                         const std::vector<std::string>& variables = {}) {
+  auto options = command(std::move(arguments));
+  options.environment->insert(options.environment->end(), variables.begin(), variables.end());
+  auto result = run_command(options);
   if (!result) throw std::runtime_error(to_string(result.error()));
   return *result;
 }

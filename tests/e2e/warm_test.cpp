@@ -174,8 +174,8 @@ TEST_F(Warm, AnEndedRunLeavesItAlone) {
 }
 
 TEST_F(Warm, WhatItIsNotForIsRefused) {
-  for (const char* option : {"--churn=10", "--isolation=process"}) {
-    const auto refused = run({"--warm", option});
+  for (const char* variable : {"INSTR_TEST_CHURN=10", "INSTR_TEST_ISOLATION=process"}) {
+    const auto refused = run({"--warm"}, {variable});
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.errors.find("--warm"), std::string::npos) << refused.errors;
   }
