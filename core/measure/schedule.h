@@ -21,8 +21,7 @@
 namespace instr {
 
 struct ScheduleOptions {
-  std::filesystem::path worker;  // program made by build_worker
-  PythonWorker python_worker = {};
+  FindWorker find_worker;
   int churn = 0;  // WorkerOptions::churn
   Simulation simulation = {};
   bool call_paths = false;                      // WorkerOptions::call_paths

@@ -114,7 +114,7 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
   auto root = start_root(task.compiled.variant.language, worker_options(options, folder.path()),
-                         options.python_worker);
+                         options.find_worker);
   if (!root) return lost(to_string(root.error()));
   {
     std::lock_guard lock(mutex);

@@ -14,10 +14,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "core/base/environment.h"
-#include "core/base/read_file.h"
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"

@@ -59,8 +59,11 @@ class ZygotePoolTest : public testing::Test {
     options_.valgrind = script_;
     options_.worker = folder_->path() / "worker";
     options_.work_dir = folder_->path();
-    const PythonWorker no_python = [] { return Expected<fs::path>(fail("no Python")); };
-    pool_.emplace(own_roots(options_, no_python), [] {});
+    const FindWorker find = [this](Language language) -> Expected<fs::path> {
+      if (language == Language::kPython) return fail("no Python");
+      return options_.worker;
+    };
+    pool_.emplace(own_roots(options_, find), [] {});
   }
 
   Expected<std::shared_ptr<WorkerProcess>> up(WarmUp which) {

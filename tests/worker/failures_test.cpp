@@ -72,9 +72,11 @@ TEST(WorkerSurvives, ClosedDescriptors) {
 TEST(WorkerSurvives, AMachineThatIsBusyWithOtherThings) {
   TestHost host = Rig::get().host();
   const unsigned cores = std::thread::hardware_concurrency();
+  SpawnOptions loop;
+  loop.argv = {"sh", "-c", "while :; do :; done"};
   std::vector<Process> others;
   for (unsigned i = 0; i < 3 * cores; ++i) {
-    auto other = Process::spawn({.argv = {"sh", "-c", "while :; do :; done"}});
+    auto other = Process::spawn(loop);
     ASSERT_TRUE(other) << to_string(other.error());
     others.push_back(*std::move(other));
   }
