@@ -5,15 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "worker/wire.h"
 
@@ -22,34 +21,11 @@ namespace {
 
 constexpr int64_t kLookUpMs = 100;  // how often to see whether anyone still wants the result
 
-int64_t now_ms() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-}
-
 sigset_t child_signal() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
   return set;
-}
-
-// Parent of a process according to /proc; -1 if the process no longer exists.
-pid_t parent_of(pid_t pid) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  char text[512];
-  ssize_t size = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (size <= 0) return -1;
-  text[size] = '\0';
-  const char* name_end = strrchr(text, ')');  // "pid (name) state parent ..."
-  int parent = -1;
-  if (name_end == nullptr || sscanf(name_end + 1, " %*c %d", &parent) != 1) return -1;
-  return parent;
 }
 
 void kill_own_children() {
@@ -59,9 +35,19 @@ void kill_own_children() {
   while (dirent* entry = readdir(processes)) {
     if (!isdigit(static_cast<unsigned char>(entry->d_name[0]))) continue;
     pid_t pid = static_cast<pid_t>(strtol(entry->d_name, nullptr, 10));
-    if (parent_of(pid) == self) kill(pid, SIGKILL);
+    const auto stat = read_stat(pid);
+    if (stat && stat->parent == self) kill(pid, SIGKILL);
   }
   closedir(processes);
+}
+
+// Sums up the child and all that it started, orphans included, which this process has adopted.
+CpuUse cpu_use_below(pid_t self, pid_t child) {
+  ProcessTree tree;
+  tree.add(child);
+  tree.add_children_of(self);
+  tree.add_descendants();
+  return tree.use();
 }
 
 // Kills the rest of a group and all orphans that this process adopted, and their orphans.
@@ -104,12 +90,15 @@ void adopt_orphans() {
   sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
+Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
                    const std::function<bool(pid_t)>& is_too_large) {
   Ended ended;
+  ended.limit_ms = limit_ms;
   pid_t self = getpid();
-  int64_t deadline = now_ms() + timeout_ms;
+  std::optional<CpuWatch> watch;
+  if (limit_ms > 0) watch.emplace(CpuLimits{limit_ms, limit_ms}, now_ms());
+  int64_t next_look = watch ? now_ms() + watch->interval_ms() : INT64_MAX;
   ended.pid = fork();
   if (ended.pid == 0) be_child(body, output, self);
   if (ended.pid < 0) return ended;
@@ -123,16 +112,18 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t timeou
       kill(ended.pid, SIGKILL);
       continue;
     }
-    int64_t left = timeout_ms > 0 && !ended.timed_out ? deadline - now_ms() : kLookUpMs;
-    if (left <= 0) ended.timed_out = true;
+    if (now_ms() >= next_look && ended.stopped == CpuVerdict::kGoesOn) {
+      ended.stopped = watch->look(now_ms(), cpu_use_below(self, ended.pid));
+      next_look = now_ms() + watch->interval_ms();
+    }
     bool unwanted = abandoned();
-    if (ended.timed_out || ended.too_large || unwanted) kill(-ended.pid, SIGKILL);
+    if (ended.was_stopped() || ended.too_large || unwanted) kill(-ended.pid, SIGKILL);
     if (unwanted) {
       clear_away(ended.pid);
       end_process();
     }
-    left = std::clamp<int64_t>(left, 1, kLookUpMs);
-    timespec wait{0, static_cast<long>(left * 1'000'000)};
+    const int64_t pause_ms = std::clamp<int64_t>(next_look - now_ms(), 1, kLookUpMs);
+    timespec wait{0, static_cast<long>(pause_ms * 1'000'000)};
     sigtimedwait(&set, nullptr, &wait);
   }
   clear_away(ended.pid);

@@ -6,16 +6,21 @@
 
 #include <functional>
 
+#include "worker/cpu_watch.h"
+
 namespace instr {
 
 // Ends this process immediately: no destructors, no waiting for threads.
 [[noreturn]] void end_process();
 
 struct Ended {
-  pid_t pid = -1;  // -1: it could not be forked, errno says why
-  int status = 0;  // as of waitpid
-  bool timed_out = false;
+  pid_t pid = -1;                            // -1: it could not be forked, errno says why
+  int status = 0;                            // as of waitpid
+  CpuVerdict stopped = CpuVerdict::kGoesOn;  // why it was stopped, by the limit below
+  int64_t limit_ms = 0;
   bool too_large = false;
+
+  bool was_stopped() const { return stopped != CpuVerdict::kGoesOn; }
 };
 
 // Makes this process adopt orphans among its descendants, and allows waiting for children with a
@@ -23,11 +28,12 @@ struct Ended {
 void adopt_orphans();
 
 // Forks; the child runs `body` in a process group of its own, with `output` as standard output and
-// error, and ends, or stops with `is_over` true from then on. Waits for that, at most `timeout_ms`
-// (0: indefinitely), then kills it and whatever it left running, including daemons; the same once
-// `is_too_large` is true for it, which is also checked when it is over. If `abandoned` becomes
-// true, kills all and ends this process.
-Ended run_in_child(const std::function<void()>& body, int output, int64_t timeout_ms,
+// error, and ends, or stops with `is_over` true from then on. Waits for that until it and what it
+// started have used `limit_ms` of CPU time (0: no limit) or been idle for as long, then kills it
+// and whatever it left running, including daemons; the same once `is_too_large` is true for it,
+// which is also checked when it is over. If `abandoned` becomes true, kills all and ends this
+// process.
+Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
                    const std::function<bool(pid_t)>& is_too_large = {});
 

@@ -190,8 +190,8 @@ wire::Message Host::measure(const wire::Message& request) {
   }
 
   int output = make_output();
-  auto timeout_ms = static_cast<int64_t>(number(request, "timeout_ms"));
-  Ended ended = in_child(run, timeout_ms, output);
+  const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
+  Ended ended = in_child(run, limit_ms, output);
   const RunResult got = *run.result;
   wire::Message reply = outcome(run, got, ended, read_output(output), profile_of(ended.pid, got));
   close(output);
@@ -207,7 +207,7 @@ wire::Message Host::measure(const wire::Message& request) {
   return with_loop(std::move(reply), empty_loop(run, found.empty));
 }
 
-Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
+Ended Host::in_child(const RunRequest& run, int64_t limit_ms, int output) {
   Ended ended = run_in_child(
       [&] {
         close(channel_.fd());
@@ -216,7 +216,7 @@ Ended Host::in_child(const RunRequest& run, int64_t timeout_ms, int output) {
         fflush(nullptr);
         end_run();
       },
-      output, timeout_ms, [&run] { return run.result->is_over != 0; },
+      output, limit_ms, [&run] { return run.result->is_over != 0; },
       [this] { return channel_.hung_up(); },
       [&run](pid_t child) { return is_too_large(run, child); });
   drop_files(run, ended.pid, 0);

@@ -32,7 +32,7 @@ class Host {
   wire::Message measure(const wire::Message& request);
   [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
 
-  Ended in_child(const RunRequest& run, int64_t timeout_ms, int output);
+  Ended in_child(const RunRequest& run, int64_t limit_ms, int output);
   static bool is_too_large(const RunRequest& run, pid_t child);
   EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty);
   RunResult* result();

@@ -64,8 +64,8 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   if (ended.too_large) {
     reply = failed("out_of_memory", "the snippet's process took more memory than " + limit +
                                         ", mappings and threads' stacks included");
-  } else if (ended.timed_out) {
-    reply = failed("timed_out", "the snippet ran longer than its timeout");
+  } else if (ended.was_stopped()) {
+    reply = failed("timed_out", stopped_text(ended.stopped, ended.limit_ms));
   } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {
     reply = failed("out_of_memory", "the snippet asked the heap for more memory than " + limit);
   } else if (result.state != RunState::kStarted) {

@@ -111,7 +111,8 @@ bool counts_new_threads();
 void note_new_thread();
 bool has_other_threads();
 // Waits until the other threads sleep: new ones of a pool may spin for a long while first
-// (XNNPACK's a million times), which would be counted. False if one still does after some seconds.
+// (XNNPACK's a million times), which would be counted. False if one still does after some seconds
+// of CPU time.
 bool settle_threads();
 
 }  // namespace instr

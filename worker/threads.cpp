@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
@@ -85,6 +87,13 @@ bool is_any_other(Is is) {
   return found;
 }
 
+// CPU time that this process has used.
+int64_t cpu_ms() {
+  timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
+}
+
 }  // namespace
 
 bool has_other_threads() {
@@ -92,10 +101,12 @@ bool has_other_threads() {
 }
 
 bool settle_threads() {
-  constexpr int kLooks = 150;     // at most 3 s
+  constexpr int64_t kMaxSpinMs =
+      3000;                       // CPU time that the other threads may spend until they sleep
   constexpr int kQuietLooks = 2;  // in a row
+  const int64_t begin = cpu_ms();
   int quiet = 0;
-  for (int look = 0; look < kLooks && quiet < kQuietLooks; ++look) {
+  while (quiet < kQuietLooks && cpu_ms() - begin < kMaxSpinMs) {
     usleep(20'000);
     quiet = is_any_other(is_running) ? 0 : quiet + 1;
   }

@@ -1,15 +1,22 @@
 #include "worker/torch_side.h"
 
-#include <ATen/ATen.h>
+// Only the headers that are needed: all of ATen/ATen.h and torch/script.h take twice as long.
+#define AT_PER_OPERATOR_HEADERS
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/Version.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/relu.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <cxxabi.h>
 #include <string.h>
+#include <torch/csrc/autograd/generated/variable_factories.h>
 #include <torch/csrc/jit/api/compilation_unit.h>
 #include <torch/csrc/jit/api/module.h>
-#include <torch/script.h>
+#include <torch/csrc/jit/serialization/import.h>
 #include <torch/version.h>
 
 namespace instr::torch_side {

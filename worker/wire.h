@@ -38,7 +38,8 @@ inline constexpr const char* kToken = "token";
 //   load    path              loads a unit into this process -> loaded | failed kind message
 //   measure symbol threads warmup iterations timeout_ms memory_limit want_profile fork follow_calls
 //                             warmup/iterations 0: the worker adapts. want_profile=0: the functions
-//                             do not matter. fork=0: measures in this process, which ends.
+//                             do not matter. timeout_ms: of CPU time, or idle (worker/cpu_watch.h).
+//                             fork=0: measures in this process, which ends.
 //                             cache_sim, branch_sim: 1 if Callgrind was started with that.
 //                             follow_calls=1: notes the calls of an interpreter in one more block.
 //                             -> measured | failed kind message

@@ -13,7 +13,7 @@ struct ExperimentOptions {
   PlanConfig plan = {};
   std::optional<int> repeat = {};  // timed runs
   std::optional<int> iterations_per_run = {};
-  std::optional<double> timeout = {};  // seconds
+  std::optional<double> timeout = {};  // CPU seconds
 };
 
 // Takes from the file the values that the command line does not set. Every error at its place.

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "core/cli/test_settings.h"
 #include "core/cli/values.h"
 #include "core/definitions/metrics.h"
 
@@ -82,14 +83,9 @@ void declare_build(CommandLine& line, std::optional<std::filesystem::path>& buil
 }
 
 void declare_counting(CommandLine& line, MeasureConfig& config) {
-  line.option("--timeout", "SECONDS", "the maximum for one benchmark",
+  line.option("--timeout", "SECONDS",
+              "stop a benchmark that has used this much CPU time, or was idle for as long (60)",
               take_seconds(config.timeout));
-  const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
-  line.option("--retries", "N", "retries after a lost worker (2)", take_number(config.retries, 0));
-  line.option("--isolation", "HOW",
-              "fork: from a warm process (the default); process: a Valgrind of its own for each, "
-              "slow, to cross-check",
-              take_choice(config.isolation, isolations), names_of(isolations));
   line.flag(
       "--warm",
       "keep LibTorch started after the run, for ten idle minutes: the next run with --warm is "
@@ -97,10 +93,9 @@ void declare_counting(CommandLine& line, MeasureConfig& config) {
       config.is_warm);
   line.check([&config]() -> Expected<void> {
     if (!config.is_warm || (config.isolation == Isolation::kFork && config.churn == 0)) return {};
-    return fail("--warm does not go with --isolation=process or --churn", "omit one of them");
+    return fail("--warm does not go with INSTR_TEST_ISOLATION=process or INSTR_TEST_CHURN",
+                "omit one of them");
   });
-  line.option("--churn", "N", "allocate N blocks in the worker first (counts must not change)",
-              take_number(config.churn, 0));
 }
 
 Expected<void> check_call_paths(const MeasureConfig& config) {
@@ -112,6 +107,7 @@ Expected<void> check_call_paths(const MeasureConfig& config) {
 void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config) {
   declare_tools(line, config.tools);
   declare_build(line, plan.build);
+  line.check([&plan, &config] { return read_test_settings(plan, config); });
   declare_counting(line, config);
 }
 

@@ -16,7 +16,7 @@ void declare_tools(CommandLine& line, ToolConfig& tools);
 // --build.
 void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
 
-// --timeout, --retries, --isolation, --warm, --churn.
+// --timeout, --warm.
 void declare_counting(CommandLine& line, MeasureConfig& config);
 
 // All of these.

@@ -101,7 +101,8 @@ bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>&
   MeasureConfig measure;
   measure.tools = tools;
   auto session = Session::open(measure, events, stop);
-  if (!check("worker", session, [](const Session&) { return std::string("built"); })) return false;
+  auto worker = session.and_then([](const Session& opened) { return opened.worker(); });
+  if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
   auto fingerprint = session->measure_builtin({canary_variant()}, stop);
   if (!check("zygote", fingerprint, [](const Fingerprint& found) {
         return "started; CPU capability inside Valgrind: " + found.get("cpu_capability");

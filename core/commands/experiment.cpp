@@ -189,7 +189,8 @@ Action experiment_command(CommandLine& line) {
               take_number(options->iterations_per_run, 1, kMaxIterations));
   line.option("--min-time", "SECONDS", "the minimum length of each run (0.05)",
               take_seconds(options->measure.min_time));
-  line.option("--timeout", "SECONDS", "the maximum for one experiment",
+  line.option("--timeout", "SECONDS",
+              "stop an experiment that has used this much CPU time, or was idle for as long (60)",
               take_seconds(options->timeout));
   declare_tools(line, options->measure.tools);
   declare_build(line, options->plan.build);

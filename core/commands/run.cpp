@@ -47,8 +47,7 @@ void declare_how(CommandLine& line, RunOptions& options) {
   line.group("How to measure");
   declare_measuring(line, options.plan, measure);
   line.needs(
-      {"retries", "isolation", "warm", "churn"}, [&measure] { return measure.wants_counts; },
-      "a metric that is counted");
+      {"warm"}, [&measure] { return measure.wants_counts; }, "a metric that is counted");
   declare_timing(line, measure);
   line.option("--time-cores", "N",
               "reserve N cores for timing while the others count (default: time after the "
@@ -61,7 +60,6 @@ void declare_how(CommandLine& line, RunOptions& options) {
             "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results "
             "and the table",
             measure.verify);
-  line.flag("--reverse", "the last one first (counts must not change)", options.plan.is_reversed);
 }
 
 void declare_output(CommandLine& line, RunOptions& options) {

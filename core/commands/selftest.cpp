@@ -135,6 +135,8 @@ SpawnOptions perturbed(int number, const fs::path& folder) {
   for (int i = 0; i <= number % 7; ++i) {
     environment.push_back(fmt::format("SELFTEST_{}={}", i, std::string(37 * number + i, 'x')));
   }
+  environment.push_back(fmt::format("INSTR_TEST_CHURN={}", number * 777 % 20000));
+  environment.push_back(fmt::format("INSTR_TEST_REVERSE={}", number % 2));
   spawn.environment = std::move(environment);
   fs::path directory = folder / std::string(1 + number % 40, 'd');
   std::error_code ignored;
@@ -144,9 +146,7 @@ SpawnOptions perturbed(int number, const fs::path& folder) {
 }
 
 std::vector<std::string> perturbed_options(int number) {
-  std::vector<std::string> options{fmt::format("--jobs={}", 1 + number % 3),
-                                   fmt::format("--churn={}", number * 777 % 20000)};
-  if (number % 2 == 1) options.emplace_back("--reverse");
+  std::vector<std::string> options{fmt::format("--jobs={}", 1 + number % 3)};
   if (number % 5 == 4) options.emplace_back("--exclude=/n=4/");
   return options;
 }

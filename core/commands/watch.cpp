@@ -34,7 +34,6 @@ ExitStatus run_watch(const WatchArguments& options, std::stop_token interrupted)
   };
   auto session = Session::open(options.measure, events, stop);
   if (!session) return refuse(session.error());
-  progress.phase("starting LibTorch under Valgrind");
   auto ended = watch(
       definition_paths(options.plan), [&] { return plan(options.plan); }, *session,
       [&](const std::string& text) {

@@ -103,6 +103,14 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
   return sources;
 }
 
+// Whether the code of this source is part of what is counted, so that it must not depend on what
+// else is compiled with it.
+bool is_counted(const fs::path& source) {
+  const std::string name = source.filename().string();
+  return name == "arena.cpp" || name == "collected.cpp" || name == "run.cpp" ||
+         name == "simulated_state.cpp" || name == "threads.cpp";
+}
+
 // The worker is C++20. If LibTorch's headers and the compiler only get along in C++17, the one
 // source that includes them is C++17.
 bool includes_libtorch(const fs::path& source) {
@@ -131,7 +139,9 @@ class WorkerBuild {
         scratch_(std::move(scratch)),
         stop_(std::move(stop)) {}
 
-  Expected<void> run(const std::vector<fs::path>& sources, const fs::path& program) {
+  Expected<void> run(std::vector<fs::path> sources, const fs::path& program) {
+    const fs::path joined = program.parent_path() / "joined.cpp";
+    if (auto done = join(sources, joined); !done) return done;
     std::vector<fs::path> objects;
     for (const auto& source : sources) {
       objects.push_back(program.parent_path() / (source.filename().string() + ".o"));
@@ -142,10 +152,29 @@ class WorkerBuild {
     fs::create_directory_symlink(options_.libtorch.library_dir,
                                  program.parent_path() / kLibraryLink, ignored);
     for (const auto& object : objects) fs::remove(object, ignored);
+    fs::remove(joined, ignored);
     return linked;
   }
 
  private:
+  // Replaces the sources that may be compiled as one by a file that includes them: most of the time
+  // goes into the same standard headers. Those that take longest come first.
+  Expected<void> join(std::vector<fs::path>& sources, const fs::path& joined) const {
+    const auto is_apart = [this](const fs::path& one) {
+      return one.parent_path() != root_ / "worker" || one.extension() != ".cpp" ||
+             is_counted(one) || includes_libtorch(one);
+    };
+    const auto others = std::stable_partition(sources.begin(), sources.end(), is_apart);
+    std::string text;
+    for (auto one = others; one != sources.end(); ++one) {
+      text += "#include \"worker/" + one->filename().string() + "\"\n";
+    }
+    sources.erase(others, sources.end());
+    sources.insert(sources.begin(), joined);
+    std::stable_partition(sources.begin(), sources.end(), includes_libtorch);
+    return write_text(joined, text);
+  }
+
   Expected<void> compile_all(const std::vector<fs::path>& sources,
                              const std::vector<fs::path>& objects) {
     std::atomic<std::size_t> next{0};

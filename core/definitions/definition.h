@@ -85,7 +85,7 @@ struct Definition {
   std::vector<std::string> tags;
   std::optional<int> warmup;                  // iterations
   std::optional<int> iterations;              // of a block
-  std::optional<double> timeout;              // seconds
+  std::optional<double> timeout;              // CPU seconds
   std::shared_ptr<const BuildOptions> build;  // null if the file has none
 };
 

@@ -53,8 +53,8 @@ struct MeasureConfig {
   bool wants_lines = false;    // the costs of source lines, too
   bool verify = false;         // the other runtimes against eager
   Simulation simulation = {};
-  std::optional<double> timeout =
-      {};           // seconds per variant; absent: the definition's, or the usual
+  // CPU seconds per variant; absent: the definition's, or the usual.
+  std::optional<double> timeout = {};
   int retries = 2;  // of variants whose worker was lost
   Isolation isolation = Isolation::kFork;
   bool is_warm = false;  // uses workers that stay after a run

@@ -118,7 +118,6 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   if (!session) return session;
   progress.weigh(session->costs(),
                  total_cost(session->costs(), works_of(variants, config.measure)));
-  progress.phase("starting LibTorch under Valgrind");
   session->prepare(variants);
   // Units compile while the zygotes start; the results file needs a zygote's description of itself.
   Expected<void> introduced;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <mutex>
 #include <set>
@@ -103,6 +104,10 @@ struct Session::State {
   std::string valgrind;
   std::optional<Cache> cache;
   CompileOptions compile;
+  std::stop_source building;  // ends the build of the worker
+  // The worker that counts in C++, if something is to be counted: it is built while LibTorch's
+  // headers are precompiled.
+  std::shared_future<Expected<std::filesystem::path>> counting_worker;
   // Compiled variants that remain to be timed.
   std::vector<CompiledVariant> to_time;
   std::vector<CompiledVariant> to_dump;
@@ -113,6 +118,9 @@ struct Session::State {
   std::unique_ptr<NativeWorker> native;         // if something is to be timed or verified
   std::unique_ptr<NativeWorker> python_native;  // once something in Python is
 
+  ~State() { building.request_stop(); }
+  void build_counting_worker(std::stop_token stop);
+  Expected<std::filesystem::path> find_worker(Language language, std::stop_token stop);
   Expected<void> open_scheduler(std::stop_token stop);
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
@@ -286,6 +294,7 @@ Session::~Session() = default;
 const LibTorch& Session::libtorch() const { return state_->libtorch; }
 const Costs& Session::costs() const { return state_->costs; }
 const Toolchain& Session::toolchain() const { return state_->toolchain; }
+Expected<std::filesystem::path> Session::worker() const { return state_->counting_worker.get(); }
 std::size_t Session::not_dumped() const { return state_->not_dumped; }
 
 Expected<Session> Session::open(const MeasureConfig& config, SessionEvents events,
@@ -338,13 +347,8 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
         "this machine has no AVX2: LibTorch's plain code is counted, and cannot be compared with "
         "counts of machines that have it");
   }
-  auto worker = build_worker(WorkerKind::kCounting, compile.sources, compile, *cache, stop);
-  if (!worker) return tl::unexpected(worker.error());
-  schedule.worker = *worker;
-  schedule.python_worker = [this, stop]() -> Expected<std::filesystem::path> {
-    if (!*python) return tl::unexpected(python->error());
-    return build_python_worker(WorkerKind::kPython, **python, compile, *cache, stop);
-  };
+  build_counting_worker(stop);
+  schedule.find_worker = [this, stop](Language language) { return find_worker(language, stop); };
   schedule.expected = [known = costs](const Variant& variant) {
     return known.of(variant.key, Work::kCount);
   };
@@ -366,11 +370,33 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
       .map([this](std::unique_ptr<Scheduler>&& started) { scheduler = std::move(started); });
 }
 
+// Leaves one job for the precompiled header.
+void Session::State::build_counting_worker(std::stop_token stop) {
+  CompileOptions options = compile;
+  options.jobs = std::max(compile.jobs - 1, 1);
+  counting_worker = std::async(std::launch::async, [this, options, stop] {
+    std::stop_callback pass_on(stop, [this] { building.request_stop(); });
+    auto built =
+        build_worker(WorkerKind::kCounting, options.sources, options, *cache, building.get_token());
+    if (built) phase("starting LibTorch under Valgrind");
+    return built;
+  });
+}
+
+Expected<std::filesystem::path> Session::State::find_worker(Language language,
+                                                            std::stop_token stop) {
+  if (language == Language::kCpp) return counting_worker.get();
+  if (!*python) return tl::unexpected(python->error());
+  return build_python_worker(WorkerKind::kPython, **python, compile, *cache, stop);
+}
+
 Expected<void> Session::State::open_native(std::stop_token stop) {
   if (!config.wants_times && !config.verify && config.dump.empty()) return {};
-  auto worker = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
-  if (!worker) return tl::unexpected(worker.error());
-  return NativeWorker::start(*worker).map(
+  if (counting_worker.valid())
+    counting_worker.wait();  // two builds at once would use more cores than allowed
+  auto program = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
+  if (!program) return tl::unexpected(program.error());
+  return NativeWorker::start(*program).map(
       [this](std::unique_ptr<NativeWorker>&& started) { native = std::move(started); });
 }
 

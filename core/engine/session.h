@@ -41,8 +41,8 @@ Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
 
 class Session {
  public:
-  // Finds everything and builds the worker if the cache lacks it. Errors are those of a setup
-  // that cannot measure anything.
+  // Finds everything, and begins to build the worker if the cache lacks it. Errors are those of a
+  // setup that cannot measure anything.
   static Expected<Session> open(const MeasureConfig& config, SessionEvents events,
                                 std::stop_token stop);
   Session(Session&&) noexcept;
@@ -82,6 +82,8 @@ class Session {
   // The cost of measuring, as known from earlier runs.
   const Costs& costs() const;
   const Toolchain& toolchain() const;
+  // Waits until the worker that counts in C++ is built.
+  Expected<std::filesystem::path> worker() const;
 
  private:
   struct State;

@@ -108,7 +108,7 @@ tl::expected<wire::Message, Outcome> Experiment::ask(const char* verb) {
 }
 
 Outcome Experiment::outcome(const wire::Message& reply) const {
-  return with_timeout(outcome_of(reply, variant_, nullptr), variant_, options_.timeout_s);
+  return with_timeout_advice(outcome_of(reply, variant_, nullptr), variant_);
 }
 
 }  // namespace

@@ -156,17 +156,16 @@ std::string failure_text(const std::string& message, const std::string& part,
   return message;
 }
 
-std::string with_timeout(std::string message, const Variant& variant, double usual) {
-  if (!message.ends_with(kRanTooLong)) return message;
-  if (!variant.timeout) return message + fmt::format(" of {:g} s: raise --timeout=SECONDS", usual);
+std::string timeout_advice(const Variant& variant) {
+  if (!variant.timeout) return ": raise --timeout=SECONDS";
   const std::string where = to_string(variant.where);
-  return message + fmt::format(" of {:g} s: raise the benchmark's own `timeout`{}",
-                               *variant.timeout, where.empty() ? "" : " (" + where + ")");
+  return ": raise the benchmark's own `timeout`" + (where.empty() ? "" : " (" + where + ")");
 }
 
-Outcome with_timeout(Outcome outcome, const Variant& variant, double usual) {
-  if (auto* failure = std::get_if<Failure>(&outcome)) {
-    failure->message = with_timeout(std::move(failure->message), variant, usual);
+Outcome with_timeout_advice(Outcome outcome, const Variant& variant) {
+  auto* failure = std::get_if<Failure>(&outcome);
+  if (failure != nullptr && failure->kind == FailureKind::kTimedOut) {
+    failure->message += timeout_advice(variant);
   }
   return outcome;
 }

@@ -23,12 +23,10 @@ std::optional<SourceLocation> script_place(const std::string& message, const Var
 // none.
 std::optional<SourceLocation> python_place(int line, const Variant& variant);
 
-// The worker's message about a snippet that it ended for its timeout.
-inline constexpr const char* kRanTooLong = "the snippet ran longer than its timeout";
+// How to give the variant more time, to be appended to a message.
+std::string timeout_advice(const Variant& variant);
 
-// `outcome`, if it is that message, with the number of seconds and the way to raise it. `usual`:
-// the timeout of a variant without one.
-Outcome with_timeout(Outcome outcome, const Variant& variant, double usual);
-std::string with_timeout(std::string message, const Variant& variant, double usual);
+// `outcome`, with that advice if it was stopped for its timeout.
+Outcome with_timeout_advice(Outcome outcome, const Variant& variant);
 
 }  // namespace instr

@@ -21,13 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The host enforces the timeout itself; it is given up only if it fails to, well after that.
-// Without a fork there is nobody else to enforce it.
-std::chrono::milliseconds patience(std::chrono::milliseconds timeout, bool fork) {
-  if (!fork) return timeout;
-  return timeout + timeout / 2 + std::chrono::seconds(20);
-}
-
 // Calls in progress when collection began are written with a count of 0, and callgrind_annotate
 // takes their cost for the caller's own. Each was made once.
 std::string with_calls_under_way(std::string profile) {
@@ -74,7 +67,7 @@ std::optional<Failure> Measurer::too_long_for_paths(const Variant& variant) cons
 }
 
 std::chrono::milliseconds Measurer::load_patience(const Variant& variant) const {
-  return patience(timeout_of(variant.timeout.value_or(options_.timeout_s)), /*fork=*/true);
+  return with_margin(timeout_of(variant.timeout.value_or(options_.timeout_s)));
 }
 
 Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) const {
@@ -82,19 +75,20 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   auto log_begin = where.log_size();
   auto begin = Clock::now();
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
-  auto reply = where.request(request_for(compiled), patience(timeout, options_.fork));
+  // Without a fork there is no host to enforce the timeout.
+  auto limit = options_.fork ? with_margin(timeout) : timeout;
+  auto reply = where.request(request_for(compiled), limit);
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) {
     auto outcome = settle(*reply, compiled.variant, where.work_dir());
     if (auto* counted = std::get_if<Counted>(&outcome)) {
       counted->followed = followed(*reply, compiled.variant, where.work_dir());
     }
-    return {with_timeout(std::move(outcome), compiled.variant, options_.timeout_s), seconds};
+    return {with_timeout_advice(std::move(outcome), compiled.variant), seconds};
   }
-  if (reply.error() == Loss::kTimedOut) {
-    Failure failure{FailureKind::kTimedOut,
-                    options_.fork ? "the worker itself no longer answers" : kRanTooLong};
-    return {with_timeout(std::move(failure), compiled.variant, options_.timeout_s), seconds};
+  if (auto late = late_text(reply.error(), limit); !late.empty()) {
+    Failure failure{FailureKind::kTimedOut, options_.fork ? "the worker itself was " + late : late};
+    return {with_timeout_advice(std::move(failure), compiled.variant), seconds};
   }
   auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),
                       where.log_since(log_begin));

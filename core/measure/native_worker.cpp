@@ -8,20 +8,18 @@ namespace instr {
 
 namespace {
 
-constexpr std::chrono::minutes kMargin{2};     // for a reply, beyond the timeouts of what runs
-constexpr std::chrono::seconds kLoadTime{10};  // on top of the variant's own timeout
-constexpr int kLoadAttempts = 2;               // after so many losses the unit is to blame
+constexpr int kLoadAttempts = 2;  // after so many losses the unit is to blame
 
 std::string lost_worker_message(const std::string& how) { return "the worker was lost: " + how; }
 
-wire::Message load_failure(Loss loss) {
-  bool is_late = loss == Loss::kTimedOut;
-  FailureKind kind = is_late ? FailureKind::kTimedOut : FailureKind::kCrashed;
+wire::Message load_failure(Loss loss, std::chrono::milliseconds limit) {
+  const std::string late = late_text(loss, limit);
+  FailureKind kind = late.empty() ? FailureKind::kCrashed : FailureKind::kTimedOut;
   return {"failed",
           {{"kind", to_string(kind)},
-           {"message", is_late ? "loading the unit took longer than the timeout"
-                               : std::string("loading the unit ended the worker, twice: ") +
-                                     to_string(loss)}}};
+           {"message", late.empty() ? std::string("loading the unit ended the worker, twice: ") +
+                                          to_string(loss)
+                                    : "loading the unit was " + late}}};
 }
 
 }  // namespace
@@ -89,11 +87,11 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
   for (int i = 0; i < kLoadAttempts && !loaded && loaded.error() == Loss::kClosed; ++i) {
     host = fork_host();
     if (!host) return tl::unexpected(host.error());
-    loaded = load(**host, units, limit + kLoadTime);
+    loaded = load(**host, units, with_margin(limit));
   }
-  if (!loaded) return load_failure(loaded.error());
+  if (!loaded) return load_failure(loaded.error(), with_margin(limit));
   if (loaded->verb != "loaded") return *std::move(loaded);
-  return (*host)->request(request, limit + kMargin).map_error([](Loss loss) {
+  return (*host)->request(request, with_margin(limit)).map_error([](Loss loss) {
     return lost_worker_message(to_string(loss));
   });
 }

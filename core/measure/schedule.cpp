@@ -31,7 +31,7 @@ Measurer::Options measurer_options(const ScheduleOptions& options) {
 }  // namespace
 
 WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& folder) {
-  return {.worker = options.worker,
+  return {.worker = {},
           .valgrind = options.valgrind,
           .work_dir = folder,
           .churn = options.churn,
@@ -42,8 +42,8 @@ WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& fol
 
 StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {
   const WorkerOptions its = worker_options(options, folder);
-  if (options.is_warm) return warm_workers(its, options.python_worker, options.note);
-  return own_roots(its, options.python_worker);
+  if (options.is_warm) return warm_workers(its, options.find_worker, options.note);
+  return own_roots(its, options.find_worker);
 }
 
 Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)

@@ -21,8 +21,7 @@
 namespace instr {
 
 struct ScheduleOptions {
-  std::filesystem::path worker;  // program made by build_worker
-  PythonWorker python_worker = {};
+  FindWorker find_worker;
   int churn = 0;  // WorkerOptions::churn
   Simulation simulation = {};
   bool call_paths = false;                      // WorkerOptions::call_paths
@@ -34,7 +33,7 @@ struct ScheduleOptions {
   std::vector<int> cores = {};  // SpawnOptions::cores
   double timeout_s = 60;        // of a variant without its own
   int retries = 2;              // per variant, after a lost worker
-  bool fresh_process = false;   // --isolation=process: a Valgrind for each variant
+  bool fresh_process = false;   // a Valgrind for each variant
   bool is_warm = false;         // zygotes come from warm workers (core/measure/warm_client.h)
   std::function<void(const std::string&)> note = {};  // why they do not, from another thread
   bool want_functions = true;

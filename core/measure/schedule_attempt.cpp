@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -20,12 +18,14 @@ std::string with_cure(std::string log) {
          "with -gdwarf-4, or remove the information with strip --strip-debug";
 }
 
-Failure slow_load(std::chrono::milliseconds patience) {
-  return {FailureKind::kTimedOut,
-          fmt::format("loading the unit took longer than {:g} s: does a constructor of a global "
-                      "setup, or of a library, hang? a longer timeout (--timeout=SECONDS, or the "
-                      "benchmark's own) gives it more time",
-                      std::chrono::duration<double>(patience).count())};
+// A failure if loading a unit went on for longer than `patience`.
+std::optional<Failure> slow_load(const Reply& reply, std::chrono::milliseconds patience) {
+  const std::string late = reply ? "" : late_text(reply.error(), patience);
+  if (late.empty()) return std::nullopt;
+  return Failure{FailureKind::kTimedOut,
+                 "loading the unit was " + late +
+                     ": does a constructor of a global setup, or of a library, hang? a longer "
+                     "timeout (--timeout=SECONDS, or the benchmark's own) gives it more time"};
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
   UnitState& unit = units[key];
   if (reply) {
     unit.load_failure = outcome_of(*reply, {}, nullptr);
-  } else if (reply.error() == Loss::kTimedOut) {
-    unit.load_failure = slow_load(measurer.load_patience(task.compiled.variant));
+  } else if (auto slow = slow_load(reply, measurer.load_patience(task.compiled.variant))) {
+    unit.load_failure = *std::move(slow);
   } else if (++unit.load_crashes >= kLoadCrashes) {
     unit.load_failure =
         Failure{FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
@@ -114,7 +114,7 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
 
 Attempt Scheduler::State::attempt_fresh(const Task& task) {
   auto root = start_root(task.compiled.variant.language, worker_options(options, folder.path()),
-                         options.python_worker);
+                         options.find_worker);
   if (!root) return lost(to_string(root.error()));
   {
     std::lock_guard lock(mutex);
@@ -134,7 +134,7 @@ Attempt Scheduler::State::run_fresh(const Task& task, Root& root) {
   if (!ready) return lost(to_string(ready.error()));
   const auto patience = measurer.load_patience(task.compiled.variant);
   auto loaded = root.request(load_request(root.worker(), task.compiled.unit), patience);
-  if (!loaded && loaded.error() == Loss::kTimedOut) return {slow_load(patience)};
+  if (auto slow = slow_load(loaded, patience)) return {*std::move(slow)};
   if (!loaded) return lost("loading the unit ended the worker", with_cure(root.log_since(0)));
   if (loaded->verb != "loaded") return {outcome_of(*loaded, {}, nullptr)};
   auto result = measurer.measure(task.compiled, root);

@@ -86,7 +86,7 @@ struct Scheduler::State {
   Groups waiting;
   std::map<UnitKey, UnitState> units;
   std::set<WorkerProcess*> live_hosts;
-  std::set<Root*> live_roots;  // of --isolation=process
+  std::set<Root*> live_roots;  // of fresh processes
   double seconds_left = 0;     // expected, of all that wait
   std::uint64_t added = 0;
   std::uint64_t outstanding = 0;

@@ -95,7 +95,7 @@ class GroupTimer {
   void take(std::size_t place, const wire::Message& reply, bool drops_first);
   void start_one(std::size_t place, Counted& timed);
   Outcome outcome_in_time(const wire::Message& reply, const Variant& variant) const {
-    return with_timeout(outcome_of(reply, variant, nullptr), variant, side_->options.timeout_s);
+    return with_timeout_advice(outcome_of(reply, variant, nullptr), variant);
   }
 
   const TimedSide* side_;

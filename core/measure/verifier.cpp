@@ -73,11 +73,11 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
   auto reply = worker.ask({one->second.unit, eager->second.unit},
                           request_for(one->second, eager->second, options, limit), limit);
   if (!reply) return tl::unexpected(reply.error());
-  bool is_lost =
-      reply->verb == "failed" && failure_kind_from(reply->get("kind")) == FailureKind::kWorkerLost;
-  if (is_lost) return tl::unexpected(reply->get("message"));
+  const auto kind = failure_kind_from(reply->get("kind"));
+  if (reply->verb == "failed" && kind == FailureKind::kWorkerLost)
+    return tl::unexpected(reply->get("message"));
   Verification verified = verification_of(*reply, candidate.tolerance);
-  verified.reason = with_timeout(std::move(verified.reason), candidate, options.timeout_s);
+  if (kind == FailureKind::kTimedOut) verified.reason += timeout_advice(candidate);
   if (auto place = script_place(reply->get("message"), candidate)) {
     verified.reason = to_string(*place) + ": " + verified.reason;
   }

@@ -123,7 +123,7 @@ class WarmZygotes : public ZygoteSource {
       if (is_killed_) return fail("interrupted");
       waiting_.insert(&link);
     }
-    auto reply = link.request(request, {std::chrono::hours(1), [] { return true; }}, passed);
+    auto reply = link.request(request, Link::forever(), passed);
     std::lock_guard lock(mutex_);
     waiting_.erase(&link);
     if (!reply) return fail(to_string(reply.error()));
@@ -150,11 +150,11 @@ std::optional<wire::Message> ask_at(const std::string& address, const wire::Mess
 
 }  // namespace
 
-StartSource warm_workers(WorkerOptions options, PythonWorker python_worker,
+StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
                          std::function<void(const std::string& what)> note) {
-  return [options = std::move(options), python_worker = std::move(python_worker),
+  return [options = std::move(options), find_worker = std::move(find_worker),
           note = std::move(note)](Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
-    return options_for(language, options, python_worker)
+    return options_for(language, options, find_worker)
         .map([&note](WorkerOptions&& its) -> std::shared_ptr<ZygoteSource> {
           return std::make_shared<WarmZygotes>(std::move(its), note);
         });

@@ -12,7 +12,7 @@ namespace instr {
 
 // Zygotes of warm workers; one that is not there, or of which a file has changed, is started. Where
 // that is impossible, those of a root of our own; `note` is then called with the reason.
-StartSource warm_workers(WorkerOptions options, PythonWorker python_worker,
+StartSource warm_workers(WorkerOptions options, FindWorker find_worker,
                          std::function<void(const std::string& what)> note);
 
 struct WarmStatus {

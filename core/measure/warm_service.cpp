@@ -85,9 +85,8 @@ class WarmService {
   }
 
   void answer_all(Link& link) {
-    const Link::Patience forever{std::chrono::hours(1), [] { return true; }};
     bool is_user = false;
-    while (auto request = link.receive(forever)) {
+    while (auto request = link.receive(Link::forever())) {
       const bool uses_it = request->verb == "hello" || request->verb == "zygote";
       if (uses_it && !std::exchange(is_user, true)) count_user(1);
       wire::Message reply = answer(*request, link.take_descriptor());

@@ -14,10 +14,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 
 #include "core/base/environment.h"
-#include "core/base/read_file.h"
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"
@@ -32,7 +30,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::minutes kForkTimeout{2};
 constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 // Paths of so many calls, and so many levels of recursion; what is deeper is counted as the last.
 constexpr auto kCallPathOptions =
@@ -124,18 +121,13 @@ std::string valgrind_words(const fs::path& log) {
   return words;
 }
 
-// That a process has used so far, of all its threads, in the kernel's ticks; nothing if it is gone.
-std::optional<std::chrono::milliseconds> processor_time(pid_t pid) {
-  const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat", kMostText);
-  if (!stat) return std::nullopt;
-  // Its name, which may contain anything, ends at the last parenthesis; 11 fields follow.
-  std::istringstream fields(stat->substr(std::min(stat->rfind(')') + 1, stat->size())));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  long user = 0;
-  long system = 0;
-  if (!(fields >> user >> system)) return std::nullopt;
-  return std::chrono::milliseconds((user + system) * 1000 / ::sysconf(_SC_CLK_TCK));
+using Use = CpuUse (*)(pid_t);  // of the process alone, or with its descendants
+
+// Waits until `limits` end it for a process.
+Link::Patience while_within(const CpuLimits& limits, pid_t pid, Use use) {
+  CpuWatch watch(limits, now_ms(), use(pid));
+  const std::chrono::milliseconds interval(watch.interval_ms());
+  return {interval, [=]() mutable { return watch.look(now_ms(), use(pid)); }};
 }
 
 }  // namespace
@@ -143,9 +135,16 @@ std::optional<std::chrono::milliseconds> processor_time(pid_t pid) {
 const char* to_string(Loss loss) {
   switch (loss) {
     case Loss::kClosed: return "it ended";
-    case Loss::kTimedOut: return "it did not answer in time";
+    case Loss::kTimedOut: return "it did not answer within its CPU time";
+    case Loss::kIdle: return "it did not answer, and was idle";
     case Loss::kGarbled: return "it sent something other than a reply";
   }
+  return "";
+}
+
+std::string late_text(Loss loss, std::chrono::milliseconds limit) {
+  if (loss == Loss::kTimedOut) return stopped_text(CpuVerdict::kUsedUp, limit.count());
+  if (loss == Loss::kIdle) return stopped_text(CpuVerdict::kIdle, limit.count());
   return "";
 }
 
@@ -213,7 +212,7 @@ Reply Link::request(const wire::Message& message, const Patience& patience, int 
 }
 
 Reply Link::receive(const Patience& patience) {
-  auto deadline = Clock::now() + patience.timeout;
+  auto deadline = Clock::now() + patience.interval;
   std::size_t looked_at = 0;
   for (;;) {
     auto end = received_.find('\n', looked_at);
@@ -227,8 +226,10 @@ Reply Link::receive(const Patience& patience) {
     looked_at = received_.size();
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) {
-      if (!patience.goes_on || !patience.goes_on()) return tl::unexpected(Loss::kTimedOut);
-      deadline += patience.timeout;
+      const CpuVerdict verdict = patience.look();
+      if (verdict == CpuVerdict::kUsedUp) return tl::unexpected(Loss::kTimedOut);
+      if (verdict == CpuVerdict::kIdle) return tl::unexpected(Loss::kIdle);
+      deadline = Clock::now() + patience.interval;
       continue;
     }
     pollfd watch{socket_.get(), POLLIN, 0};
@@ -294,13 +295,8 @@ bool WorkerProcess::answers() const {
   return !loss_;
 }
 
-// What it needs may lie on a slow disk, for which it waits without working: a little is enough.
 Link::Patience WorkerProcess::while_it_works() const {
-  const auto limit = started_->idle_limit;
-  return {limit, [pid = pid_, before = processor_time(pid_), least = limit / 100]() mutable {
-            const auto now = processor_time(pid);
-            return now && before && *now - *std::exchange(before, now) > least;
-          }};
+  return while_within({.idle_ms = started_->idle_limit.count()}, pid_, cpu_use_of_process);
 }
 
 Reply WorkerProcess::ask(const wire::Message& message, const Link::Patience& patience, int passed) {
@@ -310,8 +306,8 @@ Reply WorkerProcess::ask(const wire::Message& message, const Link::Patience& pat
   return reply;
 }
 
-Reply WorkerProcess::request(const wire::Message& message, std::chrono::milliseconds timeout) {
-  return ask(message, {timeout});
+Reply WorkerProcess::request(const wire::Message& message, std::chrono::milliseconds limit) {
+  return ask(message, while_within({limit.count(), limit.count()}, pid_, cpu_use_of_tree));
 }
 
 Reply WorkerProcess::prepare(const wire::Message& message) {
@@ -330,7 +326,7 @@ tl::expected<std::unique_ptr<WorkerProcess>, Loss> WorkerProcess::fork(
 }
 
 tl::expected<pid_t, Loss> WorkerProcess::fork_onto(int socket) {
-  auto reply = ask({"fork", {}}, {kForkTimeout}, socket);
+  auto reply = ask({"fork", {}}, while_it_works(), socket);
   if (!reply) return tl::unexpected(reply.error());
   const pid_t pid = std::atoi(reply->get("pid").c_str());
   if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
@@ -406,13 +402,21 @@ void Root::kill() {
   abort();
 }
 
-std::optional<int> Root::await_end(std::chrono::milliseconds timeout) {
-  return started_->process->wait_for(timeout);
+std::optional<int> Root::await_end(std::chrono::milliseconds limit) {
+  Link::Patience patience = while_within({limit.count(), limit.count()}, pid(), cpu_use_of_tree);
+  do {
+    if (auto status = started_->process->wait_for(patience.interval)) return status;
+  } while (patience.look() == CpuVerdict::kGoesOn);
+  return std::nullopt;
 }
 
 std::chrono::milliseconds timeout_of(double seconds) {
   return std::chrono::milliseconds(
       static_cast<std::int64_t>(std::clamp(seconds, 0.001, 1e9) * 1000));
+}
+
+std::chrono::milliseconds with_margin(std::chrono::milliseconds timeout) {
+  return timeout + timeout / 2 + std::chrono::seconds(20);
 }
 
 // Through the worker's own folder, so that the cache's path shows nowhere in its memory; absolute,

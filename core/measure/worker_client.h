@@ -19,12 +19,16 @@
 #include "core/base/process.h"
 #include "core/definitions/languages.h"
 #include "core/values/simulation.h"
+#include "worker/cpu_watch.h"
 #include "worker/wire.h"
 
 namespace instr {
 
 // Why a request got no reply.
-enum class Loss { kClosed, kTimedOut, kGarbled };
+enum class Loss { kClosed, kTimedOut, kIdle, kGarbled };
+
+// The text about a process that was still there after `limit`; empty: it ended.
+std::string late_text(Loss loss, std::chrono::milliseconds limit);
 
 const char* to_string(Loss loss);
 
@@ -38,11 +42,14 @@ class Link {
   // Two connected ends: ours, and the one for the worker.
   static Expected<std::pair<Link, Fd>> make();
 
-  // How long to wait, and whether to wait as long again when that is over; without: not.
+  // How often to decide whether to go on waiting, and how; without: not.
   struct Patience {
-    std::chrono::milliseconds timeout;
-    std::function<bool()> goes_on = {};
+    std::chrono::milliseconds interval;
+    std::function<CpuVerdict()> look = [] { return CpuVerdict::kUsedUp; };
   };
+  static Patience forever() {
+    return {std::chrono::hours(1), [] { return CpuVerdict::kGoesOn; }};
+  }
 
   // Sends, with the descriptor `passed` as ancillary data if it is not negative, and waits for
   // the reply, which must have the request's token. After a Loss the link is unusable.
@@ -85,8 +92,8 @@ struct WorkerOptions {
   // "compiler" for what torch.compile() needs.
   std::vector<std::string> imports = {};
   std::vector<int> cores = {};  // SpawnOptions::cores
-  // A process that prepares itself for so long without using a processor is stuck. However long it
-  // takes otherwise: an emulated machine needs half an hour to start LibTorch.
+  // A process that prepares itself and is idle for so long is stuck. However long it takes
+  // otherwise: an emulated machine needs half an hour to start LibTorch.
   std::chrono::milliseconds idle_limit = std::chrono::minutes(5);
 };
 
@@ -94,7 +101,9 @@ struct WorkerOptions {
 class Requestable {
  public:
   virtual ~Requestable() = default;
-  virtual Reply request(const wire::Message& message, std::chrono::milliseconds timeout) = 0;
+  // Waits until the process and its descendants have used `limit` of CPU time, or been idle for as
+  // long.
+  virtual Reply request(const wire::Message& message, std::chrono::milliseconds limit) = 0;
 
   // The standard error of it and what it forked: the size so far, and the end of the text since
   // then, with Valgrind's messages in the meantime.
@@ -107,6 +116,10 @@ class Requestable {
 
 // A request's timeout; the longest sum of timeouts is thirty years.
 std::chrono::milliseconds timeout_of(double seconds);
+
+// How long to wait for a host that enforces this timeout itself, and loads units: it is given up
+// only if it fails to.
+std::chrono::milliseconds with_margin(std::chrono::milliseconds timeout);
 
 // The request to load a unit that is kept in the cache beside the worker; empty: the worker's own
 // snippets.
@@ -137,7 +150,7 @@ class WorkerProcess : public Requestable {
   };
   static std::shared_ptr<WorkerProcess> borrow(Link link, Loan loan);
 
-  Reply request(const wire::Message& message, std::chrono::milliseconds timeout) override;
+  Reply request(const wire::Message& message, std::chrono::milliseconds limit) override;
   std::uintmax_t log_size() const override;
   std::string log_since(std::uintmax_t begin) const override;
   std::filesystem::path work_dir() const override;
@@ -164,7 +177,7 @@ class WorkerProcess : public Requestable {
   WorkerProcess(std::shared_ptr<Started> started, Link link, pid_t pid,
                 std::shared_ptr<WorkerProcess> parent = nullptr);
 
-  // As long as the process works, in intervals of its options' idle_limit.
+  // Waits as long as the process works: until it is idle for its options' idle_limit.
   Link::Patience while_it_works() const;
 
   const std::shared_ptr<Started> started_;
@@ -193,8 +206,9 @@ class Root : public WorkerProcess {
   // From any thread: ends it and what it forked.
   void kill();
 
-  // Its wait status once it has ended.
-  std::optional<int> await_end(std::chrono::milliseconds timeout);
+  // Its wait status once it has ended; nothing if it has used `limit` of CPU time, or been idle for
+  // as long.
+  std::optional<int> await_end(std::chrono::milliseconds limit);
 
  private:
   using WorkerProcess::WorkerProcess;

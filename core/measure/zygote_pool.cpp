@@ -45,18 +45,17 @@ WarmUp zygote_of(const Variant& variant) {
 }
 
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
-                                    const PythonWorker& python_worker) {
+                                    const FindWorker& find_worker) {
   options.language = language;
-  if (language == Language::kCpp) return options;
-  return python_worker().map([&options](std::filesystem::path&& worker) {
+  return find_worker(language).map([&options](std::filesystem::path&& worker) {
     options.worker = std::move(worker);
     return std::move(options);
   });
 }
 
 Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
-                                           const PythonWorker& python_worker) {
-  return options_for(language, options, python_worker).and_then(Root::start);
+                                           const FindWorker& find_worker) {
+  return options_for(language, options, find_worker).and_then(Root::start);
 }
 
 Expected<void> warm_up(WorkerProcess& process, WarmUp which, const ZygoteOptions& options) {
@@ -83,10 +82,10 @@ Expected<std::shared_ptr<WorkerProcess>> zygote_of(const std::shared_ptr<Root>& 
   return warm_up(*zygote, which, options).map([&zygote] { return zygote; });
 }
 
-StartSource own_roots(WorkerOptions options, PythonWorker python_worker) {
-  return [options = std::move(options), python_worker = std::move(python_worker)](
+StartSource own_roots(WorkerOptions options, FindWorker find_worker) {
+  return [options = std::move(options), find_worker = std::move(find_worker)](
              Language language) -> Expected<std::shared_ptr<ZygoteSource>> {
-    return start_root(language, options, python_worker)
+    return start_root(language, options, find_worker)
         .map([&options](std::shared_ptr<Root>&& root) -> std::shared_ptr<ZygoteSource> {
           return std::make_shared<OwnRoot>(std::move(root),
                                            ZygoteOptions{options.churn, options.call_paths});

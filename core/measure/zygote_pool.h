@@ -27,15 +27,15 @@ Expected<wire::Message> check_hello(const wire::Message& hello);
 // Which zygote a variant is measured in.
 WarmUp zygote_of(const Variant& variant);
 
-// Builds the worker for Python, once it is needed.
-using PythonWorker = std::function<Expected<std::filesystem::path>()>;
+// Builds the worker for a language once it is needed, or waits until it is built.
+using FindWorker = std::function<Expected<std::filesystem::path>(Language)>;
 
 // The options of a worker for that language.
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,
-                                    const PythonWorker& python_worker);
+                                    const FindWorker& find_worker);
 // Starts one.
 Expected<std::shared_ptr<Root>> start_root(Language language, const WorkerOptions& options,
-                                           const PythonWorker& python_worker);
+                                           const FindWorker& find_worker);
 
 struct ZygoteOptions {
   int churn = 0;            // WorkerOptions::churn
@@ -65,7 +65,7 @@ class ZygoteSource {
 using StartSource = std::function<Expected<std::shared_ptr<ZygoteSource>>(Language)>;
 
 // A root of our own, by start_root().
-StartSource own_roots(WorkerOptions options, PythonWorker python_worker);
+StartSource own_roots(WorkerOptions options, FindWorker find_worker);
 
 class ZygotePool {
  public:

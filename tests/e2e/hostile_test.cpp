@@ -103,10 +103,10 @@ TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
   begins("segfault", ":31:9: in the statement: ");
   begins("exit in setup", ":43:10: in the setup: ");
   begins("loops",
-         ":49:9: in the statement: the snippet ran longer than its timeout of 2 s: raise "
-         "the benchmark's own `timeout` (" +
+         ":49:9: in the statement: stopped after 2 s of CPU time: raise the benchmark's own "
+         "`timeout` (" +
              file + ":46:1)");
-  begins("sleeps in setup", ":54:10: in the setup: ");
+  begins("sleeps in setup", ":54:10: in the setup: stopped after being idle for 2 s: raise ");
   begins("bad script", ":158:20: the TorchScript text cannot be used",
          "torchscript/forward/t1/cpu");
 }

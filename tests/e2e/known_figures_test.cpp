@@ -127,10 +127,10 @@ TEST_F(KnownFigures, ASecondRunFromTheCacheGivesTheSame) {
 }
 
 TEST_F(KnownFigures, AFreshValgrindForEachVariantGivesTheSame) {
-  auto again =
-      run({"--definitions=" + fixture("known.toml").string(), "--isolation=process",
-           "--runtime=eager,frozen", "--filter=allocations/k=7|product/n=8/frozen/forward/",
-           "--output=" + (folder_->path() / "process.jsonl").string()});
+  auto again = run({"--definitions=" + fixture("known.toml").string(), "--runtime=eager,frozen",
+                    "--filter=allocations/k=7|product/n=8/frozen/forward/",
+                    "--output=" + (folder_->path() / "process.jsonl").string()},
+                   {"INSTR_TEST_ISOLATION=process"});
   ASSERT_EQ(again.exit_code, 0) << again.errors;
   auto isolated = read_results(folder_->path() / "process.jsonl");
   ASSERT_EQ(isolated.size(), 2u);

@@ -81,8 +81,12 @@ inline SpawnOptions command(std::vector<std::string> arguments) {
   return options;
 }
 
-inline CommandResult run(std::vector<std::string> arguments) {
-  auto result = run_command(command(std::move(arguments)));
+// `variables`: more for its environment, "NAME=value".
+inline CommandResult run(std::vector<std::string> arguments,
+                         const std::vector<std::string>& variables = {}) {
+  auto options = command(std::move(arguments));
+  options.environment->insert(options.environment->end(), variables.begin(), variables.end());
+  auto result = run_command(options);
   if (!result) throw std::runtime_error(to_string(result.error()));
   return *result;
 }
@@ -133,10 +137,10 @@ inline std::vector<std::string> running_in(const fs::path& cache) {
   return strays;
 }
 
-// Those that remain: the kernel takes a moment to remove killed processes.
+// The processes that remain after two minutes: the kernel takes a moment to remove killed ones.
 inline std::vector<std::string> stray_processes(const fs::path& cache = cache_folder()) {
   auto strays = running_in(cache);
-  for (int i = 0; i < 200 && !strays.empty(); ++i) {
+  for (int i = 0; i < 12'000 && !strays.empty(); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     strays = running_in(cache);
   }

@@ -91,12 +91,13 @@ class Python : public ::testing::Test {
     ASSERT_TRUE(compiled && compiled->exit_code == 0);
   }
 
-  Records counted(std::vector<std::string> more = {}) const {
+  Records counted(std::vector<std::string> more = {},
+                  const std::vector<std::string>& variables = {}) const {
     const fs::path output = folder_.path() / "results.jsonl";
     fs::remove(output);
     more.insert(more.begin(), {"--definitions=" + (folder_.path() / "all.toml").string(),
                                "--output=" + output.string(), "--quiet"});
-    const CommandResult result = run(std::move(more));
+    const CommandResult result = run(std::move(more), variables);
     EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
     return read_results(output);
   }
@@ -139,13 +140,14 @@ TEST_F(Python, IsCountedToTheInstructionAndAlwaysAlike) {
   EXPECT_GT(count(records, "gradient/py/eager/forward_backward/t1/cpu"),
             count(records, "gradient/py/eager/forward/t1/cpu"));
 
-  Records again = counted({"--language=py", "--reverse", "--churn=5000", "--jobs=1"});
+  Records again =
+      counted({"--language=py", "--jobs=1"}, {"INSTR_TEST_REVERSE=1", "INSTR_TEST_CHURN=5000"});
   EXPECT_EQ(again.size(), records.size() - 2);  // relu in C++ and in TorchScript
   for (const auto& [key, record] : again) {
     EXPECT_EQ(record.at("metrics"), records.at(key).at("metrics")) << key;
   }
   // A Valgrind of its own for one of them.
-  again = counted({"--isolation=process", "--filter=twice/once"});
+  again = counted({"--filter=twice/once"}, {"INSTR_TEST_ISOLATION=process"});
   EXPECT_EQ(count(again, "twice/once/py/eager/forward/t1/cpu"),
             count(records, "twice/once/py/eager/forward/t1/cpu"));
 }

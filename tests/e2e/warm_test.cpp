@@ -46,7 +46,7 @@ class Warm : public ::testing::Test {
   // The processes of what has stayed: the root and its zygote. What an ended run has borrowed ends
   // soon after it, when it finds that nobody listens.
   static std::vector<std::string> kept() {
-    for (int i = 0; i < 200 && running_in(cache_folder()).size() > 2; ++i) {
+    for (int i = 0; i < 2400 && running_in(cache_folder()).size() > 2; ++i) {
       std::this_thread::sleep_for(50ms);
     }
     return running_in(cache_folder());
@@ -174,8 +174,8 @@ TEST_F(Warm, AnEndedRunLeavesItAlone) {
 }
 
 TEST_F(Warm, WhatItIsNotForIsRefused) {
-  for (const char* option : {"--churn=10", "--isolation=process"}) {
-    const auto refused = run({"--warm", option});
+  for (const char* variable : {"INSTR_TEST_CHURN=10", "INSTR_TEST_ISOLATION=process"}) {
+    const auto refused = run({"--warm"}, {variable});
     EXPECT_EQ(refused.exit_code, 2);
     EXPECT_NE(refused.errors.find("--warm"), std::string::npos) << refused.errors;
   }

@@ -52,7 +52,7 @@ until_there READY2 >/dev/null
 zpty -w -n shell $2$'\t\x18\x12'
 until_there '}}'
 )sh");
-    const std::string out = run({"timeout", "60", "zsh", "-f", driver, script("zsh"), line});
+    const std::string out = run({"timeout", "300", "zsh", "-f", driver, script("zsh"), line});
     const std::size_t begin = out.rfind("{{");
     if (begin == out.npos) return out;
     return out.substr(begin + 2, out.find("}}", begin) - begin - 2);

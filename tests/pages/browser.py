@@ -71,7 +71,7 @@ class PageTest(unittest.TestCase):
 
     def soon(self, condition):
         """Its value once that is true; what unfolds does so a moment later."""
-        return WebDriverWait(self.browser, 10).until(lambda _: condition())
+        return WebDriverWait(self.browser, 120).until(lambda _: condition())
 
     def press(self, *keys):
         """To what has the focus."""

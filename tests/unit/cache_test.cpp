@@ -297,7 +297,7 @@ TEST_F(CacheTest, RunsWithEqualProcessNumbersDoNotWaitForEachOther) {
                                                                                               : 2;
   });
   std::jthread end([&](std::stop_token over) {
-    for (int i = 0; i < 2000 && !over.stop_requested(); ++i) ::usleep(10'000);
+    for (int i = 0; i < 12'000 && !over.stop_requested(); ++i) ::usleep(10'000);
     if (!over.stop_requested()) kill_tree(second);
   });
   EXPECT_EQ(exit_status_of(second), 0);

@@ -77,8 +77,7 @@ TEST(RunOptions, WhatToMeasure) {
   RunOptions options =
       good({"--filter=matmul", "--filter", "nn/", "--exclude=t2", "--definitions=a.toml",
             "--definitions=b", "--runtime=eager,torchscript", "--autograd=forward_backward",
-            "--threads=1,2", "--threads=4", "--device=cpu,cuda", "--tag=slow", "--build=c.toml",
-            "--reverse"});
+            "--threads=1,2", "--threads=4", "--device=cpu,cuda", "--tag=slow", "--build=c.toml"});
   const Selection& selection = options.plan.selection;
   EXPECT_EQ(selection.filters, (Words{"matmul", "nn/"}));
   EXPECT_EQ(selection.excludes, (Words{"t2"}));
@@ -90,8 +89,42 @@ TEST(RunOptions, WhatToMeasure) {
   EXPECT_EQ(selection.devices, (Words{"cpu", "cuda"}));
   EXPECT_EQ(selection.tags, (Words{"slow"}));
   EXPECT_EQ(options.plan.build, "c.toml");
-  EXPECT_TRUE(options.plan.is_reversed);
   EXPECT_EQ(good({"--runtime=all"}).plan.selection.runtimes.size(), kRuntimes.size());
+}
+
+// An environment variable while a test runs.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST(RunOptions, SettingsForTestsAreInTheEnvironment) {
+  const Variable churn("INSTR_TEST_CHURN", "5"), isolation("INSTR_TEST_ISOLATION", "process"),
+      retries("INSTR_TEST_RETRIES", "0"), reverse("INSTR_TEST_REVERSE", "1");
+  const RunOptions options = good({});
+  EXPECT_EQ(options.measure.churn, 5);
+  EXPECT_EQ(options.measure.isolation, Isolation::kProcess);
+  EXPECT_EQ(options.measure.retries, 0);
+  EXPECT_TRUE(options.plan.is_reversed);
+  EXPECT_NE(error_of({"--warm"}).find("INSTR_TEST_CHURN"), std::string::npos);
+}
+
+TEST(RunOptions, AMalformedSettingForTestsIsAnError) {
+  for (const char* name :
+       {"INSTR_TEST_CHURN", "INSTR_TEST_ISOLATION", "INSTR_TEST_RETRIES", "INSTR_TEST_REVERSE"}) {
+    for (const char* value : {"", "x", "-1"}) {
+      const Variable malformed(name, value);
+      EXPECT_EQ(error_of({}).find(std::string(name) + ": `" + value + "` is not "), 0u)
+          << error_of({});
+    }
+  }
+  EXPECT_EQ(error_of({}), "no error");
 }
 
 TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
@@ -112,9 +145,8 @@ TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
 TEST(RunOptions, HowToMeasureAndWhatToKeep) {
   RunOptions options =
       good({"--metrics=ir,allocs", "--jobs=3", "--output=r.jsonl", "--format=csv", "--libtorch=/t",
-            "--compiler=g++", "--timeout=2.5", "--retries=0", "--churn=5", "--isolation=process",
-            "--keep-profiles=p", "--no-cache", "--dry-run", "--verify", "--verbose",
-            "--color=never", "--dump=graph,trace", "--dump-folder=d"});
+            "--compiler=g++", "--timeout=2.5", "--keep-profiles=p", "--no-cache", "--dry-run",
+            "--verify", "--verbose", "--color=never", "--dump=graph,trace", "--dump-folder=d"});
   const MeasureConfig& measure = options.measure;
   EXPECT_EQ(options.metrics, (Words{"ir", "allocs"}));
   EXPECT_EQ(measure.tools.jobs, 3);
@@ -123,9 +155,6 @@ TEST(RunOptions, HowToMeasureAndWhatToKeep) {
   EXPECT_EQ(measure.tools.libtorch, "/t");
   EXPECT_EQ(measure.tools.compiler, "g++");
   EXPECT_EQ(measure.timeout, 2.5);
-  EXPECT_EQ(measure.retries, 0);
-  EXPECT_EQ(measure.churn, 5);
-  EXPECT_EQ(measure.isolation, Isolation::kProcess);
   EXPECT_EQ(measure.keep_profiles, "p");
   EXPECT_TRUE(measure.tools.no_cache && measure.verify && options.is_dry_run);
   EXPECT_EQ(measure.dump, (DumpParts{DumpPart::kGraph, DumpPart::kTrace}));
@@ -234,7 +263,7 @@ TEST(RunOptions, OptionsWithoutEffectAreErrors) {
     EXPECT_NE(error_of({word, "--save=x"}).find("has no effect without"), std::string::npos)
         << word;
   }
-  for (const char* word : {"--retries=1", "--churn=1", "--isolation=fork", "--keep-profiles=p"}) {
+  for (const char* word : {"--warm", "--keep-profiles=p"}) {
     EXPECT_NE(error_of({word, "--metrics=wall"}).find("has no effect without"), std::string::npos)
         << word;
   }
@@ -400,7 +429,6 @@ TEST(CommandLine, BadValues) {
   EXPECT_NE(error_of({"--runtime=eager,"}).find("`` is not one of its values"), std::string::npos);
   EXPECT_NE(error_of({"--threads=1,x"}).find("`x` is not a number"), std::string::npos);
   EXPECT_NE(error_of({"--tag=a,,b"}).find("an item of the list is empty"), std::string::npos);
-  EXPECT_NE(error_of({"--retries=-1"}).find("at least 0"), std::string::npos);
   EXPECT_EQ(error_of({"-q", "-v"}), "--quiet and --verbose cannot go together: omit one of them");
 }
 

@@ -527,7 +527,12 @@ TEST_P(CompileTest, StopsOnRequest) {
 TEST_P(CompileTest, BuildsAWorkerOnce) {
   ASSERT_TRUE(write_text(
       options_.sources / "worker/main.cpp",
-      "#include \"worker/abi.h\"\nextern \"C\" int f();\nint main() { return f() - 7; }\n"));
+      "#include \"worker/abi.h\"\nextern \"C\" int f();\nint g();\nint h();\n"
+      "static int own() { return 4; }\nint main() { return f() - g() - h() - own(); }\n"));
+  ASSERT_TRUE(write_text(options_.sources / "worker/other.cpp", "int g() { return 2; }\n"));
+  // Counted, so apart from the others.
+  ASSERT_TRUE(write_text(options_.sources / "worker/run.cpp",
+                         "static int own() { return 1; }\nint h() { return own(); }\n"));
   ASSERT_TRUE(
       write_text(options_.sources / "worker/f.S",
                  ".globl f\nf: mov $7, %eax\nret\n.section .note.GNU-stack,\"\",@progbits\n"));
@@ -536,6 +541,7 @@ TEST_P(CompileTest, BuildsAWorkerOnce) {
   ASSERT_TRUE(worker) << to_string(worker.error());
   EXPECT_EQ(worker->filename(), "worker");
   EXPECT_EQ(std::system(worker->c_str()), 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(worker->parent_path()), {}), 2);  // and a link
   auto written = fs::last_write_time(*worker);
   EXPECT_EQ(
       build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {}).value_or(""),

@@ -115,7 +115,7 @@ class Capture {
   }
   void wait_for(const std::string& part) {
     for (int tries = 0; text().find(part) == std::string::npos; ++tries) {
-      ASSERT_LT(tries, 4000) << "this never came: " << part << "\nbut: " << text_;
+      ASSERT_LT(tries, 24'000) << "this never came: " << part << "\nbut: " << text_;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
   }

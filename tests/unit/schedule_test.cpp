@@ -178,7 +178,7 @@ class Unstartable : public ::testing::Test {
 
   std::unique_ptr<Scheduler> start(const std::filesystem::path& valgrind, bool fresh = false) {
     ScheduleOptions options;
-    options.worker = folder_->path() / "worker";
+    options.find_worker = [this](Language) { return folder_->path() / "worker"; };
     options.valgrind = valgrind;
     options.jobs = 2;
     options.retries = retries_;

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "rig.h"
 
@@ -56,12 +59,33 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"stops", "definition_error", "tells Callgrind"},
                       Case{"restarts", "definition_error", "tells Callgrind"},
                       Case{"leaves_a_running_thread", "definition_error", "another thread"},
-                      Case{"hangs", "timed_out", "timeout"}),
+                      Case{"hangs", "timed_out", "stopped after 0.5 s of CPU time"},
+                      Case{"sleeps", "timed_out", "stopped after being idle for 0.5 s"}),
     [](const auto& each) { return std::string(each.param.snippet); });
 
 TEST(WorkerSurvives, ClosedDescriptors) {
   Answer answer = Rig::get().host().measure({"closes_all"});
   EXPECT_TRUE(answer.measured()) << answer.text();
+}
+
+// The snippet needs a second of CPU time, for which it waits beyond its timeout.
+TEST(WorkerSurvives, AMachineThatIsBusyWithOtherThings) {
+  TestHost host = Rig::get().host();
+  const unsigned cores = std::thread::hardware_concurrency();
+  SpawnOptions loop;
+  loop.argv = {"sh", "-c", "while :; do :; done"};
+  std::vector<Process> others;
+  for (unsigned i = 0; i < 3 * cores; ++i) {
+    auto other = Process::spawn(loop);
+    ASSERT_TRUE(other) << to_string(other.error());
+    others.push_back(*std::move(other));
+  }
+  Request request{"works_a_second"};
+  request.timeout_ms = 2000;
+  const auto begin = std::chrono::steady_clock::now();
+  Answer answer = host.measure(request);
+  EXPECT_TRUE(answer.measured()) << answer.text();
+  EXPECT_GT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
 }
 
 TEST(WorkerSurvives, AThreadLeftBehind) {

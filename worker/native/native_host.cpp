@@ -226,10 +226,10 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
   auto said = wire::decode_line(answer.get());
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
-  bool is_answer = said && said->verb != kStage && !ended.timed_out;
+  bool is_answer = said && said->verb != kStage && !ended.was_stopped();
   wire::Message reply = is_answer ? *said
-                        : ended.timed_out
-                            ? failed("timed_out", "the snippet ran longer than its timeout")
+                        : ended.was_stopped()
+                            ? failed("timed_out", stopped_text(ended.stopped, ended.limit_ms))
                             : ended_early(ended.status, printed);
   if (!is_answer && said) reply.fields["stage"] = said->get("stage");
   reply.fields["output"] = printed;
