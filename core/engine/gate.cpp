@@ -299,7 +299,8 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
 
 }  // namespace
 
-Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate) {
+Expected<Comparison> compare_with(const Reference& before, const ResultSet& after,
+                                  const Gate& gate) {
   if (auto applies = check_limits_apply(before.set, after, gate); !applies) {
     return tl::unexpected(applies.error());
   }
@@ -317,14 +318,19 @@ Expected<Comparison> compare_with(const Reference& before, ResultSet after, cons
     limits.soft.insert(options.by_key[key].soft.begin(), options.by_key[key].soft.end());
     options.by_key[key] = std::move(limits);
   }
-  if (before.is_expected) leave_expected(after, before.set);
-  return compare(before.set, after, options).map([&patterns](Comparison&& comparison) {
-    for (const Error& error : patterns.unmatched) {
-      comparison.problems.push_back(to_string(error));
-      comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
-    }
-    return std::move(comparison);
-  });
+  ResultSet expected;
+  if (before.is_expected) {
+    expected = after;
+    leave_expected(expected, before.set);
+  }
+  return compare(before.set, before.is_expected ? expected : after, options)
+      .map([&patterns](Comparison&& comparison) {
+        for (const Error& error : patterns.unmatched) {
+          comparison.problems.push_back(to_string(error));
+          comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+        }
+        return std::move(comparison);
+      });
 }
 
 }  // namespace instr
