@@ -70,6 +70,7 @@ setup_missing() {
 build_needs=(
   g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config
   libfmt-dev=/usr/include/fmt/core.h nlohmann-json3-dev=/usr/include/nlohmann/json.hpp
+  libsimdjson-dev=/usr/include/simdjson.h
   libcli11-dev=/usr/include/CLI/CLI.hpp libexpected-dev=/usr/include/tl/expected.hpp
   libre2-dev=/usr/include/re2/re2.h libxxhash-dev=/usr/include/xxhash.h
   libtomlplusplus-dev=/usr/include/toml++/toml.h libboost-dev=/usr/include/boost/asio.hpp

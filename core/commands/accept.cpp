@@ -78,10 +78,10 @@ tl::expected<Found, Errors> found_in_results(const AcceptArguments& options) {
   if (!after) return tl::unexpected(after.error());
   auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
   if (!differences) return tl::unexpected(Errors{differences.error()});
-  auto found = compare_with(*before, std::move(after->set), *gate)
-                   .and_then([&options](const Comparison& comparison) {
-                     return found_in(comparison, options.keys);
-                   });
+  auto found =
+      compare_with(*before, after->set, *gate).and_then([&options](const Comparison& comparison) {
+        return found_in(comparison, options.keys);
+      });
   if (!found) return tl::unexpected(Errors{found.error()});
   return std::move(*found);
 }

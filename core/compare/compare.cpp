@@ -174,13 +174,19 @@ double impact(const ComparedRow& row) {
 }
 
 void sort_rows(std::vector<ComparedRow>& rows) {
-  auto weight = [](const ComparedRow& row) {
+  const auto weight = [](const ComparedRow& row) {
     return std::make_tuple(-static_cast<int>(row.verdict), rank(row.state), -impact(row),
-                           -std::fabs(row.ir_change()), std::cref(row.key));
+                           -std::fabs(row.ir_change()), std::string_view(row.key));
   };
-  std::sort(rows.begin(), rows.end(), [&weight](const auto& left, const auto& right) {
-    return weight(left) < weight(right);
-  });
+  // Rows are large: their weights are computed once, and each row is moved once.
+  std::vector<std::pair<decltype(weight(rows.front())), ComparedRow*>> weighted;
+  weighted.reserve(rows.size());
+  for (ComparedRow& row : rows) weighted.emplace_back(weight(row), &row);
+  std::sort(weighted.begin(), weighted.end());
+  std::vector<ComparedRow> sorted;
+  sorted.reserve(rows.size());
+  for (const auto& [of_row, row] : weighted) sorted.push_back(std::move(*row));
+  rows = std::move(sorted);
 }
 
 bool is_comparable(RowState state) {
@@ -366,6 +372,7 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   comparison.before_name = before.name;
   comparison.after_name = after.name;
   const std::set<std::string> known_before = metrics_of(before);
+  comparison.rows.reserve(pairs.size());
   for (const auto& [key, pair] : pairs) {
     auto row = compare_row(key, pair, known_before, options);
     if (!row) return tl::unexpected(row.error());

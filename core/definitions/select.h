@@ -48,6 +48,8 @@ struct Selection {
   // The parts of those that were dealt out. Any other variant's depends on its key alone, so it
   // stays where it is when definitions come or go.
   std::map<std::string, int> parts = {};
+
+  bool operator==(const Selection&) const = default;
 };
 
 // Whether the pattern matches a text.

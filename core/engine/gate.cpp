@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/format.h"
@@ -34,35 +35,35 @@ tl::unexpected<Error> wrong_sum(const fs::path& file, const std::string& key, do
             "one of the two was edited: measure again"});
 }
 
-// Of a count that can be read.
-std::optional<double> instructions_of(const Measurement& one) {
-  const auto* counted = std::get_if<Counted>(&one.outcome);
-  if (counted == nullptr) return std::nullopt;
-  const auto ir = counted->metrics.find(kInstructions);
-  return ir == counted->metrics.end() ? std::nullopt : std::optional(ir->second);
+using Counts = std::unordered_map<std::string, double>;
+
+// The instructions, by key, of each count that can be read.
+std::shared_ptr<const Counts> counts_of(const Results& results) {
+  auto counts = std::make_shared<Counts>();
+  for (const Measurement& one : results.measurements) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    if (counted == nullptr) continue;
+    const auto ir = counted->metrics.find(kInstructions);
+    if (ir != counted->metrics.end()) (*counts)[one.variant.key] = ir->second;
+  }
+  return counts;
 }
 
-Expected<void> check_sums(const fs::path& file, const Results& results,
-                          const FunctionsOf& functions) {
-  for (const Measurement& one : results.measurements) {
-    const auto ir = instructions_of(one);
-    if (!ir) continue;
-    auto costs = functions(one.variant.key);
-    if (!costs) return tl::unexpected(costs.error());
-    if (costs->empty() || is_sum_of(*ir, *costs)) continue;
-    return wrong_sum(file, one.variant.key, *ir, kFunctionsFile, total_of(*costs));
-  }
-  return {};
+// The functions of a results file, each sum checked.
+Expected<FunctionsOf> checked_functions(const fs::path& file, const Results& results,
+                                        const Counts& counts, Incomplete incomplete) {
+  return open_functions(file, results.header_line, incomplete,
+                        [&](const std::string& key, const FunctionsSum& sum) -> Expected<void> {
+                          const auto ir = counts.find(key);
+                          if (ir == counts.end() || sum.is(ir->second)) return {};
+                          return wrong_sum(file, key, ir->second, kFunctionsFile, sum.total());
+                        });
 }
 
 // The same of call trees, each when it is needed.
-CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file, const Results& results) {
-  std::map<std::string, double> counts;
-  for (const Measurement& one : results.measurements) {
-    if (const auto ir = instructions_of(one)) counts[one.variant.key] = *ir;
-  }
-  return [trees = std::move(trees), file,
-          counts = std::make_shared<const decltype(counts)>(std::move(counts))](
+CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file,
+                              std::shared_ptr<const Counts> counts) {
+  return [trees = std::move(trees), file, counts = std::move(counts)](
              const std::string& key) -> Expected<std::shared_ptr<const CallTree>> {
     auto tree = trees(key);
     const auto ir = counts->find(key);
@@ -92,15 +93,14 @@ Expected<ResultSet> result_set_in(std::string_view bytes, const fs::path& file, 
                                   Incomplete incomplete) {
   auto results = parse_results(bytes, file.string(), incomplete);
   if (!results) return tl::unexpected(results.error());
-  auto functions = open_functions(file, results->header_line, incomplete);
+  const auto counts = counts_of(*results);
+  auto functions = checked_functions(file, *results, *counts, incomplete);
   if (!functions) return tl::unexpected(functions.error());
-  auto checked = check_sums(file, *results, *functions);
-  if (!checked) return tl::unexpected(checked.error());
   auto trees = open_call_trees(file, results->header_line, incomplete);
   if (!trees) return tl::unexpected(trees.error());
   auto lines = open_lines(file, results->header_line, incomplete);
   if (!lines) return tl::unexpected(lines.error());
-  auto checked_trees = with_checked_sums(std::move(*trees), file, *results);
+  auto checked_trees = with_checked_sums(std::move(*trees), file, counts);
   return ResultSet{std::move(name), std::move(*results), std::move(*functions),
                    std::move(checked_trees), std::move(*lines)};
 }
@@ -299,7 +299,8 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
 
 }  // namespace
 
-Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate) {
+Expected<Comparison> compare_with(const Reference& before, const ResultSet& after,
+                                  const Gate& gate) {
   if (auto applies = check_limits_apply(before.set, after, gate); !applies) {
     return tl::unexpected(applies.error());
   }
@@ -317,14 +318,19 @@ Expected<Comparison> compare_with(const Reference& before, ResultSet after, cons
     limits.soft.insert(options.by_key[key].soft.begin(), options.by_key[key].soft.end());
     options.by_key[key] = std::move(limits);
   }
-  if (before.is_expected) leave_expected(after, before.set);
-  return compare(before.set, after, options).map([&patterns](Comparison&& comparison) {
-    for (const Error& error : patterns.unmatched) {
-      comparison.problems.push_back(to_string(error));
-      comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
-    }
-    return std::move(comparison);
-  });
+  ResultSet expected;
+  if (before.is_expected) {
+    expected = after;
+    leave_expected(expected, before.set);
+  }
+  return compare(before.set, before.is_expected ? expected : after, options)
+      .map([&patterns](Comparison&& comparison) {
+        for (const Error& error : patterns.unmatched) {
+          comparison.problems.push_back(to_string(error));
+          comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
+        }
+        return std::move(comparison);
+      });
 }
 
 }  // namespace instr

@@ -99,6 +99,7 @@ Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
 // Compares within the limits; both sides have been checked to be comparable. A pattern of the
 // limits file that matches no key is a problem that warns; an error if neither side has a metric
 // for which there is a hard limit.
-Expected<Comparison> compare_with(const Reference& before, ResultSet after, const Gate& gate);
+Expected<Comparison> compare_with(const Reference& before, const ResultSet& after,
+                                  const Gate& gate);
 
 }  // namespace instr

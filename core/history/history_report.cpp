@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/base/format.h"
@@ -19,68 +20,67 @@ namespace instr {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t kMaxSubjectWidth = 50;
 constexpr bool kSpare = true;
 
-ListingCell text_cell(const std::string& text) { return {text}; }
+ListingCell text_cell(const std::string& text, const std::string& shown = "") {
+  return {.value = text, .shown = shown, .is_text = true};
+}
+
+ListingCell number_cell(double number, const std::string& shown = "", Tone tone = Tone::kPlain) {
+  return {std::isfinite(number) ? to_line(json_number(number)) : "", shown, tone};
+}
+
+ListingCell id_cell(std::int64_t id) { return {std::to_string(id)}; }
 
 ListingCell count_cell(std::size_t count) {
-  return {count, format_count(static_cast<double>(count))};
+  return {std::to_string(count), format_count(static_cast<double>(count))};
 }
 
 ListingCell value_cell(const std::string& metric, const std::optional<double>& value) {
   if (!value) return {};
-  return {json_number(*value), format_metric(metric, *value)};
+  return number_cell(*value, format_metric(metric, *value));
 }
 
 ListingCell commit_cell(const Commit& commit) {
-  return {commit.hash, printable(short_hash(commit.hash))};
+  return text_cell(commit.hash, printable(short_hash(commit.hash)));
 }
 
-ListingCell date_cell(const Commit& commit) { return {date_text(commit.authored)}; }
+ListingCell date_cell(const Commit& commit) { return text_cell(date_text(commit.authored)); }
 
 ListingCell subject_cell(const Commit& commit) {
-  return {commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth)};
+  return text_cell(commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth));
 }
 
 ListingCell metric_cell(const HistorySeries& series) {
-  return {series.metric, heading_of(series.metric)};
+  return text_cell(series.metric, heading_of(series.metric));
 }
 
 ListingCell change_cell(const RecordedStep& step) {
   if (!step.before) return {};
   const double change = step.after - *step.before;
-  return {json_number(change), format_change(change), change > 0 ? Tone::kBad : Tone::kGood};
+  return number_cell(change, format_change(change), change > 0 ? Tone::kBad : Tone::kGood);
 }
 
 ListingCell percent_cell(const RecordedStep& step) {
   if (!step.before) return {};
   const double change = step.after - *step.before;
   const double relative = change / std::fabs(*step.before);
-  return {json_number(100 * relative), format_relative(relative)};
+  return number_cell(100 * relative, format_relative(relative));
 }
 
 ListingCell chance_cell(const RecordedStep& step) {
   if (!step.p) return {};
-  return {*step.p, fmt::format("{:.2g}", *step.p)};
+  return {to_line(*step.p), fmt::format("{:.2g}", *step.p)};
 }
 
 ListingRow row_of(const RecordedStep& step) {
   const HistorySeries& series = step.series;
-  return {.cells = {text_cell(series.key),
-                    metric_cell(series),
-                    value_cell(series.metric, step.before),
-                    value_cell(series.metric, step.after),
-                    change_cell(step),
-                    percent_cell(step),
-                    chance_cell(step),
-                    commit_cell(step.commit),
-                    date_cell(step.commit),
-                    text_cell(series.branch),
-                    subject_cell(step.commit),
-                    {series.class_id}}};
+  return {.cells = {text_cell(series.key), metric_cell(series),
+                    value_cell(series.metric, step.before), value_cell(series.metric, step.after),
+                    change_cell(step), percent_cell(step), chance_cell(step),
+                    commit_cell(step.commit), date_cell(step.commit), text_cell(series.branch),
+                    subject_cell(step.commit), id_cell(series.class_id)}};
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -103,15 +103,12 @@ Listing series_listing(const std::vector<SeriesSummary>& series) {
                               {"branch", "branch", Align::kLeft, kSpare},
                               {"class", nullptr}}};
   for (const SeriesSummary& one : series) {
-    listing.rows.push_back({.cells = {text_cell(one.series.key),
-                                      metric_cell(one.series),
-                                      count_cell(one.measured),
-                                      one.series.is_exact ? count_cell(one.steps) : ListingCell{},
-                                      value_cell(one.series.metric, one.value),
-                                      commit_cell(one.last),
-                                      date_cell(one.last),
-                                      text_cell(one.series.branch),
-                                      {one.series.class_id}}});
+    listing.rows.push_back(
+        {.cells = {text_cell(one.series.key), metric_cell(one.series), count_cell(one.measured),
+                   one.series.is_exact ? count_cell(one.steps) : ListingCell{},
+                   value_cell(one.series.metric, one.value), commit_cell(one.last),
+                   date_cell(one.last), text_cell(one.series.branch),
+                   id_cell(one.series.class_id)}});
   }
   return listing;
 }
@@ -139,7 +136,7 @@ Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<R
     for (const RecordedStep& step : steps) {
       ListingRow row = row_of(step);
       const auto attribution = showing.with_functions ? functions.of(step) : std::nullopt;
-      if (attribution) row.more = attribution_json(*attribution);
+      if (attribution) row.more = to_line(attribution_json(*attribution));
       if (attribution && ++shown <= showing.most_functions) {
         row.lines = lines_of(functions_text(*attribution, showing.width));
       }
@@ -167,12 +164,12 @@ Listing points_listing(const HistoryPoint& point) {
   listing.rows.push_back({.cells = {text_cell(point.series.key),
                                     metric_cell(point.series),
                                     text_cell(point.series.branch),
-                                    {point.series.class_id},
+                                    id_cell(point.series.class_id),
                                     commit_cell(point.commit),
-                                    {point.commit.position},
+                                    id_cell(point.commit.position),
                                     date_cell(point.commit),
                                     value_cell(point.series.metric, point.value),
-                                    {repetitions ? *repetitions : Json()}}});
+                                    {repetitions ? to_line(*repetitions) : ""}}});
   return listing;
 }
 

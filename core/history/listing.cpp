@@ -1,5 +1,9 @@
 #include "core/history/listing.h"
 
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
 #include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/report/report_grid.h"
@@ -9,14 +13,13 @@ namespace instr {
 
 namespace {
 
-// As it is, a number without a decimal point where it has none.
-std::string plain_text(const nlohmann::ordered_json& value) {
-  if (value.is_null()) return "";
-  return value.is_string() ? value.get<std::string>() : to_line(value);
+std::string shown_text(const ListingCell& cell) {
+  return cell.shown.empty() ? printable(cell.value) : cell.shown;
 }
 
-std::string shown_text(const ListingCell& cell) {
-  return cell.shown.empty() ? printable(plain_text(cell.value)) : cell.shown;
+std::string json_of(const ListingCell& cell) {
+  if (cell.is_text) return to_line(nlohmann::ordered_json(cell.value));
+  return cell.value.empty() ? "null" : cell.value;
 }
 
 // Of the columns for which `shown` is true.
@@ -75,7 +78,7 @@ std::string as_csv(const Listing& listing) {
   std::string text = listing.has_head ? csv_line(names) : "";
   for (const ListingRow& row : listing.rows) {
     std::vector<std::string> fields;
-    for (const ListingCell& cell : row.cells) fields.push_back(plain_text(cell.value));
+    for (const ListingCell& cell : row.cells) fields.push_back(cell.value);
     text += csv_line(fields);
   }
   return text;
@@ -84,12 +87,13 @@ std::string as_csv(const Listing& listing) {
 std::string as_jsonl(const Listing& listing) {
   std::string text;
   for (const ListingRow& row : listing.rows) {
-    auto json = nlohmann::ordered_json::object();
+    std::string members;
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      json[listing.columns[i].name] = row.cells[i].value;
+      members += fmt::format("{}\"{}\":{}", members.empty() ? "" : ",", listing.columns[i].name,
+                             json_of(row.cells[i]));
     }
-    if (!row.more.is_null()) json[listing.more_name] = row.more;
-    text += to_line(json) + "\n";
+    if (!row.more.empty()) members += fmt::format(",\"{}\":{}", listing.more_name, row.more);
+    text += "{" + members + "}\n";
   }
   return text;
 }

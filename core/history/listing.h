@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,9 +11,10 @@
 namespace instr {
 
 struct ListingCell {
-  nlohmann::ordered_json value;  // a text, a number, null
-  std::string shown = {};        // to people, if that is another text
+  std::string value = {};  // a text, or any other JSON; empty: null
+  std::string shown = {};  // to people, if that is another text
   Tone tone = Tone::kPlain;
+  bool is_text = false;
 };
 
 struct ListingColumn {
@@ -27,7 +27,7 @@ struct ListingColumn {
 struct ListingRow {
   std::vector<ListingCell> cells;       // one for each column
   std::vector<std::string> lines = {};  // below it, for people
-  nlohmann::ordered_json more = {};     // a further member for JSON, or null
+  std::string more = {};                // the JSON of a further member, or empty
 };
 
 struct Listing {

@@ -20,11 +20,14 @@ std::string packed(const nlohmann::ordered_json& json) {
   return *std::move(member);
 }
 
+// Empty if it is damaged.
+std::string unpacked_text(const std::string& bytes) {
+  return gunzip_member(bytes, 0, kMostBytes).value_or(GzipMember()).text;
+}
+
 // Null if it is damaged.
 nlohmann::ordered_json unpacked_json(const std::string& bytes) {
-  return gunzip_member(bytes, 0, kMostBytes)
-      .and_then([](const GzipMember& member) { return parse_json(member.text); })
-      .value_or(nullptr);
+  return parse_json(unpacked_text(bytes)).value_or(nullptr);
 }
 
 }  // namespace
@@ -89,7 +92,7 @@ std::shared_ptr<const CallTree> Profiles::read_call_tree(std::int64_t series, st
     if (!name_of_.start(static_cast<std::int64_t>(number)).step()) return std::nullopt;
     return SideName{name_of_.text(0), name_of_.text(1)};
   };
-  auto tree = call_tree_from(unpacked_json(read_tree_.text(0)), name_of);
+  auto tree = call_tree_from(unpacked_text(read_tree_.text(0)), name_of);
   if (!tree) fail();
   return tree;
 }

@@ -1,11 +1,12 @@
 #include "core/results/call_trees_file.h"
 
-#include <array>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/results/json_reader.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -16,36 +17,47 @@ using Json = nlohmann::ordered_json;
 
 // Of a block; hours under Callgrind. So no sum overflows, nor those of aligned trees.
 constexpr std::int64_t kMaxTreeInstructions = std::int64_t{1} << 38;
-constexpr auto kTreeColumns = std::to_array<const char*>({"function", "depth", "self", "calls"});
 
 CodeName code_of(SideName name) {
   if (name.function.empty()) return code_name("0x0", name.object);
   return {std::move(name.function), std::move(name.object), true};
 }
 
-// Whether these are columns of numbers, of one length.
-bool has_tree_columns(const Json& json) {
-  if (!json.is_object() || !json.contains("iterations")) return false;
-  if (!json["iterations"].is_number_unsigned() || json["iterations"] == 0U) return false;
-  if (json["iterations"].get<std::uint64_t>() > kMostTreeIterations) return false;
-  for (const char* column : kTreeColumns) {
-    if (!json.contains(column) || !json[column].is_array() || json[column].empty()) return false;
-    if (json[column].size() != json["function"].size()) return false;
-    for (const Json& number : json[column]) {
-      const bool may_be_negative = column == std::string_view("self");
-      if (may_be_negative ? !number.is_number_integer() : !number.is_number_unsigned()) {
-        return false;
-      }
-    }
+// Reads a column of numbers; returns an empty one if one of them is not a T.
+template <class T>
+std::vector<T> read_column(JsonValue json, std::string_view name) {
+  std::vector<T> numbers;
+  for (const JsonValue item : items_of(json, name)) {
+    const auto number = value_as<T>(item);
+    if (!number) return {};
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+// Sets the costs and calls of the nodes; returns false if they are malformed.
+bool set_costs(JsonValue json, CallTree& tree) {
+  const auto self = read_column<std::int64_t>(json, "self");
+  const auto calls = read_column<std::uint64_t>(json, "calls");
+  if (self.empty() || calls.size() != self.size()) return false;
+  std::int64_t size = 0;
+  for (std::size_t i = 0; i < self.size(); ++i) {
+    if (self[i] < -kMaxTreeInstructions || self[i] > kMaxTreeInstructions) return false;
+    size += std::abs(self[i]);
+    if (size > kMaxTreeInstructions) return false;
+    CallNode& node = tree.nodes.emplace_back();
+    node.self = self[i];
+    node.calls = calls[i];
   }
   return true;
 }
 
 // Sets the parents by how deep each node is; false if that is not depth first.
-bool set_parents(const Json& depths, std::vector<CallNode>& nodes) {
+bool set_parents(const std::vector<std::uint64_t>& depths, std::vector<CallNode>& nodes) {
+  if (depths.size() != nodes.size()) return false;
   std::vector<std::size_t> way;  // from the root to the node before
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto depth = depths[i].get<std::uint64_t>();
+    const std::uint64_t depth = depths[i];
     if (depth > way.size() || (depth == 0) != (i == 0)) return false;
     way.resize(depth);
     nodes[i].parent = way.empty() ? 0 : way.back();
@@ -57,12 +69,13 @@ bool set_parents(const Json& depths, std::vector<CallNode>& nodes) {
 using Known = std::unordered_map<std::uint64_t, std::size_t>;  // functions by their numbers
 
 // Sets the functions; false if one has no name, or the root is not the statement.
-bool set_functions(const Json& numbers, const NameOfNumber& name_of, CallTree& tree, Known& known) {
+bool set_functions(const std::vector<std::uint64_t>& numbers, const NameOfNumber& name_of,
+                   CallTree& tree, Known& known) {
+  if (numbers.size() != tree.nodes.size()) return false;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    const auto number = numbers[i].get<std::uint64_t>();
-    auto [entry, is_new] = known.try_emplace(number, tree.functions.size());
+    auto [entry, is_new] = known.try_emplace(numbers[i], tree.functions.size());
     if (is_new) {
-      auto name = name_of(number);
+      auto name = name_of(numbers[i]);
       if (!name) return false;
       tree.functions.push_back(code_of(*std::move(name)));
     }
@@ -72,22 +85,26 @@ bool set_functions(const Json& numbers, const NameOfNumber& name_of, CallTree& t
 }
 
 // False if there are some that are of no function, or no texts.
-bool set_places(const Json& json, const Known& known, CallTree& tree) {
-  if (!json.contains("places")) return true;
-  if (!json["places"].is_array()) return false;
+bool set_places(JsonValue json, const Known& known, CallTree& tree) {
+  const auto places = member(json, "places");
+  if (!places) return true;
+  if (!places->is_array()) return false;
   tree.places.resize(tree.functions.size());
-  for (const Json& one : json["places"]) {
-    if (!one.is_array() || one.size() != 2) return false;
-    if (!one[0].is_number_unsigned() || !one[1].is_string()) return false;
-    const auto function = known.find(one[0].get<std::uint64_t>());
+  for (const JsonValue one : items_of(*places)) {
+    const auto parts = items_of(one);
+    if (parts.size() != 2) return false;
+    const auto number = value_as<std::uint64_t>(parts[0]);
+    const auto place = value_as<std::string_view>(parts[1]);
+    if (!number || !place) return false;
+    const auto function = known.find(*number);
     if (function == known.end()) return false;
-    tree.places[function->second] = one[1].get<std::string>();
+    tree.places[function->second] = *place;
   }
   return true;
 }
 
-std::shared_ptr<const CallTree> tree_from(const Json& json, const SideFile& file) {
-  return call_tree_from(json, [&file](std::uint64_t number) { return file.name_of(number); });
+std::shared_ptr<const CallTree> tree_from(std::string_view line, const SideFile& file) {
+  return call_tree_from(line, [&file](std::uint64_t number) { return file.name_of(number); });
 }
 
 }  // namespace
@@ -119,23 +136,20 @@ Json to_json(const CallTree& tree, const NumberOfName& number_of) {
   return json;
 }
 
-std::shared_ptr<const CallTree> call_tree_from(const Json& json, const NameOfNumber& name_of) {
-  if (!has_tree_columns(json)) return nullptr;
+std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const NameOfNumber& name_of) {
+  JsonReader reader;
+  const auto json = reader.read(text);
+  const auto iterations = json ? member_as<std::uint64_t>(*json, "iterations") : std::nullopt;
+  if (!iterations || *iterations == 0 || *iterations > kMostTreeIterations) return nullptr;
   auto tree = std::make_shared<CallTree>();
-  tree->iterations = json["iterations"].get<std::uint64_t>();
-  std::int64_t size = 0;
-  for (std::size_t i = 0; i < json["function"].size(); ++i) {
-    CallNode& node = tree->nodes.emplace_back();
-    node.self = json["self"][i].get<std::int64_t>();
-    node.calls = json["calls"][i].get<std::uint64_t>();
-    if (node.self < -kMaxTreeInstructions || node.self > kMaxTreeInstructions) return nullptr;
-    size += std::abs(node.self);
-    if (size > kMaxTreeInstructions) return nullptr;
-  }
-  if (!set_parents(json["depth"], tree->nodes)) return nullptr;
+  tree->iterations = *iterations;
   Known known;
-  if (!set_functions(json["function"], name_of, *tree, known)) return nullptr;
-  if (!set_places(json, known, *tree)) return nullptr;
+  const bool is_tree =
+      set_costs(*json, *tree) &&
+      set_parents(read_column<std::uint64_t>(*json, "depth"), tree->nodes) &&
+      set_functions(read_column<std::uint64_t>(*json, "function"), name_of, *tree, known) &&
+      set_places(*json, known, *tree);
+  if (!is_tree) return nullptr;
   sum_up(tree->nodes);
   return tree;
 }

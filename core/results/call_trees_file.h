@@ -28,10 +28,9 @@ using NumberOfName =
     std::function<std::size_t(const std::string& function, const std::string& object)>;
 nlohmann::ordered_json to_json(const CallTree& tree, const NumberOfName& number_of);
 
-// Null if it is no such object, or `name_of` has nothing for a number.
+// Null if `text` is not such an object, or `name_of` has nothing for a number.
 using NameOfNumber = std::function<std::optional<SideName>(std::uint64_t number)>;
-std::shared_ptr<const CallTree> call_tree_from(const nlohmann::ordered_json& json,
-                                               const NameOfNumber& name_of);
+std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const NameOfNumber& name_of);
 
 // A measurement's lines.
 std::string next_call_tree(SideLines& lines, const std::string& key, const CallTree& tree);

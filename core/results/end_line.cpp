@@ -1,21 +1,17 @@
 #include "core/results/end_line.h"
 
-#include <nlohmann/json.hpp>
+#include "core/results/json_reader.h"
 
 namespace instr {
 
-using Json = nlohmann::ordered_json;
-
 std::string end_line(std::size_t measurements) {
-  return Json{{"end", {{"measurements", measurements}}}}.dump();
+  return "{\"end\":{\"measurements\":" + std::to_string(measurements) + "}}";
 }
 
-std::optional<std::size_t> measurements_at_end(const Json& line) {
-  const Json::json_pointer number("/end/measurements");
-  if (!line.is_object() || line.size() != 1 || !line.contains(number)) return std::nullopt;
-  const Json& value = line.at(number);
-  if (!value.is_number_unsigned()) return std::nullopt;
-  return value.get<std::size_t>();
+std::optional<std::size_t> measurements_at_end(JsonValue line) {
+  const auto end = member(line, "end");
+  if (!end || members_of(line).size() != 1) return std::nullopt;
+  return member_as<std::uint64_t>(*end, "measurements");
 }
 
 }  // namespace instr

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+
+namespace simdjson::dom {
+class element;
+}
 
 namespace instr {
 
@@ -13,6 +16,6 @@ namespace instr {
 std::string end_line(std::size_t measurements);
 
 // The number in such a line; nothing for any other `line`.
-std::optional<std::size_t> measurements_at_end(const nlohmann::ordered_json& line);
+std::optional<std::size_t> measurements_at_end(simdjson::dom::element line);
 
 }  // namespace instr

@@ -47,19 +47,6 @@ bool has(const Fingerprint::Entries& entries, const std::string& name) {
                      [&name](const auto& entry) { return entry.first == name; });
 }
 
-std::string text_of(const nlohmann::ordered_json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-// Pairs of a field and its value; an object would have more members than a results line may.
-void add_libraries(Fingerprint::Entries& entries, const nlohmann::ordered_json& pairs) {
-  for (const auto& pair : pairs) {
-    bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_string();
-    if (is_pair) entries.emplace_back(pair[0].get<std::string>(), text_of(pair[1]));
-  }
-}
-
 }  // namespace
 
 std::string Fingerprint::get(const std::string& name) const {
@@ -112,23 +99,6 @@ nlohmann::ordered_json to_json(const Fingerprint& fingerprint) {
   for (const auto& [name, value] : fingerprint.machine) machine[name] = value;
   json["machine"] = machine;
   return json;
-}
-
-Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json) {
-  if (!json.is_object()) return fail("the fingerprint is not a JSON object");
-  Fingerprint fingerprint;
-  for (const auto& [name, value] : json.items()) {
-    if (name == kLibraries && value.is_array()) {
-      add_libraries(fingerprint.entries, value);
-    } else if (name != "machine") {
-      fingerprint.entries.emplace_back(name, text_of(value));
-    } else if (value.is_object()) {
-      for (const auto& [item, text] : value.items()) {
-        fingerprint.machine.emplace_back(item, text_of(text));
-      }
-    }
-  }
-  return fingerprint;
 }
 
 }  // namespace instr

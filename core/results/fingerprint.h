@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/error.h"
 #include "core/compile/libtorch.h"
 #include "core/compile/toolchain.h"
 
@@ -36,9 +35,5 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
 
 // {"libtorch_version": "2.13.0", ..., "machine": {"kernel": ...}}
 nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
-
-// Unknown names are entries like the others; a value that is not text is kept as its JSON text. An
-// error if `json` is not an object.
-Expected<Fingerprint> fingerprint_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace instr

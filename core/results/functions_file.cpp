@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "core/results/json_reader.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -17,40 +19,77 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::size_t kMinNumbers = 2;  // of a function, behind its own: instructions, calls
 
-constexpr std::size_t kLeastNumbers = 3;  // of a function: its own, instructions, calls
+// Reads the cost of one function: returns its name and sets its numbers, at most `max` of them;
+// further ones are from a later version.
+Expected<const SideName*> read_cost(const SideFile& file, int line, JsonValue json, std::size_t max,
+                                    std::vector<double>& numbers) {
+  numbers.clear();
+  simdjson::dom::array parts;
+  if (json.get(parts) != simdjson::SUCCESS) return file.unreadable(line);
+  std::optional<std::uint64_t> name;
+  for (const JsonValue part : parts) {
+    if (!name) {
+      name = value_as<std::uint64_t>(part);
+      if (!name) return file.unreadable(line);
+      continue;
+    }
+    if (numbers.size() == max) break;
+    const auto number = value_as<double>(part);
+    if (!number) return file.unreadable(line);
+    numbers.push_back(*number);
+  }
+  if (numbers.size() < kMinNumbers) return file.unreadable(line);
+  if (*name >= file.names().size()) {
+    return file.broken(line, fmt::format("function number {} has no name", *name));
+  }
+  return &file.names()[*name];
+}
 
-Expected<std::vector<FunctionCost>> costs_from(const SideFile& file, SideLine found) {
-  Json& json = found.json;
-  if (!json["functions"].is_array()) return file.unreadable(found.line);
+// Calls `on_cost` for each function in a measurement's line, with its name, its numbers and the
+// names of all events.
+template <class OnCost>
+Expected<void> read_costs(JsonReader& reader, const SideFile& file, const SideLine& line,
+                          const OnCost& on_cost) {
+  const auto json = reader.read(line.text);
+  const auto functions = json ? member(*json, "functions") : std::nullopt;
+  simdjson::dom::array costs;
+  if (!functions || functions->get(costs) != simdjson::SUCCESS) return file.unreadable(line.line);
   std::vector<std::string> events;
-  if (json.contains("events") && json["events"].is_array()) {
-    for (const Json& event : json["events"]) {
-      if (!event.is_string()) return file.unreadable(found.line);
-      events.push_back(event.get<std::string>());
-    }
+  for (const JsonValue event : items_of(*json, "events")) {
+    const auto name = value_as<std::string_view>(event);
+    if (!name) return file.unreadable(line.line);
+    events.emplace_back(*name);
   }
+  std::vector<double> numbers;
+  for (const JsonValue cost : costs) {
+    const auto name = read_cost(file, line.line, cost, kMinNumbers + events.size(), numbers);
+    if (!name) return tl::unexpected(name.error());
+    on_cost(**name, numbers, events);
+  }
+  return {};
+}
+
+Expected<std::vector<FunctionCost>> costs_from(JsonReader& reader, const SideFile& file,
+                                               const SideLine& line) {
   std::vector<FunctionCost> costs;
-  for (const Json& cost : json["functions"]) {
-    // Further numbers are from a later version.
-    std::size_t known = std::min(cost.size(), kLeastNumbers + events.size());
-    bool is_cost = cost.is_array() && known >= kLeastNumbers && cost[0].is_number_unsigned();
-    for (std::size_t i = 1; is_cost && i < known; ++i) is_cost = cost[i].is_number();
-    if (!is_cost) return file.unreadable(found.line);
-    auto number = cost[0].get<std::uint64_t>();
-    if (number >= file.names().size()) {
-      return file.broken(found.line, fmt::format("function number {} has no name", number));
+  const auto add = [&costs](const SideName& name, const std::vector<double>& numbers,
+                            const std::vector<std::string>& events) {
+    costs.push_back({name.function, name.object, numbers[0], numbers[1]});
+    for (std::size_t i = kMinNumbers; i < numbers.size(); ++i) {
+      if (numbers[i] != 0) costs.back().events[events[i - kMinNumbers]] = numbers[i];
     }
-    const SideName& name = file.names()[number];
-    costs.push_back({name.function, name.object, cost[1].get<double>(), cost[2].get<double>()});
-    for (std::size_t i = kLeastNumbers; i < known; ++i) {
-      if (auto count = cost[i].get<double>(); count != 0) {
-        costs.back().events[events[i - kLeastNumbers]] = count;
-      }
-    }
-  }
-  return costs;
+  };
+  return read_costs(reader, file, line, add).map([&costs] { return std::move(costs); });
+}
+
+Expected<FunctionsSum> sum_from(JsonReader& reader, const SideFile& file, const SideLine& line) {
+  FunctionsSum sum;
+  const auto add = [&sum](const SideName&, const auto& numbers, const auto&) {
+    sum.add(numbers[0]);
+  };
+  return read_costs(reader, file, line, add).map([&sum] { return sum; });
 }
 
 // The events that any of the functions has.
@@ -78,13 +117,22 @@ std::string events_text(const FunctionCost& cost, const std::vector<std::string>
 }
 
 Expected<FunctionsOf> functions_in(std::shared_ptr<SideFile> file, const std::string& header,
-                                   Incomplete incomplete) {
-  return file->index(header, incomplete).map([&file]() -> FunctionsOf {
-    return [file](const std::string& key) -> Expected<std::vector<FunctionCost>> {
-      auto found = file->of(key);
-      if (!found) return tl::unexpected(found.error());
-      if (!*found) return std::vector<FunctionCost>{};
-      return costs_from(*file, **std::move(found));
+                                   Incomplete incomplete, const OnSum& on_sum) {
+  auto reader = std::make_shared<JsonReader>();
+  OnSideLine on_line;
+  if (on_sum) {
+    on_line = [&](const std::string& key, const SideLine& line) {
+      return sum_from(*reader, *file, line).and_then([&](const FunctionsSum& sum) {
+        return sum.is_empty() ? Expected<void>() : on_sum(key, sum);
+      });
+    };
+  }
+  return file->index(header, incomplete, on_line).map([&]() -> FunctionsOf {
+    return [file, reader](const std::string& key) -> Expected<std::vector<FunctionCost>> {
+      auto line = file->of(key);
+      if (!line) return tl::unexpected(line.error());
+      if (!*line) return std::vector<FunctionCost>{};
+      return costs_from(*reader, *file, **line);
     };
   });
 }
@@ -102,27 +150,24 @@ std::string next_functions(SideLines& lines, const std::string& key,
                          lines.number_of(cost.function, cost.object), cost.ir, cost.calls,
                          events_text(cost, events));
   }
-  const std::string named = events.empty() ? "" : "\"events\":" + to_line(Json(events)) + ",";
+  const std::string named =
+      events.empty() ? "" : "\"events\":" + to_line(nlohmann::ordered_json(events)) + ",";
   return lines.next(key, fmt::format("{}\"functions\":[{}]", named, costs));
 }
 
-double total_of(const std::vector<FunctionCost>& functions) {
-  double sum = 0;
-  for (const FunctionCost& one : functions) sum += one.ir;
-  return sum;
+void FunctionsSum::add(double ir) {
+  ++functions_;
+  total_ += ir;
+  size_ += std::fabs(ir);
 }
 
-bool is_sum_of(double ir, const std::vector<FunctionCost>& functions) {
-  double size = 0;
-  for (const FunctionCost& one : functions) size += std::fabs(one.ir);
-  return std::fabs(total_of(functions) - ir) <= 1e-6 + size * 1e-11;
-}
+bool FunctionsSum::is(double ir) const { return std::fabs(total_ - ir) <= 1e-6 + size_ * 1e-11; }
 
 Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& header,
-                                     Incomplete incomplete) {
+                                     Incomplete incomplete, const OnSum& on_sum) {
   auto side = read_side_file(file, kFunctionsFile);
   if (!side) return tl::unexpected(side.error());
-  if (*side) return functions_in(*std::move(side), header, incomplete);
+  if (*side) return functions_in(*std::move(side), header, incomplete, on_sum);
   return [](const std::string&) { return std::vector<FunctionCost>{}; };
 }
 
@@ -130,7 +175,7 @@ Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& head
                                       const std::string& name, Incomplete incomplete,
                                       const SideLimits& limits) {
   return functions_in(std::make_shared<SideFile>(kFunctionsFile, std::move(bytes), name, limits),
-                      header, incomplete);
+                      header, incomplete, nullptr);
 }
 
 }  // namespace instr

@@ -29,17 +29,31 @@ std::string next_functions(SideLines& lines, const std::string& key,
 // two threads at once.
 using FunctionsOf = std::function<Expected<std::vector<FunctionCost>>(const std::string& key)>;
 
-// The instructions of all of them.
-double total_of(const std::vector<FunctionCost>& functions);
+// The instructions of all functions of a measurement.
+class FunctionsSum {
+ public:
+  void add(double ir);
+  double total() const { return total_; }
+  bool is_empty() const { return functions_ == 0; }
 
-// Whether `ir` is that total, up to the rounding of such a sum.
-bool is_sum_of(double ir, const std::vector<FunctionCost>& functions);
+  // Whether `ir` is the total, up to the rounding of such a sum.
+  bool is(double ir) const;
+
+ private:
+  std::size_t functions_ = 0;
+  double total_ = 0;
+  double size_ = 0;  // the sum of the absolute values
+};
+
+// Called for each measurement that has functions. An error is that of reading the file.
+using OnSum = std::function<Expected<void>(const std::string& key, const FunctionsSum& sum)>;
 
 // The functions of the results file `file`, whose first line, without its newline, is `header`;
 // none if it has no functions file. Errors: those of SideFile::index(). A measurement's line is
-// parsed on demand.
+// parsed on demand, unless `on_sum` is given.
 Expected<FunctionsOf> open_functions(const std::filesystem::path& file, const std::string& header,
-                                     Incomplete incomplete = Incomplete::kRefused);
+                                     Incomplete incomplete = Incomplete::kRefused,
+                                     const OnSum& on_sum = nullptr);
 
 // The same on the bytes of a functions file; `name` is for messages.
 Expected<FunctionsOf> parse_functions(std::string bytes, const std::string& header,

@@ -1,11 +1,11 @@
 #include "core/results/lines_file.h"
 
-#include <array>
-#include <cstdlib>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "core/results/json_reader.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -14,48 +14,63 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto kLineColumns =
-    std::to_array<const char*>({"file", "line", "self", "inclusive", "text"});
-
 // Of a block; hours under Callgrind.
 constexpr std::uint64_t kMaxLineInstructions = std::uint64_t{1} << 48;
 
-bool is_number(const Json& value) {
-  return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMaxLineInstructions;
+// Reads a number of instructions or of a file; returns nothing for any other value.
+std::optional<std::uint64_t> line_number_from(JsonValue json) {
+  const auto number = value_as<std::uint64_t>(json);
+  return number && *number <= kMaxLineInstructions ? number : std::nullopt;
 }
 
-bool has_line_columns(const Json& json) {
-  if (!json.is_object() || !json.contains("iterations")) return false;
-  if (!is_number(json["iterations"]) || json["iterations"] == 0U) return false;
-  for (const char* column : kLineColumns) {
-    if (!json.contains(column) || !json[column].is_array()) return false;
-    if (json[column].size() != json["file"].size()) return false;
+struct LineColumns {
+  std::vector<JsonValue> file, line, self, inclusive, text;
+};
+
+// Reads the columns; returns nothing if one is missing, or longer than another.
+std::optional<LineColumns> line_columns_from(JsonValue json) {
+  for (const char* name : {"file", "line", "self", "inclusive", "text"}) {
+    const auto column = member(json, name);
+    if (!column || !column->is_array()) return std::nullopt;
   }
-  return true;
+  LineColumns columns{items_of(json, "file"), items_of(json, "line"), items_of(json, "self"),
+                      items_of(json, "inclusive"), items_of(json, "text")};
+  for (const auto* column : {&columns.line, &columns.self, &columns.inclusive, &columns.text}) {
+    if (column->size() != columns.file.size()) return std::nullopt;
+  }
+  return columns;
 }
 
-// Nothing if it is not such a line.
-std::optional<LineCost> line_from(const Json& json, std::size_t at, const SideFile& file) {
-  const auto& of = [&json, at](const char* column) -> const Json& { return json[column][at]; };
-  const auto name =
-      is_number(of("file")) ? file.name_of(of("file").get<std::uint64_t>()) : std::nullopt;
-  const bool is_line = is_number(of("line")) && of("line") <= std::numeric_limits<int>::max();
-  if (!name || !is_line || !is_number(of("self")) || !of("text").is_string()) return std::nullopt;
-  LineCost line{name->function, of("line").get<int>(), of("self").get<std::int64_t>(), std::nullopt,
-                of("text").get<std::string>()};
-  if (of("inclusive").is_null()) return line;
-  if (!is_number(of("inclusive"))) return std::nullopt;
-  line.inclusive = of("inclusive").get<std::int64_t>();
-  return line;
+// Reads one line; returns nothing if it is malformed.
+std::optional<LineCost> line_from(const LineColumns& columns, std::size_t at,
+                                  const SideFile& file) {
+  const auto file_number = line_number_from(columns.file[at]);
+  const auto name = file_number ? file.name_of(*file_number) : std::nullopt;
+  const auto line = value_as<int>(columns.line[at]);
+  const auto self = line_number_from(columns.self[at]);
+  const auto text = value_as<std::string_view>(columns.text[at]);
+  if (!name || !line || *line < 0 || !self || !text) return std::nullopt;
+  LineCost cost{name->function, *line, static_cast<std::int64_t>(*self), std::nullopt,
+                std::string(*text)};
+  if (columns.inclusive[at].is_null()) return cost;
+  const auto inclusive = line_number_from(columns.inclusive[at]);
+  if (!inclusive) return std::nullopt;
+  cost.inclusive = static_cast<std::int64_t>(*inclusive);
+  return cost;
 }
 
-// Null if it is not such an object.
-std::shared_ptr<const LineCosts> lines_from(const Json& json, const SideFile& file) {
-  if (!has_line_columns(json)) return nullptr;
+// Reads the costs of lines; returns null if they are malformed.
+std::shared_ptr<const LineCosts> lines_from(std::string_view text, const SideFile& file) {
+  JsonReader reader;
+  const auto json = reader.read(text);
+  const auto columns = json ? line_columns_from(*json) : std::nullopt;
+  const auto iterations = json ? member(*json, "iterations") : std::nullopt;
+  const auto number = iterations ? line_number_from(*iterations) : std::nullopt;
+  if (!columns || !number || *number == 0) return nullptr;
   auto costs = std::make_shared<LineCosts>();
-  costs->iterations = json["iterations"].get<std::uint64_t>();
-  for (std::size_t i = 0; i < json["file"].size(); ++i) {
-    auto line = line_from(json, i, file);
+  costs->iterations = *number;
+  for (std::size_t i = 0; i < columns->file.size(); ++i) {
+    auto line = line_from(*columns, i, file);
     if (!line) return nullptr;
     costs->lines.push_back(*std::move(line));
   }

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/base/json_line.h"
 #include "core/base/read_file.h"
 #include "core/results/end_line.h"
+#include "core/results/json_reader.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -17,32 +18,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::string_view kNamesStart = "{\"first\":";
 constexpr std::string_view kKeyStart = "{\"key\":\"";
 constexpr std::string_view kEndStart = "{\"end\":";
 
-std::string quoted(const std::string& text) { return to_line(Json(text)); }
+std::string quoted(const std::string& text) { return to_line(nlohmann::ordered_json(text)); }
 
 std::string schema_word(const SideKind& kind) { return std::string(kind.word) + "_schema"; }
 
-// Null if it cannot be read.
-Json parsed(std::string_view text) { return parse_json(text).value_or(Json()); }
-
-// The text of the JSON string that begins after the quote at the start of `text`; nothing if it
-// does not end.
-std::optional<std::string> string_at_start(std::string_view text) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
+// The JSON string at the start of `text`, with its quotes; empty if it does not end.
+std::string_view string_at_start(std::string_view text) {
+  for (std::size_t at = 1; at < text.size(); ++at) {
     if (text[at] == '\\') {
       ++at;
     } else if (text[at] == '"') {
-      Json value = parsed("\"" + std::string(text.substr(0, at + 1)));
-      if (value.is_string()) return value.get<std::string>();
-      break;
+      return text.substr(0, at + 1);
     }
   }
-  return std::nullopt;
+  return "";
 }
 
 }  // namespace
@@ -78,9 +71,16 @@ std::string SideLines::end() const { return end_line(measurements_) + "\n"; }
 
 SideFile::SideFile(const SideKind& kind, std::string bytes, std::string name,
                    const SideLimits& limits)
-    : kind_(kind), packed_(std::move(bytes)), name_(std::move(name)), limits_(limits) {}
+    : kind_(kind),
+      packed_(std::move(bytes)),
+      name_(std::move(name)),
+      limits_(limits),
+      json_(std::make_unique<JsonReader>()) {}
 
-Expected<void> SideFile::index(const std::string& header, Incomplete incomplete) {
+SideFile::~SideFile() = default;
+
+Expected<void> SideFile::index(const std::string& header, Incomplete incomplete,
+                               const OnSideLine& on_line) {
   int line = 0;
   std::size_t text = 0;
   for (std::size_t at = 0; at < packed_.size();) {
@@ -88,7 +88,7 @@ Expected<void> SideFile::index(const std::string& header, Incomplete incomplete)
     if (!member) return broken(line + 1, member.error().what);
     text += member->text.size();
     if (text > limits_.text) return broken(line + 1, "more text than instr_bench ever writes");
-    auto taken = take_member(*member, at, header, line);
+    auto taken = take_member(*member, at, header, line, on_line);
     if (!taken) return taken;
     at = member->end;
   }
@@ -107,9 +107,7 @@ Expected<std::optional<SideLine>> SideFile::of(const std::string& key) {
     unpacked_ = std::move(member->text);
     unpacked_at_ = place.member;
   }
-  Json json = parsed(std::string_view(*unpacked_).substr(place.begin, place.size));
-  if (!json.is_object()) return unreadable(place.line);
-  return SideLine{std::move(json), place.line};
+  return SideLine{std::string_view(*unpacked_).substr(place.begin, place.size), place.line};
 }
 
 std::optional<SideName> SideFile::name_of(std::uint64_t number) const {
@@ -129,14 +127,16 @@ tl::unexpected<Error> SideFile::unreadable(int line) const {
 }
 
 Expected<void> SideFile::take_member(const GzipMember& member, std::size_t at,
-                                     const std::string& header, int& line) {
+                                     const std::string& header, int& line,
+                                     const OnSideLine& on_line) {
   std::string_view text = member.text;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = text.find('\n', begin);
     if (end == std::string_view::npos && !member.is_whole) break;
     end = std::min(end, text.size());
     ++line;
-    auto taken = take_line(text.substr(begin, end - begin), {at, begin, end - begin, line}, header);
+    auto taken =
+        take_line(text.substr(begin, end - begin), {at, begin, end - begin, line}, header, on_line);
     if (!taken) return taken;
     begin = end + 1;
   }
@@ -144,7 +144,7 @@ Expected<void> SideFile::take_member(const GzipMember& member, std::size_t at,
 }
 
 Expected<void> SideFile::take_line(std::string_view line, const Place& place,
-                                   const std::string& header) {
+                                   const std::string& header, const OnSideLine& on_line) {
   if (line.size() > limits_.line) return broken(place.line, "this line is unreasonably long");
   if (place.line == 1) return check_schema(line);
   if (place.line == 2) {
@@ -156,60 +156,72 @@ Expected<void> SideFile::take_line(std::string_view line, const Place& place,
   if (is_complete_) {
     return broken(place.line, fmt::format("a line after the end of the {}", kind_.things));
   }
-  if (line.starts_with(kEndStart)) return take_end(parsed(line), place.line);
-  if (line.starts_with(kNamesStart)) return take_names(parsed(line), place.line);
-  auto key =
-      line.starts_with(kKeyStart) ? string_at_start(line.substr(kKeyStart.size())) : std::nullopt;
+  if (line.starts_with(kEndStart)) return take_end(line, place.line);
+  if (line.starts_with(kNamesStart)) return take_names(line, place.line);
+  std::optional<std::string_view> key;
+  if (line.starts_with(kKeyStart)) {
+    const auto json = json_->read(string_at_start(line.substr(kKeyStart.size() - 1)));
+    if (json) key = value_as<std::string_view>(*json);
+  }
   if (!key) {
     return broken(place.line, fmt::format("this line holds neither names nor {}", kind_.things));
   }
-  if (!places_.try_emplace(*key, place).second) {
+  const auto [entry, is_new] = places_.try_emplace(std::string(*key), place);
+  if (!is_new) {
     return broken(place.line,
                   fmt::format("{} of `{}` for the second time", kind_.things, printable(*key)));
   }
-  return {};
+  return on_line ? on_line(entry->first, {line, place.line}) : Expected<void>();
 }
 
 Expected<void> SideFile::check_schema(std::string_view line) const {
-  Json json = parsed(line);
-  if (!json.is_object() || !json.contains(schema_word(kind_))) {
-    const bool is_older = json.is_object() && json.contains("schema");
+  const auto json = json_->read(line);
+  const auto schema = json ? member(*json, schema_word(kind_)) : std::nullopt;
+  if (!schema) {
+    const bool is_older = json && member(*json, "schema");
     return broken(1, is_older
                          ? fmt::format("{} in the format of an older instr_bench", kind_.things)
                          : fmt::format("this is not a file of instr_bench with {}", kind_.things));
   }
-  const Json& schema = json[schema_word(kind_)];
-  if (schema == kind_.schema) return {};
+  if (value_as<int>(*schema) == kind_.schema) return {};
   return broken(1,
                 fmt::format("{} of schema {}; this instr_bench reads {}", kind_.things,
-                            printable(to_line(schema)), kind_.schema),
+                            printable(json_text(*schema)), kind_.schema),
                 "use the instr_bench that wrote it, or measure again with this one");
 }
 
-Expected<void> SideFile::take_end(const Json& json, int line) {
-  const auto measurements = measurements_at_end(json);
-  is_complete_ = measurements == places_.size();
+Expected<void> SideFile::take_end(std::string_view line, int number) {
+  const auto json = json_->read(line);
+  is_complete_ = json && measurements_at_end(*json) == places_.size();
   if (is_complete_) return {};
-  return broken(line, fmt::format("this end line does not match the {} of {} measurements",
-                                  kind_.things, places_.size()));
+  return broken(number, fmt::format("this end line does not match the {} of {} measurements",
+                                    kind_.things, places_.size()));
 }
 
-Expected<void> SideFile::take_names(const Json& json, int line) {
-  auto unreadable_names = [&] { return broken(line, "these names of functions cannot be read"); };
-  if (!json.is_object() || !json.contains("names")) return unreadable_names();
-  if (json["first"] != names_.size()) {
-    return broken(line, fmt::format("names of functions are missing: these are numbered from {}, "
-                                    "those before end at {}",
-                                    printable(to_line(json["first"])), names_.size()));
+Expected<void> SideFile::take_names(std::string_view line, int number) {
+  const auto unreadable_names = [&] {
+    return broken(number, "these names of functions cannot be read");
+  };
+  const auto json = json_->read(line);
+  const auto first = json ? member(*json, "first") : std::nullopt;
+  if (!first || !member(*json, "names")) return unreadable_names();
+  if (value_as<std::uint64_t>(*first) != names_.size()) {
+    return broken(number, fmt::format("names of functions are missing: these are numbered from {}, "
+                                      "those before end at {}",
+                                      printable(json_text(*first)), names_.size()));
   }
-  if (names_.size() + json["names"].size() > limits_.names) {
-    return broken(line, "unreasonably many names of functions");
+  if (!member(*json, "names")->is_array()) return unreadable_names();
+  const auto names = items_of(*json, "names");
+  if (names_.size() + names.size() > limits_.names) {
+    return broken(number, "unreasonably many names of functions");
   }
-  for (const Json& name : json["names"]) {
-    const bool is_name =
-        name.is_array() && name.size() == 2 && name[0].is_string() && name[1].is_string();
-    if (!is_name) return unreadable_names();
-    names_.push_back({name[0].get<std::string>(), name[1].get<std::string>()});
+  for (const JsonValue name : names) {
+    const auto parts = items_of(name);
+    if (parts.size() != 2 || !parts[0].is_string() || !parts[1].is_string()) {
+      return unreadable_names();
+    }
+    names_.push_back({std::string(*value_as<std::string_view>(parts[0])),
+                      std::string(*value_as<std::string_view>(parts[1]))});
   }
   return {};
 }

@@ -19,7 +19,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -85,11 +84,16 @@ struct SideName {
   std::string object;
 };
 
-// What is there of a measurement.
+// The line of a measurement.
 struct SideLine {
-  nlohmann::ordered_json json;  // an object
-  int line = 0;                 // in the text of the whole file, from 1
+  std::string_view text;  // valid until the next call
+  int line = 0;           // in the text of the whole file, from 1
 };
+
+// Called for each measurement of a file, in the file's order. An error is that of reading the file.
+using OnSideLine = std::function<Expected<void>(const std::string& key, const SideLine& line)>;
+
+class JsonReader;
 
 // Keeps the compressed file, its names and the position of each key; a measurement is decompressed
 // on demand. Not to be used by two threads at once.
@@ -97,11 +101,13 @@ class SideFile {
  public:
   // `name`: for messages.
   SideFile(const SideKind& kind, std::string bytes, std::string name, const SideLimits& limits);
+  ~SideFile();
 
   // To be called first. `header`: the first line of the results file. Errors, with the file and its
   // line: not such a file, another schema, written for another results file, damaged, or truncated,
   // unless that is allowed: then the complete measurements are there.
-  Expected<void> index(const std::string& header, Incomplete incomplete);
+  Expected<void> index(const std::string& header, Incomplete incomplete,
+                       const OnSideLine& on_line = nullptr);
 
   // Nothing if the key is not there.
   Expected<std::optional<SideLine>> of(const std::string& key);
@@ -124,11 +130,12 @@ class SideFile {
   };
 
   Expected<void> take_member(const GzipMember& member, std::size_t at, const std::string& header,
-                             int& line);
-  Expected<void> take_line(std::string_view line, const Place& place, const std::string& header);
+                             int& line, const OnSideLine& on_line);
+  Expected<void> take_line(std::string_view line, const Place& place, const std::string& header,
+                           const OnSideLine& on_line);
   Expected<void> check_schema(std::string_view line) const;
-  Expected<void> take_end(const nlohmann::ordered_json& json, int line);
-  Expected<void> take_names(const nlohmann::ordered_json& json, int line);
+  Expected<void> take_end(std::string_view line, int number);
+  Expected<void> take_names(std::string_view line, int number);
 
   SideKind kind_;
   std::string packed_;
@@ -137,6 +144,7 @@ class SideFile {
   std::vector<SideName> names_;
   std::unordered_map<std::string, Place> places_;
   bool is_complete_ = false;
+  std::unique_ptr<JsonReader> json_;
   std::optional<std::string> unpacked_;  // the member at `unpacked_at_`
   std::size_t unpacked_at_ = 0;
 };
@@ -150,11 +158,11 @@ template <class Value>
 using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;
 
 // Those of `file`, which is indexed when the first one is needed; null: of a file that is not
-// there. `value_of`: null for an object that is not one.
+// there. `value_of`: of a measurement's line; null if it is malformed.
 template <class Value>
 ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete,
-                          std::shared_ptr<const Value> (*value_of)(const nlohmann::ordered_json&,
+                          std::shared_ptr<const Value> (*value_of)(std::string_view line,
                                                                    const SideFile&)) {
   if (!file) return [](const std::string&) { return nullptr; };
   // Once, however often the function is copied.
@@ -166,7 +174,7 @@ ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::stri
     auto found = file->of(key);
     if (!found) return tl::unexpected(found.error());
     if (!*found) return nullptr;
-    auto value = value_of((*found)->json, *file);
+    auto value = value_of((*found)->text, *file);
     if (!value) return file->unreadable((*found)->line);
     return value;
   };

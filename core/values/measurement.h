@@ -120,6 +120,9 @@ Measurement merged(Measurement first, Measurement second);
 // variant's times or verification. Two of a kind stay two.
 class MeasurementList {
  public:
+  // Makes room for `count` measurements.
+  void reserve(std::size_t count) { all_.reserve(count); }
+
   void add(Measurement one);
   const std::vector<Measurement>& all() const { return all_; }
   std::vector<Measurement> take() { return std::move(all_); }

@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "core/base/gzip.h"
-#include "core/base/json_line.h"
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
 

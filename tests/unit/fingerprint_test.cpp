@@ -4,8 +4,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/results/results.h"
+
 namespace instr::fingerprint_test {
 namespace {
+
+// As it is read from a results file.
+Expected<Fingerprint> read_back(const std::string& json) {
+  return parse_results("{\"schema\":2,\"fingerprint\":" + json + "}\n", "r", Incomplete::kAllowed)
+      .map([](const Results& results) { return results.header.fingerprint; });
+}
 
 Fingerprint example(std::map<std::string, std::string> worker) {
   LibTorch libtorch;
@@ -55,13 +63,12 @@ TEST(Fingerprint, SurvivesJson) {
   Fingerprint fingerprint{{{"b", "2"}, {"a", "quote\" tab\t ü"}}, {{"kernel", "Linux 6"}}};
   EXPECT_EQ(to_json(fingerprint).dump(),
             R"({"b":"2","a":"quote\" tab\t ü","machine":{"kernel":"Linux 6"}})");
-  auto back = fingerprint_from_json(to_json(fingerprint));
+  auto back = read_back(to_json(fingerprint).dump());
   ASSERT_TRUE(back);
   EXPECT_EQ(back->entries, fingerprint.entries);
   EXPECT_EQ(back->machine, fingerprint.machine);
 }
 
-// More than the members that an object in a results line may have.
 TEST(Fingerprint, HundredsOfLibrariesSurviveJson) {
   Fingerprint fingerprint =
       example({{"library libc.so.6", "cc"}, {"timed_library libc.so.6", "dd"}});
@@ -71,20 +78,18 @@ TEST(Fingerprint, HundredsOfLibrariesSurviveJson) {
   auto json = to_json(fingerprint);
   EXPECT_EQ(json["libraries"][0].dump(), R"(["library libc.so.6","cc"])");
   EXPECT_LT(json.size(), 20U);
-  auto back = fingerprint_from_json(json);
+  auto back = read_back(json.dump());
   ASSERT_TRUE(back);
   EXPECT_EQ(back->entries, fingerprint.entries);
-  auto odd = nlohmann::ordered_json::parse(R"({"libraries":[1,["a"],["library a",2]],"x":"y"})");
-  EXPECT_EQ(fingerprint_from_json(odd)->entries,
+  EXPECT_EQ(read_back(R"({"libraries":[1,["a"],["library a",2]],"x":"y"})")->entries,
             (Fingerprint::Entries{{"library a", "2"}, {"x", "y"}}));
 }
 
 TEST(Fingerprint, ReadsValuesThatAreNotText) {
-  auto json = nlohmann::ordered_json::parse(R"({"new":[1,2],"machine":"odd","n":3})");
-  auto back = fingerprint_from_json(json);
+  auto back = read_back(R"({"new":[1,2],"machine":"odd","n":3})");
   ASSERT_TRUE(back);
   EXPECT_EQ(back->entries, (Fingerprint::Entries{{"new", "[1,2]"}, {"n", "3"}}));
-  EXPECT_FALSE(fingerprint_from_json(nlohmann::ordered_json::parse("[1]")));
+  EXPECT_FALSE(read_back("[1]"));
 }
 
 }  // namespace

@@ -106,11 +106,16 @@ TEST(FunctionsFile, HoldsSimulatedEvents) {
 }
 
 TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
-  const Costs costs{{"f", "a.so", 1000.1, 2}, {"g", "b.so", 0.2, 1}, {"h", "b.so", -0.3, 1}};
-  EXPECT_TRUE(is_sum_of(1000, costs));
-  EXPECT_FALSE(is_sum_of(1000.5, costs));
+  FunctionsSum sum;
+  EXPECT_TRUE(sum.is_empty());
+  for (double ir : {1000.1, 0.2, -0.3}) sum.add(ir);
+  EXPECT_FALSE(sum.is_empty());
+  EXPECT_TRUE(sum.is(1000));
+  EXPECT_FALSE(sum.is(1000.5));
   // An instruction of a billion.
-  EXPECT_FALSE(is_sum_of(1e9 + 1, {{"f", "a.so", 1e9, 2}}));
+  FunctionsSum billion;
+  billion.add(1e9);
+  EXPECT_FALSE(billion.is(1e9 + 1));
 }
 
 TEST(FunctionsFile, InvalidUtf8IsReplaced) {
@@ -356,6 +361,25 @@ TEST_F(FunctionsBeside, OfReplacedResultsAreRefused) {
             functions_path(file_).string() +
                 ":2: these functions do not belong to the results beside them: "
                 "measure again, or remove the file to go without functions");
+}
+
+TEST_F(FunctionsBeside, TellTheirSums) {
+  write();
+  std::vector<std::string> keys;
+  const auto opened_with = [&](const OnSum& on_sum) {
+    return open_functions(file_, to_line(to_json(header_)), Incomplete::kRefused, on_sum);
+  };
+  EXPECT_TRUE(opened_with([&](const std::string& key, const FunctionsSum& sum) {
+    EXPECT_EQ(sum.total(), 1);
+    keys.push_back(key);
+    return Expected<void>();
+  }));
+  EXPECT_EQ(keys, (std::vector<std::string>{"k", "l"}));
+  auto functions = opened_with([](const std::string& key, const FunctionsSum&) -> Expected<void> {
+    return fail("at " + key);
+  });
+  ASSERT_FALSE(functions);
+  EXPECT_EQ(functions.error().what, "at k");
 }
 
 TEST_F(FunctionsBeside, AreEmptyWithoutAFile) {
