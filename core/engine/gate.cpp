@@ -115,20 +115,15 @@ Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Inco
       });
 }
 
-Expected<ResultSet> any_result_set_in(std::string_view bytes, const fs::path& file,
-                                      std::string name, Incomplete incomplete) {
-  if (!are_experiments(bytes)) return result_set_in(bytes, file, std::move(name), incomplete);
-  return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
-    return result_set_of(std::move(name), experiments);
-  });
-}
-
 Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
                                         Incomplete incomplete) {
   const auto held = hold_baselines(file);
   return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
       .and_then([&](const std::string& bytes) {
-        return any_result_set_in(bytes, file, std::move(name), incomplete);
+        if (!are_experiments(bytes)) return result_set_in(bytes, file, std::move(name), incomplete);
+        return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
+          return result_set_of(std::move(name), experiments);
+        });
       });
 }
 
