@@ -51,7 +51,7 @@ Error no_comparison(ReportFormat format) {
   const char* name = facts_of(format).name;
   return {
       {},
-      fmt::format("the format {} cannot express a comparison, only the counts of one run", name),
+      fmt::format("the format {} cannot express a comparison, only one run", name),
       fmt::format("print the new results in it instead: "
                   "`instr_bench baseline show FILE --format={}`",
                   name)};
