@@ -46,8 +46,8 @@ Expected<SourceText> SourceText::checked(std::string path, std::string text) {
 
 SourceText::SourceText(std::string path, std::string text)
     : path_(std::move(path)), text_(std::move(text)) {
-  has_mark_ = text_.starts_with(kByteOrderMark);
-  if (has_mark_) text_.erase(0, kByteOrderMark.size());
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text_.starts_with(kByteOrderMark)) text_.erase(0, kByteOrderMark.size());
   line_starts_.push_back(0);
   for (std::size_t at = text_.find('\n'); at != std::string::npos; at = text_.find('\n', at + 1)) {
     line_starts_.push_back(at + 1);

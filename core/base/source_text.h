@@ -23,7 +23,6 @@ class SourceText {
 
   const std::string& path() const { return path_; }  // as the caller gave it
   std::string_view text() const { return text_; }
-  std::string_view byte_order_mark() const { return has_mark_ ? kByteOrderMark : ""; }
 
   // The absolute path of a file named in the text, relative to the text's own folder.
   std::filesystem::path beside(const std::string& path) const;
@@ -41,13 +40,10 @@ class SourceText {
   std::size_t offset(int line, int column) const;
 
  private:
-  static constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
   Expected<void> check_text() const;
 
   std::string path_;
   std::string text_;
-  bool has_mark_ = false;
   std::vector<std::size_t> line_starts_;
 };
 

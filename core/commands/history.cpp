@@ -35,9 +35,7 @@ struct HistoryWord {
 };
 
 constexpr auto kWords = std::to_array<HistoryWord>({
-    {"add", "FILE...", "record results of a commit, or Google Benchmark's JSON", 1, kMaxOperands,
-     kAdding, history_add},
-    {"import", "FILE...", "the same as add", 1, kMaxOperands, kAdding, history_add},
+    {"add", "FILE...", "record results of a commit", 1, kMaxOperands, kAdding, history_add},
     {"list",
      "",
      "the series: how often measured, steps, the last value",
@@ -80,13 +78,6 @@ constexpr auto kWords = std::to_array<HistoryWord>({
      kMaxOperands,
      {"replace"},
      history_merge},
-    {"rename",
-     "OLD NEW",
-     "join the series of a benchmark that got another name",
-     2,
-     2,
-     {},
-     history_rename},
     {"prune",
      "",
      "remove what is older than --keep-since",

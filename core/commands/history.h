@@ -43,7 +43,6 @@ ExitStatus history_steps(const HistoryOptions& options);
 ExitStatus history_issue(const HistoryOptions& options);
 ExitStatus history_export(const HistoryOptions& options);
 ExitStatus history_merge(const HistoryOptions& options);
-ExitStatus history_rename(const HistoryOptions& options);
 ExitStatus history_prune(const HistoryOptions& options);
 ExitStatus history_backfill(const HistoryOptions& options);
 

@@ -3,15 +3,11 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/base/read_file.h"
 #include "core/commands/history.h"
 #include "core/engine/gate.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
-#include "core/history/renames.h"
-#include "core/history/run_of_gbench.h"
 #include "core/history/schema.h"
-#include "core/results/baselines.h"
 
 namespace instr {
 
@@ -47,40 +43,22 @@ Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase&
       });
 }
 
-// A file that can be added: results, or the bytes of Google Benchmark's JSON.
-struct Measured {
-  std::string file;
-  std::optional<ResultSet> results;
-  std::string bytes;
-};
-
-Expected<Measured> read_measured(const std::string& file, Incomplete incomplete) {
-  const auto held = hold_baselines(file);
-  auto bytes = read_file(file, kMostResults, ReadFrom::kFilesAndPipes);
-  if (!bytes) return tl::unexpected(bytes.error());
-  if (is_gbench(*bytes)) return Measured{file, std::nullopt, std::move(*bytes)};
-  return any_result_set_in(*bytes, file, file, incomplete).map([&file](ResultSet&& results) {
-    return Measured{file, std::move(results), ""};
-  });
-}
-
 }  // namespace
 
 ExitStatus history_add(const HistoryOptions& options) {
-  std::vector<Measured> all;
+  std::vector<ResultSet> all;
   std::vector<Origin> origins;
   for (const std::string& file : options.operands) {
-    auto read = read_measured(file, options.incomplete);
-    if (!read) return refuse(read.error());
-    origins.push_back({file, read->results ? read->results->results.header.commit : ""});
-    all.push_back(std::move(*read));
+    auto results = read_any_result_set(file, file, options.incomplete);
+    if (!results) return refuse(results.error());
+    origins.push_back({file, results->results.header.commit});
+    all.push_back(std::move(*results));
   }
   auto recording = Recording::open(options.recording, origins);
   if (!recording) return refuse(recording.error());
   std::vector<HistoryRun> runs;
-  for (const Measured& one : all) {
-    auto run =
-        one.results ? recording->run_of(*one.results) : recording->run_of(one.bytes, one.file);
+  for (const ResultSet& results : all) {
+    auto run = recording->run_of(results);
     if (!run) return refuse(run.error());
     runs.push_back(std::move(*run));
   }
@@ -102,18 +80,6 @@ ExitStatus history_merge(const HistoryOptions& options) {
     if (status != kGood) return status;
   }
   return kGood;
-}
-
-ExitStatus history_rename(const HistoryOptions& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kWrite);
-  if (!database) return refuse(database.error());
-  const Rename names{options.operands[0], options.operands[1]};
-  return finish(rename(*database, names).map([&](const Renamed& renamed) {
-    return fmt::format("{}: {} of `{}` renamed, {} of them joined with those of `{}`\n",
-                       database->file().string(),
-                       format_count(static_cast<double>(renamed.series)) + " series",
-                       printable(names.from), renamed.joined, printable(names.to));
-  }));
 }
 
 ExitStatus history_prune(const HistoryOptions& options) {

@@ -5,12 +5,10 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/commands/history.h"
 #include "core/definitions/select.h"
 #include "core/history/history_report.h"
-#include "core/history/renames.h"
 #include "core/history/schema.h"
 
 namespace instr {
@@ -30,25 +28,13 @@ std::string text_of(const Listing& listing, const HistoryOptions& options) {
                       static_cast<std::size_t>(std::max(terminal.width, 0)), terminal.color);
 }
 
-// Where lines break, and which may be one line.
-Expected<std::string> notes_of(const SqlDatabase& database, const HistoryOptions& options,
-                               const SeriesChoice& choice) {
-  auto breaks = read_breaks(database, choice);
-  if (!breaks) return tl::unexpected(breaks.error());
-  std::string notes;
-  for (const std::string& line : break_lines(*breaks)) notes += line + "\n";
-  const auto& file = options.recording.history;
-  const std::string which = file ? " --history=" + shell_word(file->string()) : "";
-  return read_renames(database, choice).map([&](const std::vector<RecordedRename>& renames) {
-    for (const std::string& line : rename_lines(renames)) notes += line + which + "\n";
-    return notes;
-  });
-}
-
+// The text, with notes about where series break.
 Expected<Shown> with_notes(std::string text, const SqlDatabase& database,
-                           const HistoryOptions& options, const SeriesChoice& choice) {
-  return notes_of(database, options, choice).map([&text](std::string&& notes) {
-    return Shown{std::move(text), std::move(notes)};
+                           const SeriesChoice& choice) {
+  return read_breaks(database, choice).map([&text](const std::vector<SeriesBreak>& breaks) {
+    Shown shown{std::move(text)};
+    for (const std::string& line : break_lines(breaks)) shown.notes += line + "\n";
+    return shown;
   });
 }
 
@@ -88,7 +74,7 @@ Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options)
   SeriesChoice choice = options.choice();
   if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
   return read_series(database, choice).and_then([&](const std::vector<SeriesSummary>& series) {
-    return with_notes(text_of(series_listing(series), options), database, options, choice);
+    return with_notes(text_of(series_listing(series), options), database, choice);
   });
 }
 
@@ -110,9 +96,8 @@ Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options)
       .and_then([&](const std::vector<RecordedStep>& steps) {
         return steps_text(database, steps, options);
       })
-      .and_then([&](const std::string& steps) {
-        return with_notes(text + steps, database, options, choice);
-      });
+      .and_then(
+          [&](const std::string& steps) { return with_notes(text + steps, database, choice); });
 }
 
 Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options) {
@@ -123,9 +108,7 @@ Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options
       .and_then([&](const std::vector<RecordedStep>& found) {
         return steps_text(database, found, options);
       })
-      .and_then([&](std::string&& text) {
-        return with_notes(std::move(text), database, options, choice);
-      });
+      .and_then([&](std::string&& text) { return with_notes(std::move(text), database, choice); });
 }
 
 ExitStatus print(const HistoryOptions& options,

@@ -110,8 +110,7 @@ void declare_reference(CommandLine& line, RunOptions& options) {
   line.group("What to compare with (compare and ab also take the limits)");
   line.option("--baseline", "NAME|FILE", "compare with this baseline or results file",
               take_text(gate.baseline));
-  line.option("--expect", "FILE", "compare with expected counts (CSV or TOML)",
-              take_path(gate.expect));
+  line.option("--expect", "FILE", "compare with expected counts (CSV)", take_path(gate.expect));
   line.flag("--update-expected", "write the counts into that file", gate.update_expected);
   line.needs(
       {"update-expected"}, [&gate] { return gate.expect.has_value(); }, "--expect=FILE");

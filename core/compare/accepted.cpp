@@ -11,7 +11,6 @@
 #include "core/base/replace_file.h"
 #include "core/base/trim.h"
 #include "core/compare/csv_reader.h"
-#include "core/compare/expected_document.h"
 #include "core/results/baselines.h"
 
 namespace instr {
@@ -23,10 +22,9 @@ namespace {
 constexpr std::string_view kAcceptedHeader = "keys,metric,before,after,commit,who,why";
 constexpr std::size_t kAcceptedColumns = 7;
 
-// A line as written.
 struct AcceptedLine {
+  std::string comment;  // above it
   Acceptance acceptance;
-  TextSpan lines;
 };
 
 class AcceptedReader : private CsvReader {
@@ -38,19 +36,22 @@ class AcceptedReader : private CsvReader {
     return std::move(lines_);
   }
 
+  using CsvReader::head;
+  using CsvReader::tail;
+
  private:
   bool read_header(const CsvRecord& header) override {
     std::vector<std::string> names;
     for (const CsvField& field : header.fields) names.emplace_back(trim(field.text));
     if (fmt::format("{}", fmt::join(names, ",")) == kAcceptedHeader) return true;
-    return refuse(header.lines.begin, "these columns are not those of accepted changes",
+    return refuse(header.begin, "these columns are not those of accepted changes",
                   fmt::format("the first line is `{}`", kAcceptedHeader));
   }
 
   void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
     if (fields.size() != kAcceptedColumns) {
-      refuse(record.lines.begin,
+      refuse(record.begin,
              fmt::format("this line has {}, and the header {}",
                          format_plural(fields.size(), "field"), kAcceptedColumns),
              "let instr_bench accept write it");
@@ -61,7 +62,7 @@ class AcceptedReader : private CsvReader {
         from_cell(fields[6].text)};
     const bool is_good = read_metric(fields[1], one.metric) && read_number(fields[2], one.before) &&
                          read_number(fields[3], one.after) && read_reason(fields[6], one);
-    if (is_good) lines_.push_back({std::move(one), record.lines});
+    if (is_good) lines_.push_back({record.comment, std::move(one)});
   }
 
   bool read_number(const CsvField& field, double& number) {
@@ -69,13 +70,13 @@ class AcceptedReader : private CsvReader {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool is_number = error == std::errc{} && end == text.data() + text.size();
     if (is_number && std::isfinite(number)) return true;
-    return refuse(field.span.begin, fmt::format("`{}` is not a number", printable(text)),
+    return refuse(field.begin, fmt::format("`{}` is not a number", printable(text)),
                   "write the counts before and after, such as `12345`");
   }
 
   bool read_reason(const CsvField& field, const Acceptance& one) {
     if (!trim(one.why).empty()) return true;
-    return refuse(field.span.begin, "there is no reason", "say why it is accepted");
+    return refuse(field.begin, "there is no reason", "say why it is accepted");
   }
 
   std::vector<AcceptedLine> lines_;
@@ -93,9 +94,11 @@ bool is_match(std::string_view pattern, std::string_view key) {
   return false;
 }
 
+std::string text_of(const std::string& field) { return as_cell(printable(field, true)); }
+
 std::string line_of(const Acceptance& one) {
-  return csv_line({one.keys, one.metric, count_text(one.before), count_text(one.after), one.commit,
-                   one.who, one.why});
+  return csv_record({text_of(one.keys), one.metric, count_text(one.before), count_text(one.after),
+                     text_of(one.commit), text_of(one.who), text_of(one.why)});
 }
 
 // An empty text if there is no such file.
@@ -133,20 +136,19 @@ tl::expected<void, Errors> write_accepted(
     const std::function<bool(const Acceptance&)>& is_obsolete) {
   const auto source = source_of(file);
   if (!source) return tl::unexpected(Errors{source.error()});
-  auto lines = AcceptedReader(*source).read();
+  AcceptedReader reader(*source);
+  const auto lines = reader.read();
   if (!lines) return tl::unexpected(lines.error());
-  std::vector<TextEdit> removals;
+  std::string text = fmt::format("{}{}\n", reader.head(), kAcceptedHeader);
   Acceptances known;
   for (const AcceptedLine& line : *lines) {
     known.push_back(line.acceptance);
-    if (is_obsolete(line.acceptance)) removals.push_back({line.lines, ""});
+    if (!is_obsolete(line.acceptance)) text += line.comment + line_of(line.acceptance);
   }
-  std::string text = edited(source->text(), std::move(removals));
-  end_last_line(text, "\n");
-  if (text.empty()) text = std::string(kAcceptedHeader) + "\n";
   for (const Acceptance& one : added) {
     if (!find_accepted(known, one.keys, one.metric, one.before, one.after)) text += line_of(one);
   }
+  text += reader.tail();
   std::error_code ignored;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
   auto put = replace_file(file, text);

@@ -39,7 +39,8 @@ tl::expected<Acceptances, Errors> read_accepted(const std::filesystem::path& fil
 const Acceptance* find_accepted(const Acceptances& accepted, const std::string& key,
                                 const std::string& metric, double before, double after);
 
-// Adds lines; those that are there already, or that `is_obsolete`, are left out. Comments stay.
+// Adds lines. Those that are there already are not added again, and those that `is_obsolete` are
+// removed, with the comments above them.
 tl::expected<void, Errors> write_accepted(
     const std::filesystem::path& file, const Acceptances& added,
     const std::function<bool(const Acceptance&)>& is_obsolete);

@@ -13,7 +13,6 @@
 #include "core/base/format.h"
 #include "core/compare/compare_row.h"
 #include "core/compare/compare_text.h"
-#include "core/compare/renames.h"
 #include "core/definitions/metrics.h"
 #include "core/values/significance.h"
 
@@ -36,48 +35,6 @@ Expected<void> add(Pairs& pairs, const ResultSet& set, const Measurement* Measur
   return {};
 }
 
-// Of the instructions; nothing of what is not compared anyway.
-std::optional<NamedCount> named_count(const Measurement& measurement) {
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  if (counted == nullptr || !counted->gated) return std::nullopt;
-  auto ir = counted->metrics.find(kInstructions);
-  if (ir == counted->metrics.end()) return std::nullopt;
-  return NamedCount{measurement.variant.key, ir->second};
-}
-
-// What went under one name and came under another becomes one pair, under the name before. Returns
-// the names after.
-Expected<std::map<std::string, std::string>> join_renamed(Pairs& pairs, const ResultSet& before,
-                                                          const ResultSet& after) {
-  std::vector<NamedCount> gone;
-  std::vector<NamedCount> come;
-  for (const auto& [key, pair] : pairs) {
-    if (pair.before != nullptr && pair.after != nullptr) continue;
-    const auto count = named_count(pair.before != nullptr ? *pair.before : *pair.after);
-    if (count) (pair.before != nullptr ? gone : come).push_back(*count);
-  }
-  return find_renames(gone, come, before.functions, after.functions)
-      .map([&pairs](const std::vector<Rename>& renames) {
-        std::map<std::string, std::string> names;
-        for (const auto& [from, to] : renames) {
-          pairs[from].after = pairs[to].after;
-          pairs.erase(to);
-          names[from] = to;
-        }
-        return names;
-      });
-}
-
-// It may be another benchmark that costs the same, so it fails like one that went.
-void mark_renamed(ComparedRow& row, const std::string& to, const CompareOptions& options) {
-  row.state = RowState::kRenamed;
-  row.renamed_to = to;
-  row.reason += fmt::format("{}it seems to be `{}` now; if so, --allow-missing lets it pass",
-                            row.reason.empty() ? "" : "; ", printable(to));
-  const bool is_allowed = options.allow_missing && options.allow_new;
-  row.verdict = std::max(row.verdict, is_allowed ? Verdict::kWarns : Verdict::kFails);
-}
-
 // Whether to attribute it: instructions that changed, and metrics that fail, warn or gain.
 bool is_of_interest(const MetricChange& metric) {
   return metric.change().value_or(0) != 0 &&
@@ -88,7 +45,7 @@ Expected<void> attribute(ComparedRow& row, const ResultSet& before, const Result
                          Attributor& attributor) {
   auto functions_before = before.functions(row.key);
   if (!functions_before) return tl::unexpected(functions_before.error());
-  auto functions_after = after.functions(row.renamed_to.empty() ? row.key : row.renamed_to);
+  auto functions_after = after.functions(row.key);
   if (!functions_after) return tl::unexpected(functions_after.error());
   if (functions_before->empty() || functions_after->empty()) return {};
   // The most important metric; the first of equal ones.
@@ -125,7 +82,7 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
 Expected<void> add_lines(ComparedRow& row, const ResultSet& before, const ResultSet& after) {
   auto lines_before = before.lines(row.key);
   if (!lines_before) return tl::unexpected(lines_before.error());
-  auto lines_after = after.lines(row.renamed_to.empty() ? row.key : row.renamed_to);
+  auto lines_after = after.lines(row.key);
   if (!lines_after) return tl::unexpected(lines_after.error());
   if (!*lines_before || !*lines_after) return {};
   row.lines = line_changes(**lines_before, **lines_after, row.ir_change());
@@ -150,16 +107,15 @@ int rank(RowState state) {
     case RowState::kSlower: return 0;
     case RowState::kFailedAfter: return 1;
     case RowState::kMissing: return 2;
-    case RowState::kRenamed: return 3;
-    case RowState::kFailedBoth: return 4;
-    case RowState::kNotComparable: return 5;
-    case RowState::kFaster: return 6;
-    case RowState::kNew: return 7;
-    case RowState::kFailedBefore: return 8;
-    case RowState::kSkipped: return 9;
-    case RowState::kSame: return 10;
+    case RowState::kFailedBoth: return 3;
+    case RowState::kNotComparable: return 4;
+    case RowState::kFaster: return 5;
+    case RowState::kNew: return 6;
+    case RowState::kFailedBefore: return 7;
+    case RowState::kSkipped: return 8;
+    case RowState::kSame: return 9;
   }
-  return 10;
+  return 9;
 }
 
 // The greatest relative change of a row: of its instructions, else of its other metrics.
@@ -302,7 +258,6 @@ const char* to_string(RowState state) {
     case RowState::kFaster: return "faster";
     case RowState::kNew: return "new";
     case RowState::kMissing: return "missing";
-    case RowState::kRenamed: return "renamed?";
     case RowState::kFailedBefore: return "failed before";
     case RowState::kFailedAfter: return "failed after";
     case RowState::kFailedBoth: return "failed both";
@@ -366,8 +321,6 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   if (auto added = add(pairs, after, &MeasurementPair::after); !added) {
     return tl::unexpected(added.error());
   }
-  auto renamed = join_renamed(pairs, before, after);
-  if (!renamed) return tl::unexpected(renamed.error());
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
@@ -376,9 +329,6 @@ Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
   for (const auto& [key, pair] : pairs) {
     auto row = compare_row(key, pair, known_before, options);
     if (!row) return tl::unexpected(row.error());
-    if (auto to = renamed->find(key); to != renamed->end()) {
-      mark_renamed(*row, to->second, options);
-    }
     comparison.verdict = std::max(comparison.verdict, row->verdict);
     comparison.rows.push_back(std::move(*row));
   }

@@ -96,7 +96,6 @@ enum class RowState {
   kFaster,
   kNew,           // counted after; before absent or skipped
   kMissing,       // absent after
-  kRenamed,       // seems to have another name after: ComparedRow::renamed_to
   kFailedBefore,  // counted after
   kFailedAfter,
   kFailedBoth,
@@ -132,7 +131,6 @@ struct ComparedRow {
   std::string key;
   RowState state = RowState::kSame;
   Verdict verdict = Verdict::kPasses;
-  std::string renamed_to = {};  // a key that is new; its counts are those after
   std::string reason;  // why it failed, was skipped or is not comparable; may have several lines
   // In the order of limit_metrics(), then of their names; new and missing rows have only one side.
   std::vector<MetricChange> metrics;

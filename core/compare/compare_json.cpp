@@ -129,7 +129,6 @@ Json row_json(const ComparedRow& row) {
   json["key"] = row.key;
   json["state"] = name_of(row.state);
   json["verdict"] = to_string(row.verdict);
-  if (!row.renamed_to.empty()) json["renamed_to"] = row.renamed_to;
   if (!row.reason.empty()) json["reason"] = row.reason;
   json["metrics"] = Json::object();
   for (const MetricChange& metric : row.metrics) {

@@ -49,12 +49,11 @@ static_assert(std::equal(kComparisons.begin(), kComparisons.end(), kReportFormat
 
 Error no_comparison(ReportFormat format) {
   const char* name = facts_of(format).name;
-  return {
-      {},
-      fmt::format("the format {} cannot express a comparison, only the counts of one run", name),
-      fmt::format("print the new results in it instead: "
-                  "`instr_bench baseline show FILE --format={}`",
-                  name)};
+  return {{},
+          fmt::format("the format {} cannot express a comparison, only one run", name),
+          fmt::format("print the new results in it instead: "
+                      "`instr_bench baseline show FILE --format={}`",
+                      name)};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct CompareReportOptions {
   CompareMarkdownOptions markdown;
 };
 
-// All end with a newline. An error for the formats that only hold the counts of one run (gbench,
+// All end with a newline. An error for the formats that only hold one run (gbench,
 // bencher, smaller-is-better).
 Expected<std::string> compare_report(ReportFormat format, const Comparison& comparison,
                                      const CompareReportOptions& options = {});

@@ -303,7 +303,6 @@ Verdict verdict_of(RowState state, Side before, const CompareOptions& options) {
     case RowState::kSame:
     case RowState::kSlower:
     case RowState::kFaster:
-    case RowState::kRenamed:
     case RowState::kNotComparable: break;
   }
   return Verdict::kPasses;

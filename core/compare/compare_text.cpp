@@ -60,8 +60,7 @@ CompareLine line_of(const MetricChange& metric) {
 // Whether a metric beside the first one says something: it changed, or one of two counts lacks it.
 bool is_shown(const ComparedRow& row, const MetricChange& metric) {
   bool counted_twice = row.state == RowState::kSame || row.state == RowState::kSlower ||
-                       row.state == RowState::kFaster || row.state == RowState::kNotComparable ||
-                       row.state == RowState::kRenamed;
+                       row.state == RowState::kFaster || row.state == RowState::kNotComparable;
   if (!counted_twice) return false;
   return metric.before.has_value() != metric.after.has_value() || metric.change().value_or(0) != 0;
 }

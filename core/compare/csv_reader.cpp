@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "core/base/format.h"
@@ -12,11 +13,21 @@
 
 namespace instr {
 
+bool is_csv(const SourceText& source) {
+  return std::filesystem::path(source.path()).extension() == ".csv";
+}
+
 Errors CsvReader::read_all() {
   const auto header = scanner_.next();
-  if (header && read_header(*header)) {
+  if (!header) {
+    head_ = scanner_.comment();
+    return std::move(errors_);
+  }
+  head_ = header->comment;
+  if (read_header(*header)) {
     while (const auto record = scanner_.next()) read_record(*record);
   }
+  tail_ = scanner_.comment();
   return std::move(errors_);
 }
 
@@ -29,7 +40,7 @@ bool CsvReader::read_metric(const CsvField& field, std::string& metric) {
   metric = trim(field.text);
   const auto& known = limit_metrics();
   if (std::find(known.begin(), known.end(), metric) != known.end()) return true;
-  return refuse(field.span.begin, fmt::format("unknown metric `{}`", printable(metric)),
+  return refuse(field.begin, fmt::format("unknown metric `{}`", printable(metric)),
                 did_you_mean(metric, known));
 }
 

@@ -10,6 +10,9 @@
 
 namespace instr {
 
+// Whether the file's name ends in `.csv`.
+bool is_csv(const SourceText& source);
+
 class CsvReader {
  protected:
   explicit CsvReader(const SourceText& source) : source_(source), scanner_(source, errors_) {}
@@ -19,6 +22,10 @@ class CsvReader {
 
   // The errors of all lines.
   Errors read_all();
+
+  // After read_all(): the comments above the header, and those below the last record.
+  const std::string& head() const { return head_; }
+  const std::string& tail() const { return tail_; }
 
   // False if nothing can be read after it.
   virtual bool read_header(const CsvRecord& header) = 0;
@@ -30,12 +37,14 @@ class CsvReader {
   // A metric that may have a limit.
   bool read_metric(const CsvField& field, std::string& metric);
 
-  int line_of(const CsvField& field) const { return source_.place(field.span.begin).line; }
+  int line_of(const CsvField& field) const { return source_.place(field.begin).line; }
 
  private:
   const SourceText& source_;
   Errors errors_;
   CsvScanner scanner_;
+  std::string head_;
+  std::string tail_;
 };
 
 }  // namespace instr

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -10,7 +11,6 @@
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
 #include "core/compare/csv_reader.h"
-#include "core/compare/expected_document.h"
 
 namespace instr {
 namespace {
@@ -28,32 +28,34 @@ class CodeReader : private CsvReader {
     return std::move(codes_);
   }
 
+  using CsvReader::head;
+  using CsvReader::tail;
+
  private:
   bool read_header(const CsvRecord& header) override {
     const auto& fields = header.fields;
     const bool is_header =
         fields.size() == 2 && trim(fields[0].text) == "key" && trim(fields[1].text) == "code";
-    return is_header || refuse(header.lines.begin, "this is not a file of expected codes",
+    return is_header || refuse(header.begin, "this is not a file of expected codes",
                                fmt::format("the first line is `{}`", kCodesHeader));
   }
 
   void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
     if (fields.size() != 2) {
-      refuse(record.lines.begin,
+      refuse(record.begin,
              fmt::format("this line has {}, and not 2", format_plural(fields.size(), "field")),
              "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`");
       return;
     }
-    ExpectedCode code{from_cell(fields[0].text), {}, fields[1].span, record.lines};
+    ExpectedCode code{from_cell(fields[0].text), {}, record.comment};
     if (read_key(fields[0], code) && read_code(fields[1], code)) codes_.push_back(std::move(code));
   }
 
   bool read_key(const CsvField& field, const ExpectedCode& code) {
-    if (code.key.empty())
-      return refuse(field.span.begin, "the key is empty", "list shows all keys");
+    if (code.key.empty()) return refuse(field.begin, "the key is empty", "list shows all keys");
     const auto [known, is_new] = seen_.emplace(code.key, line_of(field));
-    return is_new || refuse(field.span.begin,
+    return is_new || refuse(field.begin,
                             fmt::format("`{}` has two codes; the first is on line {}",
                                         printable(code.key), known->second),
                             "remove one of them");
@@ -63,7 +65,7 @@ class CodeReader : private CsvReader {
     const std::string word(trim(field.text));
     const auto known = verification_code_from(word);
     if (!known) {
-      return refuse(field.span.begin, fmt::format("unknown code `{}`", printable(word)),
+      return refuse(field.begin, fmt::format("unknown code `{}`", printable(word)),
                     did_you_mean(word, verification_code_names()));
     }
     code.code = *known;
@@ -92,12 +94,29 @@ std::set<std::string> keys_of(std::span<const ExperimentRecord> records) {
   return keys;
 }
 
+tl::expected<std::vector<ExpectedCode>, Errors> read_codes(CodeReader& reader,
+                                                           const SourceText& source) {
+  if (is_csv(source)) return reader.read();
+  return tl::unexpected(Errors{{source.at(0, 0), "expected codes are in a CSV file",
+                                "give the file a name that ends in .csv"}});
+}
+
+std::string text_of(std::vector<ExpectedCode> codes, const std::string& head,
+                    const std::string& tail) {
+  std::sort(codes.begin(), codes.end(),
+            [](const ExpectedCode& a, const ExpectedCode& b) { return a.key < b.key; });
+  std::string text = fmt::format("{}{}\n", head, kCodesHeader);
+  for (const ExpectedCode& one : codes) {
+    text += one.comment + csv_record({as_cell(one.key), to_string(one.code)});
+  }
+  return text + tail;
+}
+
 }  // namespace
 
 tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const SourceText& source) {
-  if (is_csv(source)) return CodeReader(source).read();
-  return tl::unexpected(Errors{{source.at(0, 0), "expected codes are in a CSV file",
-                                "give the file a name that ends in .csv"}});
+  CodeReader reader(source);
+  return read_codes(reader, source);
 }
 
 tl::expected<std::vector<ExpectedCode>, Errors> read_expected_codes(const fs::path& file) {
@@ -138,34 +157,24 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
 tl::expected<ExpectedUpdate, Errors> update_expected_codes(
     const SourceText& source, std::span<const ExperimentRecord> records,
     const IsSelected& is_selected) {
-  const auto codes = parse_expected_codes(source);
+  CodeReader reader(source);
+  auto codes = read_codes(reader, source);
   if (!codes) return tl::unexpected(codes.error());
   ExpectedUpdate update;
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
-  std::vector<TextSpan> gone;
-  std::vector<TextEdit> edits;
-  for (const ExpectedCode& one : *codes) {
+  for (ExpectedCode& one : *codes) {
     const auto found = rest.extract(one.key);
-    if (!found.empty() && found.mapped()->code != one.code) {
-      edits.push_back({one.word, to_string(found.mapped()->code)});
-      ++update.changed;
-    } else if (!keys.contains(one.key) && is_selected(one.key)) {
-      gone.push_back(one.lines);
-      ++update.removed;
-    }
+    if (found.empty() || found.mapped()->code == one.code) continue;
+    one.code = found.mapped()->code;
+    ++update.changed;
   }
-  for (TextEdit& edit : removals_of(source.text(), std::move(gone)))
-    edits.push_back(std::move(edit));
-  update.text = edited(source.text(), std::move(edits));
-  const std::string_view end = line_end_of(source.text());
-  end_last_line(update.text, end);
-  if (is_blank(update.text)) update.text += fmt::format("{}{}", kCodesHeader, end);
-  for (const auto& [key, record] : rest) {
-    update.text += fmt::format("{},{}{}", csv_field(key), to_string(record->code), end);
-    ++update.added;
-  }
-  update.text.insert(0, source.byte_order_mark());
+  update.removed = std::erase_if(*codes, [&](const ExpectedCode& one) {
+    return !keys.contains(one.key) && is_selected(one.key);
+  });
+  for (const auto& [key, record] : rest) codes->push_back({key, record->code});
+  update.added = rest.size();
+  update.text = text_of(*std::move(codes), reader.head(), reader.tail());
   return update;
 }
 

@@ -12,7 +12,6 @@
 #include "core/base/error.h"
 #include "core/base/source_text.h"
 #include "core/compare/expected_counts.h"
-#include "core/compare/text_edits.h"
 #include "core/results/experiment.h"
 #include "core/values/verification.h"
 
@@ -21,8 +20,7 @@ namespace instr {
 struct ExpectedCode {
   std::string key;
   VerificationCode code = VerificationCode::kPass;
-  TextSpan word;   // the code's text, without quotes
-  TextSpan lines;  // whole, with their end
+  std::string comment = {};  // above its line
 };
 
 // In the order written; all errors of the file.
@@ -53,8 +51,9 @@ CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
                              std::span<const ExperimentRecord> records,
                              const IsSelected& is_selected);
 
-// The file's text with the codes of these experiments; everything else stays as it is, byte for
-// byte. A new key is added at the end; one that was selected but is not an experiment is removed.
+// The file with the codes of these experiments, sorted by key. Comments stay above the line that
+// they were above, and below the last one. A new key is added; one that was selected but is not an
+// experiment is removed.
 tl::expected<ExpectedUpdate, Errors> update_expected_codes(
     const SourceText& source, std::span<const ExperimentRecord> records,
     const IsSelected& is_selected);

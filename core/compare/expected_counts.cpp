@@ -1,19 +1,144 @@
 #include "core/compare/expected_counts.h"
 
-#include <charconv>
+#include <fmt/format.h>
 
-#include "core/compare/expected_document.h"
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/base/csv.h"
+#include "core/base/format.h"
+#include "core/base/replace_file.h"
+#include "core/base/trim.h"
+#include "core/compare/csv_reader.h"
 
 namespace instr {
 namespace {
 
 namespace fs = std::filesystem;
 
-ExpectedCounts counts_of(const ExpectedDocument& document) {
+// A line of the file.
+struct ExpectedCount {
+  std::string comment;  // above it
+  std::string key;
+  std::string metric = {};
+  double value = 0;  // finite, not negative
+  std::optional<Limit> margin = {};
+};
+
+constexpr std::string_view kCountsHeader = "key,metric,expected,margin";
+constexpr std::size_t kMaxCountColumns = 4;
+constexpr std::string_view kCountColumns[kMaxCountColumns] = {"key", "metric", "expected",
+                                                              "margin"};
+constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
+
+class CountReader : private CsvReader {
+ public:
+  explicit CountReader(const SourceText& source) : CsvReader(source) {}
+
+  tl::expected<std::vector<ExpectedCount>, Errors> read() {
+    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
+    return std::move(counts_);
+  }
+
+  using CsvReader::head;
+  using CsvReader::tail;
+
+ private:
+  bool read_header(const CsvRecord& header) override {
+    const auto& fields = header.fields;
+    const std::string advice = fmt::format("the first line is `{}`", kCountsHeader);
+    for (std::size_t i = 0; i < std::min(fields.size(), kMaxCountColumns); ++i) {
+      if (trim(fields[i].text) == kCountColumns[i]) continue;
+      return refuse(fields[i].begin,
+                    fmt::format("column {} is `{}` and not `{}`", i + 1, printable(fields[i].text),
+                                kCountColumns[i]),
+                    advice);
+    }
+    if (fields.size() < kMinCountColumns) {
+      return refuse(fields.back().end,
+                    fmt::format("there is no column `{}`", kCountColumns[fields.size()]), advice);
+    }
+    if (fields.size() > kMaxCountColumns) {
+      return refuse(fields[kMaxCountColumns].begin, "there is a fifth column", advice);
+    }
+    columns_ = fields.size();
+    return true;
+  }
+
+  void read_record(const CsvRecord& record) override {
+    const auto& fields = record.fields;
+    if (fields.size() < kMinCountColumns || fields.size() > columns_) {
+      refuse(record.begin,
+             fmt::format("this line has {}, and the header {}",
+                         format_plural(fields.size(), "field"), columns_),
+             "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`");
+      return;
+    }
+    ExpectedCount count{record.comment, from_cell(fields[0].text)};
+    if (count.key.empty()) {
+      refuse(fields[0].begin, "the key is empty", "list shows all keys");
+      return;
+    }
+    const bool has_metric = read_metric(fields[1], count.metric);
+    const bool has_number = read_number(fields[2], count);
+    const bool has_margin = fields.size() == kMinCountColumns || read_margin(fields[3], count);
+    if (!has_metric || !has_number || !has_margin || !is_first(fields[0], count)) return;
+    counts_.push_back(std::move(count));
+  }
+
+  bool read_number(const CsvField& field, ExpectedCount& count) {
+    const std::string_view text = trim(field.text);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count.value);
+    const bool is_number = error == std::errc{} && end == text.data() + text.size();
+    if (is_number && std::isfinite(count.value) && count.value >= 0) return true;
+    const bool is_negative = is_number && count.value < 0;
+    return refuse(field.begin,
+                  text.empty() ? "there is no expected count"
+                               : fmt::format("`{}` is {}", printable(text),
+                                             is_negative ? "negative" : "not a count"),
+                  "write a number of 0 or more, such as `12345` or `12.5`");
+  }
+
+  bool read_margin(const CsvField& field, ExpectedCount& count) {
+    if (trim(field.text).empty()) return true;
+    auto margin = parse_limit(from_cell(field.text));
+    if (!margin) {
+      return refuse(field.begin, printable(margin.error().what), std::move(margin.error().advice));
+    }
+    count.margin = *margin;
+    return true;
+  }
+
+  bool is_first(const CsvField& field, const ExpectedCount& count) {
+    const auto [known, is_new] = seen_.emplace(std::pair(count.key, count.metric), line_of(field));
+    if (is_new) return true;
+    return refuse(field.begin,
+                  fmt::format("`{}` has two counts of `{}`; the first is on line {}",
+                              printable(count.key), count.metric, known->second),
+                  "remove one of them");
+  }
+
+  std::size_t columns_ = 0;
+  std::vector<ExpectedCount> counts_;
+  std::map<std::pair<std::string, std::string>, int> seen_;
+};
+
+tl::expected<std::vector<ExpectedCount>, Errors> read_counts(CountReader& reader,
+                                                             const SourceText& source) {
+  if (is_csv(source)) return reader.read();
+  return tl::unexpected(Errors{{source.at(0, 0), "expected counts are in a CSV file",
+                                "give the file a name that ends in .csv"}});
+}
+
+ExpectedCounts baseline_of(const std::vector<ExpectedCount>& counts) {
   ExpectedCounts expected;
   auto& measurements = expected.baseline.measurements;
   std::map<std::string, std::size_t> places;
-  for (const ExpectedCount& count : document.counts) {
+  for (const ExpectedCount& count : counts) {
     const auto [place, is_new] = places.emplace(count.key, measurements.size());
     Limits& limits = expected.limits[count.key];
     if (is_new) {
@@ -38,21 +163,90 @@ ExpectedCounts counts_of(const ExpectedDocument& document) {
   return expected;
 }
 
-}  // namespace
-
-bool is_csv(const SourceText& source) { return fs::path(source.path()).extension() == ".csv"; }
-
-tl::expected<ExpectedDocument, Errors> parse_expected_document(const SourceText& source) {
-  if (is_csv(source)) return parse_expected_csv(source);
-  if (fs::path(source.path()).extension() == ".toml") return parse_expected_toml(source);
-  return tl::unexpected(Errors{{source.at(0, 0), "expected counts are in a CSV or a TOML file",
-                                "give the file a name that ends in .csv or .toml"}});
+// The reproducible numbers of a measurement, by metric.
+std::map<std::string, double> exact_counts(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr || !counted->gated || !counted->steady) return {};
+  std::map<std::string, double> counts = counted->metrics;
+  std::erase_if(counts,
+                [](const auto& count) { return !std::isfinite(count.second) || count.second < 0; });
+  return counts;
 }
 
+// The metrics of the file, or all if it has no count.
+std::vector<std::string> metrics_in(const std::vector<ExpectedCount>& counts) {
+  if (counts.empty()) return limit_metrics();
+  std::set<std::string> metrics;
+  for (const ExpectedCount& count : counts) metrics.insert(count.metric);
+  return {metrics.begin(), metrics.end()};
+}
+
+using CountsByKey = std::map<std::string, std::map<std::string, double>>;
+
+// Of two measurements of a key the first counts.
+CountsByKey exact_counts(const std::vector<Measurement>& measurements) {
+  CountsByKey counts;
+  for (const Measurement& one : measurements) {
+    if (!one.variant.key.empty()) counts.emplace(one.variant.key, exact_counts(one));
+  }
+  return counts;
+}
+
+// Changes the counts that were measured, and removes keys that were selected and not measured.
+void update_known(std::vector<ExpectedCount>& counts, const CountsByKey& measured,
+                  const IsSelected& is_selected, ExpectedUpdate& update) {
+  std::set<std::string> removed;
+  for (ExpectedCount& count : counts) {
+    const auto found = measured.find(count.key);
+    if (found == measured.end()) {
+      if (is_selected(count.key)) removed.insert(count.key);
+      continue;
+    }
+    const auto value = found->second.find(count.metric);
+    if (value == found->second.end() || value->second == count.value) continue;
+    count.value = value->second;
+    ++update.changed;
+  }
+  std::erase_if(counts,
+                [&removed](const ExpectedCount& count) { return removed.contains(count.key); });
+  update.removed = removed.size();
+}
+
+// Adds the keys that the file does not have, with these metrics.
+void add_new(std::vector<ExpectedCount>& counts, CountsByKey measured,
+             const std::vector<std::string>& metrics, ExpectedUpdate& update) {
+  for (const ExpectedCount& count : counts) measured.erase(count.key);
+  for (const auto& [key, values] : measured) {
+    const std::size_t before = counts.size();
+    for (const std::string& metric : metrics) {
+      const auto value = values.find(metric);
+      if (value != values.end()) counts.push_back({"", key, metric, value->second});
+    }
+    if (counts.size() > before) ++update.added;
+  }
+}
+
+std::string text_of(std::vector<ExpectedCount> counts, const std::string& head,
+                    const std::string& tail) {
+  std::sort(counts.begin(), counts.end(), [](const ExpectedCount& a, const ExpectedCount& b) {
+    return std::tie(a.key, a.metric) < std::tie(b.key, b.metric);
+  });
+  std::string text = fmt::format("{}{}\n", head, kCountsHeader);
+  for (const ExpectedCount& count : counts) {
+    text += count.comment;
+    text += csv_record({as_cell(count.key), count.metric, count_text(count.value),
+                        count.margin ? to_string(*count.margin) : ""});
+  }
+  return text + tail;
+}
+
+}  // namespace
+
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
-  const auto document = parse_expected_document(source);
-  if (!document) return tl::unexpected(document.error());
-  if (!document->counts.empty()) return counts_of(*document);
+  CountReader reader(source);
+  const auto counts = read_counts(reader, source);
+  if (!counts) return tl::unexpected(counts.error());
+  if (!counts->empty()) return baseline_of(*counts);
   return tl::unexpected(Errors{{source.at(0, 0), "there is no expected count in this file",
                                 "--update-expected writes those that are measured"}});
 }
@@ -61,6 +255,55 @@ tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file) 
   const auto source = SourceText::read(file);
   if (!source) return tl::unexpected(Errors{source.error()});
   return parse_expected_counts(*source);
+}
+
+tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
+  CountReader reader(source);
+  return read_counts(reader, source).map([](const auto&) {});
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_counts(
+    const SourceText& source, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
+  CountReader reader(source);
+  auto counts = read_counts(reader, source);
+  if (!counts) return tl::unexpected(counts.error());
+  const std::vector<std::string> metrics = metrics_in(*counts);
+  const CountsByKey measured = exact_counts(measurements);
+  ExpectedUpdate update;
+  update_known(*counts, measured, is_selected, update);
+  add_new(*counts, measured, metrics, update);
+  update.text = text_of(*std::move(counts), reader.head(), reader.tail());
+  if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
+    return tl::unexpected(Errors{{{source.path()},
+                                  "a new key cannot be written: " + readable.error().what,
+                                  "rename the benchmark"}});
+  }
+  return update;
+}
+
+tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
+                                                     const Update& update_of) {
+  const fs::path target = follow_links(file);
+  std::error_code error;
+  const bool is_there = fs::exists(target, error);
+  const auto source = is_there ? SourceText::read(file) : SourceText(file.string(), "");
+  if (!source) return tl::unexpected(Errors{source.error()});
+  auto update = update_of(*source);
+  if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
+    return update;
+  if (auto written = replace_file(target, update->text); !written) {
+    return tl::unexpected(Errors{written.error()});
+  }
+  return update;
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_file(
+    const fs::path& file, const std::vector<Measurement>& measurements,
+    const IsSelected& is_selected) {
+  return update_in_place(file, [&](const SourceText& source) {
+    return update_expected_counts(source, measurements, is_selected);
+  });
 }
 
 }  // namespace instr

@@ -1,5 +1,7 @@
-// The file of --expect: committed counts with margins, in CSV or TOML
-// (core/compare/expected_document.h shows both), and its update.
+// The file of --expect: committed counts with margins, and its update.
+//   key,metric,expected,margin
+//   matmul/mm/n=64/eager/forward/t1/cpu,ir,12345,0.5%|+10
+// The margin may be empty or omitted.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +29,13 @@ struct ExpectedCounts {
 };
 
 // All errors of the file, in its order. A file without a count is an error, and so is a name that
-// ends in neither .csv nor .toml.
+// does not end in .csv.
 tl::expected<ExpectedCounts, Errors> read_expected_counts(const std::filesystem::path& file);
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source);
+
+// The errors of a file that is about to be updated, and so may be empty.
+tl::expected<void, Errors> check_expected_counts(const SourceText& source);
 
 struct ExpectedUpdate {
   std::string text;
@@ -42,14 +47,12 @@ struct ExpectedUpdate {
 // Whether the run selects that key, if it exists.
 using IsSelected = std::function<bool(const std::string& key)>;
 
-// The file's text with the measured numbers; everything else stays as it is, byte for byte.
-// - A new key is added at the end, with the metrics that the others have; with all that were
-// measured if there are no others.
-// - A key that was selected but not measured is removed; in TOML, with the comments between its
-// lines.
+// The file with the measured numbers, sorted by key and metric. Comments stay above the line that
+// they were above, and below the last one.
+// - A new key has the metrics that the others have; all that were measured if there are no others.
+// - A key that was selected but not measured is removed.
 // - A number whose metric was not measured stays, and so do those of a measurement that failed, was
-//   skipped, or whose count is not exact (not steady or not gated). An empty text is a new
-//   file.
+//   skipped, or whose count is not exact (not steady or not gated). An empty text is a new file.
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected);

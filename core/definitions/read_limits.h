@@ -1,4 +1,4 @@
-// A TOML table of limits, as in a file of limits or of expected counts.
+// A TOML table of limits, as in a file of limits.
 #pragma once
 
 #include <map>

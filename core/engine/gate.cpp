@@ -12,7 +12,6 @@
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
 #include "core/compare/expected_counts.h"
-#include "core/compare/expected_document.h"
 #include "core/definitions/metrics.h"
 #include "core/results/baselines.h"
 #include "core/results/experiment_log.h"
@@ -115,20 +114,15 @@ Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Inco
       });
 }
 
-Expected<ResultSet> any_result_set_in(std::string_view bytes, const fs::path& file,
-                                      std::string name, Incomplete incomplete) {
-  if (!are_experiments(bytes)) return result_set_in(bytes, file, std::move(name), incomplete);
-  return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
-    return result_set_of(std::move(name), experiments);
-  });
-}
-
 Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
                                         Incomplete incomplete) {
   const auto held = hold_baselines(file);
   return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
       .and_then([&](const std::string& bytes) {
-        return any_result_set_in(bytes, file, std::move(name), incomplete);
+        if (!are_experiments(bytes)) return result_set_in(bytes, file, std::move(name), incomplete);
+        return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
+          return result_set_of(std::move(name), experiments);
+        });
       });
 }
 
@@ -158,15 +152,20 @@ ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selecte
   return set;
 }
 
+namespace {
+
+tl::expected<Reference, Errors> read_expected(const std::string& file) {
+  return read_expected_counts(file).map([&file](ExpectedCounts&& counts) {
+    ResultSet set{file, std::move(counts.baseline), {}};
+    return Reference{std::move(set), true, std::move(counts.limits)};
+  });
+}
+
+}  // namespace
+
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete) {
-  std::string extension = fs::path(name_or_file).extension().string();
-  if (extension == ".csv" || extension == ".toml") {
-    return read_expected_counts(name_or_file).map([&name_or_file](ExpectedCounts&& counts) {
-      ResultSet set{name_or_file, std::move(counts.baseline), {}};
-      return Reference{std::move(set), true, std::move(counts.limits)};
-    });
-  }
+  if (fs::path(name_or_file).extension() == ".csv") return read_expected(name_or_file);
   auto set = find_baseline(name_or_file).and_then([&](const fs::path& file) {
     return read_result_set(file, name_or_file, incomplete);
   });
@@ -177,8 +176,8 @@ tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
 tl::expected<std::optional<Reference>, Errors> find_reference(
     const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (!gate.has_reference()) return std::nullopt;
-  auto reference =
-      read_reference(gate.baseline ? *gate.baseline : gate.expect->string(), gate.incomplete);
+  auto reference = gate.baseline ? read_reference(*gate.baseline, gate.incomplete)
+                                 : read_expected(gate.expect->string());
   if (!reference) return tl::unexpected(reference.error());
   if (auto checked = check_shard(*reference, selection.shard, gate.incomplete); !checked) {
     return tl::unexpected(Errors{checked.error()});
@@ -225,7 +224,7 @@ tl::expected<void, Errors> check_update(const GateOptions& options) {
   auto source =
       is_there ? SourceText::read(*options.expect) : SourceText(options.expect->string(), "");
   if (!source) return tl::unexpected(Errors{source.error()});
-  return parse_expected_document(*source).map([](const ExpectedDocument&) {});
+  return check_expected_counts(*source);
 }
 
 Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,

@@ -44,10 +44,6 @@ Expected<ResultSet> read_result_set(const std::filesystem::path& file, std::stri
 Expected<ResultSet> read_any_result_set(const std::filesystem::path& file, std::string name,
                                         Incomplete incomplete = Incomplete::kRefused);
 
-// The same on the file's bytes, while no baseline is replaced (hold_baselines).
-Expected<ResultSet> any_result_set_in(std::string_view bytes, const std::filesystem::path& file,
-                                      std::string name, Incomplete incomplete);
-
 // Measurements in memory, with the functions and call trees they hold.
 ResultSet result_set_of(std::string name, ResultsHeader header,
                         std::vector<Measurement> measurements);
@@ -63,7 +59,7 @@ struct Reference {
   std::map<std::string, Limits> margins;  // of expected counts, by key
 };
 
-// A baseline's name, a results file, or a file of expected counts (.csv, .toml).
+// A baseline's name, a results file, or a file of expected counts (.csv).
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete);
 

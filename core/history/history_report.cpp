@@ -9,7 +9,6 @@
 
 #include "core/base/format.h"
 #include "core/base/json_line.h"
-#include "core/base/shell.h"
 #include "core/compare/compare_report.h"
 #include "core/compare/compare_text.h"
 #include "core/history/step_functions.h"
@@ -183,17 +182,6 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
     for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }
-  }
-  return lines;
-}
-
-std::vector<std::string> rename_lines(const std::vector<RecordedRename>& renames) {
-  std::vector<std::string> lines;
-  for (const auto& [names, commit] : renames) {
-    lines.push_back(fmt::format(
-        "`{}` seems to be `{}` from {} ({}) on; if so: instr_bench history rename {} {}",
-        printable(names.from), printable(names.to), short_hash(commit.hash),
-        date_text(commit.authored), shell_word(names.from), shell_word(names.to)));
   }
   return lines;
 }

@@ -8,7 +8,6 @@
 #include "core/history/listing.h"
 #include "core/history/read.h"
 #include "core/history/read_runs.h"
-#include "core/history/renames.h"
 
 namespace instr {
 
@@ -31,8 +30,5 @@ Listing points_listing(const HistoryPoint& point);
 
 // "main, at 0123456789ab (2026-01-02): 12 series end and others begin: compiler: …", for each.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);
-
-// "`a` seems to be `b` from 0123456789ab (2026-01-02) on; if so: instr_bench history rename a b"
-std::vector<std::string> rename_lines(const std::vector<RecordedRename>& renames);
 
 }  // namespace instr

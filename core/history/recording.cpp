@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/history/run_of_gbench.h"
 #include "core/history/run_of_results.h"
 #include "core/history/schema.h"
 
@@ -78,12 +77,6 @@ Expected<HistoryRun> Recording::run_of(const ResultSet& results) const {
       .and_then([&](const Commit& commit) {
         return instr::run_of(results, commit, branch_, *vary, options_.trust_commit);
       });
-}
-
-Expected<HistoryRun> Recording::run_of(std::string_view gbench, const std::string& file) const {
-  return commit_of({file}).and_then([&](const Commit& commit) {
-    return run_of_gbench(gbench, file, commit, branch_, options_.trust_commit);
-  });
 }
 
 Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {

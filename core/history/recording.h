@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/compare/compare.h"
@@ -42,8 +41,6 @@ class Recording {
 
   // As they can be added.
   Expected<HistoryRun> run_of(const ResultSet& results) const;
-  // The same of the JSON of Google Benchmark.
-  Expected<HistoryRun> run_of(std::string_view gbench, const std::string& file) const;
 
   // All of them or, on an error, none. Returns what to say about it, with a newline.
   Expected<std::string> add(std::vector<HistoryRun> runs) const;

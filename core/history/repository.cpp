@@ -172,14 +172,10 @@ std::string date_text(std::int64_t seconds) {
 }
 
 std::optional<std::int64_t> seconds_of(const std::string& time) {
-  for (const char* form : {"%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d"}) {
-    tm parts{};
-    const char* end = strptime(time.c_str(), form, &parts);
-    if (end == nullptr || *end != '\0') continue;
-    const auto offset = parts.tm_gmtoff;
-    return timegm(&parts) - offset;
-  }
-  return std::nullopt;
+  tm parts{};
+  const char* end = strptime(time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return timegm(&parts);
 }
 
 Expected<void> check_age(const std::string& results, const std::string& started,

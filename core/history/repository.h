@@ -73,8 +73,7 @@ std::string short_hash(const std::string& hash);
 // "2026-01-02" of seconds since 1970, in UTC.
 std::string date_text(std::int64_t seconds);
 
-// Seconds since 1970 of "2026-01-02T03:04:05Z", or with "+01:00", or of the day alone in UTC;
-// nothing if it is none of them.
+// Seconds since 1970 of "2026-01-02T03:04:05Z"; nothing if `time` has another form.
 std::optional<std::int64_t> seconds_of(const std::string& time);
 
 // An error if what was measured then is older than the commit. `results` is for messages.

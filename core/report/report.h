@@ -59,12 +59,10 @@ std::string report_csv(const std::vector<Measurement>& measurements, const Repor
 std::string report_junit(const std::vector<Measurement>& measurements,
                          const ReportOptions& options);
 
-// Google Benchmark's JSON, as its tools/compare.py reads it. That format only knows times:
-// real_time and cpu_time both hold instructions per iteration, and a time_unit of "ns" stands
-// for "instructions". Every metric ("ir" too) is a user counter; the fingerprint is in the context.
-// Failed ones have error_occurred, error_message and no time; their time_unit "s" differs from that
-// of the counted ones, so that compare.py does not take a failure for a gain of 100%. Skipped ones
-// are left out: a time of 0 would suppress the geometric mean of all others.
+// Google Benchmark's JSON, as its tools/compare.py reads it: real_time and cpu_time are the metrics
+// "wall" and "cpu", every other metric ("ir" too) is a user counter, and the fingerprint is in the
+// context. A benchmark that was not timed has times of 0 s, a failed one also error_occurred and
+// error_message. Skipped ones are left out: compare.py has no geometric mean if a time is 0.
 std::string report_gbench(const std::vector<Measurement>& measurements,
                           const ReportOptions& options);
 

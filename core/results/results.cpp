@@ -61,12 +61,9 @@ struct OutcomeWriter {
 
 }  // namespace
 
-std::string utc_text(std::int64_t seconds) {
-  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
-}
-
 std::string utc_now() {
-  return utc_text(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
 }
 
 ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::string> command) {

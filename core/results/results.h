@@ -46,8 +46,7 @@ nlohmann::ordered_json to_json(const Measurement& measurement);
 nlohmann::ordered_json json_number(double value);
 nlohmann::ordered_json json_numbers(const std::vector<double>& values);
 
-// "2026-01-02T03:04:05Z" of seconds since 1970.
-std::string utc_text(std::int64_t seconds);
+// "2026-01-02T03:04:05Z"
 std::string utc_now();
 
 // One line of a results file, without its newline. Text that is not UTF-8 is replaced by U+FFFD.

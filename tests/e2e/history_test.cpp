@@ -6,6 +6,8 @@
 
 #include "core/history/repository.h"
 #include "core/history/schema.h"
+#include "core/results/end_line.h"
+#include "core/results/results.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 
@@ -142,7 +144,7 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   EXPECT_TRUE(has(lie.errors, "last.jsonl: these results are of commit " + hash.substr(0, 12)))
       << lie.errors;
   EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
-  auto added = run({"history", "import", "last.jsonl", "--branch=main"});
+  auto added = run({"history", "add", "last.jsonl", "--branch=main"});
   EXPECT_EQ(added.exit_code, 0) << added.errors;
   EXPECT_TRUE(has(added.errors, "commit " + hash.substr(0, 12) + " on main")) << added.errors;
   auto trusted =
@@ -189,13 +191,18 @@ TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
   EXPECT_FALSE(fs::exists(file(".instr_bench")));
 }
 
-// What Google Benchmark writes, of a time that no commit of these tests is later than.
-constexpr const char* kTimes =
-    R"({"context": {"date": "2099-01-01T00:00:00+00:00"}, "benchmarks": [{"name": "BM_a",
-        "run_type": "iteration", "real_time": 2.0, "cpu_time": 1.5, "time_unit": "us"}]})";
+// Results with a wall time of each key, newer than any commit of these tests.
+std::string times_of(const std::vector<std::string>& keys) {
+  std::string text = R"({"schema":2,"version":"0.1.0","started":"2099-01-01T00:00:00Z",)"
+                     R"("fingerprint":{"libtorch_version":"1.13.0"}})";
+  for (const std::string& key : keys) {
+    text += "\n" + to_line({{"key", key}, {"outcome", "timed"}, {"metrics", {{"wall", 2000}}}});
+  }
+  return text + "\n" + end_line(keys.size()) + "\n";
+}
 
 TEST_F(HistoryOfALibrary, ThatCannotBeReadIsAnErrorOfEveryCommand) {
-  write(file("times.json"), kTimes);
+  write(file("times.jsonl"), times_of({"a"}));
   const auto refused = [this](std::vector<std::string> words, const std::string& message) {
     auto ended = run(words);
     EXPECT_EQ(ended.exit_code, 2) << words[1] << ": " << ended.errors;
@@ -207,19 +214,18 @@ TEST_F(HistoryOfALibrary, ThatCannotBeReadIsAnErrorOfEveryCommand) {
   fs::create_directory(file(".instr_bench"));
   const fs::path history = file(".instr_bench/history.db");
   write(history, kSource);
-  ASSERT_EQ(run({"history", "add", "times.json", "--history=other.db"}).exit_code, 0);
+  ASSERT_EQ(run({"history", "add", "times.jsonl", "--history=other.db"}).exit_code, 0);
   const std::string other = text_of(file("other.db"));
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"history", "add", "times.json"},
+           {"history", "add", "times.jsonl"},
            {"history", "list"},
-           {"history", "show", "BM_a"},
+           {"history", "show", "a"},
            {"history", "steps"},
            {"history", "issue"},
            {"history", "merge", "other.db"},
            {"history", "merge", "other.db", ".instr_bench/history.db", "--history=new.db"},
-           {"history", "rename", "BM_a", "BM_b"},
            {"history", "prune", "--keep-since=HEAD"},
-           {"accept", "BM_a", "--reason=why"},
+           {"accept", "a", "--reason=why"},
            {"report", "--html=page.html"},
            {"--definitions=quick.toml", "--record"}}) {
     refused(words, ".instr_bench/history.db: this is not an SQLite database");
@@ -231,14 +237,14 @@ TEST_F(HistoryOfALibrary, ThatCannotBeReadIsAnErrorOfEveryCommand) {
 
 TEST_F(HistoryOfALibrary, KeepsCommitsThatGitHasNoMore) {
   const std::string old_hash = *Repository(folder_.path()).find("HEAD").map(&Commit::hash);
-  write(file("times.json"), kTimes);
-  ASSERT_EQ(run({"history", "add", "times.json"}).exit_code, 0);
+  write(file("times.jsonl"), times_of({"a"}));
+  ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
   git({"commit", "--quiet", "--amend", "-m", "fewer lines, said better"});
   git({"reflog", "expire", "--expire=now", "--all"});
   git({"gc", "--quiet", "--prune=now"});
   const std::string history = text_of(file(".instr_bench/history.db"));
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"history", "add", "times.json", "--commit=" + old_hash},
+           {"history", "add", "times.jsonl", "--commit=" + old_hash},
            {"history", "steps", "--since=" + old_hash},
            {"history", "prune", "--keep-since=" + old_hash}}) {
     auto refused = run(words);
@@ -247,7 +253,7 @@ TEST_F(HistoryOfALibrary, KeepsCommitsThatGitHasNoMore) {
         << refused.errors;
   }
   EXPECT_EQ(text_of(file(".instr_bench/history.db")), history);
-  auto late = run({"history", "add", "times.json"});
+  auto late = run({"history", "add", "times.jsonl"});
   EXPECT_EQ(late.exit_code, 0) << late.errors;
   auto exported = run({"history", "export", "--metrics=wall"});
   EXPECT_EQ(exported.exit_code, 0) << exported.errors;
@@ -263,15 +269,11 @@ TEST_F(HistoryOfALibrary, KeepsCommitsThatGitHasNoMore) {
 
 // What is shown does not fit into the pipe, and nobody reads it.
 TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
-  auto times = nlohmann::json::parse(kTimes);
-  const nlohmann::json one = times["benchmarks"][0];
-  for (int i = 0; i < 2000; ++i) {
-    times["benchmarks"].push_back(one);
-    times["benchmarks"].back()["name"] = "BM_" + std::to_string(i);
-  }
-  write(file("many.json"), times.dump());
-  write(file("times.json"), kTimes);
-  ASSERT_EQ(run({"history", "add", "many.json"}).exit_code, 0);
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2000; ++i) keys.push_back("key " + std::to_string(i));
+  write(file("many.jsonl"), times_of(keys));
+  write(file("times.jsonl"), times_of({"a"}));
+  ASSERT_EQ(run({"history", "add", "many.jsonl"}).exit_code, 0);
   int pipe_ends[2];
   ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
   const Fd reading(pipe_ends[0]);
@@ -286,7 +288,7 @@ TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
     ASSERT_EQ(ioctl(reading.get(), FIONREAD, &waiting), 0);
     ASSERT_FALSE(pager->wait_for(std::chrono::milliseconds(1)));
   }
-  auto added = run({"history", "add", "times.json"});
+  auto added = run({"history", "add", "times.jsonl"});
   EXPECT_EQ(added.exit_code, 0) << added.errors;
   EXPECT_FALSE(has(added.errors, "waiting")) << added.errors;
 }

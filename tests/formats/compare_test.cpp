@@ -71,7 +71,7 @@ TEST_F(CompareFormats, Json) {
   EXPECT_EQ(document["summary"]["states"]["failed_after"], 1);
   EXPECT_EQ(document["summary"]["verdicts"]["fails"], comparison().summary.count(Verdict::kFails));
   auto rows = by("key", document["rows"]);
-  EXPECT_EQ(rows.size(), 11u);
+  EXPECT_EQ(rows.size(), 12u);
   const json& row = rows.at("pointwise/add/n=4/eager/forward/t1/cpu");
   EXPECT_EQ(row["metrics"]["ir"].dump(),
             R"({"after":10714,"before":5357,"change":5357,"hard":{"percent":0.5},"relative":1,)"
@@ -85,7 +85,7 @@ TEST_F(CompareFormats, Json) {
   EXPECT_EQ(attribution["functions"].size(), 10u);
   EXPECT_EQ(attribution["functions"][0]["calls_after"],
             2 * attribution["functions"][0]["calls_before"].get<double>());
-  EXPECT_EQ(rows.at("gone/one/eager/forward/t1/cpu")["state"], "renamed");
+  EXPECT_EQ(rows.at("gone/one/eager/forward/t1/cpu")["state"], "missing");
   EXPECT_EQ(rows.at("breaks/later/eager/forward/t1/cpu")["reason"],
             "exception: mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
 }
@@ -126,7 +126,7 @@ TEST_F(CompareFormats, Csv) {
 
 TEST_F(CompareFormats, Junit) {
   json suite = read_junit(text_of(ReportFormat::kJunit, comparison()))[0];
-  EXPECT_EQ(suite["tests"], 11);
+  EXPECT_EQ(suite["tests"], 12);
   EXPECT_EQ(suite["failures"], comparison().summary.count(Verdict::kFails));
   EXPECT_EQ(suite["skipped"], 1);
   EXPECT_EQ(suite["properties"]["verdict"], "fails");

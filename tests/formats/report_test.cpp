@@ -8,7 +8,6 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/compare/compare.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 
@@ -54,11 +53,6 @@ class ReportFormats : public ConsumerTest {
 
   mutable std::string table_;  // that compare.py printed
 };
-
-bool is_gated(const Measurement& measurement) {
-  const auto* counted = std::get_if<Counted>(&measurement.outcome);
-  return counted != nullptr && counted->gated;
-}
 
 TEST_F(ReportFormats, JsonOfARun) {
   Results results = recorded("before.jsonl");
@@ -149,53 +143,58 @@ TEST_F(ReportFormats, HostileJunit) {
   }
 }
 
-// 5,357 instructions became 10,714, 5,344 became 10,688; TorchScript and matmul stayed.
-TEST_F(ReportFormats, GoogleBenchmarkComparesTwoRuns) {
-  auto rows = compare_py(report_of(ReportFormat::kGbench, recorded("before.jsonl")),
-                         report_of(ReportFormat::kGbench, recorded("after.jsonl")));
-  for (const char* n : {"4", "64"}) {
-    const json& row = rows.at("pointwise/add/n=" + std::string(n) + "/eager/forward/t1/cpu");
-    EXPECT_EQ(row["time"], 1.0);
-    EXPECT_EQ(row["cpu"], 1.0);
-  }
-  const json& row = rows.at("pointwise/add/n=4/eager/forward/t1/cpu");
-  EXPECT_EQ(row["real_time"], 5357);
-  EXPECT_EQ(row["real_time_other"], 10714);
-  EXPECT_EQ(row["cpu_time_other"], 10714);
-  EXPECT_EQ(rows.at("pointwise/add/n=4/torchscript/forward/t1/cpu")["time"], 0.0);
-  EXPECT_EQ(rows.at("matmul/mm/eager/forward/t2/cpu")["time"], 0.0);
-  // Counted before, failed after: nobody's gain. Failed on both sides: no times to compare.
-  EXPECT_EQ(rows.count("breaks/later/eager/forward/t1/cpu"), 0u);
-  EXPECT_EQ(rows.count("OVERALL_GEOMEAN"), 0u);
-  EXPECT_NE(table_.find("+1.0000         +1.0000          5357         10714          5357"),
+Measurement timed(const std::string& key, double wall, double cpu) {
+  Measurement made;
+  made.variant.key = key;
+  Counted counted;
+  counted.steady = true;
+  counted.metrics = {{kWall, wall}, {kCpu, cpu}, {kInstructions, 7}};
+  made.outcome = counted;
+  return made;
+}
+
+TEST_F(ReportFormats, GoogleBenchmarkComparesTimes) {
+  Results before;
+  Results after;
+  before.measurements = {timed("slower", 1000, 900), timed("same", 500.25, 400.5)};
+  after.measurements = {timed("slower", 2000, 3600), timed("same", 500.25, 400.5)};
+  auto rows =
+      compare_py(report_of(ReportFormat::kGbench, before), report_of(ReportFormat::kGbench, after));
+  EXPECT_EQ(rows.at("slower")["time"], 1.0);
+  EXPECT_EQ(rows.at("slower")["cpu"], 3.0);
+  EXPECT_EQ(rows.at("slower")["real_time_other"], 2000);
+  EXPECT_EQ(rows.at("same")["real_time"], 500.25);
+  EXPECT_EQ(rows.at("same")["cpu_time"], 400.5);
+  EXPECT_EQ(rows.at("same")["time"], 0.0);
+  // In seconds, over both.
+  EXPECT_NEAR(rows.at("OVERALL_GEOMEAN")["real_time"], std::sqrt(1000 * 500.25) * 1e-9, 1e-15);
+  EXPECT_NEAR(rows.at("OVERALL_GEOMEAN")["time"], std::sqrt(2) - 1, 1e-12);
+  EXPECT_NE(table_.find("+1.0000         +3.0000          1000          2000           900"),
             std::string::npos)
       << table_;
 }
 
-// Over the benchmarks that both have and that are gated.
-TEST_F(ReportFormats, GoogleBenchmarkHasOurGeometricMean) {
-  ResultSet before{"before", recorded("before.jsonl"), {}};
-  ResultSet after{"after", recorded("after.jsonl"), {}};
-  std::map<std::string, int> counted;
-  for (const ResultSet* set : {&before, &after}) {
-    for (const Measurement& one : set->results.measurements) {
-      counted[one.variant.key] += is_gated(one);
-    }
+// Not timed after, or failed: nobody's gain.
+TEST_F(ReportFormats, GoogleBenchmarkComparesNoTimeWithNone) {
+  Results before;
+  Results after;
+  before.measurements = {timed("counted", 1000, 900), timed("failed", 1000, 900)};
+  after.measurements = before.measurements;
+  std::get<Counted>(after.measurements[0].outcome).metrics = {{kInstructions, 7}};
+  after.measurements[1].outcome = Failure{FailureKind::kCrashed, ""};
+  const std::string text = report_of(ReportFormat::kGbench, before);
+  const std::string without = report_of(ReportFormat::kGbench, after);
+  EXPECT_EQ(compare_py(text, without).size(), 0u);
+  EXPECT_EQ(compare_py(without, text).size(), 0u);
+}
+
+TEST_F(ReportFormats, GoogleBenchmarkTakesCounts) {
+  auto rows = compare_py(report_of(ReportFormat::kGbench, recorded("before.jsonl")),
+                         report_of(ReportFormat::kGbench, recorded("after.jsonl")));
+  const json& row = rows.at("pointwise/add/n=4/eager/forward/t1/cpu");
+  for (const char* time : {"real_time", "cpu_time", "real_time_other", "cpu_time_other", "time"}) {
+    EXPECT_EQ(row[time], 0) << time;
   }
-  for (ResultSet* set : {&before, &after}) {
-    std::erase_if(set->results.measurements, [&counted](const Measurement& one) {
-      return counted[one.variant.key] < 2 && !std::holds_alternative<Skipped>(one.outcome);
-    });
-  }
-  auto rows = compare_py(report_of(ReportFormat::kGbench, before.results),
-                         report_of(ReportFormat::kGbench, after.results));
-  auto compared = compare(before, after);
-  ASSERT_TRUE(compared) << to_string(compared.error());
-  ASSERT_EQ(compared->summary.ratio_rows, 6u);
-  double theirs = rows.at("OVERALL_GEOMEAN")["time"];
-  EXPECT_NEAR(theirs, *compared->summary.ratio - 1, 1e-12);
-  // Two of six doubled.
-  EXPECT_NEAR(*compared->summary.ratio, std::pow(2, 2 / 6.0), 1e-12);
 }
 
 TEST_F(ReportFormats, GoogleBenchmarkHasEveryMetricAndFailure) {

@@ -40,7 +40,7 @@ TEST(CompareReport, ChoosesByFormat) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(to_string(refused.error()),
               std::string("the format ") + name +
-                  " cannot express a comparison, only the counts of one run: print the new "
+                  " cannot express a comparison, only one run: print the new "
                   "results in it instead: `instr_bench baseline show FILE --format=" +
                   name + "`");
   }

@@ -61,9 +61,9 @@ TEST(ExpectedCodes, NameWhatIsWrongAndWhere) {
 
 TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
   const std::vector<ExpectedCode> expected{
-      {key_of("same"), Code::kFail, {}, {}},          {key_of("worse"), Code::kPass, {}, {}},
-      {key_of("other failure"), Code::kFail, {}, {}}, {key_of("better"), Code::kFail, {}, {}},
-      {key_of("gone"), Code::kPass, {}, {}},          {key_of("skipped"), Code::kPass, {}, {}}};
+      {key_of("same"), Code::kFail},          {key_of("worse"), Code::kPass},
+      {key_of("other failure"), Code::kFail}, {key_of("better"), Code::kFail},
+      {key_of("gone"), Code::kPass},          {key_of("skipped"), Code::kPass}};
   std::vector<ExperimentRecord> records{
       record("same", Code::kFail),
       record("worse", Code::kFail),
@@ -88,15 +88,16 @@ TEST(ExpectedCodes, AreWorseUnlessEqualOrPass) {
   EXPECT_TRUE(compare_codes(expected, records, [](const auto&) { return false; }).missing.empty());
 }
 
-TEST(ExpectedCodes, AreUpdatedInPlace) {
-  const std::string before = "key,code\r\n# known\r\n" + key_of("a") + ",FAIL\r\n" +
-                             key_of("gone") + ",PASS\r\n" + key_of("b") + ",\"PASS\"";
+TEST(ExpectedCodes, AreSortedByAnUpdateWithTheirComments) {
+  const std::string before = "# ours\r\nkey,code\r\n\"" + key_of("b") + "\",PASS\r\n# gone\r\n" +
+                             key_of("gone") + ",PASS\r\n# known\r\n" + key_of("a") +
+                             ",FAIL\r\n# the end";
   const std::vector<ExperimentRecord> records{record("a", Code::kPass), record("b", Code::kFail),
-                                              record("c, d", Code::kPass)};
+                                              record("an, d", Code::kPass)};
   const auto update = update_expected_codes(csv(before), records, all);
   ASSERT_TRUE(update);
-  EXPECT_EQ(update->text, "key,code\r\n# known\r\n" + key_of("a") + ",PASS\r\n" + key_of("b") +
-                              ",\"FAIL\"\r\n\"" + key_of("c, d") + "\",PASS\r\n");
+  EXPECT_EQ(update->text, "# ours\nkey,code\n# known\n" + key_of("a") + ",PASS\n\"" +
+                              key_of("an, d") + "\",PASS\n" + key_of("b") + ",FAIL\n# the end\n");
   EXPECT_EQ(update->changed, 2u);
   EXPECT_EQ(update->removed, 1u);
   EXPECT_EQ(update->added, 1u);

@@ -22,7 +22,6 @@
 #include "core/history/history_report.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
-#include "core/history/renames.h"
 #include "core/html/report_of_history.h"
 #include "core/html/report_page.h"
 #include "tests/unit/history_testing.h"
@@ -76,7 +75,7 @@ Expected<void> show_steps(const SqlDatabase& database) {
   auto breaks = read_breaks(database, {});
   if (!breaks) return tl::unexpected(breaks.error());
   break_lines(*breaks);
-  return read_renames(database, {}).map([](const auto& renames) { rename_lines(renames); });
+  return {};
 }
 
 Expected<void> make_report(const SqlDatabase& database) {
@@ -128,10 +127,6 @@ const std::vector<Use>& uses() {
          return prune(database, commit(3).place(), std::nullopt).and_then([&](auto&&) {
            return compact(database);
          });
-       }},
-      {"rename", SqlAccess::kWrite,
-       [](const SqlDatabase& database) {
-         return rename(database, {"old", "new"}).map([](auto&&) {});
        }},
   };
   return all;

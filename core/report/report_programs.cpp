@@ -1,5 +1,4 @@
-// A run for services that track counts over time: Bencher, and the list that
-// github-action-benchmark takes.
+// A run for other programs: Google Benchmark's compare.py, Bencher, and github-action-benchmark.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -8,6 +7,7 @@
 #include "core/base/format.h"
 #include "core/compile/cache.h"
 #include "core/report/report.h"
+#include "core/results/library_fields.h"
 
 namespace instr {
 
@@ -21,6 +21,76 @@ constexpr std::size_t kBencherSlugBytes = 64;
 template <class AnyJson>
 std::string document(const AnyJson& json) {
   return json.dump(2, ' ', false, AnyJson::error_handler_t::replace) + "\n";
+}
+
+Json context_of(const ReportOptions& options) {
+  Json context;
+  context["date"] = options.header ? options.header->started : "";
+  context["executable"] = "instr_bench";
+  context["caches"] = Json::array();
+  context["note"] = "a time of 0 was not measured; counts are user counters";
+  if (!options.header) return context;
+  context["instr_bench_version"] = options.header->version;
+  for (const auto& [name, value] : options.header->fingerprint.entries) {
+    if (!is_library_field(name)) context.emplace(name, Json(value));
+  }
+  return context;
+}
+
+// Why a measurement is no result; empty if it is one.
+std::string error_of(const Measurement& measurement) {
+  if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
+    const std::string kind = to_string(failure->kind);
+    return printable(failure->message.empty() ? kind : kind + ": " + failure->message, true);
+  }
+  if (!measurement.verification || !measurement.verification->is_wrong()) return "";
+  const std::string code = to_string(measurement.verification->code);
+  return printable(code + ": " + measurement.verification->reason, true);
+}
+
+// The times of a benchmark, with their unit, and the iterations. Google Benchmark's readers require
+// both times, so those that were not measured are 0. compare.py compares two benchmarks only if
+// their units are equal: without any time the unit is "s", so that it does not take 0 for a gain of
+// 100% over the nanoseconds of another run.
+void add_time_fields(Json& out, const Json& json, bool is_error) {
+  const Json metrics = json.value("metrics", Json::object());
+  bool is_timed = false;
+  Json times;
+  for (const auto& [field, metric] : {std::pair{"real_time", kWall}, {"cpu_time", kCpu}}) {
+    const auto time = metrics.find(metric);
+    const bool has_time = !is_error && time != metrics.end() && time->is_number();
+    times[field] = has_time ? *time : Json(0);
+    is_timed = is_timed || has_time;
+  }
+  const Json counted = is_timed ? json.value("times", Json::object()) : json;
+  out["iterations"] = counted.value("iterations", std::uint64_t{0});
+  out.update(times);
+  out["time_unit"] = is_timed ? "ns" : "s";
+}
+
+Json benchmark_of(const Measurement& measurement, const Json& json) {
+  const std::string error = error_of(measurement);
+  Json out;
+  const std::string name = printable(measurement.variant.key);
+  out["name"] = name;
+  out["run_name"] = name;
+  out["run_type"] = "iteration";
+  out["repetitions"] = 1;
+  out["repetition_index"] = 0;
+  out["threads"] = measurement.variant.threads;
+  if (!error.empty()) {
+    out["error_occurred"] = true;
+    out["error_message"] = error;
+  }
+  add_time_fields(out, json, !error.empty());
+  if (json.value("steady", true) == false) out["label"] = "not steady";
+  // User counters; none replaces one of the fields above, whatever its name.
+  const Json metrics = json.value("metrics", Json::object());
+  for (const auto& [metric, value] : metrics.items()) {
+    const bool is_time = metric == kWall || metric == kCpu;
+    if (value.is_number() && !is_time) out.emplace(metric, Json(value));
+  }
+  return out;
 }
 
 // A benchmark name that Bencher accepts; a shortened one ends in a hash, so that names stay
@@ -92,6 +162,18 @@ Json entry_of(const std::string& key, const std::string& metric, double value,
 }
 
 }  // namespace
+
+std::string report_gbench(const std::vector<Measurement>& measurements,
+                          const ReportOptions& options) {
+  Json json;
+  json["context"] = context_of(options);
+  json["benchmarks"] = Json::array();
+  for (const Measurement& measurement : measurements) {
+    const Json one = to_json(measurement);
+    if (one["outcome"] != "skipped") json["benchmarks"].push_back(benchmark_of(measurement, one));
+  }
+  return document(json);
+}
 
 std::string report_bencher(const std::vector<Measurement>& measurements, const ReportOptions&) {
   // Sorted, so that finding a key stays cheap.
