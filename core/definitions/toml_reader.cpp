@@ -46,48 +46,22 @@ std::string_view element_words(Shape shape) {
   return "a string";
 }
 
-// toml++ makes a table within a table of each part of a name, and frees them one within the other:
-// a name of very many would overflow the stack.
-constexpr int kMostParts = 32;
+// toml++ makes a table within a table of each part of a dotted name, and frees them recursively: a
+// name of 40,000 parts overflows the stack. Lists and inline tables it nests at most 256 deep, so
+// names in them add up to less than that.
+constexpr int kMaxParts = 100;
 
-// Skips the string at `at`; a missing end is left for the parser to report.
-std::size_t end_of_string(std::string_view text, std::size_t at) {
-  const std::string_view quotes = text.substr(at).starts_with(std::string(3, text[at]))
-                                      ? text.substr(at, 3)
-                                      : text.substr(at, 1);
-  const char* const stops = text[at] == '"' ? "\"\\" : "'";
-  for (at += quotes.size(); at < text.size(); ++at) {
-    at = std::min(text.find_first_of(stops, at), text.size());
-    if (at < text.size() && text[at] == '\\') {
-      ++at;
-    } else if (text.substr(std::min(at, text.size())).starts_with(quotes)) {
-      at += quotes.size();
-      if (quotes.size() == 1) return at;
-      // Up to two more quotes are the string's own last characters.
-      return std::min({text.find_first_not_of(quotes.front(), at), at + 2, text.size()});
-    }
-  }
-  return text.size();
-}
-
-// The dots of a name, and those of numbers, are those that stand between two of `,=[]{}` and ends
-// of lines.
-Expected<void> check_names(const SourceText& source) {
+// Counts the dots between two of `,=[]{}` or ends of lines, those in strings and comments, too.
+Expected<void> check_dots(const SourceText& source) {
   const std::string_view text = source.text();
   int parts = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '"' || c == '\'') {
-      at = end_of_string(text, at);
-      continue;
-    }
-    if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
-    if (c == '.' && ++parts > kMostParts) {
-      return tl::unexpected(Error{source.place(at), "a name of more than 32 parts",
-                                  "remove the dots, or put the name in quotes"});
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '.' && ++parts > kMaxParts) {
+      return tl::unexpected(Error{source.place(at),
+                                  fmt::format("more than {} dots in a row", kMaxParts - 1),
+                                  "shorten the name; in a text, break the line"});
     }
     if (std::string_view(",=[]{}\n").find(text[at]) != std::string_view::npos) parts = 1;
-    ++at;
   }
   return {};
 }
@@ -95,7 +69,7 @@ Expected<void> check_names(const SourceText& source) {
 }  // namespace
 
 Expected<toml::table> parse_toml(const SourceText& source) {
-  if (auto checked = check_names(source); !checked) {
+  if (auto checked = check_dots(source); !checked) {
     return tl::unexpected<Error>(std::move(checked.error()));
   }
   try {

@@ -609,8 +609,6 @@ TEST(ResultsReader, RefusesUnknownLines) {
   EXPECT_EQ(error_of(document({with_metrics(128), with_metrics(128)})), "no error");
   EXPECT_EQ(error_of(document({with_metrics(129)})),
             "r.jsonl:2: `a` has more than 128 metrics" + advice);
-  EXPECT_EQ(error_of(document({with_metrics(257)})),
-            "r.jsonl:2: an object in this line has more than 256 members" + advice);
 }
 
 // Values of other types than ours, and numbers beyond any range.
