@@ -153,17 +153,23 @@ std::string kind_of(const toml::node& node) {
 
 TableReader::TableReader(const toml::table& table, std::string_view title, Keys known,
                          const SourceText& source, Errors& errors)
-    : table_(table), title_(title), source_(source), errors_(errors) {
+    : table_(table), title_(title), known_(known), source_(source), errors_(errors) {
   for (const auto& [name, value] : table) {
     const auto key = std::find_if(known.begin(), known.end(),
                                   [own = name.str()](const Key& k) { return k.name == own; });
     if (key != known.end()) {
       check_shape(*key, value);
+      check_words(*key);
       continue;
     }
     add_error(place_at(name.source(), source),
               fmt::format("unknown key `{}` in {}", name.str(), title),
               did_you_mean(name.str(), names_of(known)));
+  }
+  for (const Key& key : known) {
+    if (!key.is_required || has(key.name)) continue;
+    add_error(place_of(table, source), fmt::format("`{}` is missing in {}", key.name, title),
+              fmt::format("write for example `{}`", key.example));
   }
 }
 
@@ -187,7 +193,8 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
       const auto* boolean = value.as_boolean();
       return require(value.is_string() || (boolean != nullptr && boolean->get()));
     }
-    case Shape::kTable: return require(value.is_table());
+    case Shape::kTable:
+    case Shape::kNamedTables: return require(value.is_table());
     case Shape::kStrings: return check_entry(key, value, key.name, is_string, true);
     case Shape::kIntegers: return check_entry(key, value, key.name, is_integer, true);
     case Shape::kStringList:
@@ -198,6 +205,16 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
     case Shape::kStringTable: return check_entries(is_string, false);
     case Shape::kStringsTable: return check_entries(is_string, true);
     case Shape::kMatrix: return check_entries(is_matrix_value, true);
+  }
+}
+
+void TableReader::check_words(const Key& key) {
+  if (key.words == nullptr) return;
+  const std::vector<std::string>& known = key.words();
+  for (const Text& text : texts(key.name)) {
+    if (std::find(known.begin(), known.end(), text.code) != known.end()) continue;
+    add_error(text.where, fmt::format("unknown {} `{}`", key.name, text.code),
+              did_you_mean(text.code, known));
   }
 }
 
@@ -273,19 +290,22 @@ std::vector<Text> TableReader::texts(std::string_view key) const {
   return result;
 }
 
-std::vector<int> TableReader::integers(std::string_view key, int least, int most) const {
+std::vector<int> TableReader::integers(std::string_view key) const {
   std::vector<int> result;
-  const auto add = [&](const toml::node& node) {
-    const std::int64_t value = node.as_integer()->get();
-    if (value < least || value > most) {
-      add_error(place_of(node, source_), fmt::format("`{}` is {}", key, value),
-                fmt::format("it must be from {} to {}", least, most));
-    } else {
-      result.push_back(static_cast<int>(value));
-    }
-  };
   const toml::node* value = get(key);
   if (!value) return result;
+  const Range range = std::find_if(known_.begin(), known_.end(), [key](const Key& known) {
+                        return known.name == key;
+                      })->range;
+  const auto add = [&](const toml::node& node) {
+    const std::int64_t number = node.as_integer()->get();
+    if (number < range.min || number > range.max) {
+      add_error(place_of(node, source_), fmt::format("`{}` is {}", key, number),
+                fmt::format("it must be from {} to {}", range.min, range.max));
+    } else {
+      result.push_back(static_cast<int>(number));
+    }
+  };
   if (const toml::array* list = value->as_array()) {
     for (const toml::node& element : *list) add(element);
   } else {
@@ -294,8 +314,8 @@ std::vector<int> TableReader::integers(std::string_view key, int least, int most
   return result;
 }
 
-std::optional<int> TableReader::integer(std::string_view key, int least, int most) const {
-  const std::vector<int> values = integers(key, least, most);
+std::optional<int> TableReader::integer(std::string_view key) const {
+  const std::vector<int> values = integers(key);
   if (values.empty()) return std::nullopt;
   return values.front();
 }

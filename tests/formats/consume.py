@@ -1,7 +1,7 @@
 """Reads a file in the way that other programs do, and prints what it found as JSON.
 
 consume.py json|jsonl|csv|junit FILE
-consume.py schema|lines|speedscope SCHEMA FILE
+consume.py schema|speedscope SCHEMA FILE
 consume.py firefox FILE
 """
 import csv
@@ -69,17 +69,6 @@ def validate(schema, path):
     if isinstance(value, dict) and any(len(name.encode()) > 1024 for name in value):
         raise ValueError("a name of more than 1,024 bytes")
     return value
-
-
-def validate_lines(schema, path):
-    import jsonschema
-
-    jsonschema.Draft7Validator.check_schema(parse(text_of(schema)))
-    validator = jsonschema.Draft7Validator(parse(text_of(schema)))
-    lines = [parse(line) for line in text_of(path).removesuffix("\n").split("\n")]
-    errors = [f"line {i + 1}: {error.json_path}: {error.message}"
-              for i, line in enumerate(lines) for error in validator.iter_errors(line)]
-    return {"lines": len(lines), "errors": errors}
 
 
 def check(holds, what):
@@ -152,7 +141,6 @@ readers = {
     "csv": read_csv,
     "junit": read_junit,
     "schema": validate,
-    "lines": validate_lines,
     "speedscope": read_speedscope,
     "firefox": read_firefox,
 }
