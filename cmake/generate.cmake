@@ -1,5 +1,6 @@
 # cmake -DPROGRAM=… -DTOOLS=… -DFOLDER=… -P generate.cmake: has the program print its completions, man
-# pages and JSON Schemas into the folder; the pages of the tools installed beside it are the comments that they begin with.
+# pages and JSON Schemas into the folder; the pages of the tools installed beside it are the comments that
+# they begin with.
 function(generate file)
   get_filename_component(folder ${FOLDER}/${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
