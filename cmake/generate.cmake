@@ -1,5 +1,6 @@
-# cmake -DPROGRAM=… -DTOOLS=… -DFOLDER=… -P generate.cmake: has the program print its completions and man
-# pages into the folder; the pages of the tools installed beside it are the comments that they begin with.
+# cmake -DPROGRAM=… -DTOOLS=… -DFOLDER=… -P generate.cmake: has the program print its completions, man
+# pages and JSON Schemas into the folder; the pages of the tools installed beside it are the comments that
+# they begin with.
 function(generate file)
   get_filename_component(folder ${FOLDER}/${file} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})
@@ -12,6 +13,8 @@ generate(bash/instr_bench bash)
 generate(zsh/_instr_bench zsh)
 generate(fish/instr_bench.fish fish)
 generate(man1/instr_bench.1 man)
+generate(definition.schema.json schema definitions)
+generate(results.schema.json schema results)
 generate(commands commands)
 file(STRINGS ${FOLDER}/commands commands)
 list(POP_FRONT commands)  # the default command: its page is the program's

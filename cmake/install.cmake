@@ -1,23 +1,25 @@
 # The layout of `cmake --install`. All files find each other by relative paths, so that the prefix may be
 # moved afterwards.
 
-# Completions and man pages are printed by the program itself.
+# Completions, man pages and JSON Schemas are printed by the program itself.
 set(generated ${PROJECT_BINARY_DIR}/generated)
 set(generated_files ${generated}/man1/instr_bench.1 ${generated}/bash/instr_bench
-  ${generated}/zsh/_instr_bench ${generated}/fish/instr_bench.fish)
+  ${generated}/zsh/_instr_bench ${generated}/fish/instr_bench.fish
+  ${generated}/definition.schema.json ${generated}/results.schema.json)
 add_custom_command(OUTPUT ${generated_files}
   COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:instr_bench> -DTOOLS=${PROJECT_SOURCE_DIR}/tools
     -DFOLDER=${generated} -P ${PROJECT_SOURCE_DIR}/cmake/generate.cmake
   DEPENDS instr_bench cmake/generate.cmake tools/merge-check tools/merge-comment
     tools/nightly
-  COMMENT "Generating completions and man pages" VERBATIM)
+  COMMENT "Generating completions, man pages and schemas" VERBATIM)
 add_custom_target(pages ALL DEPENDS ${generated_files})
 
 set(own_share ${CMAKE_INSTALL_DATADIR}/instr_bench)
 install(TARGETS instr_bench)
 install(DIRECTORY worker definitions suites tools/selftest DESTINATION ${own_share}
   FILES_MATCHING REGEX "\\.(cpp|h|S|inc|py|toml)$")
-install(FILES tools/definition.schema.json tools/results.schema.json DESTINATION ${own_share})
+install(FILES ${generated}/definition.schema.json ${generated}/results.schema.json
+  DESTINATION ${own_share})
 foreach(tool merge-check merge-comment nightly)
   install(PROGRAMS tools/${tool} DESTINATION ${CMAKE_INSTALL_BINDIR} RENAME instr_bench-${tool})
 endforeach()

@@ -1,7 +1,7 @@
 #include "core/base/json_line.h"
 
 #include <nlohmann/json.hpp>
-#include <vector>
+#include <string>
 
 namespace instr {
 
@@ -9,22 +9,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostMembers = 256;  // far beyond what is ever written
+// Deeper values would overflow the stack when they are copied or printed.
+constexpr int kMaxDepth = 100;
 
 }  // namespace
 
 Expected<Json> parse_json(std::string_view text) {
-  std::vector<std::size_t> members;  // of the open objects
-  bool is_too_many = false;
-  auto count = [&](int, Json::parse_event_t event, const Json&) {
-    if (is_too_many) return false;
-    if (event == Json::parse_event_t::object_start) members.push_back(0);
-    if (event == Json::parse_event_t::object_end) members.pop_back();
-    if (event == Json::parse_event_t::key) is_too_many = ++members.back() > kMostMembers;
-    return !is_too_many;
+  bool is_too_deep = false;
+  const auto check_depth = [&](int depth, Json::parse_event_t, const Json&) {
+    is_too_deep = is_too_deep || depth > kMaxDepth;
+    return !is_too_deep;
   };
-  Json json = Json::parse(text.begin(), text.end(), count, false);
-  if (is_too_many) return fail("an object in this line has more than 256 members");
+  Json json = Json::parse(text.begin(), text.end(), check_depth, false);
+  if (is_too_deep) {
+    return fail("a value in this line is nested more than " + std::to_string(kMaxDepth) + " deep");
+  }
   if (json.is_discarded()) return fail("this line is not JSON");
   return json;
 }

@@ -1,4 +1,4 @@
-// JSON from an untrusted file, in time and memory that grow only with its size.
+// JSON from an untrusted file.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,8 +9,7 @@
 namespace instr {
 
 // One value, such as a line of a JSON Lines file. An error, without place or advice, if it
-// is not JSON, or has an object of more than 256 members: ordered_json searches linearly for each
-// new one.
+// is not JSON, or is nested so deep that copying it would overflow the stack.
 Expected<nlohmann::ordered_json> parse_json(std::string_view text);
 
 }  // namespace instr

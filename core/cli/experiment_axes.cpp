@@ -91,7 +91,7 @@ std::string option_of(std::string axis) {
 std::vector<Text> items_of(const TableReader& read, const AxisOption& option) {
   if (option.most == 0) return read.texts(option.axis);
   std::vector<Text> items;
-  for (int number : read.integers(option.axis, -option.most, option.most)) {
+  for (int number : read.integers(option.axis)) {
     items.push_back({std::to_string(number), read.place(option.axis)});
   }
   return items;

@@ -23,8 +23,14 @@ constexpr Key kKeys[] = {
     {"shapes", Shape::kStrings, "shapes = [\"static\", \"dynamic\"]"},
     {"threads", Shape::kIntegers, "threads = [1, 2]"},
     {"batch_size", Shape::kIntegers, "batch_size = [1, 16]"},
-    {"repeat", Shape::kInteger, "repeat = 10"},
-    {"iterations_per_run", Shape::kInteger, "iterations_per_run = 100"},
+    {.name = "repeat",
+     .shape = Shape::kInteger,
+     .example = "repeat = 10",
+     .range = {2, kMostRepetitions}},
+    {.name = "iterations_per_run",
+     .shape = Shape::kInteger,
+     .example = "iterations_per_run = 100",
+     .range = {1, kMaxIterations}},
     {"timeout", Shape::kNumber, "timeout = 60.0"},
 };
 
@@ -72,9 +78,9 @@ tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
   take(read, "tag", selection.tags, as_it_is);
   take_definitions(read, source, options.plan.definitions);
   read_axes(read, options.plan);
-  auto repeat = read.integer("repeat", 2, kMostRepetitions);
+  auto repeat = read.integer("repeat");
   if (repeat && !options.repeat) options.repeat = *repeat;
-  auto iterations = read.integer("iterations_per_run", 1, kMaxIterations);
+  auto iterations = read.integer("iterations_per_run");
   if (iterations && !options.iterations_per_run) options.iterations_per_run = *iterations;
   auto timeout = read.number("timeout");
   if (timeout && !is_time(*timeout)) {

@@ -1,11 +1,14 @@
 #include <deque>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "core/base/output.h"
 #include "core/cli/completion.h"
 #include "core/cli/man_page.h"
 #include "core/commands/commands.h"
+#include "core/definitions/definition_schema.h"
+#include "core/results/results_schema.h"
 
 namespace instr {
 
@@ -43,6 +46,12 @@ std::string names_of(const std::vector<CommandSummary>& all) {
   return names;
 }
 
+std::optional<std::string> generate_schema(const std::string& name) {
+  if (name == "definitions") return definition_schema().dump(2) + "\n";
+  if (name == "results") return results_schema().dump(2) + "\n";
+  return std::nullopt;
+}
+
 ExitStatus generate(const std::vector<std::string>& operands) {
   const Declared declared;
   const auto& all = declared.summaries();
@@ -50,6 +59,8 @@ ExitStatus generate(const std::vector<std::string>& operands) {
   std::optional<std::string> text;
   if (what == "man") {
     text = generate_man_page(all, operands.size() == 1 ? commands().front().name : operands[1]);
+  } else if (what == "schema") {
+    text = generate_schema(operands.size() == 1 ? "" : operands[1]);
   } else if (operands.size() == 1) {
     if (what == "bash") text = bash_completion(all);
     if (what == "zsh") text = zsh_completion(all);
@@ -57,9 +68,11 @@ ExitStatus generate(const std::vector<std::string>& operands) {
     if (what == "commands") text = names_of(all);
   }
   if (!text) {
-    return refuse({{},
-                   "`generate` takes bash, zsh, fish, man, man COMMAND or commands",
-                   "see instr_bench generate --help"});
+    return refuse(
+        {{},
+         "`generate` takes bash, zsh, fish, man, man COMMAND, commands, schema definitions "
+         "or schema results",
+         "see instr_bench generate --help"});
   }
   print_output(*text);
   return kGood;
@@ -71,10 +84,14 @@ Action generate_command(CommandLine& line) {
   auto operands = std::make_shared<std::vector<std::string>>();
   auto showing = std::make_shared<Showing>();
   line.describe(
-      "Prints completions for bash, zsh or fish, the man page of a command, or the names of all "
-      "commands. For this shell: source <(instr_bench generate bash); instr_bench generate fish | "
-      "source.");
-  line.operands({"bash|zsh|fish|man|commands [COMMAND]", 1, 2}, *operands);
+      "Prints completions for bash, zsh or fish, the man page of the command NAME, the names of "
+      "all "
+      "commands, or a JSON Schema: of definition files (schema definitions) or of the lines of "
+      "results files (schema results). For this shell: source <(instr_bench generate bash); "
+      "instr_bench generate fish | source. For an editor: instr_bench generate schema definitions "
+      "> "
+      "definition.schema.json.");
+  line.operands({"bash|zsh|fish|man|commands|schema [NAME]", 1, 2}, *operands);
   line.group("What to show");
   declare_showing(line, *showing);
   return [operands, showing](const Invocation&) { return generate(*operands); };

@@ -10,8 +10,11 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/engine/pipeline.h"
+#include "core/report/list.h"
 
 namespace instr {
+
+namespace {
 
 ExitStatus show_list(const PlanConfig& config, ListFormat format) {
   auto variants = plan(config);
@@ -20,6 +23,8 @@ ExitStatus show_list(const PlanConfig& config, ListFormat format) {
   if (isatty(STDOUT_FILENO)) print_message(list_summary(*variants));
   return kGood;
 }
+
+}  // namespace
 
 ExitStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measure,
                         const Showing& showing) {

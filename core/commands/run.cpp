@@ -100,7 +100,6 @@ void declare_output(CommandLine& line, RunOptions& options) {
       "a metric that is counted");
   declare_dump(line, measure, "instr_bench_dump");
   line.flag("--dry-run", "list what would be measured without measuring", options.is_dry_run);
-  line.flag("--list", "the same as the command list", options.is_list);
   declare_showing(line, options.showing);
   line.flag("--version", "print the version", [](bool) {});
 }
@@ -171,7 +170,6 @@ Action run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   declare_run(line, *options);
   return [options](const Invocation& invocation) -> int {
-    if (options->is_list) return show_list(options->plan, ListFormat::kKeys);
     if (options->is_dry_run) {
       return show_dry_run(options->plan, options->measure, options->showing);
     }

@@ -21,7 +21,6 @@ struct RunOptions {
   std::vector<std::string> metrics = {};  // empty: the usual ones
   bool show_same = false;
   std::optional<std::filesystem::path> flames = {};  // a folder
-  bool is_list = false;
   bool is_dry_run = false;
   std::optional<std::filesystem::path> output = {};
   std::optional<std::string> save = {};  // the baseline's name

@@ -56,7 +56,7 @@ bool refuses_header(const std::string& errors) {
   return false;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string one_per_line(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += word + "\n";
   return text;
@@ -105,7 +105,7 @@ Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContex
   alone.sources = {source};
   auto inputs = user_inputs_identity(alone);
   if (!inputs) return tl::unexpected(inputs.error());
-  std::string name = "object-" + content_hash(identity_ + joined(arguments) + *inputs);
+  std::string name = "object-" + content_hash(identity_ + one_per_line(arguments) + *inputs);
   return cache_.get(name + "/" + name + ".o", [&](const fs::path& to) -> Expected<void> {
     append(arguments, {"-c", source.string(), "-o", to.string()});
     if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
@@ -123,7 +123,7 @@ Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
   }
   append(arguments, context.link_flags);
   // Units refer to it by its path.
-  std::string name = "libuser-" + content_hash(identity_ + joined(arguments));
+  std::string name = "libuser-" + content_hash(identity_ + one_per_line(arguments));
   return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
     append(arguments, {"-o", to.string()});
     if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
@@ -156,7 +156,8 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
       identity += "\n" + object->string();
     }
   }
-  context.hash = content_hash(identity + "\n" + joined(context.flags) + joined(context.link_flags));
+  context.hash = content_hash(identity + "\n" + one_per_line(context.flags) +
+                              one_per_line(context.link_flags));
   return context;
 }
 

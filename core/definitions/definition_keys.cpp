@@ -1,74 +1,179 @@
 #include "core/definitions/definition_keys.h"
 
+#include <fmt/format.h>
+
 #include "core/definitions/metrics.h"
 
 namespace instr {
 namespace {
 
 constexpr Key kFileKeys[] = {
-    {"schema", Shape::kInteger, "schema = 1"},
-    {"include", Shape::kStrings, "include = [\"common.toml\"]"},
-    {"global_setup", Shape::kString, "global_setup = \"#include <vector>\""},
-    {"py_global_setup", Shape::kString, "py_global_setup = \"import math\""},
-    {"setups", Shape::kTable, "[setups.pair]"},
-    {"benchmark", Shape::kTables, "[[benchmark]]"},
-    {"build", Shape::kTable, "[build]"},
+    {.name = "schema",
+     .shape = Shape::kInteger,
+     .example = "schema = 1",
+     .description = "Version of the definition format of this file.",
+     .is_required = true,
+     .range = {kDefinitionSchema, kDefinitionSchema}},
+    {"include", Shape::kStrings, "include = [\"common.toml\"]",
+     "Other definition files, relative to this one, whose setups and global_setup can be used "
+     "here. "
+     "Their benchmarks are not included."},
+    {"global_setup", Shape::kString, "global_setup = \"#include <vector>\"",
+     "C++ at namespace scope, such as #include lines and functions, for every benchmark of this "
+     "file."},
+    {"py_global_setup", Shape::kString, "py_global_setup = \"import math\"",
+     "Python at module level, such as imports and functions, for every Python statement of this "
+     "file."},
+    {.name = "setups",
+     .shape = Shape::kNamedTables,
+     .example = "[setups.pair]",
+     .description = "Named setups, for `use`.",
+     .members = setup_keys},
+    {.name = "benchmark",
+     .shape = Shape::kTables,
+     .example = "[[benchmark]]",
+     .description = "The benchmarks of this file: a [[benchmark]] for each.",
+     .members = benchmark_keys},
+    {.name = "build",
+     .shape = Shape::kTable,
+     .example = "[build]",
+     .description = "Code of your own that the snippets need. Paths are relative to this file.",
+     .members = build_keys},
 };
 
 constexpr Key kSetupKeys[] = {
-    {"cpp", Shape::kString, "cpp = \"auto x = torch::rand({4, 4});\""},
-    {"py", Shape::kString, "py = \"x = torch.rand((4, 4))\""},
+    {"cpp", Shape::kString, "cpp = \"auto x = torch::rand({4, 4});\"",
+     "C++ that runs before the measurement and declares what the statement uses."},
+    {"py", Shape::kString, "py = \"x = torch.rand((4, 4))\"",
+     "Python that runs before the measurement and declares what the statement uses."},
 };
 
 constexpr Key kBenchmarkKeys[] = {
-    {"label", Shape::kString, "label = \"matmul/mm\""},
-    {"description", Shape::kString, "description = \"small matrices\""},
-    {"use", Shape::kStrings, "use = [\"pair\"]"},
-    {"setup", Shape::kString, "setup = \"auto x = torch::rand({4, 4});\""},
-    {"global_setup", Shape::kString, "global_setup = \"#include <vector>\""},
-    {"stmt", Shape::kString, "stmt = \"auto y = torch::mm(x, w);\""},
-    {"stmts", Shape::kStringsTable, "[benchmark.stmts]"},
-    {"module", Shape::kString, "module = \"torch::nn::Linear(4, 2)\""},
-    {"modules", Shape::kStringTable, "[benchmark.modules]"},
-    {"py_setup", Shape::kString, "py_setup = \"x = torch.rand((4, 4))\""},
-    {"py_global_setup", Shape::kString, "py_global_setup = \"import math\""},
-    {"py_stmt", Shape::kString, "py_stmt = \"y = torch.mm(x, w)\""},
-    {"py_stmts", Shape::kStringsTable, "[benchmark.py_stmts]"},
-    {"py_module", Shape::kString, "py_module = \"torch.nn.Linear(4, 2)\""},
-    {"py_modules", Shape::kStringTable, "[benchmark.py_modules]"},
-    {"torchscript", Shape::kStringOrTrue, "torchscript = \"y = torch.mm(x, w)\""},
-    {"package", Shape::kString, "package = \"mm.pt2\""},
-    {"signature", Shape::kString, "signature = \"f(x, w) -> y\""},
-    {"autograd", Shape::kBoolean, "autograd = true"},
-    {"reduce", Shape::kString, "reduce = \"sum\""},
-    {"explicit", Shape::kBoolean, "explicit = true"},
-    {"threads", Shape::kIntegers, "threads = [1, 2]"},
-    {"device", Shape::kStrings, "device = [\"cpu\"]"},
-    {"matrix", Shape::kMatrix, "matrix = { n = [4, 64] }"},
-    {"libtorch", Shape::kString, "libtorch = \">=2.0\""},
-    {"python", Shape::kStrings, "python = [\"timm>=1.0\"]"},
-    {"limit", Shape::kStringTable, "limit = { ir = \"0.5%\" }"},
-    {"tolerance", Shape::kTable, "tolerance = { rtol = 1e-3, atol = 1e-5 }"},
-    {"cosine", Shape::kNumber, "cosine = 0.99"},
-    {"rmse", Shape::kNumber, "rmse = 1e-3"},
-    {"tags", Shape::kStrings, "tags = [\"slow\"]"},
-    {"warmup", Shape::kInteger, "warmup = 10"},
-    {"iterations", Shape::kInteger, "iterations = 100"},
-    {"timeout", Shape::kNumber, "timeout = 60"},
+    {.name = "label",
+     .shape = Shape::kString,
+     .example = "label = \"matmul/mm\"",
+     .description =
+         "The benchmark's name; slashes make groups. The first part of each of its keys.",
+     .is_required = true},
+    {"description", Shape::kString, "description = \"small matrices\"",
+     "The purpose of the benchmark, for people."},
+    {"use", Shape::kStrings, "use = [\"pair\"]",
+     "Named setups, in the order in which they run; `setup` comes after them."},
+    {"setup", Shape::kString, "setup = \"auto x = torch::rand({4, 4});\"",
+     "C++ that runs before the measurement and declares what the statement uses."},
+    {"global_setup", Shape::kString, "global_setup = \"#include <vector>\"",
+     "C++ at namespace scope, such as #include lines, for this benchmark."},
+    {"stmt", Shape::kString, "stmt = \"auto y = torch::mm(x, w);\"",
+     "The C++ statement that is measured."},
+    {"stmts", Shape::kStringsTable, "[benchmark.stmts]",
+     "Many statements with one setup, a benchmark each: name = statement (label/name) or list of "
+     "statements (label/name/0, label/name/1, ...)."},
+    {"module", Shape::kString, "module = \"torch::nn::Linear(4, 2)\"",
+     "C++ expression that makes a torch::nn module. Without a statement, a call of it with the "
+     "signature's arguments is measured."},
+    {"modules", Shape::kStringTable, "[benchmark.modules]",
+     "Many modules with one setup, a benchmark each: name = expression, as module (label/name)."},
+    {"py_setup", Shape::kString, "py_setup = \"x = torch.rand((4, 4))\"",
+     "Python that runs before the measurement and declares what the statement uses."},
+    {"py_global_setup", Shape::kString, "py_global_setup = \"import math\"",
+     "Python at module level, such as imports, for this benchmark."},
+    {"py_stmt", Shape::kString, "py_stmt = \"y = torch.mm(x, w)\"",
+     "The Python statement that is measured."},
+    {"py_stmts", Shape::kStringsTable, "[benchmark.py_stmts]",
+     "Many Python statements with one setup, as stmts."},
+    {"py_module", Shape::kString, "py_module = \"torch.nn.Linear(4, 2)\"",
+     "Python expression that makes a torch.nn module. Without a statement, a call of it with the "
+     "signature's arguments is measured."},
+    {"py_modules", Shape::kStringTable, "[benchmark.py_modules]",
+     "Many modules with one setup, a benchmark each: name = expression, as py_module "
+     "(label/name)."},
+    {"torchscript", Shape::kStringOrTrue, "torchscript = \"y = torch.mm(x, w)\"",
+     "Body of a TorchScript forward over the signature's arguments, which assigns the signature's "
+     "output; or true: the Python statement, or a C++ module without one, traced. With it, the "
+     "benchmark is also measured as TorchScript."},
+    {"package", Shape::kString, "package = \"mm.pt2\"",
+     "Path of an AOTInductor package of the same computation, relative to this file. Runs if "
+     "--runtime includes aoti."},
+    {"signature", Shape::kString, "signature = \"f(x, w) -> y\"",
+     "Arguments, taken from the setup, and name of the output: \"f(x, w) -> y\"."},
+    {"autograd", Shape::kBoolean, "autograd = true",
+     "Also measure the statement followed by backward()."},
+    {.name = "reduce",
+     .shape = Shape::kString,
+     .example = "reduce = \"sum\"",
+     .description = "The member function that makes a scalar of the output before backward().",
+     .words = known_reductions},
+    {"explicit", Shape::kBoolean, "explicit = true",
+     "Measure the statement exactly as written: eager and forward only, no parameters."},
+    {.name = "threads",
+     .shape = Shape::kIntegers,
+     .example = "threads = [1, 2]",
+     .description = "Numbers of threads to measure with; 1 if absent.",
+     .range = {1, kMaxThreads}},
+    {.name = "device",
+     .shape = Shape::kStrings,
+     .example = "device = [\"cpu\"]",
+     .description = "Devices to measure on; \"cpu\" if absent.",
+     .words = known_devices},
+    {"matrix", Shape::kMatrix, "matrix = { n = [4, 64] }",
+     "Parameters: name = list of values. One benchmark per combination; {name} in any text is "
+     "replaced by the value."},
+    {"libtorch", Shape::kString, "libtorch = \">=2.0\"",
+     "Versions of LibTorch that this benchmark is for: \">=2.0\", \">=1.13, !=2.1\". It is skipped "
+     "on others."},
+    {"python", Shape::kStrings, "python = [\"timm>=1.0\"]",
+     "Packages that its Python imports, with versions if it needs certain ones: \"timm\", "
+     "\"timm>=1.0, <2\". It is skipped without them."},
+    {.name = "limit",
+     .shape = Shape::kTable,
+     .example = "limit = { ir = \"0.5%\" }",
+     .description = "How far each metric may change before a comparison fails: \"0.5%\", \"+100\" "
+                    "(units per iteration), \"0.5%|+100\" (either), or \"none\".",
+     .members = limit_keys},
+    {.name = "tolerance",
+     .shape = Shape::kTable,
+     .example = "tolerance = { rtol = 1e-3, atol = 1e-5 }",
+     .description = "How far the results of another runtime may differ from eager's, for --verify; "
+                    "the defaults are torch.testing's for the data type.",
+     .members = tolerance_keys},
+    {"cosine", Shape::kNumber, "cosine = 0.99",
+     "Instead of a tolerance: the minimum cosine similarity of the two."},
+    {"rmse", Shape::kNumber, "rmse = 1e-3",
+     "Instead of a tolerance: both its rtol and its atol, and a root mean square error against a "
+     "float64 reference of at most 2 or 3 times eager's, as torch._dynamo.utils.same decides."},
+    {"tags", Shape::kStrings, "tags = [\"slow\"]", "Words for selecting benchmarks."},
+    {.name = "warmup",
+     .shape = Shape::kInteger,
+     .example = "warmup = 10",
+     .description = "Iterations before the first counted block; chosen automatically if absent.",
+     .range = {0, kMaxIterations}},
+    {.name = "iterations",
+     .shape = Shape::kInteger,
+     .example = "iterations = 100",
+     .description = "Iterations of a counted block; chosen automatically if absent.",
+     .range = {1, kMaxIterations}},
+    {"timeout", Shape::kNumber, "timeout = 60",
+     "Seconds of CPU time that measuring one variant may take; it is also stopped when it is idle for as long."},
 };
 
 constexpr Key kBuildKeys[] = {
-    {"include_dirs", Shape::kStringList, "include_dirs = [\"../include\"]"},
-    {"sources", Shape::kStringList, "sources = [\"my_ops.cpp\"]"},
-    {"libraries", Shape::kStringList, "libraries = [\"myops\"]"},
-    {"library_dirs", Shape::kStringList, "library_dirs = [\"../build\"]"},
-    {"defines", Shape::kDefineTable, "defines = { FAST = \"1\" }"},
-    {"flags", Shape::kStringList, "flags = [\"-march=haswell\"]"},
+    {"include_dirs", Shape::kStringList, "include_dirs = [\"../include\"]",
+     "Folders for #include."},
+    {"sources", Shape::kStringList, "sources = [\"my_ops.cpp\"]",
+     "C++ files that are compiled once and loaded before the snippets, for example to register "
+     "operators."},
+    {"libraries", Shape::kStringList, "libraries = [\"myops\"]",
+     "Libraries to link, without \"lib\" and extension."},
+    {"library_dirs", Shape::kStringList, "library_dirs = [\"../build\"]",
+     "Folders that contain the libraries."},
+    {"defines", Shape::kDefineTable, "defines = { FAST = \"1\" }", "Macros: name = value."},
+    {"flags", Shape::kStringList, "flags = [\"-march=haswell\"]",
+     "Further flags for the compiler."},
 };
 
 constexpr Key kToleranceKeys[] = {
-    {"rtol", Shape::kNumber, "tolerance = { rtol = 1e-3 }"},
-    {"atol", Shape::kNumber, "tolerance = { atol = 1e-5 }"},
+    {"rtol", Shape::kNumber, "tolerance = { rtol = 1e-3 }", "Relative to eager's value."},
+    {"atol", Shape::kNumber, "tolerance = { atol = 1e-5 }", "In addition to the relative one."},
 };
 
 }  // namespace
@@ -85,6 +190,7 @@ const char* describe(Shape shape) {
     case Shape::kStringOrTrue: return "a string or true";
     case Shape::kTable: return "a table";
     case Shape::kTables: return "a list of tables";
+    case Shape::kNamedTables: return "a table of tables";
     case Shape::kStringTable: return "a table of strings";
     case Shape::kStringsTable: return "a table of strings or lists of strings";
     case Shape::kDefineTable: return "a table of strings or integers";
@@ -97,24 +203,30 @@ Keys file_keys() { return kFileKeys; }
 Keys setup_keys() { return kSetupKeys; }
 Keys benchmark_keys() { return kBenchmarkKeys; }
 Keys build_keys() { return kBuildKeys; }
+
 Keys limit_keys() {
-  static const std::vector<std::string> kExamples = [] {
-    std::vector<std::string> examples;
+  struct Texts {
+    std::string example;
+    std::string description;
+  };
+  static const std::vector<Texts> kTexts = [] {
+    std::vector<Texts> texts;
     for (const Metric& metric : kMetrics) {
-      examples.push_back(std::string("limit = { ") + metric.name + " = \"" + metric.example_limit +
-                         "\" }");
+      texts.push_back({fmt::format("limit = {{ {} = \"{}\" }}", metric.name, metric.example_limit),
+                       fmt::format("Limit of {}.", metric.what)});
     }
-    return examples;
+    return texts;
   }();
   static const std::vector<Key> kKeys = [] {
     std::vector<Key> keys;
     for (std::size_t i = 0; i < kMetrics.size(); ++i) {
-      keys.push_back({kMetrics[i].name, Shape::kString, kExamples[i]});
+      keys.push_back({kMetrics[i].name, Shape::kString, kTexts[i].example, kTexts[i].description});
     }
     return keys;
   }();
   return kKeys;
 }
+
 Keys tolerance_keys() { return kToleranceKeys; }
 
 std::vector<std::string> names_of(Keys keys) {

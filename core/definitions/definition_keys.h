@@ -1,7 +1,8 @@
 // Every key that a definition file may have, and the shape of its value: the one table that the
-// loader checks against, and with which a test compares tools/definition.schema.json.
+// loader checks against, and from which the JSON Schema for editors is made.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ enum class Shape {
   kStringOrTrue,
   kTable,
   kTables,        // a list of tables
+  kNamedTables,   // name = table
   kStringTable,   // name = string
   kStringsTable,  // name = string or list of strings
   kDefineTable,   // name = string or integer
@@ -28,13 +30,27 @@ enum class Shape {
 
 const char* describe(Shape shape);  // "a string or a list of strings"
 
+// The values that an integer may have.
+struct Range {
+  int min = std::numeric_limits<int>::min();
+  int max = std::numeric_limits<int>::max();
+
+  bool operator==(const Range&) const = default;
+};
+
+struct Key;
+using Keys = std::span<const Key>;
+
 struct Key {
   std::string_view name;
   Shape shape;
   std::string_view example;
+  std::string_view description = {};  // shown by editors
+  bool is_required = false;
+  Keys (*members)() = nullptr;                           // the keys of its tables; null: any
+  const std::vector<std::string>& (*words)() = nullptr;  // the strings it may have; null: any
+  Range range = {};                                      // of its integers
 };
-
-using Keys = std::span<const Key>;
 
 Keys file_keys();
 Keys setup_keys();      // of [setups.NAME]

@@ -18,10 +18,9 @@ struct Kind {
   bool is_dynamic;  // its shapes
 };
 
-bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
-  const bool is_python = definition.language == Language::kPython;
-  if (!(is_python ? runtime.is_in_python : runtime.is_in_cpp)) return false;
-  switch (runtime.body) {
+bool has_body(const Definition& definition, Runtime runtime) {
+  if (!runs_in(runtime, definition.language)) return false;
+  switch (facts_of(runtime).body) {
     case Body::kStatement: return true;
     case Body::kScript:
     case Body::kCapturedScript: return definition.torchscript && !definition.is_explicit;
@@ -37,7 +36,7 @@ bool has_body(const Definition& definition, const RuntimeFacts& runtime) {
 // compared with.
 std::vector<Runtime> runtimes_with(const std::string& shapes, const Definition& definition,
                                    std::vector<Runtime> runtimes) {
-  std::erase_if(runtimes, [&](Runtime one) { return !has_body(definition, facts_of(one)); });
+  std::erase_if(runtimes, [&](Runtime one) { return !has_body(definition, one); });
   if (shapes == kShapes[0]) return runtimes;
   const bool has_compiler = std::any_of(runtimes.begin(), runtimes.end(), is_of_torch_compile);
   std::erase_if(runtimes, [&](Runtime one) {

@@ -1,5 +1,5 @@
-// The languages of snippets: one entry for each. Keys of definitions and of variants, options and
-// the tables of docs/ are derived from this table or checked against it.
+// The languages of snippets: one entry for each. Keys of definitions and of variants and options
+// are derived from this table.
 #pragma once
 
 #include <array>
@@ -16,8 +16,6 @@ struct LanguageFacts {
   Language language;
   const char* name;   // in options, and the key of its text in [setups.NAME]
   const char* title;  // as shown to people
-  // Before the names of the keys of a benchmark that hold its texts: "py_" of `py_stmt`.
-  const char* key_prefix;
   const char* example_setup;
   const char* example_stmt;
   const char* example_module;
@@ -28,14 +26,12 @@ inline constexpr auto kLanguages =
     std::to_array<LanguageFacts>({{.language = Language::kCpp,
                                    .name = "cpp",
                                    .title = "C++",
-                                   .key_prefix = "",
                                    .example_setup = "auto x = torch::rand({4, 4});",
                                    .example_stmt = "x + y;",
                                    .example_module = "torch::nn::Linear(4, 2)"},
                                   {.language = Language::kPython,
                                    .name = "py",
                                    .title = "Python",
-                                   .key_prefix = "py_",
                                    .example_setup = "x = torch.rand((4, 4))",
                                    .example_stmt = "x + y",
                                    .example_module = "torch.nn.Linear(4, 2)"}});
@@ -53,9 +49,9 @@ inline std::optional<Language> language_from(std::string_view name) {
   return std::nullopt;
 }
 
-// The key of a benchmark that holds this text: "py_stmt" of "stmt".
+// The key of a benchmark that holds this text: "stmt" in C++, "py_stmt" in Python.
 inline std::string key_in(Language language, const char* key) {
-  return std::string(facts_of(language).key_prefix) + key;
+  return language == Language::kCpp ? key : std::string(to_string(language)) + "_" + key;
 }
 
 }  // namespace instr

@@ -132,13 +132,10 @@ class Loader {
   // False if the file is of a newer schema, which cannot be checked further.
   bool check_schema(const File& file) {
     const toml::node* schema = file.table.get("schema");
-    if (!schema) {
-      errors_.push_back({file.source.at(1, 1), "this file does not say its schema",
-                         fmt::format("begin it with `schema = {}`", kDefinitionSchema)});
-      return true;
-    }
-    const auto value = schema->is_integer() ? schema->value<std::int64_t>() : std::nullopt;
-    if (!value || *value == kDefinitionSchema) return true;  // a wrong type is reported elsewhere
+    const auto value =
+        schema && schema->is_integer() ? schema->value<std::int64_t>() : std::nullopt;
+    // That it is missing or of a wrong type is reported elsewhere.
+    if (!value || *value == kDefinitionSchema) return true;
     const bool is_newer = *value > kDefinitionSchema;
     errors_.push_back(
         {place_of(*schema, file.source),

@@ -1,6 +1,5 @@
-// The metrics: one entry each. Results, limits, --metrics, reports, pictures, the JSON Schema and
-// the tables of docs/ are derived from this table or checked against it. Every value is per
-// iteration, and for every metric less is better.
+// The metrics: one entry each. Results, limits, --metrics, reports, pictures and the JSON Schemas
+// are derived from this table. Every value is per iteration, and for every metric less is better.
 #pragma once
 
 #include <array>

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "core/base/near_match.h"
 #include "core/base/trim.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/limit.h"
@@ -63,10 +62,7 @@ class BenchmarkReader {
  private:
   void read_label() {
     definition_.label = read_.string("label");
-    if (!read_.has("label")) {
-      read_.add_error(definition_.where, "this benchmark has no label",
-                      "add for example `label = \"matmul/mm\"`");
-    } else if (read_.get("label") && is_blank(definition_.label)) {
+    if (read_.get("label") && is_blank(definition_.label)) {
       read_.refuse("label", "the label is empty", "write for example `label = \"matmul/mm\"`");
     } else if (has_control_character(definition_.label)) {
       read_.refuse("label", "the label has a control character",
@@ -143,9 +139,7 @@ class BenchmarkReader {
     definition_.autograd = read_.boolean("autograd");
     definition_.is_explicit = read_.boolean("explicit");
     definition_.description = read_.string("description");
-    if (!read_.has("reduce") || !read_.get("reduce")) return;
-    definition_.reduce = read_.string("reduce");
-    require_known("reduce", read_.texts("reduce"), known_reductions());
+    if (read_.get("reduce")) definition_.reduce = read_.string("reduce");
   }
 
   // `true` stands for the statement in Python, which TorchScript can often read, and for what is
@@ -205,7 +199,7 @@ class BenchmarkReader {
   }
 
   void read_options() {
-    if (auto threads = read_.integers("threads", 1, kMaxThreads); !threads.empty()) {
+    if (auto threads = read_.integers("threads"); !threads.empty()) {
       refuse_repeated("threads", threads);
       definition_.threads = std::move(threads);
     } else {
@@ -213,7 +207,6 @@ class BenchmarkReader {
     }
     if (const auto devices = strings("device"); !devices.empty()) {
       refuse_repeated("device", devices);
-      require_known("device", read_.texts("device"), known_devices());
       definition_.devices = devices;
       definition_.names_devices = true;
     } else {
@@ -226,8 +219,8 @@ class BenchmarkReader {
                         "write for example `tags = [\"slow\"]`");
       }
     }
-    definition_.warmup = read_.integer("warmup", 0, kMaxIterations);
-    definition_.iterations = read_.integer("iterations", 1, kMaxIterations);
+    definition_.warmup = read_.integer("warmup");
+    definition_.iterations = read_.integer("iterations");
     definition_.timeout = read_.number("timeout");
     if (definition_.timeout && !is_time(*definition_.timeout)) {
       read_.refuse("timeout", "`timeout` must be a number of seconds above 0, 1e6 at most",
@@ -414,15 +407,6 @@ class BenchmarkReader {
     std::vector<std::string> result;
     for (Text& text : read_.texts(key)) result.push_back(std::move(text.code));
     return result;
-  }
-
-  void require_known(std::string_view key, const std::vector<Text>& texts,
-                     const std::vector<std::string>& known) {
-    for (const Text& text : texts) {
-      if (std::find(known.begin(), known.end(), text.code) != known.end()) continue;
-      read_.add_error(text.where, fmt::format("unknown {} `{}`", key, text.code),
-                      did_you_mean(text.code, known));
-    }
   }
 
   template <class T>

@@ -1,6 +1,5 @@
 // The runtimes: one entry for each way in which a definition is run. Keys, options, expansion,
-// generated code, the choice of a zygote and the tables of docs/ are derived from this table or
-// checked against it.
+// generated code and the choice of a zygote are derived from this table.
 #pragma once
 
 #include <array>
@@ -8,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/definitions/languages.h"
 
 namespace instr {
 
@@ -66,12 +67,9 @@ struct RuntimeFacts {
   const char* name;   // in keys and options
   const char* title;  // as shown to people
   Body body = Body::kScript;
-  // Generated code that prepares the loaded module; null: it runs as it is.
+  // Generated C++ that prepares the loaded module; null: it runs as it is.
   const char* preparation = nullptr;
-  WarmUp zygote = WarmUp::kTorchScript;  // that its counts are made in
-  bool is_usual = false;                 // measured without --runtime
-  bool is_in_cpp = true;                 // runs snippets in C++
-  bool is_in_python = false;             // and in Python
+  bool is_usual = false;  // measured without --runtime
   // Parameters of a frozen module or of a package are constants: there is nothing to differentiate
   // by; and a captured graph replays only its forward pass.
   bool keeps_gradients = true;
@@ -95,9 +93,6 @@ constexpr RuntimeFacts compiled_by(Runtime runtime, const char* name, const char
                                    const char* device = nullptr) {
   RuntimeFacts facts{.runtime = runtime, .name = name, .title = title};
   facts.body = Body::kCompiled;
-  facts.zygote = WarmUp::kCompiler;
-  facts.is_in_cpp = false;
-  facts.is_in_python = true;
   facts.device = device;
   facts.libtorch = ">=2.0";
   return facts;
@@ -154,14 +149,11 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .name = "eager",
       .title = "eager",
       .body = Body::kStatement,
-      .zygote = WarmUp::kEager,
-      .is_usual = true,
-      .is_in_python = true},
+      .is_usual = true},
      {.runtime = Runtime::kTorchScript,
       .name = "torchscript",
       .title = "TorchScript",
-      .is_usual = true,
-      .is_in_python = true},
+      .is_usual = true},
      {.runtime = Runtime::kFrozen,
       .name = "frozen",
       .title = "frozen",
@@ -180,12 +172,7 @@ inline constexpr auto kRuntimes = std::to_array<RuntimeFacts>(
       .name = "unfused",
       .title = "unfused",
       .preparation = "instr_support::set_fuser(false);"},
-     {.runtime = Runtime::kTraced,
-      .name = "traced",
-      .title = "traced",
-      .body = Body::kTraced,
-      .is_in_cpp = false,
-      .is_in_python = true},
+     {.runtime = Runtime::kTraced, .name = "traced", .title = "traced", .body = Body::kTraced},
      {.runtime = Runtime::kAoti,
       .name = "aoti",
       .title = "AOTInductor",
@@ -240,6 +227,21 @@ constexpr bool is_of_torch_compile(Runtime runtime) {
 // Whether a compiler other than TorchScript's makes that, which takes long.
 constexpr bool is_compiled(Runtime runtime) {
   return is_of_torch_compile(runtime) || facts_of(runtime).body == Body::kLazy;
+}
+
+// Whether it runs snippets in this language.
+constexpr bool runs_in(Runtime runtime, Language language) {
+  const RuntimeFacts& facts = facts_of(runtime);
+  switch (facts.body) {
+    case Body::kStatement: return true;
+    case Body::kScript: return language == Language::kCpp || facts.preparation == nullptr;
+    case Body::kPackage:
+    case Body::kCapturedScript: return language == Language::kCpp;
+    case Body::kTraced:
+    case Body::kCompiled:
+    case Body::kLazy: return language == Language::kPython;
+  }
+  return false;
 }
 
 // The requirements of its packages: "onnxscript<0.4".

@@ -46,48 +46,22 @@ std::string_view element_words(Shape shape) {
   return "a string";
 }
 
-// toml++ makes a table within a table of each part of a name, and frees them one within the other:
-// a name of very many would overflow the stack.
-constexpr int kMostParts = 32;
+// toml++ makes a table within a table of each part of a dotted name, and frees them recursively: a
+// name of 40,000 parts overflows the stack. Lists and inline tables it nests at most 256 deep, so
+// names in them add up to less than that.
+constexpr int kMaxParts = 100;
 
-// Skips the string at `at`; a missing end is left for the parser to report.
-std::size_t end_of_string(std::string_view text, std::size_t at) {
-  const std::string_view quotes = text.substr(at).starts_with(std::string(3, text[at]))
-                                      ? text.substr(at, 3)
-                                      : text.substr(at, 1);
-  const char* const stops = text[at] == '"' ? "\"\\" : "'";
-  for (at += quotes.size(); at < text.size(); ++at) {
-    at = std::min(text.find_first_of(stops, at), text.size());
-    if (at < text.size() && text[at] == '\\') {
-      ++at;
-    } else if (text.substr(std::min(at, text.size())).starts_with(quotes)) {
-      at += quotes.size();
-      if (quotes.size() == 1) return at;
-      // Up to two more quotes are the string's own last characters.
-      return std::min({text.find_first_not_of(quotes.front(), at), at + 2, text.size()});
-    }
-  }
-  return text.size();
-}
-
-// The dots of a name, and those of numbers, are those that stand between two of `,=[]{}` and ends
-// of lines.
-Expected<void> check_names(const SourceText& source) {
+// Counts the dots between two of `,=[]{}` or ends of lines, those in strings and comments, too.
+Expected<void> check_dots(const SourceText& source) {
   const std::string_view text = source.text();
   int parts = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c == '"' || c == '\'') {
-      at = end_of_string(text, at);
-      continue;
-    }
-    if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
-    if (c == '.' && ++parts > kMostParts) {
-      return tl::unexpected(Error{source.place(at), "a name of more than 32 parts",
-                                  "remove the dots, or put the name in quotes"});
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '.' && ++parts > kMaxParts) {
+      return tl::unexpected(Error{source.place(at),
+                                  fmt::format("more than {} dots in a row", kMaxParts - 1),
+                                  "shorten the name; in a text, break the line"});
     }
     if (std::string_view(",=[]{}\n").find(text[at]) != std::string_view::npos) parts = 1;
-    ++at;
   }
   return {};
 }
@@ -95,7 +69,7 @@ Expected<void> check_names(const SourceText& source) {
 }  // namespace
 
 Expected<toml::table> parse_toml(const SourceText& source) {
-  if (auto checked = check_names(source); !checked) {
+  if (auto checked = check_dots(source); !checked) {
     return tl::unexpected<Error>(std::move(checked.error()));
   }
   try {
@@ -179,17 +153,23 @@ std::string kind_of(const toml::node& node) {
 
 TableReader::TableReader(const toml::table& table, std::string_view title, Keys known,
                          const SourceText& source, Errors& errors)
-    : table_(table), title_(title), source_(source), errors_(errors) {
+    : table_(table), title_(title), known_(known), source_(source), errors_(errors) {
   for (const auto& [name, value] : table) {
     const auto key = std::find_if(known.begin(), known.end(),
                                   [own = name.str()](const Key& k) { return k.name == own; });
     if (key != known.end()) {
       check_shape(*key, value);
+      check_words(*key);
       continue;
     }
     add_error(place_at(name.source(), source),
               fmt::format("unknown key `{}` in {}", name.str(), title),
               did_you_mean(name.str(), names_of(known)));
+  }
+  for (const Key& key : known) {
+    if (!key.is_required || has(key.name)) continue;
+    add_error(place_of(table, source), fmt::format("`{}` is missing in {}", key.name, title),
+              fmt::format("write for example `{}`", key.example));
   }
 }
 
@@ -213,7 +193,8 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
       const auto* boolean = value.as_boolean();
       return require(value.is_string() || (boolean != nullptr && boolean->get()));
     }
-    case Shape::kTable: return require(value.is_table());
+    case Shape::kTable:
+    case Shape::kNamedTables: return require(value.is_table());
     case Shape::kStrings: return check_entry(key, value, key.name, is_string, true);
     case Shape::kIntegers: return check_entry(key, value, key.name, is_integer, true);
     case Shape::kStringList:
@@ -224,6 +205,16 @@ void TableReader::check_shape(const Key& key, const toml::node& value) {
     case Shape::kStringTable: return check_entries(is_string, false);
     case Shape::kStringsTable: return check_entries(is_string, true);
     case Shape::kMatrix: return check_entries(is_matrix_value, true);
+  }
+}
+
+void TableReader::check_words(const Key& key) {
+  if (key.words == nullptr) return;
+  const std::vector<std::string>& known = key.words();
+  for (const Text& text : texts(key.name)) {
+    if (std::find(known.begin(), known.end(), text.code) != known.end()) continue;
+    add_error(text.where, fmt::format("unknown {} `{}`", key.name, text.code),
+              did_you_mean(text.code, known));
   }
 }
 
@@ -299,19 +290,22 @@ std::vector<Text> TableReader::texts(std::string_view key) const {
   return result;
 }
 
-std::vector<int> TableReader::integers(std::string_view key, int least, int most) const {
+std::vector<int> TableReader::integers(std::string_view key) const {
   std::vector<int> result;
-  const auto add = [&](const toml::node& node) {
-    const std::int64_t value = node.as_integer()->get();
-    if (value < least || value > most) {
-      add_error(place_of(node, source_), fmt::format("`{}` is {}", key, value),
-                fmt::format("it must be from {} to {}", least, most));
-    } else {
-      result.push_back(static_cast<int>(value));
-    }
-  };
   const toml::node* value = get(key);
   if (!value) return result;
+  const Range range = std::find_if(known_.begin(), known_.end(), [key](const Key& known) {
+                        return known.name == key;
+                      })->range;
+  const auto add = [&](const toml::node& node) {
+    const std::int64_t number = node.as_integer()->get();
+    if (number < range.min || number > range.max) {
+      add_error(place_of(node, source_), fmt::format("`{}` is {}", key, number),
+                fmt::format("it must be from {} to {}", range.min, range.max));
+    } else {
+      result.push_back(static_cast<int>(number));
+    }
+  };
   if (const toml::array* list = value->as_array()) {
     for (const toml::node& element : *list) add(element);
   } else {
@@ -320,8 +314,8 @@ std::vector<int> TableReader::integers(std::string_view key, int least, int most
   return result;
 }
 
-std::optional<int> TableReader::integer(std::string_view key, int least, int most) const {
-  const std::vector<int> values = integers(key, least, most);
+std::optional<int> TableReader::integer(std::string_view key) const {
+  const std::vector<int> values = integers(key);
   if (values.empty()) return std::nullopt;
   return values.front();
 }

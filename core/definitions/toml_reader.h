@@ -37,8 +37,8 @@ std::string kind_of(const toml::node& node);
 
 class TableReader {
  public:
-  // `title` names the table in messages: "[build]". Adds an error for each unknown key and each
-  // value of a wrong shape. All arguments outlive the reader.
+  // `title` names the table in messages: "[build]". Adds an error for each unknown key, each value
+  // of a wrong shape, each unknown word and each missing key. All arguments outlive the reader.
   TableReader(const toml::table& table, std::string_view title, Keys known,
               const SourceText& source, Errors& errors);
 
@@ -55,9 +55,9 @@ class TableReader {
   std::string string(std::string_view key) const;       // empty if absent
   bool boolean(std::string_view key) const;             // false if absent
   std::vector<Text> texts(std::string_view key) const;  // of a string or a list of strings
-  // Values outside [least, most] are errors, and left out.
-  std::vector<int> integers(std::string_view key, int least, int most) const;
-  std::optional<int> integer(std::string_view key, int least, int most) const;
+  // Values outside the key's range are errors, and left out.
+  std::vector<int> integers(std::string_view key) const;
+  std::optional<int> integer(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;
   const toml::table* table(std::string_view key) const;
 
@@ -67,6 +67,7 @@ class TableReader {
 
  private:
   void check_shape(const Key& key, const toml::node& value);
+  void check_words(const Key& key);
   void check_entry(const Key& key, const toml::node& value, std::string_view name,
                    bool (*fits)(const toml::node&), bool may_be_list);
   void wrong_shape(const Key& key, const toml::node& value, std::string_view name,
@@ -74,6 +75,7 @@ class TableReader {
 
   const toml::table& table_;
   std::string_view title_;
+  Keys known_;
   const SourceText& source_;
   Errors& errors_;
   std::vector<std::string_view> wrong_;  // keys whose value has a wrong shape

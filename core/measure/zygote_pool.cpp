@@ -40,8 +40,9 @@ Expected<wire::Message> check_hello(const wire::Message& hello) {
 }
 
 WarmUp zygote_of(const Variant& variant) {
-  const WarmUp zygote = facts_of(variant.runtime).zygote;
-  return variant.language == Language::kPython && !is_of_python(zygote) ? WarmUp::kPython : zygote;
+  if (is_compiled(variant.runtime)) return WarmUp::kCompiler;
+  if (variant.language == Language::kPython) return WarmUp::kPython;
+  return is_script(variant.runtime) ? WarmUp::kTorchScript : WarmUp::kEager;
 }
 
 Expected<WorkerOptions> options_for(Language language, WorkerOptions options,

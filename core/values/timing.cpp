@@ -45,12 +45,6 @@ std::optional<Quartiles> quartiles(std::vector<double> values) {
   return Quartiles{quantile(values, 0.25), quantile(values, 0.75)};
 }
 
-double relative_spread(std::vector<double> values) {
-  const double middle = median(values);
-  const auto half = quartiles(std::move(values));
-  return half && middle > 0 ? (half->upper - half->lower) / 2 / middle : 0;
-}
-
 void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
   for (const Metric& metric : kMetrics) {
     const std::vector<double>& values = timing.of(metric.name);

@@ -44,10 +44,6 @@ struct Quartiles {
 // Nothing of less than four values.
 std::optional<Quartiles> quartiles(std::vector<double> values);
 
-// Half the distance between the quartiles, as a share of the median: 0.02 is "± 2%". 0 of less than
-// four values.
-double relative_spread(std::vector<double> values);
-
 // Others that use more than this disturb what is timed; the kernel's own work takes less.
 inline constexpr double kBusyCores = 0.2;
 

@@ -1,7 +1,7 @@
 """Reads a file in the way that other programs do, and prints what it found as JSON.
 
 consume.py json|jsonl|csv|junit FILE
-consume.py schema|lines SCHEMA FILE
+consume.py schema SCHEMA FILE
 """
 import csv
 import json
@@ -68,23 +68,11 @@ def validate(schema, path):
     return value
 
 
-def validate_lines(schema, path):
-    import jsonschema
-
-    jsonschema.Draft7Validator.check_schema(parse(text_of(schema)))
-    validator = jsonschema.Draft7Validator(parse(text_of(schema)))
-    lines = [parse(line) for line in text_of(path).removesuffix("\n").split("\n")]
-    errors = [f"line {i + 1}: {error.json_path}: {error.message}"
-              for i, line in enumerate(lines) for error in validator.iter_errors(line)]
-    return {"lines": len(lines), "errors": errors}
-
-
 readers = {
     "json": lambda path: parse(text_of(path)),
     "jsonl": lambda path: [parse(line) for line in text_of(path).removesuffix("\n").split("\n")],
     "csv": read_csv,
     "junit": read_junit,
     "schema": validate,
-    "lines": validate_lines,
 }
 json.dump(readers[sys.argv[1]](*sys.argv[2:]), sys.stdout)

@@ -97,8 +97,8 @@ class Installed(Temporary):
 
     def test_has_the_schemas_and_the_license(self):
         share = self.prefix / "share"
-        for name in ("definition", "results"):
-            self.assertIn("$schema", json.loads((share / f"instr_bench/{name}.schema.json").read_text()))
+        for file, name in (("definition", "definitions"), ("results", "results")):
+            self.assertEqual((share / f"instr_bench/{file}.schema.json").read_text(), self.ours("generate", "schema", name))
         self.assertIn("Redistribution", (share / "doc/instr_bench/LICENSE").read_text())
 
     def test_merge_check_runs_the_program_beside_it(self):

@@ -58,21 +58,6 @@ std::string output_of(const Words& words) {
 
 std::string help_of(const std::string& name) { return help_of(*find_command(name)); }
 
-TEST(RunOptions, Defaults) {
-  RunOptions options = good({});
-  EXPECT_TRUE(options.plan.selection.filters.empty());
-  EXPECT_TRUE(options.plan.definitions.empty());
-  EXPECT_EQ(options.measure.tools.jobs, 0);
-  EXPECT_EQ(options.format, ReportFormat::kTable);
-  EXPECT_EQ(options.measure.isolation, Isolation::kFork);
-  EXPECT_EQ(options.showing.verbosity, Verbosity::kNormal);
-  EXPECT_EQ(options.showing.color, ColorMode::kAuto);
-  EXPECT_FALSE(options.is_dry_run || options.is_list || options.measure.verify ||
-               options.measure.tools.no_cache || options.measure.wants_functions);
-  EXPECT_FALSE(options.output || options.measure.timeout || options.measure.tools.libtorch ||
-               options.measure.tools.compiler || options.measure.keep_profiles);
-}
-
 TEST(RunOptions, WhatToMeasure) {
   RunOptions options =
       good({"--filter=matmul", "--filter", "nn/", "--exclude=t2", "--definitions=a.toml",
@@ -286,7 +271,6 @@ TEST(Commands, TakeOptionsOnBothSides) {
   EXPECT_EQ(command_of({"run"}), "run");
   EXPECT_EQ(command_of({"--filter", "list"}), "run");
   EXPECT_EQ(command_of({"--filter", "watch", "list"}), "list");
-  EXPECT_TRUE(good({"--list"}).is_list);
 }
 
 TEST(Commands, HaveTheirOwnOptions) {

@@ -55,7 +55,7 @@ TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
   folder.write("c.toml", "schema = 1\n[[benchmark]]\nlabel = \"c\"\n");
   EXPECT_EQ(
       load_errors({folder.path()}, folder.path()),
-      "a.toml:2:1: this benchmark has no label: add for example `label = \"matmul/mm\"`\n"
+      "a.toml:2:1: `label` is missing in [[benchmark]]: write for example `label = \"matmul/mm\"`\n"
       "a.toml:4:1: unknown key `labl` in [[benchmark]]: did you mean `label`?\n"
       "b.toml:2:7: Error while parsing key-value pair: expected '=', saw '\\n': correct the TOML "
       "here (https://toml.io/en/v1.0.0)\n"
@@ -78,31 +78,29 @@ TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
   std::string name = "a";
   for (int i = 1; i < 300'000; ++i) name += i % 2 == 0 ? " . a" : ".'\".'";
   const std::string refusal =
-      "a name of more than 32 parts: remove the dots, or put the name in quotes\n";
-  EXPECT_EQ(errors_of(name + " = 1\n"), "a.toml:1:143: " + refusal);
-  EXPECT_EQ(errors_of("[" + name + "]\n"), "a.toml:1:144: " + refusal);
-  EXPECT_EQ(errors_of("x = [1.5, {" + name + " = 1}]\n"), "a.toml:1:154: " + refusal);
+      "more than 99 dots in a row: shorten the name; in a text, break the line\n";
+  for (const std::string& text :
+       {name + " = 1\n", "[" + name + "]\n", "x = [1.5, {" + name + " = 1}]\n"}) {
+    EXPECT_NE(errors_of(text).find(refusal), std::string::npos);
+  }
   // Within the limit, as deep as it goes: an ordinary error.
   std::string part = "a";
-  for (int i = 1; i < 32; ++i) part += ".a";
+  for (int i = 1; i < 100; ++i) part += ".a";
   std::string nested = "1";
   for (int i = 0; i < 250; ++i) nested = "{" + part + " = " + nested + "}";
   EXPECT_NE(errors_of("schema = 1\na = " + nested + "\n").find("unknown key `a`"),
             std::string::npos);
 }
 
-TEST(DefinitionErrors, DotsOutsideOfNamesAreFree) {
-  const std::string dots(100, '.');
+TEST(DefinitionErrors, ListsAndLinesMayHaveMoreDots) {
+  const std::string dots(90, '.');
   std::string numbers;
   for (int i = 0; i < 100; ++i) numbers += std::to_string(i) + ".5, ";
-  for (const std::string& text : {"\"" + dots + "\\\"" + dots + "\"", "'" + dots + "\\'",
-                                  "\"\"\"" + dots + "\n\"" + dots + "\"\"\"\"",
-                                  "'''" + dots + "'" + dots + "'''''", "\"\"  # " + dots}) {
-    EXPECT_EQ(errors_of("schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x\"\ndescription = " +
-                        text + "\nmatrix = { n = [" + numbers + "] }\ntags = \"a." + dots + "\"\n"),
-              "")
-        << text;
-  }
+  EXPECT_EQ(errors_of("schema = 1\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x\"\ndescription = "
+                      "\"\"\"" +
+                      dots + "\n" + dots + "\"\"\"\nmatrix = { n = [" + numbers + "] }\ntags = \"" +
+                      dots + "\"  # ...\n"),
+            "");
 }
 
 // Hostile text of all shapes: an answer, never a crash.

@@ -316,25 +316,5 @@ TEST(ProfileFileName, IsNeverTheSameForTwoKeys) {
   EXPECT_EQ(names.size(), keys.size());
 }
 
-TEST(FailureKind, NamesAreThoseOfTheResultsFileAndGoBothWays) {
-  const std::pair<FailureKind, const char*> all[] = {
-      {FailureKind::kCompileError, "compile_error"},
-      {FailureKind::kDefinitionError, "definition_error"},
-      {FailureKind::kCrashed, "crashed"},
-      {FailureKind::kAborted, "aborted"},
-      {FailureKind::kExited, "exited"},
-      {FailureKind::kException, "exception"},
-      {FailureKind::kTimedOut, "timed_out"},
-      {FailureKind::kOutOfMemory, "out_of_memory"},
-      {FailureKind::kWorkerLost, "worker_lost"},
-      {FailureKind::kNoProfile, "no_profile"},
-      {FailureKind::kUnsupported, "unsupported"}};
-  for (const auto& [kind, name] : all) {
-    EXPECT_STREQ(to_string(kind), name);
-    EXPECT_EQ(failure_kind_from(name), kind);
-  }
-  EXPECT_FALSE(failure_kind_from("no such kind"));
-}
-
 }  // namespace
 }  // namespace instr::measure_test

@@ -578,18 +578,5 @@ TEST(ReportCsv, QuotesWhatNeedsIt) {
       "d/eager/forward/t1/cpu,d,,cpp,eager,forward,1,cpu,skipped,,,,,,,,,,,,0.5,,why,,\r\n");
 }
 
-TEST(Report, ChoosesByFormat) {
-  auto measurements = all_kinds();
-  ReportOptions options = at_width(80);
-  EXPECT_EQ(report(ReportFormat::kTable, measurements, options),
-            report_table(measurements, options));
-  EXPECT_EQ(report(ReportFormat::kMarkdown, measurements, options),
-            report_markdown(measurements, options));
-  EXPECT_EQ(report(ReportFormat::kJson, measurements, options), report_json(measurements, options));
-  EXPECT_EQ(report(ReportFormat::kJsonl, measurements, options),
-            report_jsonl(measurements, options));
-  EXPECT_EQ(report(ReportFormat::kCsv, measurements, options), report_csv(measurements, options));
-}
-
 }  // namespace
 }  // namespace instr::report_test

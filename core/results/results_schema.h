@@ -1,0 +1,11 @@
+// The JSON Schema of a line of a results file, for programs that read them.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace instr {
+
+// Members that it does not describe are allowed, as readers ignore them.
+nlohmann::ordered_json results_schema();
+
+}  // namespace instr
