@@ -153,7 +153,8 @@ constexpr Key kBenchmarkKeys[] = {
      .description = "Iterations of a counted block; chosen automatically if absent.",
      .range = {1, kMaxIterations}},
     {"timeout", Shape::kNumber, "timeout = 60",
-     "Seconds of CPU time that measuring one variant may take; it is also stopped when it is idle for as long."},
+     "Seconds of CPU time that measuring one variant may take; it is also stopped when it is idle "
+     "for as long."},
 };
 
 constexpr Key kBuildKeys[] = {
