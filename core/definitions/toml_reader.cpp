@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
@@ -47,21 +48,26 @@ std::string_view element_words(Shape shape) {
 }
 
 // toml++ makes a table within a table of each part of a dotted name, and frees them recursively: a
-// name of 40,000 parts overflows the stack. Lists and inline tables it nests at most 256 deep, so
-// names in them add up to less than that.
-constexpr int kMaxParts = 100;
+// name of very many would overflow the stack. Lists and inline tables it nests at most 256 deep, so
+// the names in them add up to 8,192 parts.
+constexpr int kMaxParts = 32;
 
-// Counts the dots between two of `,=[]{}` or ends of lines, those in strings and comments, too.
-Expected<void> check_dots(const SourceText& source) {
+// Counts the parts of what may be a name, in strings and comments, too: text between blanks, quotes
+// and single dots.
+Expected<void> check_names(const SourceText& source) {
   const std::string_view text = source.text();
   int parts = 1;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '.' && ++parts > kMaxParts) {
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    const bool is_part = c >= 0x80 || std::isalnum(c) != 0 ||
+                         std::string_view("_- \t\"'").find(text[at]) != std::string_view::npos;
+    if (text[at] == '.' && text[at - 1] != '.') {
+      if (++parts <= kMaxParts) continue;
       return tl::unexpected(Error{source.place(at),
-                                  fmt::format("more than {} dots in a row", kMaxParts - 1),
-                                  "shorten the name; in a text, break the line"});
+                                  fmt::format("a name of more than {} parts", kMaxParts),
+                                  "remove the dots; in a text, break the line"});
     }
-    if (std::string_view(",=[]{}\n").find(text[at]) != std::string_view::npos) parts = 1;
+    if (!is_part) parts = 1;
   }
   return {};
 }
@@ -69,7 +75,7 @@ Expected<void> check_dots(const SourceText& source) {
 }  // namespace
 
 Expected<toml::table> parse_toml(const SourceText& source) {
-  if (auto checked = check_dots(source); !checked) {
+  if (auto checked = check_names(source); !checked) {
     return tl::unexpected<Error>(std::move(checked.error()));
   }
   try {
