@@ -192,7 +192,9 @@ TEST(Select, RefusesMalformedPatterns) {
   EXPECT_EQ(selected({.filters = {"conv", "mm("}})[0].substr(0, 11), "--filter `m");
 }
 
-TEST(Select, RefusesToSelectFromNothing) { EXPECT_FALSE(instr::select({}, {})); }
+TEST(Select, RefusesToSelectFromNothing) {
+  EXPECT_FALSE(instr::select(std::vector<Variant>(), {}));
+}
 
 TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
   auto all = selected({});
