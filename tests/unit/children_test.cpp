@@ -12,7 +12,7 @@
 #include <atomic>
 #include <vector>
 
-namespace instr {
+namespace instr::children_test {
 namespace {
 
 // What the processes of a test share.
@@ -45,7 +45,7 @@ void stay_on(int cpu) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-class Children : public testing::Test {
+class Children : public ::testing::Test {
  protected:
   Children()
       : page_(new (mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -158,4 +158,4 @@ TEST_F(Children, ThatAreStoppedWithTheirHostGoOn) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::children_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace instr {
+namespace instr::cpu_watch_test {
 namespace {
 
 constexpr CpuLimits kTwoSeconds{2000, 2000};
@@ -116,4 +116,4 @@ TEST(StoppedText, SaysWhyAndAfterHowLong) {
 }
 
 }  // namespace
-}  // namespace instr
+}  // namespace instr::cpu_watch_test
