@@ -68,7 +68,7 @@ inline std::optional<ProcessStat> read_stat(pid_t pid) {
   return read_stat(folder);
 }
 
-// What some processes have done so far.
+// The CPU time and state of some processes so far.
 struct CpuUse {
   int64_t cpu_ms = 0;
   bool has_work = false;  // a thread runs, or waits for a CPU or a disk

@@ -10,7 +10,7 @@
 
 namespace instr {
 
-// Whether the file's name ends in `.csv`.
+// Returns true if the file's name ends in `.csv`.
 bool is_csv(const SourceText& source);
 
 class CsvReader {

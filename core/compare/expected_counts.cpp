@@ -183,7 +183,7 @@ std::vector<std::string> metrics_in(const std::vector<ExpectedCount>& counts) {
 
 using CountsByKey = std::map<std::string, std::map<std::string, double>>;
 
-// Of two measurements of a key the first counts.
+// Uses the first of two measurements of a key.
 CountsByKey exact_counts(const std::vector<Measurement>& measurements) {
   CountsByKey counts;
   for (const Measurement& one : measurements) {

@@ -103,7 +103,7 @@ Expected<WorkerSources> read_sources(const fs::path& folder, WorkerKind kind) {
   return sources;
 }
 
-// Whether the code of this source is part of what is counted, so that it must not depend on what
+// True if the code of this source is part of what is counted, so that it must not depend on what
 // else is compiled with it.
 bool is_counted(const fs::path& source) {
   const std::string name = source.filename().string();

@@ -134,7 +134,7 @@ class Loader {
     const toml::node* schema = file.table.get("schema");
     const auto value =
         schema && schema->is_integer() ? schema->value<std::int64_t>() : std::nullopt;
-    // That it is missing or of a wrong type is reported elsewhere.
+    // The table reader reports a missing value or a wrong type.
     if (!value || *value == kDefinitionSchema) return true;
     const bool is_newer = *value > kDefinitionSchema;
     errors_.push_back(

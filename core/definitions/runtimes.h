@@ -229,7 +229,7 @@ constexpr bool is_compiled(Runtime runtime) {
   return is_of_torch_compile(runtime) || facts_of(runtime).body == Body::kLazy;
 }
 
-// Whether it runs snippets in this language.
+// Returns true if the runtime runs snippets in this language.
 constexpr bool runs_in(Runtime runtime, Language language) {
   const RuntimeFacts& facts = facts_of(runtime);
   switch (facts.body) {

@@ -53,7 +53,7 @@ std::string quoted(const std::string& text, std::size_t most = kLongestName) {
   return out + "\"";
 }
 
-// Whether all of its points have one.
+// Returns true if every point of the series has one.
 bool has_spreads(const Series& series) {
   return std::all_of(series.points.begin(), series.points.end(),
                      [](const ChartPoint& point) { return point.spread.has_value(); });

@@ -15,7 +15,7 @@
 namespace instr::children_test {
 namespace {
 
-// What the processes of a test share.
+// Memory that the processes of a test share.
 struct Page {
   std::atomic<pid_t> child{0};
   std::atomic<bool> may_end{false};
