@@ -7,13 +7,12 @@
 #include <iterator>
 
 #include "core/base/private_folder.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::accepted_test {
 namespace {
 
-using testing::counted;
-using testing::results;
+using namespace testing;
 
 const Acceptance kAccepted{"matmul/*/t1/cpu",
                            "ir",
@@ -25,18 +24,14 @@ const Acceptance kAccepted{"matmul/*/t1/cpu",
 
 class AcceptedFile : public ::testing::Test {
  protected:
-  std::string content() const {
-    std::ifstream stream(file_);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
   std::string error_of(const std::string& text) const {
-    std::ofstream(file_) << text;
+    write(file_, text);
     auto read = read_accepted(file_);
     return read ? "no error" : to_string(read.error().front());
   }
   static bool nothing(const Acceptance&) { return false; }
 
-  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  TemporaryFolder folder_;
   std::filesystem::path file_ = folder_.path() / "accepted.csv";
 };
 
@@ -52,7 +47,7 @@ TEST_F(AcceptedFile, KeepsCommentsExceptAboveWhatItRemoves) {
   const std::string header = "keys,metric,before,after,commit,who,why\n";
   std::ofstream(file_) << "# ours\n" << header << "# a\na,ir,1,2,,,why\n# b\nb,ir,1,2,,,why\n# end";
   ASSERT_TRUE(write_accepted(file_, {}, [](const Acceptance& one) { return one.keys == "a"; }));
-  EXPECT_EQ(content(), "# ours\n" + header + "# b\nb,ir,1,2,,,why\n# end\n");
+  EXPECT_EQ(text_of(file_), "# ours\n" + header + "# b\nb,ir,1,2,,,why\n# end\n");
 }
 
 TEST_F(AcceptedFile, IsAddedTo) {

@@ -8,12 +8,12 @@
 #include <regex>
 #include <string>
 
+#include "tests/testing.h"
+
 namespace instr::call_graph_test {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
-}
+using namespace testing;
 
 Profile profile_of(const std::string& text) {
   auto profile = parse_profile(text, "x");
@@ -32,7 +32,7 @@ const InclusiveCost* find(const std::map<CodeName, InclusiveCost>& costs, const 
 // lines of inlined code, which it has apart, name no object.
 std::map<CodeName, double> annotated() {
   std::map<CodeName, double> result;
-  std::ifstream file(fixture("part.inclusive.txt"));
+  std::ifstream file(fixture("profile/part.inclusive.txt"));
   EXPECT_TRUE(file);
   const std::regex row(R"( *([0-9,]+)  [^:]*:(.*) \[.*/([^/]*)\])");
   for (std::string line; std::getline(file, line);) {
@@ -48,7 +48,7 @@ std::map<CodeName, double> annotated() {
 }
 
 TEST(CallGraph, AgreesWithCallgrindAnnotate) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
+  auto profile = read_profile(fixture("profile/part.callgrind.out"));
   ASSERT_TRUE(profile) << to_string(profile.error());
   const auto costs = inclusive_costs(*profile, 1);
   std::ptrdiff_t compared = 0;
@@ -65,7 +65,7 @@ TEST(CallGraph, AgreesWithCallgrindAnnotate) {
 
 // All that a function costs is somebody's who called it.
 TEST(CallGraph, CallersSharesAddUp) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
+  auto profile = read_profile(fixture("profile/part.callgrind.out"));
   ASSERT_TRUE(profile);
   std::size_t called = 0;
   for (const auto& [code, cost] : inclusive_costs(*profile, 1)) {
@@ -79,7 +79,7 @@ TEST(CallGraph, CallersSharesAddUp) {
 }
 
 TEST(CallGraph, ARecursiveFunctionIsNotItsOwnCaller) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
+  auto profile = read_profile(fixture("profile/part.callgrind.out"));
   ASSERT_TRUE(profile);
   const auto costs = inclusive_costs(*profile, 1);
   const InclusiveCost* fib = find(costs, "fib");

@@ -6,17 +6,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::compare_report_test {
 namespace {
 
+using namespace testing;
+
 using nlohmann::json;
-using testing::after;
-using testing::before;
-using testing::counted;
-using testing::failed;
-using testing::skipped;
 
 Comparison compared(std::vector<Measurement> old, std::vector<Measurement> now,
                     const CompareOptions& options = {}) {

@@ -5,14 +5,14 @@
 #include <cmath>
 #include <sstream>
 
-#include "compare_testing.h"
 #include "core/base/format.h"
 #include "core/compare/compare_text.h"
+#include "tests/testing.h"
 
 namespace instr::compare_table_test {
 namespace {
 
-using namespace instr::testing;
+using namespace testing;
 
 Comparison comparison_of(std::vector<Measurement> first, std::vector<Measurement> second) {
   auto made = compare(before(std::move(first)), after(std::move(second)));

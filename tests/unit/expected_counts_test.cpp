@@ -1,25 +1,23 @@
 #include "core/compare/expected_counts.h"
 
-#include "tests/unit/compare_testing.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::expected_counts_test {
 namespace {
+
+using namespace testing;
 
 constexpr const char* kMm = "matmul/mm/n=64/eager/forward/t1/cpu";
 // Quotes, commas, newlines, a pipe, a comment's mark, control characters, what is not ASCII.
 const std::string kOdd = "# a \"b\",|c\r\n\t\\d\x01/größe/矩阵/eager/forward/t1/cpu";
 
 ExpectedCounts parsed(const std::string& text) {
-  auto counts = parse_expected_counts(SourceText("e.csv", text));
-  if (counts) return *std::move(counts);
-  ADD_FAILURE() << error_lines(counts.error(), "nowhere");
-  return {};
+  return value_of(parse_expected_counts(SourceText("e.csv", text)));
 }
 
 std::string errors(const std::string& text, const std::string& name = "e.csv") {
   const auto counts = parse_expected_counts(SourceText(name, text));
-  return counts ? "" : error_lines(counts.error(), "nowhere");
+  return counts ? "" : error_lines(counts.error());
 }
 
 std::map<std::string, double> metrics(const ExpectedCounts& counts, const std::string& key) {
@@ -32,10 +30,7 @@ std::map<std::string, double> metrics(const ExpectedCounts& counts, const std::s
 const Comparison compared(const ExpectedCounts& counts, std::vector<Measurement> now) {
   CompareOptions options;
   options.by_key = counts.limits;
-  auto comparison =
-      compare({"e.csv", counts.baseline, {}}, testing::after(std::move(now)), options);
-  EXPECT_TRUE(comparison);
-  return *comparison;
+  return value_of(compare({"e.csv", counts.baseline, {}}, after(std::move(now)), options));
 }
 
 TEST(ExpectedCounts, ReadsCsv) {
@@ -90,7 +85,7 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
       "key,metric,expected,margin\n"
       "wide,ir,1000,5%\nusual,ir,1000,\nexact,ir,1000,0%\n");
   const auto verdict = [&](const std::string& key, double ir) {
-    const Comparison comparison = compared(counts, {testing::counted(key, ir)});
+    const Comparison comparison = compared(counts, {counted(key, ir)});
     for (const ComparedRow& row : comparison.rows) {
       if (row.key == key) return row.verdict;
     }

@@ -14,10 +14,12 @@
 #include "core/report/experiment_findings.h"
 #include "core/report/experiment_summary.h"
 #include "core/results/experiment_log.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::experiment_test {
 namespace {
+
+using namespace testing;
 
 const ExperimentSetting kSetting{3, std::nullopt, "2.13.0", "a CPU"};
 
@@ -382,7 +384,7 @@ class ExperimentLogTest : public ::testing::Test {
     return all.str();
   }
 
-  TempFolder scratch_;
+  TemporaryFolder scratch_;
   std::filesystem::path file_ = scratch_.path() / "r.jsonl";
   std::vector<Variant> variants_{variant_of_key("a/eager/forward/t1/cpu"),
                                  variant_of_key("b/eager/forward/t1/cpu")};

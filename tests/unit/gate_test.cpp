@@ -5,10 +5,12 @@
 #include <filesystem>
 
 #include "core/base/private_folder.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::gate_test {
 namespace {
+
+using namespace testing;
 
 namespace fs = std::filesystem;
 
@@ -60,7 +62,7 @@ TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
 }
 
 TEST(Gate, OnlyKeepsTheSelected) {
-  ResultSet set = only(testing::before({testing::counted("a", 1), testing::counted("b", 2)}),
+  ResultSet set = only(before({counted("a", 1), counted("b", 2)}),
                        [](const Variant& variant) { return variant.key == "b"; });
   ASSERT_EQ(set.results.measurements.size(), 1u);
   EXPECT_EQ(set.results.measurements[0].variant.key, "b");
@@ -78,18 +80,16 @@ TEST(Gate, AMissingBaselineIsAnError) {
 TEST(Gate, OnlyExpectedMetricsAreCompared) {
   Reference expected;
   expected.is_expected = true;
-  expected.set = testing::before(
-      {testing::counted("a", {{"ir", 100.0}}), testing::counted("b", {{"ir", 100.0}})});
+  expected.set = testing::before({counted("a", {{"ir", 100.0}}), counted("b", {{"ir", 100.0}})});
   expected.margins["a"].hard["ir"] = Limit{std::nullopt, 10};
-  auto comparison = compare_with(
-      expected, testing::after({testing::counted("a", 111), testing::counted("b", 100)}), {});
+  auto comparison =
+      compare_with(expected, testing::after({counted("a", 111), counted("b", 100)}), {});
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kFails);
   EXPECT_EQ(comparison->rows[0].key, "a");
   EXPECT_EQ(comparison->rows[0].metrics.size(), 1u);
   EXPECT_EQ(comparison->summary.count(RowState::kSame), 1u);
-  comparison = compare_with(
-      expected, testing::after({testing::counted("a", 110), testing::counted("b", 100)}), {});
+  comparison = compare_with(expected, testing::after({counted("a", 110), counted("b", 100)}), {});
   EXPECT_NE(comparison->verdict, Verdict::kFails);
   // They do not come from a run.
   EXPECT_TRUE(check_comparable(expected, measured_with({{"compiler", "any"}}), {}));
@@ -99,13 +99,13 @@ TEST(Gate, ALimitOfAnUnmeasuredMetricIsAnError) {
   Gate gate;
   gate.compare.limits.hard["d1_misses"] = Limit{1, std::nullopt};
   Reference before;
-  before.set = testing::before({testing::counted("a", 100)});
-  auto comparison = compare_with(before, testing::after({testing::counted("a", 100)}), gate);
+  before.set = testing::before({counted("a", 100)});
+  auto comparison = compare_with(before, testing::after({counted("a", 100)}), gate);
   ASSERT_FALSE(comparison);
   EXPECT_EQ(to_string(comparison.error()),
             "there is a limit for d1_misses, but no result has it: measure both with "
             "--metrics=ir,d1_misses");
-  auto after = testing::after({testing::counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
+  auto after = testing::after({counted("a", {{"ir", 100.0}, {"d1_misses", 2.0}})});
   EXPECT_TRUE(compare_with(before, after, gate));
 }
 
@@ -120,8 +120,8 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
   gate.limits_file = limits_of_a(90);
   gate.base_limits_file = limits_of_a(20);
   Reference before;
-  before.set = testing::before({testing::counted("a", 100)});
-  auto comparison = compare_with(before, testing::after({testing::counted("a", 140)}), gate);
+  before.set = testing::before({counted("a", 100)});
+  auto comparison = compare_with(before, testing::after({counted("a", 140)}), gate);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kFails);
   EXPECT_EQ(comparison->problems,
@@ -140,7 +140,7 @@ Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& on
 TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
   auto folder = PrivateFolder::make();
   ASSERT_TRUE(folder);
-  Measurement one = testing::counted("a/b", 1000);
+  Measurement one = counted("a/b", 1000);
   auto& counted = std::get<Counted>(one.outcome);
   counted.functions = {{"f", "x.so", 2000.25, 1}, {"g", "x.so", 474.75, 1}};
   auto refused = through_a_file(folder->path(), one);
@@ -156,7 +156,7 @@ TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
 TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
   auto folder = PrivateFolder::make();
   ASSERT_TRUE(folder);
-  Measurement one = testing::counted("a/b", 1000);
+  Measurement one = counted("a/b", 1000);
   for (const std::int64_t self : {10'000, 9'990}) {
     std::get<Counted>(one.outcome).call_tree = std::make_shared<const CallTree>(
         CallTree{10, {{kSnippetName, "unit", true}}, {{0, 0, self, 0, 0}}});
@@ -179,15 +179,14 @@ TEST(Gate, LimitsByPatternHoldAndThoseThatMatchNothingWarn) {
   nowhere.limits.hard["ir"] = Limit{50, std::nullopt};
   gate.limits_file = {loose, nowhere};
   Reference before;
-  before.set = testing::before({testing::counted("a", 100), testing::counted("b", 100)});
-  auto comparison = compare_with(
-      before, testing::after({testing::counted("a", 140), testing::counted("b", 100)}), gate);
+  before.set = testing::before({counted("a", 100), counted("b", 100)});
+  auto comparison =
+      compare_with(before, testing::after({counted("a", 140), counted("b", 100)}), gate);
   ASSERT_TRUE(comparison);
   EXPECT_EQ(comparison->verdict, Verdict::kWarns);
   ASSERT_EQ(comparison->problems.size(), 1u);
   EXPECT_EQ(comparison->problems[0].find("limits.toml:7:9: "), 0u);
-  comparison = compare_with(
-      before, testing::after({testing::counted("a", 100), testing::counted("b", 140)}), gate);
+  comparison = compare_with(before, testing::after({counted("a", 100), counted("b", 140)}), gate);
   EXPECT_EQ(comparison->verdict, Verdict::kFails);
 }
 

@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 #include "worker/wire.h"
 
 namespace instr::inspection_test {
 namespace {
+
+using namespace testing;
 
 // outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel
 // runs beside them, and another thread has its own.
@@ -71,7 +73,7 @@ TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
 }
 
 TEST(Inspection, WritesTheRequestedFiles) {
-  TempFolder scratch;
+  TemporaryFolder scratch;
   wire::Message inspected{"inspected",
                           {{"graph", "before"},
                            {"optimized_graph", "after"},
@@ -95,7 +97,7 @@ TEST(Inspection, WritesTheRequestedFiles) {
 }
 
 TEST(Inspection, WritesWhatACompilerSaid) {
-  TempFolder scratch;
+  TemporaryFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
   EXPECT_EQ(logs_of(parts),
             "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");

@@ -1,25 +1,23 @@
 #include "core/compare/limits_file.h"
 
-#include "tests/unit/compare_testing.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::limits_file_test {
 namespace {
+
+using namespace testing;
 
 constexpr Limit kNone{};
 Limit percent(double value) { return {value, std::nullopt}; }
 Limit units(double value) { return {std::nullopt, value}; }
 
 LimitsFile parsed(const std::string& text) {
-  auto file = parse_limits_file(SourceText("l.toml", text));
-  if (file) return *std::move(file);
-  ADD_FAILURE() << error_lines(file.error(), "nowhere");
-  return {};
+  return value_of(parse_limits_file(SourceText("l.toml", text)));
 }
 
 std::string errors(const std::string& text) {
   const auto file = parse_limits_file(SourceText("l.toml", text));
-  return file ? "" : error_lines(file.error(), "nowhere");
+  return file ? "" : error_lines(file.error());
 }
 
 TEST(LimitsFile, ReadsHardAndSoftLimitsOfPatterns) {
@@ -73,7 +71,7 @@ hard = { ir = "none" }
     EXPECT_EQ(limits.hard.at("allocs"), units(0)) << key;
     EXPECT_EQ(limits.soft.at("ir"), percent(0.5)) << key;
   }
-  EXPECT_EQ(error_lines(resolved.unmatched, "nowhere"),
+  EXPECT_EQ(error_lines(resolved.unmatched),
             "l.toml:10:18: no benchmark's key matches `^a/c`: so this limit has no effect: correct "
             "it, or remove it\n");
 }
@@ -109,12 +107,10 @@ soft = { ir = "none" }
 )");
   CompareOptions options;
   options.by_key = resolve_limits(file, {"wide", "usual"}).by_key;
-  using testing::counted;
-  const auto comparison =
-      compare(testing::before({counted("wide", 1000), counted("usual", 1000)}),
-              testing::after({counted("wide", 1050), counted("usual", 1050)}), options);
-  ASSERT_TRUE(comparison);
-  for (const ComparedRow& row : comparison->rows) {
+  const Comparison comparison =
+      value_of(compare(before({counted("wide", 1000), counted("usual", 1000)}),
+                       after({counted("wide", 1050), counted("usual", 1050)}), options));
+  for (const ComparedRow& row : comparison.rows) {
     EXPECT_EQ(row.verdict, row.key == "wide" ? Verdict::kPasses : Verdict::kFails) << row.key;
   }
 }
@@ -174,7 +170,7 @@ TEST(LimitsFile, RefusesAFileWithoutALimit) {
 }
 
 TEST(LimitsFile, IsReadFromAFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto good = folder.write("l.toml", "[[limit]]\nkeys = \"\"\nhard = { ir = \"1%\" }\n");
   ASSERT_TRUE(read_limits_file(good));
   const auto broken = folder.write("b.toml", "[[limit]]\nkeys = \xFF\n");

@@ -6,15 +6,15 @@
 #include <map>
 #include <sstream>
 
+#include "tests/testing.h"
+
 namespace instr::line_costs_test {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
-}
+using namespace testing;
 
 LineCosts costs_of(const std::string& name, ProfilePaths paths = ProfilePaths::kMerged) {
-  auto profile = read_profile(fixture(name), paths, ProfileLines::kRead);
+  auto profile = read_profile(fixture("profile/" + name), paths, ProfileLines::kRead);
   if (!profile) throw std::runtime_error(to_string(profile.error()));
   return line_costs(*profile, 1);
 }
@@ -28,7 +28,7 @@ const LineCost& line_in(const LineCosts& costs, const std::string& file, int lin
 
 // What callgrind_annotate says of each line of the two sources.
 std::map<std::pair<std::string, int>, std::int64_t> annotated() {
-  std::ifstream stream(fixture("lines.annotated.txt"));
+  std::ifstream stream(fixture("profile/lines.annotated.txt"));
   std::map<std::pair<std::string, int>, std::int64_t> costs;
   std::string file;
   int line = 0;
@@ -99,8 +99,8 @@ TEST(LineCosts, AreThoseOfTheSameProgramInEachFormOfProfile) {
 }
 
 TEST(LineCosts, LeaveOutFilesWithoutAName) {
-  auto profile =
-      read_profile(fixture("lines.callgrind.out"), ProfilePaths::kMerged, ProfileLines::kRead);
+  auto profile = read_profile(fixture("profile/lines.callgrind.out"), ProfilePaths::kMerged,
+                              ProfileLines::kRead);
   ASSERT_TRUE(profile);
   for (std::string& file : profile->files) file = file == "lines.h" ? "x" : "";
   const LineCosts costs = line_costs(*profile, 4);
@@ -110,7 +110,7 @@ TEST(LineCosts, LeaveOutFilesWithoutAName) {
 }
 
 TEST(LineCosts, AreReadOnlyWhereTheyAreWanted) {
-  auto profile = read_profile(fixture("lines.callgrind.out"));
+  auto profile = read_profile(fixture("profile/lines.callgrind.out"));
   ASSERT_TRUE(profile);
   EXPECT_TRUE(profile->lines.empty());
   EXPECT_TRUE(profile->files.empty());

@@ -2,10 +2,12 @@
 
 #include "core/compile/generate.h"
 #include "core/definitions/read_benchmark.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::load_test {
 namespace {
+
+using namespace testing;
 
 namespace fs = std::filesystem;
 
@@ -27,7 +29,7 @@ std::vector<std::string> strings(const std::vector<fs::path>& paths) {
 // --- Keys ---
 
 TEST(Load, ReadsEveryKeyOfABenchmark) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.write("a.toml", R"(schema = 1
 global_setup = "#include <vector>"
 [setups.one]
@@ -133,7 +135,7 @@ TEST(Load, TracesAModuleInCppWhateverPythonHas) {
 }
 
 TEST(Load, PutsInThePathsOfFilesBeside) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.write("mine/x.toml", R"(schema = 1
 [[benchmark]]
 label = "x"
@@ -241,7 +243,7 @@ b = "B()"
 }
 
 TEST(Load, ReadsTheBuildTable) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("ops/my.cpp", "");
   const fs::path file = folder.write("defs/a.toml", R"(schema = 1
 [build]
@@ -295,7 +297,7 @@ TEST(Load, ReadsFilesWithOtherLineEndsAndAByteOrderMark) {
 // --- Files and folders ---
 
 TEST(Load, ReadsFoldersSortedAndBelow) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("b.toml", plain("b"));
   folder.write("a/z.toml", plain("a/z"));
   folder.write("a/a.toml", plain("a/a"));
@@ -308,7 +310,7 @@ TEST(Load, ReadsFoldersSortedAndBelow) {
 }
 
 TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path a = folder.write("a.toml", plain("a"));
   const fs::path b = folder.write("b.toml", plain("b"));
   fs::create_symlink(a, folder.path() / "c.toml");
@@ -318,7 +320,7 @@ TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
 }
 
 TEST(Load, NamesFilesAsTheCallerDid) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("sub/a.toml", plain("a"));
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
@@ -331,7 +333,7 @@ TEST(Load, NamesFilesAsTheCallerDid) {
 }
 
 TEST(Load, RefusesPathsWithoutDefinitions) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_EQ(load_errors({}, folder.path()),
             "no definitions are given: name a TOML file, or a folder of them\n");
   fs::create_directory(folder.path() / "empty");
@@ -361,7 +363,7 @@ TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
 // --- Includes ---
 
 TEST(Load, TakesSetupsAndGlobalSetupOverFromIncludes) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("lib/deep.toml",
                "schema = 1\nglobal_setup = \"int deep;\"\nsetups.d.cpp = \"int d;\"\n");
   folder.write("lib/left.toml",
@@ -396,7 +398,7 @@ stmt = "x;"
 }
 
 TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("common.toml",
                "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
   const fs::path file = folder.write("a.toml", "schema = 1\ninclude = \"common.toml\"\n" +
@@ -405,7 +407,7 @@ TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
 }
 
 TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("common.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\nsetups.y.cpp = \"int y;\"\n");
   const std::string head = "schema = 1\ninclude = \"common.toml\"\n";
   const fs::path a = folder.write("a.toml", head + plain("a").substr(11) + "use = \"x\"\n");
@@ -420,7 +422,7 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
 }
 
 TEST(Load, QuotesFileNamesInLineDirectives) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("common.inc", "schema = 1\nglobal_setup = \"int a;\"\n");
   const fs::path file = folder.write("a\"b\\c.toml", R"(schema = 1
 include = "common.inc"

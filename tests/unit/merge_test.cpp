@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "core/commands/merge_shards.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::merge_test {
 namespace {
 
-using testing::counted;
+using namespace testing;
 
 ResultSet part(const std::string& name, std::optional<Shard> shard,
                std::vector<Measurement> measurements, const std::string& compiler = "clang 14") {
@@ -14,7 +14,7 @@ ResultSet part(const std::string& name, std::optional<Shard> shard,
   for (const Measurement& one : measurements) {
     functions[one.variant.key] = {{"in " + name, "lib.so", 1}};
   }
-  ResultSet set = testing::results(name, std::move(measurements));
+  ResultSet set = results(name, std::move(measurements));
   set.results.header.shard = shard;
   if (!set.results.measurements.empty()) {
     set.results.header.fingerprint.entries = {{"compiler", compiler}};
@@ -24,8 +24,7 @@ ResultSet part(const std::string& name, std::optional<Shard> shard,
 }
 
 std::string error_of(std::vector<ResultSet> parts) {
-  auto merged = merge(std::move(parts), {});
-  return merged ? "no error" : to_string(merged.error());
+  return error_text(merge(std::move(parts), {}));
 }
 
 TEST(Merge, HoldsTheMeasurementsOfAllWithTheirFunctions) {

@@ -11,18 +11,12 @@
 #include <random>
 #include <utility>
 
+#include "tests/testing.h"
+
 namespace instr::profile_test {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+using namespace testing;
 
 std::uint64_t sum_of_self(const Profile& profile, std::size_t event) {
   std::uint64_t sum = 0;
@@ -103,7 +97,7 @@ std::map<std::string, std::uint64_t> annotated_calls(const std::string& path) {
 class RealProfiles : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RealProfiles, SelfCostsAddUpToTotals) {
-  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto profile = read_profile(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   ASSERT_TRUE(profile) << to_string(profile.error());
   ASSERT_FALSE(profile->events.empty());
   EXPECT_EQ(profile->events[0], "Ir");
@@ -113,23 +107,23 @@ TEST_P(RealProfiles, SelfCostsAddUpToTotals) {
 }
 
 TEST_P(RealProfiles, AgreesWithCallgrindAnnotate) {
-  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto profile = read_profile(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   ASSERT_TRUE(profile) << to_string(profile.error());
-  auto annotated = annotated_self(fixture(std::string(GetParam()) + ".annotated.txt"));
+  auto annotated = annotated_self(fixture("profile/" + std::string(GetParam()) + ".annotated.txt"));
   EXPECT_GE(annotated.size(), 10U);
   EXPECT_EQ(self_by_function(*profile), annotated);
 }
 
 TEST_P(RealProfiles, AgreesWithCallgrindAnnotateOnCalls) {
-  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto profile = read_profile(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   ASSERT_TRUE(profile) << to_string(profile.error());
-  auto annotated = annotated_calls(fixture(std::string(GetParam()) + ".tree.txt"));
+  auto annotated = annotated_calls(fixture("profile/" + std::string(GetParam()) + ".tree.txt"));
   EXPECT_GE(annotated.size(), 10U);
   EXPECT_EQ(calls_by_function(*profile), annotated);
 }
 
 TEST_P(RealProfiles, EveryTruncationIsAnErrorAndNoCrash) {
-  auto text = contents(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto text = text_of(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   auto whole = parse_profile(text, "x");
   ASSERT_TRUE(whole);
   auto first_totals = text.find("totals:");
@@ -143,7 +137,7 @@ TEST_P(RealProfiles, EveryTruncationIsAnErrorAndNoCrash) {
 }
 
 TEST_P(RealProfiles, RandomDamageNeverCrashes) {
-  auto text = contents(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto text = text_of(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     auto damaged = text;
@@ -160,18 +154,18 @@ INSTANTIATE_TEST_SUITE_P(All, RealProfiles,
                                            "callers"));
 
 TEST(Profile, PartsAreAddedUp) {
-  auto profile = read_profile(fixture("combined.callgrind.out"));
+  auto profile = read_profile(fixture("profile/combined.callgrind.out"));
   ASSERT_TRUE(profile);
   EXPECT_EQ(profile->parts, 2);
   EXPECT_EQ(profile->totals, (std::vector<std::uint64_t>{1470 + 3268}));
-  auto part = read_profile(fixture("part.callgrind.out"));
+  auto part = read_profile(fixture("profile/part.callgrind.out"));
   ASSERT_TRUE(part);
   EXPECT_EQ(part->parts, 1);
   EXPECT_EQ(part->totals, (std::vector<std::uint64_t>{1470}));
 }
 
 TEST(Profile, CallsAreAsCountedByHand) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
+  auto profile = read_profile(fixture("profile/part.callgrind.out"));
   ASSERT_TRUE(profile);
   auto calls = calls_by_function(*profile);
   EXPECT_EQ(calls["main"], 1U);
@@ -184,10 +178,10 @@ TEST(Profile, CallsAreAsCountedByHand) {
 }
 
 TEST(Profile, CompressionMakesNoDifference) {
-  auto compressed = read_profile(fixture("combined.callgrind.out"));
+  auto compressed = read_profile(fixture("profile/combined.callgrind.out"));
   ASSERT_TRUE(compressed);
   for (const char* other : {"verbose.callgrind.out", "instr.callgrind.out"}) {
-    auto profile = read_profile(fixture(other));
+    auto profile = read_profile(fixture(std::string("profile/") + other));
     ASSERT_TRUE(profile);
     EXPECT_EQ(self_by_function(*profile), self_by_function(*compressed)) << other;
     EXPECT_EQ(calls_by_function(*profile), calls_by_function(*compressed)) << other;
@@ -195,7 +189,7 @@ TEST(Profile, CompressionMakesNoDifference) {
 }
 
 TEST(Profile, AnInlinedFilesCostStaysWithItsFunctionAndObject) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
+  auto profile = read_profile(fixture("profile/part.callgrind.out"));
   ASSERT_TRUE(profile);
   for (const auto& function : profile->functions) {
     if (function.function != "work") continue;

@@ -11,10 +11,12 @@
 #include "core/base/format.h"
 #include "core/base/process.h"
 #include "tests/labels.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::progress_test {
 namespace {
+
+using namespace testing;
 
 const RunsUnder kThreadSanitizer("thread", "Progress.*:ProgressLine.*");
 
@@ -180,7 +182,7 @@ TEST(Progress, SumsUpWhereTheTimeWent) {
 }
 
 TEST(Costs, AreThoseOfTheLastTime) {
-  TempFolder folder;
+  TemporaryFolder folder;
   const auto file = folder.path() / "costs";
   Costs costs = Costs::read(file);
   EXPECT_EQ(costs.of("a", Work::kCount), 1);

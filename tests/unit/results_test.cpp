@@ -13,36 +13,14 @@
 
 #include "core/results/end_line.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::results_test {
 namespace {
 
+using namespace testing;
+
 const RunsUnder kThreadSanitizer("thread", "Results.*:ResultsWriter.*");
-
-namespace fs = std::filesystem;
-
-// A folder that is removed with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "results_test.XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~Folder() { fs::remove_all(path_); }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
-std::string read(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 ResultsHeader header() {
   auto made = make_results_header({{{"libtorch_version", "2.13.0"}}, {{"kernel", "Linux"}}},
@@ -206,7 +184,7 @@ TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
 }
 
 TEST(Results, RoundTrip) {
-  Folder folder;
+  TemporaryFolder folder;
   std::vector<Measurement> written{counted("matmul/mm/n=64/eager", 1234567.125),
                                    counted("odd \"key\"\t\n/größe/矩阵", 5),
                                    failed("b", FailureKind::kCompileError, "line 1\nline 2")};
@@ -239,7 +217,7 @@ TEST(Results, RoundTrip) {
 }
 
 TEST(Results, EachLineIsThereAtOnce) {
-  Folder folder;
+  TemporaryFolder folder;
   auto writer = created(folder / "r.jsonl");
   ASSERT_TRUE(writer);
   EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 0u);
@@ -249,7 +227,7 @@ TEST(Results, EachLineIsThereAtOnce) {
 }
 
 TEST(Results, FunctionsAreInAFileBeside) {
-  Folder folder;
+  TemporaryFolder folder;
   auto writer = created(folder / "r.jsonl");
   ASSERT_TRUE(writer);
   ASSERT_TRUE(writer->append(counted("a", 1)));
@@ -271,7 +249,7 @@ TEST(Results, FunctionsAreInAFileBeside) {
 
 // An interrupted run writes no end, in either file.
 TEST(Results, AreIncompleteUntilFinished) {
-  Folder folder;
+  TemporaryFolder folder;
   for (bool is_complete : {false, true}) {
     auto writer = created(folder / "r.jsonl");
     ASSERT_TRUE(writer);
@@ -286,22 +264,22 @@ TEST(Results, AreIncompleteUntilFinished) {
 
 // Both are written before either is put in its place.
 TEST(Results, OldOnesStayWhereNewOnesCannotBeWritten) {
-  Folder folder;
+  TemporaryFolder folder;
   fs::path file = folder / "r.jsonl";
   {
     auto writer = created(file);
     ASSERT_TRUE(writer && writer->append(counted("old", 1)) && writer->finish(true));
   }
-  const std::string before = read(file);
-  const std::string functions = read(functions_path(file));
+  const std::string before = text_of(file);
+  const std::string functions = text_of(functions_path(file));
   SizeLimit limit(10);
   EXPECT_FALSE(created(file));
-  EXPECT_EQ(read(file), before);
-  EXPECT_EQ(read(functions_path(file)), functions);
+  EXPECT_EQ(text_of(file), before);
+  EXPECT_EQ(text_of(functions_path(file)), functions);
 }
 
 TEST(Results, OtherFilesAreNotReplaced) {
-  Folder folder;
+  TemporaryFolder folder;
   const std::string definitions = "schema = 1\n[[benchmark]]\nlabel = \"a\"\n";
   std::ofstream(folder / "bench.toml") << definitions;
   fs::create_symlink(folder / "bench.toml", folder / "link.jsonl");
@@ -313,7 +291,7 @@ TEST(Results, OtherFilesAreNotReplaced) {
                                              ": does not hold results of instr_bench: name "
                                              "another file, or remove this one");
   }
-  EXPECT_EQ(read(folder / "bench.toml"), definitions);
+  EXPECT_EQ(text_of(folder / "bench.toml"), definitions);
   std::ofstream(folder / "empty.jsonl").flush();
   EXPECT_TRUE(created(folder / "empty.jsonl"));
   EXPECT_TRUE(created(folder / "dangling.jsonl"));
@@ -324,7 +302,7 @@ TEST(Results, OtherFilesAreNotReplaced) {
 }
 
 TEST(Results, AnExistingFileIsReplaced) {
-  Folder folder;
+  TemporaryFolder folder;
   fs::path file = folder / "r.jsonl";
   {
     auto writer = created(file);
@@ -340,7 +318,7 @@ TEST(Results, AnExistingFileIsReplaced) {
 }
 
 TEST(Results, ALinkStaysALink) {
-  Folder folder;
+  TemporaryFolder folder;
   std::ofstream(folder / "real.jsonl") << document({});
   fs::create_symlink(folder / "real.jsonl", folder / "link.jsonl");
   ASSERT_TRUE(created(folder / "link.jsonl"));
@@ -349,7 +327,7 @@ TEST(Results, ALinkStaysALink) {
 }
 
 TEST(Results, ManyThreadsWriteWholeLines) {
-  Folder folder;
+  TemporaryFolder folder;
   auto writer = created(folder / "r.jsonl");
   ASSERT_TRUE(writer);
   {
@@ -377,7 +355,7 @@ TEST(Results, ManyThreadsWriteWholeLines) {
 }
 
 TEST(ResultsWriter, SaysWhereItCannotWrite) {
-  Folder folder;
+  TemporaryFolder folder;
   auto writer = created(folder / "no/such/r.jsonl");
   ASSERT_FALSE(writer);
   EXPECT_EQ(to_string(writer.error()),
@@ -392,17 +370,17 @@ TEST(ResultsWriter, SaysWhereItCannotWrite) {
 }
 
 TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
-  Folder folder;
+  TemporaryFolder folder;
   fs::path file = folder / "r.jsonl";
   auto writer = created(file);
   ASSERT_TRUE(writer);
   ASSERT_TRUE(writer->append(counted("a", 1)));
-  std::string before = read(file);
+  std::string before = text_of(file);
   {
     SizeLimit limit(before.size() + 25);
     EXPECT_FALSE(writer->append(counted("b", 2)));
     // No partial line stays, which would corrupt the next one.
-    EXPECT_EQ(read(file), before);
+    EXPECT_EQ(text_of(file), before);
     EXPECT_FALSE(writer->append(counted("c", 3)));
     auto finished = writer->finish(true);
     ASSERT_FALSE(finished);
@@ -649,7 +627,7 @@ TEST(ResultsReader, SurvivesGarbage) {
 }
 
 TEST(ResultsReader, MissingFiles) {
-  Folder folder;
+  TemporaryFolder folder;
   auto results = read_results(folder / "none.jsonl");
   ASSERT_FALSE(results);
   EXPECT_EQ(to_string(results.error()),

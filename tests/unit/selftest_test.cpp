@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "core/commands/selftest_plants.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::selftest_test {
 namespace {
+
+using namespace testing;
 
 constexpr const char* kForward = "p/eager/forward/t1/cpu";
 constexpr const char* kBackward = "p/eager/forward_backward/t1/cpu";
@@ -23,9 +25,9 @@ std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, doub
     set.functions = functions_from(std::move(functions));
     return set;
   };
-  ResultSet base = testing::before(
-      {testing::counted(key, {{"ir", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
-  ResultSet after = testing::after({testing::counted(
+  ResultSet base =
+      testing::before({counted(key, {{"ir", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
+  ResultSet after = testing::after({counted(
       key,
       {{"ir", 5000.0 + planted}, {"allocs", 2.0 + allocs}, {"alloc_bytes", 64.0 + 64 * allocs}})});
   CompareOptions exact;
@@ -57,10 +59,9 @@ TEST(Selftest, AnotherFunctionIsNotThePlanted) {
 }
 
 TEST(Selftest, EveryDifferenceOfUnchangedRunsIsAFalseAlarm) {
-  auto comparison = compare(testing::before({testing::counted("a", 10), testing::counted("b", 10),
-                                             testing::counted("c", 10), testing::skipped("d")}),
-                            testing::after({testing::counted("a", 10), testing::counted("b", 9),
-                                            testing::failed("c"), testing::skipped("d")}));
+  auto comparison =
+      compare(testing::before({counted("a", 10), counted("b", 10), counted("c", 10), skipped("d")}),
+              testing::after({counted("a", 10), counted("b", 9), failed("c"), skipped("d")}));
   ASSERT_TRUE(comparison);
   auto alarms = false_alarms(*comparison);
   std::sort(alarms.begin(), alarms.end());

@@ -11,20 +11,14 @@
 #include "core/measure/measure.h"
 #include "core/report/report.h"
 #include "core/results/results.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::timing_test {
 namespace {
 
-using Values = std::vector<double>;
+using namespace testing;
 
-Measurement timed(const std::string& key, Values wall) {
-  Measurement measurement = testing::counted(key, std::map<std::string, double>{});
-  auto& outcome = std::get<Counted>(measurement.outcome);
-  outcome.timing = Timing{{{kWall, wall}, {kCpu, wall}}, 1000};
-  add_times(outcome.metrics, *outcome.timing);
-  return measurement;
-}
+using Values = std::vector<double>;
 
 TEST(Timing, MedianAndQuartiles) {
   EXPECT_EQ(median({}), 0);
@@ -95,8 +89,8 @@ TEST(Timing, AReplyOfTheWorkerBecomesMetrics) {
 
 TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {
   MeasurementList list;
-  list.add(testing::counted("a", 100));
-  list.add(testing::counted("b", 200));
+  list.add(counted("a", 100));
+  list.add(counted("b", 200));
   list.add(timed("b", {5, 6, 7}));
   list.add(timed("c", {8, 9, 10}));
   ASSERT_EQ(list.all().size(), 3u);
@@ -108,16 +102,16 @@ TEST(MeasurementList, TimesJoinTheCountsOfTheirVariant) {
 
 TEST(MeasurementList, TwoOfAKindStayTwo) {
   MeasurementList list;
-  list.add(testing::counted("a", 100));
-  list.add(testing::counted("a", 100));
+  list.add(counted("a", 100));
+  list.add(counted("a", 100));
   EXPECT_EQ(list.all().size(), 2u);
 }
 
 TEST(MeasurementList, AFailureIsTheVariants) {
   MeasurementList list;
-  list.add(testing::counted("a", 100));
-  list.add(testing::failed("a"));
-  list.add(testing::skipped("b"));
+  list.add(counted("a", 100));
+  list.add(failed("a"));
+  list.add(skipped("b"));
   list.add(timed("b", {5, 6}));
   ASSERT_EQ(list.all().size(), 2u);
   EXPECT_TRUE(std::holds_alternative<Failure>(list.all()[0].outcome));
@@ -126,7 +120,7 @@ TEST(MeasurementList, AFailureIsTheVariants) {
 
 TEST(Timing, RoundTrip) {
   std::string file = to_line(to_json(make_results_header({}, {}))) + "\n" +
-                     to_line(to_json(testing::counted("a", 100))) + "\n" +
+                     to_line(to_json(counted("a", 100))) + "\n" +
                      to_line(to_json(timed("a", {5.5, 6, 7}))) + "\n" +
                      to_line(to_json(timed("b", {1, 2, 3}))) + "\n";
   EXPECT_NE(file.find("\"outcome\":\"timed\""), std::string::npos);

@@ -12,11 +12,13 @@
 #include "core/compile/generate.h"
 #include "core/report/report.h"
 #include "core/results/results.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 #include "worker/wire.h"
 
 namespace instr::verification_test {
 namespace {
+
+using namespace testing;
 
 using Code = VerificationCode;
 using Fields = std::map<std::string, std::string>;
@@ -295,7 +297,7 @@ TEST(VerifiedUnit, TriesAScriptOnCopiesFirst) {
 // --- Results and reports ---
 
 Measurement counted(const std::string& key, std::map<std::string, double> metrics = {}) {
-  Measurement one = testing::counted(key, std::move(metrics));
+  Measurement one = counted(key, std::move(metrics));
   one.variant = variant_of_key(key);
   return one;
 }
