@@ -66,6 +66,11 @@ inline std::vector<std::string> split_lines(const std::string& text) {
   return lines;
 }
 
+template <class T>
+T value_of(std::optional<T> optional) {
+  return std::move(optional.value());
+}
+
 // --- Files and the environment ---
 
 // The path of a file in tests/fixtures.

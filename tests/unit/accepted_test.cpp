@@ -91,10 +91,10 @@ TEST(Accepted, IsOfOneStepOfTheKeysThatMatch) {
 TEST(Accepted, PassesAndIsShown) {
   CompareOptions options;
   const auto compared = [&options](double before, double after) {
-    auto comparison = compare(results("before", {counted("matmul/a/t1/cpu", before)}),
-                              results("after", {counted("matmul/a/t1/cpu", after)}), options);
-    EXPECT_TRUE(comparison);
-    return std::move(*comparison);
+    auto comparison =
+        value_of(compare(results("before", {counted("matmul/a/t1/cpu", before)}),
+                         results("after", {counted("matmul/a/t1/cpu", after)}), options));
+    return comparison;
   };
   EXPECT_EQ(compared(1000, 2000).verdict, Verdict::kFails);
   options.accepted = {kAccepted};

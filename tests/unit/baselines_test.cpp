@@ -50,21 +50,19 @@ TEST_F(Baselines, AreInTheNearestProject) {
 
 TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   EXPECT_TRUE(baseline_names().empty());
-  auto draft = BaselineDraft::start("main");
-  ASSERT_TRUE(draft);
-  keep(draft->file(), "one", "functions");
+  auto draft = value_of(BaselineDraft::start("main"));
+  keep(draft.file(), "one", "functions");
   EXPECT_TRUE(baseline_names().empty());  // not yet complete
   EXPECT_FALSE(find_baseline("main"));
-  auto made = draft->publish(draft->file());
-  ASSERT_TRUE(made);
-  EXPECT_FALSE(fs::exists(draft->file()));
-  EXPECT_EQ(text_of(*made), "one");
-  EXPECT_EQ(text_of(functions_path(*made)), "functions");
+  auto made = value_of(draft.publish(draft.file()));
+  EXPECT_FALSE(fs::exists(draft.file()));
+  EXPECT_EQ(text_of(made), "one");
+  EXPECT_EQ(text_of(functions_path(made)), "functions");
   EXPECT_EQ(baseline_names(), std::vector<std::string>{"main"});
-  EXPECT_EQ(find_baseline("main"), *made);
+  EXPECT_EQ(find_baseline("main"), made);
   ASSERT_TRUE(remove_baseline("main"));
   EXPECT_TRUE(baseline_names().empty());
-  EXPECT_FALSE(fs::exists(functions_path(*made)));
+  EXPECT_FALSE(fs::exists(functions_path(made)));
   EXPECT_FALSE(remove_baseline("main"));
 }
 
@@ -73,10 +71,9 @@ TEST_F(Baselines, FromAnotherFileAreACopyWithItsFunctions) {
   ASSERT_TRUE(BaselineDraft::start("main")->publish("old.jsonl"));
   EXPECT_TRUE(fs::exists("old.jsonl"));
   keep("new.jsonl", "new", "");
-  auto made = BaselineDraft::start("main")->publish("new.jsonl");
-  ASSERT_TRUE(made);
-  EXPECT_EQ(text_of(*made), "new");
-  EXPECT_FALSE(fs::exists(functions_path(*made)));  // not those of other results
+  auto made = value_of(BaselineDraft::start("main")->publish("new.jsonl"));
+  EXPECT_EQ(text_of(made), "new");
+  EXPECT_FALSE(fs::exists(functions_path(made)));  // not those of other results
 }
 
 // Two runs that save the same name at the same time, in one container or in two.
@@ -86,13 +83,12 @@ TEST_F(Baselines, ConcurrentSavesLeaveTheLastOne) {
   ASSERT_TRUE(first && second);
   keep(first->file(), "first", "functions of the first");
   keep(second->file(), "second", "");
-  auto made = first->publish(first->file());
-  ASSERT_TRUE(made);
-  EXPECT_EQ(text_of(*made), "first");
-  EXPECT_EQ(text_of(functions_path(*made)), "functions of the first");
+  auto made = value_of(first->publish(first->file()));
+  EXPECT_EQ(text_of(made), "first");
+  EXPECT_EQ(text_of(functions_path(made)), "functions of the first");
   ASSERT_TRUE(second->publish(second->file()));
-  EXPECT_EQ(text_of(*made), "second");
-  EXPECT_FALSE(fs::exists(functions_path(*made)));
+  EXPECT_EQ(text_of(made), "second");
+  EXPECT_FALSE(fs::exists(functions_path(made)));
 }
 
 TEST_F(Baselines, InterruptedRunsAreKeptBesideThem) {

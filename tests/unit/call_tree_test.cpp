@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/report/flame.h"
+#include "tests/testing.h"
 
 namespace instr::call_tree_test {
 namespace {
+
+using namespace testing;
 
 // Two iterations of a statement that calls f, which calls itself and g; g also from the statement.
 constexpr const char* kPaths = R"(events: Ir
@@ -35,9 +38,8 @@ totals: 202
 )";
 
 CallTree tree_of(const std::string& text, double net) {
-  auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
-  EXPECT_TRUE(profile) << to_string(profile.error());
-  return call_tree(*profile, 2, net);
+  auto profile = value_of(parse_profile(text, "x", ProfilePaths::kSeparate));
+  return call_tree(profile, 2, net);
 }
 
 TEST(ProfilePath, BeginsBehindTheLevelOfRecursion) {
@@ -91,36 +93,33 @@ TEST(CallTree, NamesTheLoopOfPython) {
       "fn=PyObject_Vectorcall'2'PyObject_Vectorcall\n1 8\n"
       "fn=_PyEval_EvalFrameDefault'PyObject_Vectorcall'PyObject_Vectorcall\n1 50\n"
       "ob=/lib/libworker.so\nfn=next_block\n1 4\ntotals: 82\n";
-  auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
-  ASSERT_TRUE(profile);
+  auto profile = value_of(parse_profile(text, "x", ProfilePaths::kSeparate));
   std::vector<std::string> names;
-  for (const ProfileFunction& one : profile->functions) names.push_back(one.function + one.path);
+  for (const ProfileFunction& one : profile.functions) names.push_back(one.function + one.path);
   EXPECT_EQ(names, (std::vector<std::string>{
                        "_PyEval_EvalFrameDefault", "PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "_PyEval_EvalFrameDefault'2'PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "next_block"}));
-  const CallTree tree = call_tree(*profile, 2, 38);
+  const CallTree tree = call_tree(profile, 2, 38);
   EXPECT_EQ(tree.nodes[0].self, 14);  // 20, of which 6 are the loop's
   EXPECT_EQ(tree.nodes[0].total, 76);
 
-  auto merged = parse_profile(text, "x");
-  ASSERT_TRUE(merged);
-  EXPECT_EQ(merged->functions[0].function, "PyObject_Vectorcall");
+  auto merged = value_of(parse_profile(text, "x"));
+  EXPECT_EQ(merged.functions[0].function, "PyObject_Vectorcall");
 }
 
 TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
   const auto tree_with = [](const std::string& line) {
-    auto profile = parse_profile(
+    auto profile = value_of(parse_profile(
         "events: Ir\nfl=(1) bench.toml\nfn=instr_snippet_0\n7 2\ncfl=(2) a.h\ncfn=(2) "
         "f()'instr_snippet_0\n"
         "calls=1 " +
             line +
             "\n+1 8\nfl=(2)\nfn=(2)\n3 5\nfl=(3) /usr/b.h\nfn=g()'instr_snippet_0\n9 3\n"
             "totals: 10\n",
-        "x", ProfilePaths::kSeparate, ProfileLines::kRead);
-    EXPECT_TRUE(profile) << to_string(profile.error());
-    for (std::string& file : profile->files) file = file == "a.h" ? "lib/a.h" : "";
-    return call_tree(*profile, 1, 10);
+        "x", ProfilePaths::kSeparate, ProfileLines::kRead));
+    for (std::string& file : profile.files) file = file == "a.h" ? "lib/a.h" : "";
+    return call_tree(profile, 1, 10);
   };
   const auto place_of = [](const CallTree& tree, const std::string& function) {
     for (std::size_t i = 0; i < tree.functions.size(); ++i) {
@@ -155,9 +154,8 @@ totals: 258
 
 TEST(CallTree, OfTwoAreAlignedByPaths) {
   const CallTree before = tree_of(kPaths, 98);
-  auto profile = parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate);
-  ASSERT_TRUE(profile);
-  const CallTree after = call_tree(*profile, 3, 85);
+  auto profile = value_of(parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate));
+  const CallTree after = call_tree(profile, 3, 85);
   const AlignedTrees both = aligned(before, after);
   ASSERT_EQ(both.before.iterations, 6U);
   ASSERT_EQ(both.after.iterations, 6U);

@@ -16,9 +16,12 @@
 #include "core/commands/program.h"
 #include "core/commands/run.h"
 #include "core/compile/installation.h"
+#include "tests/testing.h"
 
 namespace instr::commands_test {
 namespace {
+
+using namespace testing;
 
 using Words = std::vector<std::string>;
 
@@ -77,20 +80,8 @@ TEST(RunOptions, WhatToMeasure) {
   EXPECT_EQ(good({"--runtime=all"}).plan.selection.runtimes.size(), kRuntimes.size());
 }
 
-// An environment variable while a test runs.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
-  ~Variable() { ::unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-};
-
 TEST(RunOptions, SettingsForTestsAreInTheEnvironment) {
-  const Variable churn("INSTR_TEST_CHURN", "5"), isolation("INSTR_TEST_ISOLATION", "process"),
+  const ScopedVariable churn("INSTR_TEST_CHURN", "5"), isolation("INSTR_TEST_ISOLATION", "process"),
       retries("INSTR_TEST_RETRIES", "0"), reverse("INSTR_TEST_REVERSE", "1");
   const RunOptions options = good({});
   EXPECT_EQ(options.measure.churn, 5);
@@ -104,7 +95,7 @@ TEST(RunOptions, AMalformedSettingForTestsIsAnError) {
   for (const char* name :
        {"INSTR_TEST_CHURN", "INSTR_TEST_ISOLATION", "INSTR_TEST_RETRIES", "INSTR_TEST_REVERSE"}) {
     for (const char* value : {"", "x", "-1"}) {
-      const Variable malformed(name, value);
+      const ScopedVariable malformed(name, value);
       EXPECT_EQ(error_of({}).find(std::string(name) + ": `" + value + "` is not "), 0u)
           << error_of({});
     }

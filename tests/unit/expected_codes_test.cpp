@@ -7,9 +7,12 @@
 #include <vector>
 
 #include "core/results/results.h"
+#include "tests/testing.h"
 
 namespace instr::expected_codes_test {
 namespace {
+
+using namespace testing;
 
 using Code = VerificationCode;
 
@@ -38,11 +41,11 @@ std::string key_of(const std::string& model) { return record(model, Code::kPass)
 bool all(const std::string&) { return true; }
 
 TEST(ExpectedCodes, AreReadWithTheirPlaces) {
-  const auto codes = parse_expected_codes(csv("# ours\nkey,code\n\"a,b\",PASS\nc, FAIL\n"));
-  ASSERT_TRUE(codes);
-  ASSERT_EQ(codes->size(), 2u);
-  EXPECT_EQ((*codes)[0].key, "a,b");
-  EXPECT_EQ((*codes)[1].code, Code::kFail);
+  const auto codes =
+      value_of(parse_expected_codes(csv("# ours\nkey,code\n\"a,b\",PASS\nc, FAIL\n")));
+  ASSERT_EQ(codes.size(), 2u);
+  EXPECT_EQ((codes)[0].key, "a,b");
+  EXPECT_EQ((codes)[1].code, Code::kFail);
 }
 
 TEST(ExpectedCodes, NameWhatIsWrongAndWhere) {
@@ -94,20 +97,19 @@ TEST(ExpectedCodes, AreSortedByAnUpdateWithTheirComments) {
                              ",FAIL\r\n# the end";
   const std::vector<ExperimentRecord> records{record("a", Code::kPass), record("b", Code::kFail),
                                               record("an, d", Code::kPass)};
-  const auto update = update_expected_codes(csv(before), records, all);
-  ASSERT_TRUE(update);
-  EXPECT_EQ(update->text, "# ours\nkey,code\n# known\n" + key_of("a") + ",PASS\n\"" +
-                              key_of("an, d") + "\",PASS\n" + key_of("b") + ",FAIL\n# the end\n");
-  EXPECT_EQ(update->changed, 2u);
-  EXPECT_EQ(update->removed, 1u);
-  EXPECT_EQ(update->added, 1u);
-  EXPECT_EQ(errors_of(csv(update->text)), "");
+  const auto update = value_of(update_expected_codes(csv(before), records, all));
+  EXPECT_EQ(update.text, "# ours\nkey,code\n# known\n" + key_of("a") + ",PASS\n\"" +
+                             key_of("an, d") + "\",PASS\n" + key_of("b") + ",FAIL\n# the end\n");
+  EXPECT_EQ(update.changed, 2u);
+  EXPECT_EQ(update.removed, 1u);
+  EXPECT_EQ(update.added, 1u);
+  EXPECT_EQ(errors_of(csv(update.text)), "");
 }
 
 TEST(ExpectedCodes, MakeANewFile) {
-  const auto update = update_expected_codes(csv(""), std::vector{record("a", Code::kFail)}, all);
-  ASSERT_TRUE(update);
-  EXPECT_EQ(update->text, "key,code\n" + key_of("a") + ",FAIL\n");
+  const auto update =
+      value_of(update_expected_codes(csv(""), std::vector{record("a", Code::kFail)}, all));
+  EXPECT_EQ(update.text, "key,code\n" + key_of("a") + ",FAIL\n");
 }
 
 }  // namespace

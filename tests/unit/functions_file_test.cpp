@@ -9,16 +9,17 @@
 #include <sstream>
 
 #include "core/base/gzip.h"
-#include "core/base/private_folder.h"
 #include "core/results/results.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::functions_file_test {
 namespace {
 
+using namespace testing;
+
 const RunsUnder kThreadSanitizer("thread", "FunctionsBeside.*:FunctionsFile.*");
 
-namespace fs = std::filesystem;
 using Costs = std::vector<FunctionCost>;
 
 const std::string kHeader = R"({"schema":1,"program":"instr_bench","started":"then"})";
@@ -78,12 +79,11 @@ TEST(FunctionsFile, RoundTrip) {
   SideLines lines;
   std::vector<std::string> texts{SideLines::start(kFunctionsFile, kHeader)};
   for (const auto& [key, costs] : written) texts.push_back(next_functions(lines, key, costs));
-  auto functions = parsed(packed(texts));
-  ASSERT_TRUE(functions) << to_string(functions.error());
+  auto functions = value_of(parsed(packed(texts)));
   for (int round = 0; round < 2; ++round) {
-    for (const auto& [key, costs] : written) EXPECT_EQ((*functions)(key).value(), costs) << key;
+    for (const auto& [key, costs] : written) EXPECT_EQ((functions)(key).value(), costs) << key;
   }
-  EXPECT_EQ((*functions)("another").value(), Costs{});
+  EXPECT_EQ((functions)("another").value(), Costs{});
 }
 
 TEST(FunctionsFile, HoldsSimulatedEvents) {
@@ -121,9 +121,8 @@ TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
 TEST(FunctionsFile, InvalidUtf8IsReplaced) {
   SideLines lines;
   auto functions =
-      parsed(packed({kStart, next_functions(lines, "k\xff", {{"f\xff", "\xfe", 1, 1}})}));
-  ASSERT_TRUE(functions) << to_string(functions.error());
-  EXPECT_EQ((*functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
+      value_of(parsed(packed({kStart, next_functions(lines, "k\xff", {{"f\xff", "\xfe", 1, 1}})})));
+  EXPECT_EQ((functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
 TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
@@ -131,10 +130,9 @@ TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
   std::string text = kStart + next_functions(lines, "a", {{"f", "a.so", 1, 1}}) + "\n" +
                      next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
   text.pop_back();
-  auto functions = parsed(packed({text}));
-  ASSERT_TRUE(functions) << to_string(functions.error());
-  EXPECT_EQ((*functions)("b")->at(1).ir, 3);
-  EXPECT_EQ((*functions)("a")->at(0).ir, 1);
+  auto functions = value_of(parsed(packed({text})));
+  EXPECT_EQ((functions)("b")->at(1).ir, 3);
+  EXPECT_EQ((functions)("a")->at(0).ir, 1);
 }
 
 // After a kill: what was finished before is there, and nothing else.
@@ -318,26 +316,24 @@ class FunctionsBeside : public ::testing::Test {
  protected:
   // Writes results of two keys that call one function.
   void write() {
-    auto target = ResultsTarget::open(file_);
-    ASSERT_TRUE(target);
-    auto writer = ResultsWriter::create(std::move(*target), header_);
-    ASSERT_TRUE(writer);
+    auto target = value_of(ResultsTarget::open(file_));
+    auto writer = value_of(ResultsWriter::create(std::move(target), header_));
     Counted counted;
     counted.functions = {{"f", "a.so", 1, 2}};
     for (const char* key : {"k", "l"}) {
       Measurement measurement;
       measurement.variant.key = key;
       measurement.outcome = counted;
-      ASSERT_TRUE(writer->append(measurement));
+      ASSERT_TRUE(writer.append(measurement));
     }
-    ASSERT_TRUE(writer->finish(true));
+    ASSERT_TRUE(writer.finish(true));
   }
 
   Expected<FunctionsOf> opened(const fs::path& file) const {
     return open_functions(file, to_line(to_json(header_)));
   }
 
-  PrivateFolder folder_ = PrivateFolder::make().value();
+  TemporaryFolder folder_;
   fs::path file_ = folder_.path() / "r.jsonl";
   ResultsHeader header_ = make_results_header({}, {"instr_bench"});
 };
@@ -383,9 +379,8 @@ TEST_F(FunctionsBeside, TellTheirSums) {
 }
 
 TEST_F(FunctionsBeside, AreEmptyWithoutAFile) {
-  auto functions = opened(file_);
-  ASSERT_TRUE(functions);
-  EXPECT_EQ((*functions)("k").value(), Costs{});
+  auto functions = value_of(opened(file_));
+  EXPECT_EQ((functions)("k").value(), Costs{});
   fs::create_directory(functions_path(file_));
   EXPECT_FALSE(opened(file_));
 }

@@ -4,15 +4,12 @@
 
 #include <filesystem>
 
-#include "core/base/private_folder.h"
 #include "tests/testing.h"
 
 namespace instr::gate_test {
 namespace {
 
 using namespace testing;
-
-namespace fs = std::filesystem;
 
 Expected<std::vector<FieldDifference>> check(const ResultsHeader& before,
                                              const ResultsHeader& after,
@@ -30,9 +27,8 @@ ResultsHeader measured_with(Fingerprint::Entries entries) {
 
 TEST(Gate, ResultsThatWereMeasuredAlikeCanBeCompared) {
   auto header = measured_with({{"libtorch_version", "2.13.0"}, {"compiler", "clang 14"}});
-  auto differences = check(header, header, {});
-  ASSERT_TRUE(differences);
-  EXPECT_TRUE(differences->empty());
+  auto differences = value_of(check(header, header, {}));
+  EXPECT_TRUE(differences.empty());
 }
 
 TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
@@ -52,9 +48,8 @@ TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
             "  libtorch_version: 1.13.1, then 2.13.0\n"
             "  libtorch_build_id: aa, then bb\n"
             "  flags: -std=c++17, then -std=c++20");
-  auto allowed = check(before, after, {"libtorch"});
-  ASSERT_TRUE(allowed);
-  EXPECT_EQ(allowed->size(), 3u);
+  auto allowed = value_of(check(before, after, {"libtorch"}));
+  EXPECT_EQ(allowed.size(), 3u);
   after.fingerprint.entries[3].second = "g++ 12";
   refused = check(before, after, {});
   ASSERT_FALSE(refused);
@@ -70,9 +65,8 @@ TEST(Gate, OnlyKeepsTheSelected) {
 
 TEST(Gate, AMissingBaselineIsAnError) {
   GateOptions gate;
-  auto none = find_reference(gate, {}, {});
-  ASSERT_TRUE(none);
-  EXPECT_FALSE(*none);
+  auto none = value_of(find_reference(gate, {}, {}));
+  EXPECT_FALSE(none);
   gate.baseline = "no such baseline";
   EXPECT_FALSE(find_reference(gate, {}, {}));
 }
@@ -121,10 +115,9 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
   gate.base_limits_file = limits_of_a(20);
   Reference before;
   before.set = testing::before({counted("a", 100)});
-  auto comparison = compare_with(before, testing::after({counted("a", 140)}), gate);
-  ASSERT_TRUE(comparison);
-  EXPECT_EQ(comparison->verdict, Verdict::kFails);
-  EXPECT_EQ(comparison->problems,
+  auto comparison = value_of(compare_with(before, testing::after({counted("a", 140)}), gate));
+  EXPECT_EQ(comparison.verdict, Verdict::kFails);
+  EXPECT_EQ(comparison.problems,
             std::vector<std::string>{
                 "the limit of ir is changed from 20% to 90% (20% holds), for 1 benchmark: a"});
 }
@@ -138,35 +131,32 @@ Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& on
 }
 
 TEST(Gate, ACountThatIsNotTheSumOfItsFunctionsWasEdited) {
-  auto folder = PrivateFolder::make();
-  ASSERT_TRUE(folder);
+  const TemporaryFolder folder;
   Measurement one = counted("a/b", 1000);
   auto& counted = std::get<Counted>(one.outcome);
   counted.functions = {{"f", "x.so", 2000.25, 1}, {"g", "x.so", 474.75, 1}};
-  auto refused = through_a_file(folder->path(), one);
+  auto refused = through_a_file(folder.path(), one);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().where.file, folder->path() / "r.jsonl");
+  EXPECT_EQ(refused.error().where.file, folder.path() / "r.jsonl");
   EXPECT_EQ(refused.error().what, "`a/b` has 1000 instructions, and its functions, in " +
-                                      (folder->path() / "r.jsonl.functions.jsonl.gz").string() +
+                                      (folder.path() / "r.jsonl.functions.jsonl.gz").string() +
                                       ", have 2475 together");
   counted.functions[0].ir = 525.25;
-  EXPECT_TRUE(through_a_file(folder->path(), one));
+  EXPECT_TRUE(through_a_file(folder.path(), one));
 }
 
 TEST(Gate, ACountThatIsNotTheSumOfItsCallPathsWasEdited) {
-  auto folder = PrivateFolder::make();
-  ASSERT_TRUE(folder);
+  const TemporaryFolder folder;
   Measurement one = counted("a/b", 1000);
   for (const std::int64_t self : {10'000, 9'990}) {
     std::get<Counted>(one.outcome).call_tree = std::make_shared<const CallTree>(
         CallTree{10, {{kSnippetName, "unit", true}}, {{0, 0, self, 0, 0}}});
-    auto set = through_a_file(folder->path(), one);
-    ASSERT_TRUE(set) << to_string(set.error());
-    auto tree = set->call_trees("a/b");
+    auto set = value_of(through_a_file(folder.path(), one));
+    auto tree = set.call_trees("a/b");
     ASSERT_EQ(tree.has_value(), self == 10'000);
     if (tree) continue;
     EXPECT_EQ(tree.error().what, "`a/b` has 1000 instructions, and its call trees, in " +
-                                     (folder->path() / "r.jsonl.call_trees.jsonl.gz").string() +
+                                     (folder.path() / "r.jsonl.call_trees.jsonl.gz").string() +
                                      ", have 999 together");
   }
 }

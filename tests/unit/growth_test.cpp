@@ -6,17 +6,16 @@
 namespace instr::growth_test {
 namespace {
 
-using namespace instr::testing;
+using namespace testing;
 
 class Growth : public HistoryTest {
  protected:
   // Key and position of each step.
   std::vector<std::pair<std::string, int>> growth(const Acceptances& accepted = {},
                                                   std::optional<Place> since = {}) const {
-    auto steps = unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted);
-    EXPECT_TRUE(steps) << to_string(steps.error());
+    const auto steps = value_of(unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted));
     std::vector<std::pair<std::string, int>> found;
-    for (const RecordedStep& one : steps.value_or(std::vector<RecordedStep>{})) {
+    for (const RecordedStep& one : steps) {
       found.emplace_back(one.series.key, static_cast<int>(one.commit.position));
     }
     return found;
@@ -24,11 +23,8 @@ class Growth : public HistoryTest {
 
   std::string issue(const std::vector<std::string>& options = {}) const {
     const SqlDatabase database = open(SqlAccess::kRead);
-    auto steps = unaccepted_growth(database, {}, std::nullopt, {});
-    EXPECT_TRUE(steps) << to_string(steps.error());
-    auto text = growth_issue(database, *steps, options);
-    EXPECT_TRUE(text) << to_string(text.error());
-    return text.value_or("");
+    auto steps = value_of(unaccepted_growth(database, {}, std::nullopt, {}));
+    return value_of(growth_issue(database, steps, options));
   }
 };
 

@@ -29,10 +29,8 @@
 namespace instr::history_faults_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
-using testing::commit;
-using testing::run_of;
 using Points = std::vector<std::pair<int, double>>;
 
 constexpr std::size_t kPage = 4096;
@@ -571,9 +569,8 @@ TEST_F(HistoryFaults, OnAFullDiskCannotBeBegunAndIsPrunedButNotMadeSmaller) {
     fill();
     fill_disk(filler, fs::file_size(file()) / kPage / 2);
     const SqlDatabase database = open(SqlAccess::kWrite);
-    const auto pruned = prune(database, commit(2).place(), std::nullopt);
-    ASSERT_TRUE(pruned) << to_string(pruned.error());
-    EXPECT_EQ(pruned->runs, 1u);
+    const auto pruned = value_of(prune(database, commit(2).place(), std::nullopt));
+    EXPECT_EQ(pruned.runs, 1u);
     const auto compacted = compact(database);
     ASSERT_FALSE(compacted);
     expect_says(compacted.error(), file(), "the disk is full");
@@ -641,16 +638,14 @@ TEST_F(HistoryFaults, ClocksThatGoBackDoNotMoveCommits) {
     fs::remove(file());
     for (const HistoryRun& run : runs) add(run);
     EXPECT_EQ(points(), all);
-    const auto data = report_of_history(open(SqlAccess::kRead), {}, {});
-    ASSERT_TRUE(data);
-    ASSERT_EQ(data->columns.size(), 2u);
-    EXPECT_GT(data->columns[0].time, data->columns[1].time);
-    EXPECT_EQ(data->columns[0].position, 1);
-    const auto steps = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
-    ASSERT_TRUE(steps);
-    ASSERT_EQ(steps->size(), 1u);
-    EXPECT_EQ((*steps)[0].before, 21);
-    EXPECT_EQ((*steps)[0].after, 22);
+    const auto data = value_of(report_of_history(open(SqlAccess::kRead), {}, {}));
+    ASSERT_EQ(data.columns.size(), 2u);
+    EXPECT_GT(data.columns[0].time, data.columns[1].time);
+    EXPECT_EQ(data.columns[0].position, 1);
+    const auto steps = value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false));
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_EQ((steps)[0].before, 21);
+    EXPECT_EQ((steps)[0].after, 22);
     std::reverse(runs.begin(), runs.end());
   }
 }

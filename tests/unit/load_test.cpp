@@ -9,8 +9,6 @@ namespace {
 
 using namespace testing;
 
-namespace fs = std::filesystem;
-
 std::vector<std::string> labels(const std::vector<Definition>& definitions) {
   std::vector<std::string> result;
   for (const Definition& definition : definitions) result.push_back(definition.label);
@@ -62,10 +60,9 @@ timeout = 1.5
 n = [4, 64]
 a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  ASSERT_EQ(definitions->size(), 1u);
-  const Definition& all = definitions->front();
+  const auto definitions = value_of(load_definitions({file}));
+  ASSERT_EQ(definitions.size(), 1u);
+  const Definition& all = definitions.front();
   const auto at = [&](int line, int column) { return SourceLocation{file.string(), line, column}; };
   EXPECT_EQ(all.label, "all");
   EXPECT_EQ(all.description, "everything");
@@ -143,13 +140,12 @@ setup = 'auto m = load("{./model-{n}.pt}"), o = load("{./../other.pt}"); f({./2,
 stmt = "x;"
 matrix = { n = [4] }
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  const auto definitions = value_of(load_definitions({file}));
   const std::string here = folder.path().string();
   // As in C++: what no brace closes is no path.
-  EXPECT_EQ(expand(*definitions)->front().setups[0].code, "auto m = load(\"" + here +
-                                                              "/mine/model-4.pt\"), o = load(\"" +
-                                                              here + "/other.pt\"); f({./2, 4, {");
+  EXPECT_EQ(expand(definitions)->front().setups[0].code, "auto m = load(\"" + here +
+                                                             "/mine/model-4.pt\"), o = load(\"" +
+                                                             here + "/other.pt\"); f({./2, 4, {");
 }
 
 TEST(Load, TakesOneValueForAList) {
@@ -260,10 +256,9 @@ stmt = "x;"
 label = "y"
 stmt = "y;"
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  const BuildOptions& build = *definitions->at(0).build;
-  EXPECT_EQ(definitions->at(1).build.get(), &build);
+  const auto definitions = value_of(load_definitions({file}));
+  const BuildOptions& build = *definitions.at(0).build;
+  EXPECT_EQ(definitions.at(1).build.get(), &build);
   const std::string base = folder.path().string();
   EXPECT_EQ(strings(build.include_dirs), (std::vector<std::string>{base + "/include", "/abs"}));
   EXPECT_EQ(strings(build.sources), (std::vector<std::string>{base + "/ops/my.cpp"}));
@@ -304,9 +299,8 @@ TEST(Load, ReadsFoldersSortedAndBelow) {
   folder.write("c.txt", "no TOML");
   folder.write(".hidden.toml", "no TOML");
   folder.write(".git/x.toml", "no TOML");
-  const auto definitions = load_definitions({folder.path()});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  EXPECT_EQ(labels(*definitions), (std::vector<std::string>{"a/a", "a/z", "b"}));
+  const auto definitions = value_of(load_definitions({folder.path()}));
+  EXPECT_EQ(labels(definitions), (std::vector<std::string>{"a/a", "a/z", "b"}));
 }
 
 TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
@@ -314,9 +308,9 @@ TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
   const fs::path a = folder.write("a.toml", plain("a"));
   const fs::path b = folder.write("b.toml", plain("b"));
   fs::create_symlink(a, folder.path() / "c.toml");
-  const auto definitions = load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"});
-  ASSERT_TRUE(definitions);
-  EXPECT_EQ(labels(*definitions), (std::vector<std::string>{"b", "a"}));
+  const auto definitions =
+      value_of(load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"}));
+  EXPECT_EQ(labels(definitions), (std::vector<std::string>{"b", "a"}));
 }
 
 TEST(Load, NamesFilesAsTheCallerDid) {
@@ -380,10 +374,9 @@ use = ["r", "d"]
 global_setup = "int mine;"
 stmt = "x;"
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  ASSERT_EQ(definitions->size(), 1u);
-  const Definition& one = definitions->front();
+  const auto definitions = value_of(load_definitions({file}));
+  ASSERT_EQ(definitions.size(), 1u);
+  const Definition& one = definitions.front();
   EXPECT_EQ(one.setups[0].code, "int r;");
   EXPECT_EQ(one.setups[0].where.file, (folder.path() / "lib/right.toml").string());
   EXPECT_EQ(one.setups[1].code, "int d;");
@@ -431,9 +424,8 @@ global_setup = "int b;"
 label = "x"
 stmt = "x;"
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions);
-  EXPECT_NE(definitions->at(0).global_setup->code.find("/a\\\"b\\\\c.toml\"\n"), std::string::npos);
+  const auto definitions = value_of(load_definitions({file}));
+  EXPECT_NE(definitions.at(0).global_setup->code.find("/a\\\"b\\\\c.toml\"\n"), std::string::npos);
 }
 
 TEST(JoinTexts, KeepsEachLineAtItsPlace) {

@@ -8,13 +8,13 @@
 #include <fstream>
 #include <thread>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
+#include "tests/testing.h"
 
 namespace instr::read_file_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 class ReadFile : public ::testing::Test {
  protected:
@@ -23,7 +23,7 @@ class ReadFile : public ::testing::Test {
     return folder_.path() / "file";
   }
 
-  PrivateFolder folder_ = PrivateFolder::make().value();
+  TemporaryFolder folder_;
 };
 
 std::string what_of(const fs::path& path, std::size_t most = 10, ReadFrom from = ReadFrom::kFiles) {

@@ -5,11 +5,13 @@
 
 #include <fstream>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
+#include "tests/testing.h"
 
 namespace instr::repository_test {
 namespace {
+
+using namespace testing;
 
 class RepositoryTest : public ::testing::Test {
  protected:
@@ -24,9 +26,8 @@ class RepositoryTest : public ::testing::Test {
                                  "user.email=e", "-c", "commit.gpgsign=false"});
     SpawnOptions spawn;
     spawn.argv = std::move(words);
-    auto ended = run_command(std::move(spawn));
-    ASSERT_TRUE(ended);
-    ASSERT_EQ(ended->exit_code, 0) << ended->errors;
+    auto ended = value_of(run_command(std::move(spawn)));
+    ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   }
   // Clocks differ: each date is before the last.
   void commit(const std::string& subject) {
@@ -36,7 +37,7 @@ class RepositoryTest : public ::testing::Test {
          "--date=" + std::to_string(date_ -= 100'000) + " +0000"});
   }
 
-  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  TemporaryFolder folder_;
   Repository repository_{folder_.path()};
   std::int64_t date_ = 1'700'000'000;
 };

@@ -164,23 +164,22 @@ TEST(ResultsLine, FailuresAndSkips) {
 TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
   Measurement measurement = counted("k", std::numeric_limits<double>::quiet_NaN());
   EXPECT_TRUE(to_json(measurement)["metrics"]["ir"].is_null());
-  auto back = parse_results(document({to_line(to_json(measurement))}), "r", Incomplete::kAllowed);
-  ASSERT_TRUE(back);
-  const auto& lost = std::get<Counted>(back->measurements[0].outcome);
+  auto back =
+      value_of(parse_results(document({to_line(to_json(measurement))}), "r", Incomplete::kAllowed));
+  const auto& lost = std::get<Counted>(back.measurements[0].outcome);
   EXPECT_FALSE(lost.metrics.contains("ir"));
   EXPECT_EQ(lost.lost.at("ir"), "r:2: it is null");
   // And they stay so when the file is written again.
-  EXPECT_EQ(to_json(back->measurements[0])["outcome"], "counted");
-  EXPECT_TRUE(to_json(back->measurements[0])["metrics"]["ir"].is_null());
+  EXPECT_EQ(to_json(back.measurements[0])["outcome"], "counted");
+  EXPECT_TRUE(to_json(back.measurements[0])["metrics"]["ir"].is_null());
 }
 
 TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
   std::string line = to_line(to_json(failed("k\n\t\"\x01", FailureKind::kExited, "bad \xFF byte")));
   EXPECT_EQ(line.find('\n'), std::string::npos);
-  auto back = parse_results(document({line}), "r", Incomplete::kAllowed);
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->measurements[0].variant.key, "k\n\t\"\x01");
-  EXPECT_EQ(std::get<Failure>(back->measurements[0].outcome).message, "bad \uFFFD byte");
+  auto back = value_of(parse_results(document({line}), "r", Incomplete::kAllowed));
+  EXPECT_EQ(back.measurements[0].variant.key, "k\n\t\"\x01");
+  EXPECT_EQ(std::get<Failure>(back.measurements[0].outcome).message, "bad \uFFFD byte");
 }
 
 TEST(Results, RoundTrip) {
@@ -192,57 +191,51 @@ TEST(Results, RoundTrip) {
   written.back().variant.key = "c";
   written.back().outcome = Skipped{"needs LibTorch >=2.0"};
   {
-    auto writer = created(folder / "r.jsonl");
-    ASSERT_TRUE(writer) << to_string(writer.error());
-    for (const Measurement& measurement : written) ASSERT_TRUE(writer->append(measurement));
-    ASSERT_TRUE(writer->finish(true));
+    auto writer = value_of(created(folder / "r.jsonl"));
+    for (const Measurement& measurement : written) ASSERT_TRUE(writer.append(measurement));
+    ASSERT_TRUE(writer.finish(true));
   }
-  auto results = read_results(folder / "r.jsonl");
-  ASSERT_TRUE(results) << to_string(results.error());
-  EXPECT_TRUE(results->is_complete);
-  EXPECT_EQ(results->header.command, header().command);
-  EXPECT_EQ(results->header.fingerprint, header().fingerprint);
-  EXPECT_EQ(results->header.version, header().version);
-  EXPECT_EQ(results->header.started, header().started);
-  ASSERT_EQ(results->measurements.size(), written.size());
+  auto results = value_of(read_results(folder / "r.jsonl"));
+  EXPECT_TRUE(results.is_complete);
+  EXPECT_EQ(results.header.command, header().command);
+  EXPECT_EQ(results.header.fingerprint, header().fingerprint);
+  EXPECT_EQ(results.header.version, header().version);
+  EXPECT_EQ(results.header.started, header().started);
+  ASSERT_EQ(results.measurements.size(), written.size());
   for (std::size_t i = 0; i < 2; ++i) {
-    expect_same(results->measurements[i].variant, written[i].variant);
-    expect_same(std::get<Counted>(results->measurements[i].outcome),
+    expect_same(results.measurements[i].variant, written[i].variant);
+    expect_same(std::get<Counted>(results.measurements[i].outcome),
                 std::get<Counted>(written[i].outcome));
-    EXPECT_EQ(results->measurements[i].seconds, written[i].seconds);
+    EXPECT_EQ(results.measurements[i].seconds, written[i].seconds);
   }
-  EXPECT_EQ(std::get<Failure>(results->measurements[2].outcome).kind, FailureKind::kCompileError);
-  EXPECT_EQ(std::get<Failure>(results->measurements[2].outcome).message, "line 1\nline 2");
-  EXPECT_EQ(std::get<Skipped>(results->measurements[3].outcome).reason, "needs LibTorch >=2.0");
+  EXPECT_EQ(std::get<Failure>(results.measurements[2].outcome).kind, FailureKind::kCompileError);
+  EXPECT_EQ(std::get<Failure>(results.measurements[2].outcome).message, "line 1\nline 2");
+  EXPECT_EQ(std::get<Skipped>(results.measurements[3].outcome).reason, "needs LibTorch >=2.0");
 }
 
 TEST(Results, EachLineIsThereAtOnce) {
   TemporaryFolder folder;
-  auto writer = created(folder / "r.jsonl");
-  ASSERT_TRUE(writer);
+  auto writer = value_of(created(folder / "r.jsonl"));
   EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 0u);
-  ASSERT_TRUE(writer->append(counted("a", 1)));
+  ASSERT_TRUE(writer.append(counted("a", 1)));
   EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 1u);
   EXPECT_TRUE(has_functions(folder / "r.jsonl", "a"));
 }
 
 TEST(Results, FunctionsAreInAFileBeside) {
   TemporaryFolder folder;
-  auto writer = created(folder / "r.jsonl");
-  ASSERT_TRUE(writer);
-  ASSERT_TRUE(writer->append(counted("a", 1)));
-  ASSERT_TRUE(writer->append(failed("b", FailureKind::kExited, "")));
-  ASSERT_TRUE(writer->append(counted("c\n", 1)));
-  auto functions = functions_beside(folder / "r.jsonl");
-  ASSERT_TRUE(functions) << to_string(functions.error());
-  auto costs = (*functions)("c\n");
-  ASSERT_TRUE(costs) << to_string(costs.error());
-  ASSERT_EQ(costs->size(), 2u);
-  EXPECT_EQ((*costs)[0].function, "at::mm(\"x\")");
-  EXPECT_EQ((*costs)[0].object, "libtorch_cpu.so");
-  EXPECT_EQ((*costs)[0].ir, 1200.5);
-  EXPECT_EQ((*costs)[0].calls, 3);
-  EXPECT_EQ((*costs)[1].function, "malloc");
+  auto writer = value_of(created(folder / "r.jsonl"));
+  ASSERT_TRUE(writer.append(counted("a", 1)));
+  ASSERT_TRUE(writer.append(failed("b", FailureKind::kExited, "")));
+  ASSERT_TRUE(writer.append(counted("c\n", 1)));
+  auto functions = value_of(functions_beside(folder / "r.jsonl"));
+  auto costs = value_of(functions("c\n"));
+  ASSERT_EQ(costs.size(), 2u);
+  EXPECT_EQ((costs)[0].function, "at::mm(\"x\")");
+  EXPECT_EQ((costs)[0].object, "libtorch_cpu.so");
+  EXPECT_EQ((costs)[0].ir, 1200.5);
+  EXPECT_EQ((costs)[0].calls, 3);
+  EXPECT_EQ((costs)[1].function, "malloc");
   EXPECT_TRUE(has_functions(folder / "r.jsonl", "a"));
   EXPECT_FALSE(has_functions(folder / "r.jsonl", "b"));
 }
@@ -251,11 +244,10 @@ TEST(Results, FunctionsAreInAFileBeside) {
 TEST(Results, AreIncompleteUntilFinished) {
   TemporaryFolder folder;
   for (bool is_complete : {false, true}) {
-    auto writer = created(folder / "r.jsonl");
-    ASSERT_TRUE(writer);
-    ASSERT_TRUE(writer->append(counted("a", 1)));
-    ASSERT_TRUE(writer->append(failed("b", FailureKind::kExited, "")));
-    ASSERT_TRUE(writer->finish(is_complete));
+    auto writer = value_of(created(folder / "r.jsonl"));
+    ASSERT_TRUE(writer.append(counted("a", 1)));
+    ASSERT_TRUE(writer.append(failed("b", FailureKind::kExited, "")));
+    ASSERT_TRUE(writer.finish(is_complete));
     EXPECT_EQ(read_results(folder / "r.jsonl").has_value(), is_complete);
     EXPECT_EQ(open_functions(folder / "r.jsonl", to_line(to_json(header()))).has_value(),
               is_complete);
@@ -305,9 +297,8 @@ TEST(Results, AnExistingFileIsReplaced) {
   TemporaryFolder folder;
   fs::path file = folder / "r.jsonl";
   {
-    auto writer = created(file);
-    ASSERT_TRUE(writer);
-    ASSERT_TRUE(writer->append(counted("old", 1)));
+    auto writer = value_of(created(file));
+    ASSERT_TRUE(writer.append(counted("old", 1)));
   }
   auto writer = created(file);
   ASSERT_TRUE(writer);
@@ -344,11 +335,10 @@ TEST(Results, ManyThreadsWriteWholeLines) {
     }
   }
   EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 200u);
-  auto functions = functions_beside(folder / "r.jsonl");
-  ASSERT_TRUE(functions) << to_string(functions.error());
+  auto functions = value_of(functions_beside(folder / "r.jsonl"));
   for (int i = 0; i < 200; ++i) {
     std::string key = std::to_string(i / 50) + "/" + std::to_string(i % 50);
-    auto costs = (*functions)(key);
+    auto costs = (functions)(key);
     ASSERT_TRUE(costs && costs->size() == 3) << key;
     EXPECT_EQ(costs->back().function, "of " + key);
   }
@@ -372,27 +362,25 @@ TEST(ResultsWriter, SaysWhereItCannotWrite) {
 TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
   TemporaryFolder folder;
   fs::path file = folder / "r.jsonl";
-  auto writer = created(file);
-  ASSERT_TRUE(writer);
-  ASSERT_TRUE(writer->append(counted("a", 1)));
+  auto writer = value_of(created(file));
+  ASSERT_TRUE(writer.append(counted("a", 1)));
   std::string before = text_of(file);
   {
     SizeLimit limit(before.size() + 25);
-    EXPECT_FALSE(writer->append(counted("b", 2)));
+    EXPECT_FALSE(writer.append(counted("b", 2)));
     // No partial line stays, which would corrupt the next one.
     EXPECT_EQ(text_of(file), before);
-    EXPECT_FALSE(writer->append(counted("c", 3)));
-    auto finished = writer->finish(true);
+    EXPECT_FALSE(writer.append(counted("c", 3)));
+    auto finished = writer.finish(true);
     ASSERT_FALSE(finished);
     EXPECT_NE(finished.error().what.find("2 measurements are not in the file"), std::string::npos);
   }
-  ASSERT_TRUE(writer->append(counted("d", 4)));
-  EXPECT_TRUE(writer->finish(true));
-  auto results = read_results(file);
-  ASSERT_TRUE(results) << to_string(results.error());
-  EXPECT_TRUE(results->is_complete);
-  ASSERT_EQ(results->measurements.size(), 4u);
-  EXPECT_EQ(results->measurements[2].variant.key, "c");
+  ASSERT_TRUE(writer.append(counted("d", 4)));
+  EXPECT_TRUE(writer.finish(true));
+  auto results = value_of(read_results(file));
+  EXPECT_TRUE(results.is_complete);
+  ASSERT_EQ(results.measurements.size(), 4u);
+  EXPECT_EQ(results.measurements[2].variant.key, "c");
   for (const char* key : {"a", "b", "c", "d"}) EXPECT_TRUE(has_functions(file, key)) << key;
 }
 
@@ -406,9 +394,9 @@ TEST(ResultsReader, LeavesOutATruncatedLastLine) {
     EXPECT_EQ(results->measurements.size(), 1u);
   }
   // Only the newline is missing.
-  auto results = parse_results(whole.substr(0, whole.size() - 1), "r", Incomplete::kAllowed);
-  ASSERT_TRUE(results);
-  EXPECT_EQ(results->measurements.size(), 2u);
+  auto results =
+      value_of(parse_results(whole.substr(0, whole.size() - 1), "r", Incomplete::kAllowed));
+  EXPECT_EQ(results.measurements.size(), 2u);
 }
 
 // Cut anywhere, at a line's end or within one: the file is never complete, but its measurements
@@ -484,22 +472,21 @@ TEST(ResultsReader, RefusesOtherFilesAndSchemas) {
 }
 
 TEST(ResultsReader, IgnoresUnknownMembers) {
-  auto results = parse_results(
+  auto results = value_of(parse_results(
       "{\"schema\":2,\"new\":{\"deep\":[1]}}\n\n"
       "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5,\"new\":\"x\"},\"more\":[]}\n"
       "{\"key\":\"b\",\"outcome\":\"failed\",\"failure\":{\"kind\":\"novel\",\"message\":\"m\"}}\n"
       "{\"key\":\"c\",\"outcome\":\"timed\",\"times\":[1]}\n",
-      "r", Incomplete::kAllowed);
-  ASSERT_TRUE(results) << to_string(results.error());
-  ASSERT_EQ(results->measurements.size(), 3u);
-  EXPECT_EQ(std::get<Counted>(results->measurements[0].outcome).metrics,
+      "r", Incomplete::kAllowed));
+  ASSERT_EQ(results.measurements.size(), 3u);
+  EXPECT_EQ(std::get<Counted>(results.measurements[0].outcome).metrics,
             (std::map<std::string, double>{{"ir", 5}}));
-  EXPECT_EQ(std::get<Failure>(results->measurements[1].outcome).message, "novel: m");
-  EXPECT_FALSE(std::get<Counted>(results->measurements[2].outcome).timing);
+  EXPECT_EQ(std::get<Failure>(results.measurements[1].outcome).message, "novel: m");
+  EXPECT_FALSE(std::get<Counted>(results.measurements[2].outcome).timing);
 }
 
 TEST(ResultsReader, AnInvalidMetricIsLost) {
-  auto results = parse_results(
+  auto results = value_of(parse_results(
       "{\"schema\":2}\n"
       R"({"key":"a","outcome":"counted","metrics":{"ir":null,"allocs":"12","alloc_bytes":-4,)"
       R"("peak_bytes":1.5e18,"data_reads":[1],"branches":0}})"
@@ -512,9 +499,8 @@ TEST(ResultsReader, AnInvalidMetricIsLost) {
       "\n"
       R"({"end":{"measurements":4}})"
       "\n",
-      "r.jsonl", Incomplete::kAllowed);
-  ASSERT_TRUE(results) << to_string(results.error());
-  auto of = [&](std::size_t i) { return std::get<Counted>(results->measurements[i].outcome); };
+      "r.jsonl", Incomplete::kAllowed));
+  auto of = [&](std::size_t i) { return std::get<Counted>(results.measurements[i].outcome); };
   EXPECT_EQ(of(0).metrics, (std::map<std::string, double>{{"branches", 0}}));
   EXPECT_EQ(of(0).lost,
             (std::map<std::string, std::string>{{"ir", "r.jsonl:2: it is null"},
@@ -542,14 +528,13 @@ TEST(ResultsReader, AnInvalidTimeIsAnError) {
 }
 
 TEST(ResultsReader, ACountWithoutBlocksIsWrittenAsItIsRead) {
-  auto results = parse_results(
-      "{\"schema\":2}\n"
-      R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})"
-      "\n" +
-          end_line(1) + "\n",
-      "r.jsonl", Incomplete::kAllowed);
-  ASSERT_TRUE(results) << to_string(results.error());
-  const std::string again = to_line(to_json(results->measurements[0])) + "\n";
+  auto results =
+      value_of(parse_results("{\"schema\":2}\n"
+                             R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})"
+                             "\n" +
+                                 end_line(1) + "\n",
+                             "r.jsonl", Incomplete::kAllowed));
+  const std::string again = to_line(to_json(results.measurements[0])) + "\n";
   EXPECT_EQ(error_of("{\"schema\":2}\n" + again + end_line(1) + "\n"), "no error");
 }
 
@@ -594,20 +579,19 @@ TEST(ResultsReader, RefusesUnknownLines) {
 
 // Values of other types than ours, and numbers beyond any range.
 TEST(ResultsReader, TakesWrongTypesAsMissing) {
-  auto results = parse_results(
+  auto results = value_of(parse_results(
       "{\"schema\":2,\"command\":5,\"started\":[],\"fingerprint\":{\"a\":null}}\n"
       "{\"key\":\"a\",\"label\":3,\"params\":[1],\"runtime\":{},\"threads\":1e300,\"device\":null,"
       "\"outcome\":\"counted\",\"metrics\":[],\"iterations\":-4,\"steady\":\"yes\","
       "\"blocks\":[\"x\"],\"gated\":0,\"seconds\":\"long\",\"limits\":7}\n"
       "{\"key\":\"b\",\"threads\":99999999999,\"outcome\":\"failed\",\"failure\":[]}\n",
-      "r", Incomplete::kAllowed);
-  ASSERT_TRUE(results) << to_string(results.error());
-  const Measurement& first = results->measurements[0];
+      "r", Incomplete::kAllowed));
+  const Measurement& first = results.measurements[0];
   EXPECT_EQ(first.variant.threads, 1);
   EXPECT_EQ(first.variant.device, "cpu");
   EXPECT_EQ(std::get<Counted>(first.outcome).iterations, 0u);
   EXPECT_EQ(first.seconds, 0);
-  EXPECT_EQ(results->measurements[1].variant.threads, 1);
+  EXPECT_EQ(results.measurements[1].variant.threads, 1);
 }
 
 // Every single byte changed, and deep nesting: an error or results, never a crash.

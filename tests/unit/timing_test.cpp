@@ -124,13 +124,12 @@ TEST(Timing, RoundTrip) {
                      to_line(to_json(timed("a", {5.5, 6, 7}))) + "\n" +
                      to_line(to_json(timed("b", {1, 2, 3}))) + "\n";
   EXPECT_NE(file.find("\"outcome\":\"timed\""), std::string::npos);
-  auto results = parse_results(file, "r.jsonl", Incomplete::kAllowed);
-  ASSERT_TRUE(results) << to_string(results.error());
-  ASSERT_EQ(results->measurements.size(), 2u);
-  const auto& a = std::get<Counted>(results->measurements[0].outcome);
+  auto results = value_of(parse_results(file, "r.jsonl", Incomplete::kAllowed));
+  ASSERT_EQ(results.measurements.size(), 2u);
+  const auto& a = std::get<Counted>(results.measurements[0].outcome);
   EXPECT_EQ(a.metrics.at("ir"), 100);
   EXPECT_EQ(a.timing, (Timing{{{kWall, {5.5, 6, 7}}, {kCpu, {5.5, 6, 7}}}, 1000}));
-  EXPECT_TRUE(std::get<Counted>(results->measurements[1].outcome).steady);
+  EXPECT_TRUE(std::get<Counted>(results.measurements[1].outcome).steady);
 }
 
 const Values kBefore{10.1, 10.4, 9.8, 10.0, 10.2, 10.3, 9.9, 10.1};
@@ -138,17 +137,17 @@ const Values kAlike{10.2, 10.3, 9.9, 10.1, 10.0, 10.5};
 const Values kFaster{5.1, 5.2, 4.9, 5.0, 5.1, 4.8};
 
 TEST(Timing, AreComparedBySignificance) {
-  auto comparison = compare(testing::before({timed("a", kBefore), timed("b", kBefore)}),
-                            testing::after({timed("a", kAlike), timed("b", kFaster)}), {});
-  ASSERT_TRUE(comparison);
-  EXPECT_EQ(comparison->summary.count(RowState::kSame), 1u);
-  EXPECT_EQ(comparison->summary.count(RowState::kFaster), 1u);
-  const ComparedRow& faster = comparison->rows[0];
+  auto comparison =
+      value_of(compare(testing::before({timed("a", kBefore), timed("b", kBefore)}),
+                       testing::after({timed("a", kAlike), timed("b", kFaster)}), {}));
+  EXPECT_EQ(comparison.summary.count(RowState::kSame), 1u);
+  EXPECT_EQ(comparison.summary.count(RowState::kFaster), 1u);
+  const ComparedRow& faster = comparison.rows[0];
   EXPECT_EQ(faster.key, "b");
   ASSERT_NE(faster.metric("wall"), nullptr);
   EXPECT_LT(faster.metric("wall")->speedup->p, 0.01);
   EXPECT_EQ(compare_lines(faster)[0].change, "2.00x ±3% (p<0.01)");
-  EXPECT_EQ(compare_lines(comparison->rows[1])[0].change, "same");
+  EXPECT_EQ(compare_lines(comparison.rows[1])[0].change, "same");
 }
 
 TEST(Timing, ALimitAppliesToSignificantDifferences) {
@@ -178,11 +177,10 @@ TEST(Timing, ABusyMachineIsSaidBesideThem) {
   EXPECT_NE(text.find("busy machine: during 1 of 2 timings other processes used up to 1.3 cores"),
             std::string::npos)
       << text;
-  const auto again = parse_results(
+  const auto again = value_of(parse_results(
       to_line(to_json(make_results_header({}, {}))) + "\n" + to_line(to_json(busy)) + "\n",
-      "r.jsonl", Incomplete::kAllowed);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(std::get<Counted>(again->measurements[0].outcome).timing->others, 1.26);
+      "r.jsonl", Incomplete::kAllowed));
+  EXPECT_EQ(std::get<Counted>(again.measurements[0].outcome).timing->others, 1.26);
 }
 
 TEST(Timing, CandidatesAreShownAgainstEager) {

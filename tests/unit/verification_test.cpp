@@ -325,14 +325,13 @@ TEST(VerifiedResults, AreReadAsTheyWereWritten) {
                       to_line(to_json(timed(kScript, 3))) + "\n" +
                       to_line(to_json(verified(kScript, hostile))) + "\n" +
                       to_line(to_json(verified("alone", {Code::kPass, "equal"}))) + "\n";
-  auto read = parse_results(bytes, "r", Incomplete::kAllowed);
-  ASSERT_TRUE(read);
-  ASSERT_EQ(read->measurements.size(), 2u);
-  EXPECT_EQ(read->measurements[0].verification, hostile);
-  EXPECT_TRUE(std::get<Counted>(read->measurements[0].outcome).timing);
-  EXPECT_EQ(to_json(read->measurements[0]).at("outcome"), "timed");
-  EXPECT_EQ(to_json(read->measurements[1]).at("outcome"), "verified");
-  EXPECT_EQ(to_json(read->measurements[1]).at("verification").at("code"), "PASS");
+  auto read = value_of(parse_results(bytes, "r", Incomplete::kAllowed));
+  ASSERT_EQ(read.measurements.size(), 2u);
+  EXPECT_EQ(read.measurements[0].verification, hostile);
+  EXPECT_TRUE(std::get<Counted>(read.measurements[0].outcome).timing);
+  EXPECT_EQ(to_json(read.measurements[0]).at("outcome"), "timed");
+  EXPECT_EQ(to_json(read.measurements[1]).at("outcome"), "verified");
+  EXPECT_EQ(to_json(read.measurements[1]).at("verification").at("code"), "PASS");
 }
 
 TEST(VerifiedResults, AFailureToMeasureStaysOne) {
