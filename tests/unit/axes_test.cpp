@@ -34,9 +34,9 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
                                             "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
                                             "other/dtype=Int64/eager/forward/t1/cpu",
                                             "other/dtype=Int64/eager/forward/t2/cpu"}));
-  EXPECT_EQ((variants)[0].stmt->code, "f(8);");
-  EXPECT_EQ(default_type_of((variants)[2]), "float64");
-  EXPECT_EQ(default_type_of((variants)[4]),
+  EXPECT_EQ(variants[0].stmt->code, "f(8);");
+  EXPECT_EQ(default_type_of(variants[2]), "float64");
+  EXPECT_EQ(default_type_of(variants[4]),
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
@@ -55,11 +55,11 @@ TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
   auto made = with_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
   auto variants = value_of(expand(made));
   ASSERT_EQ(variants.size(), 3u);
-  EXPECT_EQ((variants)[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
-  EXPECT_TRUE(is_autocast((variants)[0]));
-  EXPECT_EQ(default_type_of((variants)[0]), "float32");
-  EXPECT_FALSE(is_autocast((variants)[1]));
-  EXPECT_EQ((variants)[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
+  EXPECT_EQ(variants[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
+  EXPECT_TRUE(is_autocast(variants[0]));
+  EXPECT_EQ(default_type_of(variants[0]), "float32");
+  EXPECT_FALSE(is_autocast(variants[1]));
+  EXPECT_EQ(variants[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
   EXPECT_TRUE(expand(with_axes({fixed}, {.data_types = {"amp"}}))->empty());
 }
 

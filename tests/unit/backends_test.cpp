@@ -3,33 +3,17 @@
 #include <gtest/gtest.h>
 
 #include "core/report/report.h"
+#include "tests/testing.h"
 
 namespace instr::backends_test {
 namespace {
 
+using namespace testing;
+
 Measurement timed(const std::string& key, double wall, double ready = 0) {
-  Timing timing;
-  timing.values[kWall] = {wall, wall, wall};
-  timing.values[kCpu] = timing.of(kWall);
-  timing.iterations = 10;
-  if (ready > 0) {
-    timing.values[kFirstResultTime] = {ready / 2};
-    timing.values[kReadyTime] = {ready};
-  }
-  Counted counted;
-  counted.steady = true;
-  add_times(counted.metrics, timing);
-  counted.timing = timing;
-  return {variant_of_key(key), counted, 0, {}};
-}
-
-Measurement failed(const std::string& key) {
-  return {variant_of_key(key), Failure{FailureKind::kException, "no"}, 0, {}};
-}
-
-Measurement judged(Measurement measurement, VerificationCode code) {
-  measurement.verification = Verification{code, ""};
-  return measurement;
+  if (ready == 0) return testing::timed(key, {wall, wall, wall});
+  return testing::timed(key, {wall, wall, wall},
+                        {{kFirstResultTime, {ready / 2}}, {kReadyTime, {ready}}});
 }
 
 TEST(Backends, AreSummedUpOverBenchmarks) {
@@ -73,9 +57,9 @@ TEST(Backends, AWrongResultIsNotASpeedup) {
   Measurement eager = timed("a/eager/forward/t1/cpu", 8);
   Measurement script = timed("a/torchscript/forward/t1/cpu", 4);
   for (VerificationCode wrong : {VerificationCode::kFail, VerificationCode::kVerifierSkipped}) {
-    EXPECT_TRUE(summarize_backends({eager, judged(script, wrong)}).empty());
+    EXPECT_TRUE(summarize_backends({eager, verified(script, wrong)}).empty());
   }
-  auto all = summarize_backends({eager, judged(script, VerificationCode::kPass)});
+  auto all = summarize_backends({eager, verified(script, VerificationCode::kPass)});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].fastest, 1u);
   EXPECT_EQ(fastest_of({&eager, nullptr}), nullptr);

@@ -164,7 +164,7 @@ TEST_F(CacheTest, RefusesAFile) {
 
 TEST_F(CacheTest, FallsBackToATemporaryFolder) {
   // Nobody, not even root, can make a folder below a file.
-  ASSERT_TRUE(write_text(folder_.path() / "file", ""));
+  folder_.write("file", "");
   variable_.set(folder_.path() / "file/cache");
   fs::path place;
   {

@@ -140,7 +140,7 @@ TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
     ASSERT_EQ(tree != nullptr, has_tree);
     if (has_tree) expect_equal(*tree, example());
   }
-  std::ofstream(beside) << "mine";
+  write(beside, "mine");
   EXPECT_FALSE(ResultsTarget::open(file));  // it would be overwritten
 }
 

@@ -38,10 +38,7 @@ RunOptions good(const Words& words) {
   return options;
 }
 
-std::string error_of(const Words& words) {
-  auto parsed = parse_command(words);
-  return parsed ? "no error" : to_string(parsed.error());
-}
+std::string error_of(const Words& words) { return error_text(parse_command(words)); }
 
 std::string command_of(const Words& words) {
   auto parsed = parse_command(words);

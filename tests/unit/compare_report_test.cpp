@@ -17,9 +17,7 @@ using nlohmann::json;
 
 Comparison compared(std::vector<Measurement> old, std::vector<Measurement> now,
                     const CompareOptions& options = {}) {
-  auto made = compare(before(std::move(old)), after(std::move(now)), options);
-  EXPECT_TRUE(made) << to_string(made.error());
-  return made.value_or(Comparison{});
+  return value_of(compare(before(std::move(old)), after(std::move(now)), options));
 }
 
 TEST(CompareReport, ChoosesByFormat) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <sstream>
 
 #include "core/base/format.h"
 #include "core/compare/compare_text.h"
@@ -15,20 +14,7 @@ namespace {
 using namespace testing;
 
 Comparison comparison_of(std::vector<Measurement> first, std::vector<Measurement> second) {
-  auto made = compare(before(std::move(first)), after(std::move(second)));
-  EXPECT_TRUE(made) << to_string(made.error());
-  return *made;
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+  return value_of(compare(before(std::move(first)), after(std::move(second))));
 }
 
 // One row of each kind, with functions.
@@ -204,7 +190,7 @@ TEST(CompareTable, FitsEveryWidth) {
   for (int width = 40; width < 140; ++width) {
     CompareTableOptions options;
     options.width = width;
-    for (const std::string& line : lines_of(compare_table(comparison, options))) {
+    for (const std::string& line : split_lines(compare_table(comparison, options))) {
       EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
     }
   }
@@ -272,7 +258,7 @@ void expect_whole(const std::string& markdown) {
   std::size_t open = 0;
   std::size_t closed = 0;
   std::size_t cells = 0;
-  for (const std::string& line : lines_of(markdown)) {
+  for (const std::string& line : split_lines(markdown)) {
     if (line == "<details>") ++open;
     if (line == "</details>") ++closed;
     if (!line.starts_with('|')) {
@@ -416,7 +402,7 @@ TEST(CompareTable, TenThousandRows) {
   CompareTableOptions options;
   options.width = 100;
   std::string text = compare_table(huge("/eager"), options);
-  EXPECT_GT(lines_of(text).size(), 9000U);
+  EXPECT_GT(split_lines(text).size(), 9000U);
   EXPECT_TRUE(has(text, "the functions of 7,980 more rows are not shown"))
       << text.substr(text.size() - 900);
 }

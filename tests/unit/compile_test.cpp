@@ -319,8 +319,7 @@ TEST_P(CompileTest, AGlobalSetupIsItsVariantsOwn) {
 TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
   fs::path source = folder_.path() / "mine.cpp";
   fs::create_directories(folder_.path() / "include");
-  ASSERT_TRUE(write_text(folder_.path() / "include/mine.h",
-                         "int __attribute__((visibility(\"default\"))) mine();\n"));
+  folder_.write("include/mine.h", "int __attribute__((visibility(\"default\"))) mine();\n");
   ASSERT_TRUE(write_text(source, "#include \"mine.h\"\nint mine() { return VALUE; }\n"));
   auto build = std::make_shared<BuildOptions>();
   build->include_dirs = {folder_.path() / "include"};
@@ -401,9 +400,9 @@ TEST_P(CompileTest, AChangedSystemHeaderRebuildsThePrecompiledOne) {
   options_.toolchain.flags.insert(options_.toolchain.flags.end(),
                                   {"-isystem", (folder_.path() / "system").string()});
   for (const char* value : {"1", "2", "3"}) {
-    ASSERT_TRUE(write_text(folder_.path() / "system/system.h",
-                           std::string("#pragma once\n// a change of size ") + value + value +
-                               value + std::string(10 * (value[0] - '0'), '.') + "\n"));
+    folder_.write("system/system.h", std::string("#pragma once\n// a change of size ") + value +
+                                         value + value + std::string(10 * (value[0] - '0'), '.') +
+                                         "\n");
     auto outcome = compile_all({variant(value, "int a = 0;", std::string("a += ") + value + ";")});
     EXPECT_EQ(outcome.compiled.size(), 1u) << outcome.failed[value];
   }
@@ -414,10 +413,10 @@ TEST_P(CompileTest, AChangedHeaderOfLibTorchIsSeen) {
   options_.libtorch.include_dirs = {folder_.path() / "libtorch/include",
                                     folder_.path() / "libtorch/include/torch/csrc/api/include"};
   auto one = variant("a", "int a = 0;", "++a;");
-  ASSERT_TRUE(write_text(folder_.path() / "libtorch/include/torch/torch.h", "int a;\n"));
+  folder_.write("libtorch/include/torch/torch.h", "int a;\n");
   auto first = compile_all({one});
   EXPECT_EQ(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
-  ASSERT_TRUE(write_text(folder_.path() / "libtorch/include/torch/torch.h", "int a, b;\n"));
+  folder_.write("libtorch/include/torch/torch.h", "int a, b;\n");
   EXPECT_NE(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
 }
 
@@ -440,7 +439,7 @@ TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
   auto build = std::make_shared<BuildOptions>();
   build->sources = {source};
   auto one = variant("a", "int a = 1;", "a = own(a);");
-  ASSERT_TRUE(write_text(folder_.path() / "own.h", "int own(int);\n"));
+  folder_.write("own.h", "int own(int);\n");
   build->include_dirs = {folder_.path()};
   one.global_setup = Text{"#include \"own.h\"\n", {}};
   one.build = build;

@@ -4,17 +4,18 @@
 #include <gtest/gtest.h>
 
 #include "core/compile/cache_files.h"
+#include "tests/testing.h"
 
 namespace instr::diagnostics_test {
 namespace {
+
+using namespace testing;
 
 const std::string kFirst = "instr_snippet_0123456789abcdef0123456789abcdef";
 const std::string kSecond = "instr_snippet_fedcba9876543210fedcba9876543210";
 
 std::vector<Diagnostic> recorded(const std::string& name) {
-  auto text = read_text(std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/diagnostics/" + name);
-  EXPECT_TRUE(text);
-  return parse_diagnostics(text.value_or(""));
+  return parse_diagnostics(value_of(read_text(fixture("diagnostics/" + name))));
 }
 
 std::string place(const Diagnostic& one) {

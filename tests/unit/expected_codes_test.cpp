@@ -44,8 +44,8 @@ TEST(ExpectedCodes, AreReadWithTheirPlaces) {
   const auto codes =
       value_of(parse_expected_codes(csv("# ours\nkey,code\n\"a,b\",PASS\nc, FAIL\n")));
   ASSERT_EQ(codes.size(), 2u);
-  EXPECT_EQ((codes)[0].key, "a,b");
-  EXPECT_EQ((codes)[1].code, Code::kFail);
+  EXPECT_EQ(codes[0].key, "a,b");
+  EXPECT_EQ(codes[1].code, Code::kFail);
 }
 
 TEST(ExpectedCodes, NameWhatIsWrongAndWhere) {

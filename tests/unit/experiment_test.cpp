@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "core/cli/experiment_file.h"
 #include "core/report/experiment_findings.h"
@@ -377,12 +376,7 @@ class ExperimentLogTest : public ::testing::Test {
   Expected<ExperimentLog> open(const ExperimentSetting& setting = kSetting) {
     return ExperimentLog::open(file_, variants_, setting);
   }
-  std::string text() const {
-    std::ifstream stream(file_);
-    std::ostringstream all;
-    all << stream.rdbuf();
-    return all.str();
-  }
+  std::string text() const { return text_of(file_); }
 
   TemporaryFolder scratch_;
   std::filesystem::path file_ = scratch_.path() / "r.jsonl";

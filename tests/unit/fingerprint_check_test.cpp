@@ -76,9 +76,9 @@ TEST(FingerprintCheck, TheMachineInformsAndComesLast) {
   other.entries[2].second = "g++ 12";
   auto differences = value_of(check_fingerprints(fingerprint(), other, {"libtorch"}));
   ASSERT_EQ(differences.size(), 3U);
-  EXPECT_EQ((differences)[0].name, "compiler");
-  EXPECT_EQ((differences)[1].field_class, FieldClass::kMayVary);
-  EXPECT_EQ((differences)[2].field_class, FieldClass::kInformative);
+  EXPECT_EQ(differences[0].name, "compiler");
+  EXPECT_EQ(differences[1].field_class, FieldClass::kMayVary);
+  EXPECT_EQ(differences[2].field_class, FieldClass::kInformative);
   differences.erase(differences.begin());
   EXPECT_TRUE(is_comparable(differences));
 }
@@ -125,7 +125,7 @@ TEST(FingerprintCheck, OnlyTheLibraryThatDiffersIsNamed) {
   auto differences =
       value_of(check_fingerprints(before, after, {"libtorch", "compiler", "worker"}));
   ASSERT_EQ(differences.size(), 1U);
-  EXPECT_EQ(to_string((differences)[0]), "library libblas.so.3: aa, then bb");
+  EXPECT_EQ(to_string(differences[0]), "library libblas.so.3: aa, then bb");
   EXPECT_FALSE(is_comparable(differences));
   EXPECT_EQ(vary_for(differences), std::vector<std::string>{"libraries"});
   EXPECT_TRUE(is_comparable(*check_fingerprints(before, after, {"libraries"})));
@@ -153,7 +153,7 @@ TEST(FingerprintCheck, MissingLibrariesAreReportedOnce) {
   const auto after = with_libraries({{"library libblas.so.3", "aa"}, {"library libc.so.6", "cc"}});
   auto differences = value_of(check_fingerprints(fingerprint(), after, {"libtorch"}));
   ASSERT_EQ(differences.size(), 1U);
-  EXPECT_EQ(to_string((differences)[0]), "libraries: not said, then 2 recorded");
+  EXPECT_EQ(to_string(differences[0]), "libraries: not said, then 2 recorded");
   EXPECT_FALSE(is_comparable(differences));
   EXPECT_TRUE(is_comparable(*check_fingerprints(fingerprint(), after, {"libraries"})));
   // The timing worker's libraries matter if both have times.

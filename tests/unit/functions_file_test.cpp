@@ -81,9 +81,9 @@ TEST(FunctionsFile, RoundTrip) {
   for (const auto& [key, costs] : written) texts.push_back(next_functions(lines, key, costs));
   auto functions = value_of(parsed(packed(texts)));
   for (int round = 0; round < 2; ++round) {
-    for (const auto& [key, costs] : written) EXPECT_EQ((functions)(key).value(), costs) << key;
+    for (const auto& [key, costs] : written) EXPECT_EQ(functions(key).value(), costs) << key;
   }
-  EXPECT_EQ((functions)("another").value(), Costs{});
+  EXPECT_EQ(functions("another").value(), Costs{});
 }
 
 TEST(FunctionsFile, HoldsSimulatedEvents) {
@@ -122,7 +122,7 @@ TEST(FunctionsFile, InvalidUtf8IsReplaced) {
   SideLines lines;
   auto functions =
       value_of(parsed(packed({kStart, next_functions(lines, "k\xff", {{"f\xff", "\xfe", 1, 1}})})));
-  EXPECT_EQ((functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
+  EXPECT_EQ(functions("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
 TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
@@ -131,8 +131,8 @@ TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
                      next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
   text.pop_back();
   auto functions = value_of(parsed(packed({text})));
-  EXPECT_EQ((functions)("b")->at(1).ir, 3);
-  EXPECT_EQ((functions)("a")->at(0).ir, 1);
+  EXPECT_EQ(functions("b")->at(1).ir, 3);
+  EXPECT_EQ(functions("a")->at(0).ir, 1);
 }
 
 // After a kill: what was finished before is there, and nothing else.
@@ -380,7 +380,7 @@ TEST_F(FunctionsBeside, TellTheirSums) {
 
 TEST_F(FunctionsBeside, AreEmptyWithoutAFile) {
   auto functions = value_of(opened(file_));
-  EXPECT_EQ((functions)("k").value(), Costs{});
+  EXPECT_EQ(functions("k").value(), Costs{});
   fs::create_directory(functions_path(file_));
   EXPECT_FALSE(opened(file_));
 }

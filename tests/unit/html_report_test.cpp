@@ -30,9 +30,7 @@ Values values_of(const ReportData& data, const ReportSeries& series) {
 class HtmlReport : public HistoryTest {
  protected:
   ReportData report(const Acceptances& accepted = {}) const {
-    auto data = report_of_history(open(SqlAccess::kRead), {}, accepted);
-    EXPECT_TRUE(data) << to_string(data.error());
-    return data.value_or(ReportData{});
+    return value_of(report_of_history(open(SqlAccess::kRead), {}, accepted));
   }
   static std::string name(int position) { return short_hash(commit(position).hash); }
 };
@@ -113,18 +111,15 @@ TEST_F(HtmlReport, KeepsEverySampleAndWhereTheirLevelChanged) {
   EXPECT_LE(*data.series[0].changes[0].p, 0.01);
 }
 
-ResultSet fixture(const std::string& name) {
-  auto set = read_result_set(
-      std::filesystem::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name, name);
-  EXPECT_TRUE(set) << to_string(set.error());
-  return std::move(*set);
+ResultSet recorded(const std::string& name) {
+  return value_of(read_result_set(fixture("formats/" + name), name));
 }
 
 // Real results: LibTorch 1.13, before and after a change.
 TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
-  auto data = report_of_files({fixture("before.jsonl"), fixture("after.jsonl")}, {}, {});
+  auto data = report_of_files({recorded("before.jsonl"), recorded("after.jsonl")}, {}, {});
   ASSERT_TRUE(data) << to_string(data.error());
-  auto comparison = compare(fixture("before.jsonl"), fixture("after.jsonl"));
+  auto comparison = compare(recorded("before.jsonl"), recorded("after.jsonl"));
   ASSERT_TRUE(comparison);
   std::map<std::string, std::pair<double, std::size_t>> expected;  // with functions
   for (const ComparedRow& row : comparison->rows) {

@@ -6,9 +6,12 @@
 #include <limits>
 
 #include "core/report/plot_values.h"
+#include "tests/testing.h"
 
 namespace instr::plot_test {
 namespace {
+
+using namespace testing;
 
 using Params = std::vector<std::pair<std::string, std::string>>;
 
@@ -37,22 +40,13 @@ Measurement counted(const std::string& label, Params params, double ir) {
   return made(label, std::move(params), Runtime::kEager, {{"ir", ir}, {"allocs", ir / 2}});
 }
 
-Measurement judged(Measurement one, VerificationCode code) {
-  one.verification = Verification{code, ""};
-  return one;
-}
-
 Chart good(const std::vector<Measurement>& measurements, const PlotOptions& options = {}) {
-  auto chart = make_chart(measurements, options);
-  EXPECT_TRUE(chart) << to_string(chart.error());
-  return chart.value_or(Chart{});
+  return value_of(make_chart(measurements, options));
 }
 
 std::string error_of(const std::vector<Measurement>& measurements,
                      const PlotOptions& options = {}) {
-  auto chart = make_chart(measurements, options);
-  EXPECT_FALSE(chart);
-  return chart ? "" : to_string(chart.error());
+  return error_text(make_chart(measurements, options));
 }
 
 using Names = std::vector<std::string>;
@@ -127,8 +121,8 @@ TEST(PlotSpeedup, IsOfMediansOfWallTimes) {
 TEST(PlotSpeedup, LeavesOutWhatIsWrong) {
   std::vector<Measurement> all{
       timed("a", Runtime::kEager, 8),
-      judged(timed("a", Runtime::kFrozen, 1), VerificationCode::kPass),
-      judged(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
+      verified(timed("a", Runtime::kFrozen, 1), VerificationCode::kPass),
+      verified(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
   Chart chart = good(all);
   ASSERT_EQ(chart.series.size(), 1u);
   EXPECT_EQ(chart.series[0].name, "frozen");
@@ -165,7 +159,7 @@ TEST(PlotGrowth, IsALineForAllElse) {
             counted("mm", {{"n", "4"}, {"type", "half"}}, 10),
             counted("mm", {{"n", "4"}, {"type", "float"}}, 20),
             counted("mm", {{"n", "64"}, {"type", "float"}}, 30), counted("add", {}, 1), script,
-            judged(counted("mm", {{"n", "8"}, {"type", "half"}}, 1), VerificationCode::kFail)});
+            verified(counted("mm", {{"n", "8"}, {"type", "half"}}, 1), VerificationCode::kFail)});
   EXPECT_EQ(chart.kind, ChartKind::kGrowth);
   EXPECT_EQ(chart.title, "Instructions per iteration by n");
   EXPECT_EQ(chart.subtitle, "eager, forward, 1 thread, cpu");
@@ -231,7 +225,7 @@ TEST(PlotDistribution, IsTheShareThatIsAtLeastAsFast) {
       timed("b", Runtime::kEager, 10),
       timed("b", Runtime::kFused, 20),
       timed("c", Runtime::kEager, 10),
-      judged(timed("c", Runtime::kFused, 1), VerificationCode::kFail)};
+      verified(timed("c", Runtime::kFused, 1), VerificationCode::kFail)};
   PlotOptions options;
   options.kind = ChartKind::kDistribution;
   const Chart chart = good(all, options);

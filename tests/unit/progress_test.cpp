@@ -21,20 +21,8 @@ using namespace testing;
 const RunsUnder kThreadSanitizer("thread", "Progress.*:ProgressLine.*");
 
 Measurement counted(const std::string& key, double ir) {
-  Measurement made;
-  made.variant.key = key;
-  Counted outcome;
-  outcome.metrics = {{"ir", ir}};
-  outcome.steady = true;
-  made.outcome = outcome;
+  Measurement made = testing::counted(key, ir);
   made.seconds = 0.04;
-  return made;
-}
-
-Measurement failed(const std::string& key, FailureKind kind, const std::string& message) {
-  Measurement made;
-  made.variant.key = key;
-  made.outcome = Failure{kind, message};
   return made;
 }
 
@@ -194,7 +182,7 @@ TEST(Costs, AreThoseOfTheLastTime) {
   EXPECT_EQ(read.of("b", Work::kCount), 0);
   EXPECT_EQ(read.of("c", Work::kCount), 0.02) << "the average";
   EXPECT_EQ(read.of("a", Work::kTime), 0.02);
-  std::ofstream(file) << "nan count a\n-1 count a\n3count a\n\n2 \n0.5 count d";
+  write(file, "nan count a\n-1 count a\n3count a\n\n2 \n0.5 count d");
   EXPECT_EQ(Costs::read(file).of("d", Work::kCount), 0.5);
   EXPECT_EQ(Costs::read(file).of("a", Work::kCount), 0.5);
 }

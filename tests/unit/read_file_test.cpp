@@ -18,10 +18,7 @@ using namespace testing;
 
 class ReadFile : public ::testing::Test {
  protected:
-  fs::path file(const std::string& text) const {
-    std::ofstream(folder_.path() / "file", std::ios::binary) << text;
-    return folder_.path() / "file";
-  }
+  fs::path file(const std::string& text) const { return folder_.write("file", text); }
 
   TemporaryFolder folder_;
 };

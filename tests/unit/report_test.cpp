@@ -7,9 +7,12 @@
 #include "core/base/format.h"
 #include "core/definitions/variant_names.h"
 #include "core/report/report_grid.h"
+#include "tests/testing.h"
 
 namespace instr::report_test {
 namespace {
+
+using namespace testing;
 
 struct Where {
   Runtime runtime = Runtime::kEager;
@@ -22,35 +25,24 @@ constexpr Where kEagerBackward{Runtime::kEager, Autograd::kForwardBackward};
 constexpr Where kScript{Runtime::kTorchScript, Autograd::kForward};
 constexpr Where kScriptBackward{Runtime::kTorchScript, Autograd::kForwardBackward};
 
-Measurement measurement(const std::string& label, Variant variant, const Where& where) {
-  variant.label = label;
-  variant.runtime = where.runtime;
-  variant.autograd = where.autograd;
-  variant.threads = where.threads;
-  variant.key = label;
-  for (const auto& [name, value] : variant.params) variant.key += "/" + name + "=" + value;
-  variant.key += std::string("/") + to_string(where.runtime) + "/" + to_string(where.autograd) +
-                 "/t" + std::to_string(where.threads) + "/cpu";
-  Measurement made;
-  made.variant = std::move(variant);
+std::string key_of(const std::string& label, const std::string& n, const Where& where) {
+  return label + (n.empty() ? "" : "/n=" + n) + "/" + to_string(where.runtime) + "/" +
+         to_string(where.autograd) + "/t" + std::to_string(where.threads) + "/cpu";
+}
+
+// The measurement, as one that took half a second.
+Measurement with_seconds(Measurement made) {
   made.seconds = 0.5;
   return made;
 }
 
 Measurement counted(const std::string& label, const std::string& n, double ir,
                     const Where& where = kEager) {
-  Variant variant;
-  if (!n.empty()) variant.params = {{"n", n}};
-  Measurement made = measurement(label, variant, where);
-  Counted outcome;
-  outcome.metrics = {{"ir", ir}, {"allocs", 3}, {"alloc_bytes", 1920}, {"peak_bytes", 64}};
-  outcome.iterations = 20;
-  outcome.steady = true;
-  outcome.first_block_ir = ir;
-  outcome.second_block_ir = ir;
-  outcome.gated = where.threads == 1;
-  made.outcome = outcome;
-  return made;
+  Measurement made =
+      testing::counted(key_of(label, n, where),
+                       {{"ir", ir}, {"allocs", 3}, {"alloc_bytes", 1920}, {"peak_bytes", 64}});
+  std::get<Counted>(made.outcome).gated = where.threads == 1;
+  return with_seconds(std::move(made));
 }
 
 Measurement unsteady(const std::string& label, double first, double second) {
@@ -63,15 +55,11 @@ Measurement unsteady(const std::string& label, double first, double second) {
 
 Measurement failed(const std::string& label, FailureKind kind, const std::string& message,
                    const Where& where = kEager) {
-  Measurement made = measurement(label, {}, where);
-  made.outcome = Failure{kind, message};
-  return made;
+  return with_seconds(testing::failed(key_of(label, "", where), kind, message));
 }
 
 Measurement skipped(const std::string& label, const std::string& reason) {
-  Measurement made = measurement(label, {}, kEager);
-  made.outcome = Skipped{reason};
-  return made;
+  return with_seconds(testing::skipped(key_of(label, "", kEager), reason));
 }
 
 ReportOptions at_width(int width) {

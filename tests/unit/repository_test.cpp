@@ -31,7 +31,7 @@ class RepositoryTest : public ::testing::Test {
   }
   // Clocks differ: each date is before the last.
   void commit(const std::string& subject) {
-    std::ofstream(folder_.path() / "file") << subject;
+    folder_.write("file", subject);
     git({"add", "file"});
     git({"commit", "--quiet", "-m", subject,
          "--date=" + std::to_string(date_ -= 100'000) + " +0000"});
@@ -109,9 +109,9 @@ TEST_F(RepositoryTest, MakesAWorkTreeAndRemovesIt) {
 
 TEST_F(RepositoryTest, SaysWhatIsNotCommitted) {
   EXPECT_TRUE(repository_.check_is_clean());
-  std::ofstream(folder_.path() / "new") << "not known to git";
+  folder_.write("new", "not known to git");
   EXPECT_TRUE(repository_.check_is_clean());
-  std::ofstream(folder_.path() / "file") << "changed";
+  folder_.write("file", "changed");
   EXPECT_FALSE(repository_.check_is_clean());
 }
 

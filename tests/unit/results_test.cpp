@@ -56,13 +56,6 @@ Measurement counted(const std::string& key, double ir) {
   return measurement;
 }
 
-Measurement failed(const std::string& key, FailureKind kind, const std::string& message) {
-  Measurement measurement;
-  measurement.variant.key = key;
-  measurement.outcome = Failure{kind, message};
-  return measurement;
-}
-
 void expect_same(const Variant& a, const Variant& b) {
   EXPECT_EQ(a.key, b.key);
   EXPECT_EQ(a.label, b.label);
@@ -187,9 +180,7 @@ TEST(Results, RoundTrip) {
   std::vector<Measurement> written{counted("matmul/mm/n=64/eager", 1234567.125),
                                    counted("odd \"key\"\t\n/größe/矩阵", 5),
                                    failed("b", FailureKind::kCompileError, "line 1\nline 2")};
-  written.push_back({});
-  written.back().variant.key = "c";
-  written.back().outcome = Skipped{"needs LibTorch >=2.0"};
+  written.push_back(skipped("c", "needs LibTorch >=2.0"));
   {
     auto writer = value_of(created(folder / "r.jsonl"));
     for (const Measurement& measurement : written) ASSERT_TRUE(writer.append(measurement));
@@ -231,11 +222,11 @@ TEST(Results, FunctionsAreInAFileBeside) {
   auto functions = value_of(functions_beside(folder / "r.jsonl"));
   auto costs = value_of(functions("c\n"));
   ASSERT_EQ(costs.size(), 2u);
-  EXPECT_EQ((costs)[0].function, "at::mm(\"x\")");
-  EXPECT_EQ((costs)[0].object, "libtorch_cpu.so");
-  EXPECT_EQ((costs)[0].ir, 1200.5);
-  EXPECT_EQ((costs)[0].calls, 3);
-  EXPECT_EQ((costs)[1].function, "malloc");
+  EXPECT_EQ(costs[0].function, "at::mm(\"x\")");
+  EXPECT_EQ(costs[0].object, "libtorch_cpu.so");
+  EXPECT_EQ(costs[0].ir, 1200.5);
+  EXPECT_EQ(costs[0].calls, 3);
+  EXPECT_EQ(costs[1].function, "malloc");
   EXPECT_TRUE(has_functions(folder / "r.jsonl", "a"));
   EXPECT_FALSE(has_functions(folder / "r.jsonl", "b"));
 }
@@ -273,23 +264,22 @@ TEST(Results, OldOnesStayWhereNewOnesCannotBeWritten) {
 TEST(Results, OtherFilesAreNotReplaced) {
   TemporaryFolder folder;
   const std::string definitions = "schema = 1\n[[benchmark]]\nlabel = \"a\"\n";
-  std::ofstream(folder / "bench.toml") << definitions;
+  folder.write("bench.toml", definitions);
   fs::create_symlink(folder / "bench.toml", folder / "link.jsonl");
   fs::create_symlink(folder / "later.jsonl", folder / "dangling.jsonl");
   for (const char* name : {"bench.toml", "link.jsonl"}) {
-    auto writer = created(folder / name);
-    ASSERT_FALSE(writer);
-    EXPECT_EQ(to_string(writer.error()), (folder / name).string() +
-                                             ": does not hold results of instr_bench: name "
-                                             "another file, or remove this one");
+    EXPECT_EQ(error_text(created(folder / name)),
+              (folder / name).string() +
+                  ": does not hold results of instr_bench: name "
+                  "another file, or remove this one");
   }
   EXPECT_EQ(text_of(folder / "bench.toml"), definitions);
-  std::ofstream(folder / "empty.jsonl").flush();
+  folder.write("empty.jsonl");
   EXPECT_TRUE(created(folder / "empty.jsonl"));
   EXPECT_TRUE(created(folder / "dangling.jsonl"));
   EXPECT_TRUE(fs::is_symlink(folder / "dangling.jsonl"));
   EXPECT_TRUE(results_so_far(folder / "later.jsonl"));
-  std::ofstream(functions_path(folder / "new.jsonl")) << "mine";
+  write(functions_path(folder / "new.jsonl"), "mine");
   EXPECT_FALSE(created(folder / "new.jsonl"));
 }
 
@@ -310,7 +300,7 @@ TEST(Results, AnExistingFileIsReplaced) {
 
 TEST(Results, ALinkStaysALink) {
   TemporaryFolder folder;
-  std::ofstream(folder / "real.jsonl") << document({});
+  folder.write("real.jsonl", document({}));
   fs::create_symlink(folder / "real.jsonl", folder / "link.jsonl");
   ASSERT_TRUE(created(folder / "link.jsonl"));
   EXPECT_TRUE(fs::is_symlink(folder / "link.jsonl"));
@@ -338,7 +328,7 @@ TEST(Results, ManyThreadsWriteWholeLines) {
   auto functions = value_of(functions_beside(folder / "r.jsonl"));
   for (int i = 0; i < 200; ++i) {
     std::string key = std::to_string(i / 50) + "/" + std::to_string(i % 50);
-    auto costs = (functions)(key);
+    auto costs = functions(key);
     ASSERT_TRUE(costs && costs->size() == 3) << key;
     EXPECT_EQ(costs->back().function, "of " + key);
   }
@@ -346,9 +336,7 @@ TEST(Results, ManyThreadsWriteWholeLines) {
 
 TEST(ResultsWriter, SaysWhereItCannotWrite) {
   TemporaryFolder folder;
-  auto writer = created(folder / "no/such/r.jsonl");
-  ASSERT_FALSE(writer);
-  EXPECT_EQ(to_string(writer.error()),
+  EXPECT_EQ(error_text(created(folder / "no/such/r.jsonl")),
             (folder / "no/such").string() +
                 ": there is no such folder: make it first, or name a file in another one");
   EXPECT_FALSE(created(folder.path()));
@@ -612,9 +600,7 @@ TEST(ResultsReader, SurvivesGarbage) {
 
 TEST(ResultsReader, MissingFiles) {
   TemporaryFolder folder;
-  auto results = read_results(folder / "none.jsonl");
-  ASSERT_FALSE(results);
-  EXPECT_EQ(to_string(results.error()),
+  EXPECT_EQ(error_text(read_results(folder / "none.jsonl")),
             (folder / "none.jsonl").string() +
                 ": cannot be read: No such file or directory: check the "
                 "path");

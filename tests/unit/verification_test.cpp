@@ -296,24 +296,12 @@ TEST(VerifiedUnit, TriesAScriptOnCopiesFirst) {
 
 // --- Results and reports ---
 
-Measurement counted(const std::string& key, std::map<std::string, double> metrics = {}) {
-  Measurement one = counted(key, std::move(metrics));
-  one.variant = variant_of_key(key);
-  return one;
-}
-
 Measurement verified(const std::string& key, const Verification& verification) {
-  Measurement one = counted(key);
-  one.verification = verification;
-  return one;
+  return testing::verified(measured(key, Counted{}), verification.code, verification.reason);
 }
 
 Measurement timed(const std::string& key, double wall) {
-  Measurement one = counted(key);
-  auto& outcome = std::get<Counted>(one.outcome);
-  outcome.timing = Timing{{{kWall, {wall, wall * 1.01, wall * 0.99, wall}}, {kCpu, {wall}}}, 10};
-  add_times(outcome.metrics, *outcome.timing);
-  return one;
+  return testing::timed(key, {wall, wall * 1.01, wall * 0.99, wall});
 }
 
 const std::string kEager = "a/x/eager/forward/t1/cpu";
@@ -336,9 +324,7 @@ TEST(VerifiedResults, AreReadAsTheyWereWritten) {
 
 TEST(VerifiedResults, AFailureToMeasureStaysOne) {
   MeasurementList list;
-  Measurement failed = counted(kScript);
-  failed.outcome = Failure{FailureKind::kException, "no"};
-  list.add(failed);
+  list.add(failed(kScript));
   list.add(verified(kScript, {Code::kExceptionRaised, "no"}));
   ASSERT_EQ(list.all().size(), 1u);
   EXPECT_TRUE(std::holds_alternative<Failure>(list.all()[0].outcome));
