@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/compare/expected_counts.h"
+#include "tests/golden.h"
 #include "tests/unit/compare_testing.h"
 #include "tests/unit/definition_testing.h"
 
@@ -41,14 +42,9 @@ TEST(ExpectedUpdate, IsSortedAndKeepsCommentsAboveTheirLines) {
       "a,ir, 1000.0 \r\n"
       "\"a\",\"allocs\",\"2\"\n"
       "  \n# last";
-  EXPECT_EQ(
-      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}),
-      "# of the build machine\n\nkey,metric,expected,margin\n"
-      "a,allocs,31,\n"
-      "# of the output\n"
-      "a,ir,2000.5,\n"
-      "\"b \",ir,0,\n"
-      "  \n# last\n");
+  EXPECT_GOLDEN(
+      "expected/updated.csv",
+      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}));
 }
 
 TEST(ExpectedUpdate, KeepsMargins) {

@@ -10,6 +10,7 @@
 
 #include "core/base/format.h"
 #include "core/base/process.h"
+#include "tests/golden.h"
 #include "tests/labels.h"
 #include "tests/unit/definition_testing.h"
 
@@ -82,18 +83,19 @@ TEST(ProgressLine, DisarmsControlCharacters) {
 }
 
 TEST(FinishedLine, HasTheOutcome) {
-  EXPECT_EQ(finished_line(counted("a/b", 112313)), "a/b  112,313 instructions, 0.04 s");
-  Measurement odd = counted("a", 1);
+  Measurement odd = counted("odd", 1);
   std::get<Counted>(odd.outcome).steady = false;
   std::get<Counted>(odd.outcome).gated = false;
-  EXPECT_EQ(finished_line(odd), "a  1 instructions, not steady, not gated, 0.04 s");
-  EXPECT_EQ(finished_line(failed("a", FailureKind::kCrashed, "signal 11\nmore")),
-            "a  crashed: signal 11");
-  EXPECT_EQ(finished_line(failed("a", FailureKind::kExited, "")), "a  exited");
   Measurement skipped;
-  skipped.variant.key = "a";
+  skipped.variant.key = "skipped";
   skipped.outcome = Skipped{"no CUDA"};
-  EXPECT_EQ(finished_line(skipped), "a  skipped: no CUDA");
+  std::string text;
+  for (const Measurement& one :
+       {counted("a/b", 112313), odd, failed("crashed", FailureKind::kCrashed, "signal 11\nmore"),
+        failed("exited", FailureKind::kExited, ""), skipped}) {
+    text += finished_line(one) + "\n";
+  }
+  EXPECT_GOLDEN("progress/finished_lines.txt", text);
 }
 
 // A pipe that captures what is written.
