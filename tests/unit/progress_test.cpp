@@ -47,23 +47,26 @@ ProgressView view() {
   return view;
 }
 
-TEST(ProgressLine, HasTheProgress) {
-  EXPECT_EQ(progress_line(view(), 80, false),
-            "[37/95] 12.3 s, eta 20 s  matmul/mm/n=64/eager/forward/t1/cpu +1");
-}
-
-TEST(ProgressLine, ShowsOnlyKnownValues) {
+TEST(ProgressLine, HasWhatIsKnown) {
+  std::string text = progress_line(view(), 80, false) + "\n";
   ProgressView shown;
   shown.elapsed = 3;
   shown.phase = "building the worker";
-  EXPECT_EQ(progress_line(shown, 80, false), "3.0 s  building the worker");
+  text += progress_line(shown, 80, false) + "\n";
   shown.total = 95;
-  EXPECT_EQ(progress_line(shown, 80, false), "[0/95] 3.0 s  building the worker");
+  text += progress_line(shown, 80, false) + "\n";
   shown.failed = 2;
   shown.elapsed = 125;
   shown.left = 3700;
   shown.phase = "";
-  EXPECT_EQ(progress_line(shown, 80, false), "[0/95] 2 failed, 2 min 05 s, eta 1 h 01 min");
+  text += progress_line(shown, 80, false) + "\n";
+  shown = view();
+  shown.running = {"control\x1b[2J\ncharacters"};
+  text += progress_line(shown, 80, false) + "\n";
+  for (const std::size_t width : {40U, 36U}) {  // seven columns of a key say nothing
+    text += progress_line(view(), width, false) + "\n";
+  }
+  EXPECT_GOLDEN("progress/lines.txt", text);
 }
 
 TEST(ProgressLine, FitsEveryWidth) {
@@ -71,15 +74,6 @@ TEST(ProgressLine, FitsEveryWidth) {
     std::string line = progress_line(view(), width, false);
     EXPECT_LE(display_width(line), width) << line;
   }
-  EXPECT_EQ(progress_line(view(), 40, false), "[37/95] 12.3 s, eta 20 s  matmu…1/cpu +1");
-  // Seven columns of a key say nothing.
-  EXPECT_EQ(progress_line(view(), 36, false), "[37/95] 12.3 s, eta 20 s");
-}
-
-TEST(ProgressLine, DisarmsControlCharacters) {
-  ProgressView shown = view();
-  shown.running = {"a\x1b[2J\nb"};
-  EXPECT_EQ(progress_line(shown, 80, false), "[37/95] 12.3 s, eta 20 s  a\uFFFD[2J b");
 }
 
 TEST(FinishedLine, HasTheOutcome) {
