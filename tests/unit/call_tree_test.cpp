@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/report/flame.h"
+#include "tests/golden.h"
 #include "tests/testing.h"
 
 namespace instr::call_tree_test {
@@ -60,13 +61,7 @@ TEST(CallTree, HasTheCostOfEachPath) {
     shown += tree.code_of(node).function + " " + std::to_string(node.parent) + " " +
              std::to_string(node.self) + " " + std::to_string(node.total) + "\n";
   }
-  EXPECT_EQ(shown,
-            "the snippet 0 24 196\n"
-            "f 0 100 160\n"
-            "f 1 20 60\n"
-            "g 2 40 40\n"
-            "g 0 8 8\n"
-            "block 0 4 4\n");
+  EXPECT_GOLDEN("call_tree/costs_by_path.txt", shown);
   EXPECT_EQ(tree.code_of(tree.nodes[1]).object, "liba.so");
   EXPECT_EQ(tree.nodes[1].calls, 2u);
   EXPECT_EQ(tree.per_iteration(tree.nodes[0].total), 98);
@@ -172,15 +167,7 @@ TEST(CallTree, OfTwoAreAlignedByPaths) {
              std::to_string(old.self) + "/" + std::to_string(old.total) + " -> " +
              std::to_string(now.self) + "/" + std::to_string(now.total) + "\n";
   }
-  EXPECT_EQ(shown,
-            "the snippet 0 72/588 -> 84/510\n"
-            "f 0 300/480 -> 300/300\n"
-            "f 1 60/180 -> 0/0\n"
-            "g 2 120/120 -> 0/0\n"
-            "g 0 24/24 -> 0/0\n"
-            "block 0 12/12 -> 0/0\n"
-            "h 0 0/0 -> 6/126\n"
-            "g 6 0/0 -> 120/120\n");
+  EXPECT_GOLDEN("call_tree/two_trees_aligned.txt", shown);
   EXPECT_EQ(changes, 6 * (85 - 98));
   EXPECT_EQ(both.before.nodes[1].calls, 6U);
 }
@@ -193,9 +180,7 @@ TEST(CallTree, AlignedWithItselfIsTheSame) {
 }
 
 TEST(Flame, FoldedStacksAddUpToTheCount) {
-  EXPECT_EQ(folded_stacks(tree_of(kPaths, 98), "k"),
-            "the snippet 12\nthe snippet;f 50\nthe snippet;f;f 10\nthe snippet;f;f;g 20\n"
-            "the snippet;g 4\nthe snippet;block 2\n");
+  EXPECT_GOLDEN("call_tree/stacks.folded", folded_stacks(tree_of(kPaths, 98), "k"));
 }
 
 TEST(Flame, NamesInAPageEndNoElement) {

@@ -1,5 +1,6 @@
 #include "core/compare/expected_counts.h"
 
+#include "tests/golden.h"
 #include "tests/testing.h"
 
 namespace instr::expected_counts_test {
@@ -103,44 +104,22 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
 }
 
 TEST(ExpectedCounts, ReportAllErrorsOfACsv) {
-  EXPECT_EQ(
-      errors("key,metric,expected,margin\n"
-             "a,ir\n"
-             "a,irr,5,\n"
-             "é,ir,-5,1%\n"
-             "a,ir,nan,1\n"
-             "a,allocs,12a,\n"
-             "a,allocs,,\n"
-             ",allocs,1,\n"
-             "a,ir,1,,\n"
-             "a,ir,1,\n"
-             "a,ir,2,\n"
-             "a\"b,ir,1,\n"
-             "\"a\" ,ir,1,\n"
-             "a,ir,inf,\n"
-             "a,ir,1e999,\n"
-             "a,ir,1,\"\n"),
-      "e.csv:2:1: this line has 2 fields, and the header 4: write for example "
-      "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-      "e.csv:3:3: unknown metric `irr`: did you mean `ir`?\n"
-      "e.csv:4:6: `-5` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:5:6: `nan` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:5:10: `1` is not a limit: write a percentage (`0.5%`), a number of units (`+100`), "
-      "both (`0.5%|+100`), or `none`\n"
-      "e.csv:6:10: `12a` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:7:10: there is no expected count: write a number of 0 or more, such as `12345` or "
-      "`12.5`\n"
-      "e.csv:8:1: the key is empty: list shows all keys\n"
-      "e.csv:9:1: this line has 5 fields, and the header 4: write for example "
-      "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-      "e.csv:11:1: `a` has two counts of `ir`; the first is on line 10: remove one of them\n"
-      "e.csv:12:2: a quote in an unquoted field: put the whole field in quotes, "
-      "and write each quote in it twice\n"
-      "e.csv:13:4: text after the closing quote: a quote in a field is written twice\n"
-      "e.csv:14:6: `inf` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:15:6: `1e999` is not a count: write a number of 0 or more, such as `12345` or "
-      "`12.5`\n"
-      "e.csv:16:8: this quote is never closed: close it; a quote in a field is written twice\n");
+  EXPECT_GOLDEN("expected/errors_of_counts.txt", errors("key,metric,expected,margin\n"
+                                                        "a,ir\n"
+                                                        "a,irr,5,\n"
+                                                        "é,ir,-5,1%\n"
+                                                        "a,ir,nan,1\n"
+                                                        "a,allocs,12a,\n"
+                                                        "a,allocs,,\n"
+                                                        ",allocs,1,\n"
+                                                        "a,ir,1,,\n"
+                                                        "a,ir,1,\n"
+                                                        "a,ir,2,\n"
+                                                        "a\"b,ir,1,\n"
+                                                        "\"a\" ,ir,1,\n"
+                                                        "a,ir,inf,\n"
+                                                        "a,ir,1e999,\n"
+                                                        "a,ir,1,\"\n"));
 }
 
 TEST(ExpectedCounts, ReportMissingColumns) {

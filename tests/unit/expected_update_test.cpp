@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/compare/expected_counts.h"
+#include "tests/golden.h"
 #include "tests/testing.h"
 
 namespace instr::expected_update_test {
@@ -34,14 +35,9 @@ TEST(ExpectedUpdate, IsSortedAndKeepsCommentsAboveTheirLines) {
       "a,ir, 1000.0 \r\n"
       "\"a\",\"allocs\",\"2\"\n"
       "  \n# last";
-  EXPECT_EQ(
-      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}),
-      "# of the build machine\n\nkey,metric,expected,margin\n"
-      "a,allocs,31,\n"
-      "# of the output\n"
-      "a,ir,2000.5,\n"
-      "\"b \",ir,0,\n"
-      "  \n# last\n");
+  EXPECT_GOLDEN(
+      "expected/updated.csv",
+      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}));
 }
 
 TEST(ExpectedUpdate, KeepsMargins) {

@@ -10,6 +10,7 @@
 
 #include "core/base/gzip.h"
 #include "core/results/results.h"
+#include "tests/golden.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 
@@ -51,6 +52,16 @@ std::string error_of(const std::vector<std::string>& texts) {
 }
 
 // The error of reading "k", whose line is `line`.
+// The text of each file and its error.
+std::string errors_of(const std::vector<std::vector<std::string>>& files) {
+  std::string all;
+  for (const std::vector<std::string>& texts : files) {
+    for (const std::string& text : texts) all += text;
+    all += "=> " + error_of(texts) + "\n\n";
+  }
+  return all;
+}
+
 std::string error_of_asking(const std::string& line) {
   auto functions = parsed(packed({kStart, kNames + line + "\n"}));
   if (!functions) return "not parsed: " + shown(functions.error());
@@ -179,62 +190,36 @@ TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   }
 }
 
-TEST(FunctionsFile, AnEndThatDoesNotFitIsRefused) {
+TEST(FunctionsFile, DamageNamesItsLine) {
   const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
                           "\n";
   const auto end = [](int count) {
     return "{\"end\":{\"measurements\":" + std::to_string(count) + "}}\n";
   };
+  const std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
   EXPECT_EQ(error_of({kStart, kNames, key, end(1)}), "no error");
-  EXPECT_EQ(error_of({kStart, kNames, key, end(2)}),
-            "5: this end line does not match the functions of 1 measurements");
-  EXPECT_EQ(error_of({kStart, kNames, key, end(1), key}),
-            "6: a line after the end of the functions");
-  EXPECT_EQ(error_of({kStart, "{\"end\":1}\n"}),
-            "3: this end line does not match the functions of 0 measurements");
-}
-
-TEST(FunctionsFile, OfOtherResultsIsRefused) {
-  std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
-  EXPECT_EQ(error_of({SideLines::start(kFunctionsFile, other), kNames}),
-            "2: these functions do not belong to the results beside them");
-}
-
-TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
-  EXPECT_EQ(error_of({kHeader + "\n{\"key\":\"a\",\"functions\":[]}\n"}),
-            "1: functions in the format of an older instr_bench");
-  EXPECT_EQ(error_of({"{\"functions_schema\":4}\n" + kHeader + "\n"}),
-            "1: functions of schema 4; this instr_bench reads 3");
-  EXPECT_EQ(error_of({"{\"functions_schema\":\"\\u001b[2J\"}\n"}),
-            "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 3");
-  EXPECT_EQ(error_of({"hello\n"}), "1: this is not a file of instr_bench with functions");
-  EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a file of instr_bench with functions");
-  EXPECT_EQ(error_of({}), "0: truncated before its first measurement");
-}
-
-TEST(FunctionsFile, DamageNamesItsLine) {
-  const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
-                          "\n";
-  EXPECT_EQ(error_of({kStart, kNames, key, "{\"key\":1}\n"}),
-            "5: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, kNames, "{\"key\":\"k\n"}),
-            "4: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, "{\"key\":\"k\\\n"}),
-            "3: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, kNames, key + key}), "5: functions of `k` for the second time");
-  EXPECT_EQ(error_of({kStart, kNames, kNames}),
-            "4: names of functions are missing: these are numbered from 0, those before end at 2");
-  EXPECT_EQ(
-      error_of({kStart, R"({"first":"x","names":[]})"
-                        "\n"}),
-      "3: names of functions are missing: these are numbered from \"x\", those before end at 0");
+  std::vector<std::vector<std::string>> files{{},
+                                              {"hello\n"},
+                                              {"[2]\n"},
+                                              {kHeader + "\n{\"key\":\"a\",\"functions\":[]}\n"},
+                                              {"{\"functions_schema\":4}\n" + kHeader + "\n"},
+                                              {"{\"functions_schema\":\"\\u001b[2J\"}\n"},
+                                              {SideLines::start(kFunctionsFile, other), kNames},
+                                              {kStart, kNames, key, end(2)},
+                                              {kStart, kNames, key, end(1), key},
+                                              {kStart, "{\"end\":1}\n"},
+                                              {kStart, kNames, key, "{\"key\":1}\n"},
+                                              {kStart, kNames, "{\"key\":\"k\n"},
+                                              {kStart, "{\"key\":\"k\\\n"},
+                                              {kStart, kNames, key + key},
+                                              {kStart, kNames, kNames},
+                                              {kStart, "{\"first\":\"x\",\"names\":[]}\n"},
+                                              {kStart, "{\"first\":0}\n"}};
   for (const char* names :
        {"7", "[7]", "[[\"f\"]]", "[[\"f\",1]]", "[[\"f\",\"a\",\"b\"]]", "[", "{\"a\":1}"}) {
-    EXPECT_EQ(error_of({kStart, std::string("{\"first\":0,\"names\":") + names + "}\n"}),
-              "3: these names of functions cannot be read")
-        << names;
+    files.push_back({kStart, std::string("{\"first\":0,\"names\":") + names + "}\n"});
   }
-  EXPECT_EQ(error_of({kStart, "{\"first\":0}\n"}), "3: these names of functions cannot be read");
+  EXPECT_GOLDEN("results/errors_of_a_functions_file.txt", errors_of(files));
 }
 
 TEST(FunctionsFile, MeasurementsAreParsedOnDemand) {

@@ -19,8 +19,8 @@ namespace instr::testing {
 
 // The commit at that place on its branch; its date says nothing of its place.
 inline Commit commit(int position) {
-  return {fmt::format("{:040x}", 0xabc000 + position), position, 1'700'000'000 - 1000 * position,
-          fmt::format("commit {}", position)};
+  return {fmt::format("{:x}{:034}", 0xabc000 + position, 0), position,
+          1'700'000'000 - 1000 * position, fmt::format("commit {}", position)};
 }
 
 // The snippet, which calls "grows" for all but ten, and "in a tree" for these.

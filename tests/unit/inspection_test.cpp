@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "tests/golden.h"
 #include "tests/testing.h"
 #include "worker/wire.h"
 
@@ -52,11 +53,8 @@ TEST(Inspection, SelfTimesExcludeCallees) {
 }
 
 TEST(Inspection, TheTableIsAligned) {
-  EXPECT_EQ(operator_table(times_by_operator(parse_calls(kEvents))),
-            "operator        calls        self   share       total\n"
-            "kernel <a, b>       1      500 ns   82.4%      500 ns  on the device\n"
-            "outer               2     60.0 ns    9.9%      100 ns\n"
-            "inner               3     47.0 ns    7.7%     47.0 ns\n");
+  EXPECT_GOLDEN("inspection/operators.txt",
+                operator_table(times_by_operator(parse_calls(kEvents))));
   EXPECT_NE(operator_table({}), "");
 }
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/results/end_line.h"
+#include "tests/golden.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 
@@ -111,6 +112,13 @@ Expected<ResultsWriter> created(const fs::path& file) {
 std::string error_of(const std::string& bytes) {
   auto results = parse_results(bytes, "r.jsonl", Incomplete::kAllowed);
   return results ? "no error" : to_string(results.error());
+}
+
+// The text of each file and its error.
+std::string errors_of(const std::vector<std::string>& files) {
+  std::string all;
+  for (const std::string& file : files) all += file + "=> " + error_of(file) + "\n\n";
+  return all;
 }
 
 // Lets no file grow beyond `bytes`, as a full disk would.
@@ -407,56 +415,36 @@ TEST(ResultsReader, ATruncatedFileIsIncomplete) {
   }
 }
 
-TEST(ResultsReader, AnEndThatDoesNotFitIsRefused) {
-  const std::string a = to_line(to_json(counted("a", 1)));
-  EXPECT_EQ(error_of(whole_document({a, a})), "no error");
-  EXPECT_EQ(error_of(document({a, end_line(2)})),
-            "r.jsonl:3: the end line says 2 measurements, and there are 1: measure again");
-  EXPECT_EQ(error_of(document({a, end_line(0)})),
-            "r.jsonl:3: the end line says 0 measurements, and there are 1: measure again");
-  EXPECT_EQ(error_of(document({a, end_line(1), a})),
-            "r.jsonl:4: a line after the end of the results: measure again");
-  EXPECT_EQ(error_of(document({a, end_line(1), end_line(1)})),
-            "r.jsonl:4: a line after the end of the results: measure again");
-  for (const char* end : {R"({"end":{}})", R"({"end":1})", R"({"end":{"measurements":-1}})",
-                          R"({"end":{"measurements":1},"more":1})"}) {
-    EXPECT_EQ(error_of(document({a, end})),
-              "r.jsonl:3: a measurement without a key or a known outcome: measure again")
-        << end;
-  }
-}
-
-TEST(ResultsReader, NamesTheLineThatCannotBeRead) {
-  std::string good = to_line(to_json(counted("a", 1)));
-  EXPECT_EQ(error_of(document({good, "{\"key\":", good})),
-            "r.jsonl:3: this line is not JSON: measure again");
-  EXPECT_EQ(error_of(document({good, "[1]"})),
-            "r.jsonl:3: this line is not a JSON object: measure again");
-  EXPECT_EQ(error_of(document({"{\"key\":\"a\",\"outcome\":\"guessed\"}"})),
-            "r.jsonl:2: a measurement without a key or a known outcome: measure again");
-  EXPECT_EQ(error_of(document({"{\"outcome\":\"counted\"}"})),
-            "r.jsonl:2: a measurement without a key or a known outcome: measure again");
-}
-
 TEST(ResultsReader, RefusesOtherFilesAndSchemas) {
-  std::string not_results =
-      "r.jsonl:1: this is not a results file of instr_bench: name a file that instr_bench "
-      "--output=FILE wrote";
-  EXPECT_EQ(error_of(""), "r.jsonl:1: the results file is empty: measure again");
-  EXPECT_EQ(error_of("hello\n"), not_results);
-  EXPECT_EQ(error_of("{}\n"), not_results);
-  EXPECT_EQ(error_of("{\"schema\":\"one\"}\n"), not_results);
+  const std::string start = "{\"schema\":2}\n";
+  const std::string a = "{\"key\":\"a\",\"outcome\":\"counted\",\"metrics\":{\"ir\":5}}\n";
+  const auto end = [](std::size_t count) { return end_line(count) + "\n"; };
+  EXPECT_EQ(error_of(start + a + a + end(2)), "no error");
+  std::vector<std::string> files{"",
+                                 "hello\n",
+                                 "{}\n",
+                                 "{\"schema\":\"one\"}\n",
+                                 "{\"schema\":3,\"version\":\"9.1\"}\n",
+                                 "{\"schema\":1}\n",
+                                 "{\"schema\":99999999999999999999}\n",
+                                 "{\"schema\":-5}\n",
+                                 start + a + end(2),
+                                 start + a + end(0),
+                                 start + a + end(1) + a,
+                                 start + a + end(1) + end(1),
+                                 start + a + "{\"key\":\n" + a,
+                                 start + a + "[1]\n",
+                                 start + "{\"key\":\"a\",\"outcome\":\"guessed\"}\n",
+                                 start + "{\"outcome\":\"counted\"}\n"};
+  for (const char* text : {R"({"end":{}})", R"({"end":1})", R"({"end":{"measurements":-1}})",
+                           R"({"end":{"measurements":1},"more":1})"}) {
+    files.push_back(start + a + text + "\n");
+  }
+  EXPECT_GOLDEN("results/errors_of_a_results_file.txt", errors_of(files));
   EXPECT_EQ(error_of(std::string("\x7F"
                                  "ELF\0\0",
                                  6)),
-            not_results);
-  EXPECT_EQ(error_of("{\"schema\":3,\"version\":\"9.1\"}\n"),
-            "r.jsonl:1: results of schema 3, written by instr_bench 9.1; this one reads schema 2: "
-            "measure again with this one");
-  EXPECT_EQ(error_of("{\"schema\":1}\n"),
-            "r.jsonl:1: results of schema 1; this one reads schema 2: measure again with this one");
-  EXPECT_NE(error_of("{\"schema\":99999999999999999999}\n"), "no error");
-  EXPECT_NE(error_of("{\"schema\":-5}\n"), "no error");
+            error_of("hello\n"));
 }
 
 TEST(ResultsReader, IgnoresUnknownMembers) {
