@@ -135,7 +135,7 @@ TEST_F(Scripts, NightlyWritesAnIssueThatNamesTheCommit) {
   const std::string title = issue.substr(0, issue.find('\n'));
   EXPECT_TRUE(has(title, "instructions in squares/eager/forward/t1/cpu")) << title;
   EXPECT_TRUE(has(title, slower.substr(0, 12) + " (fewer lines)")) << title;
-  EXPECT_TRUE(has(issue, "quick::squares(")) << issue;
+  EXPECT_TRUE(has(issue, "<code>quick&#58;&#58;squares(")) << issue;
   EXPECT_TRUE(has(text_of(file("nightly/index.html")), slower.substr(0, 12)));
 
   auto third = night();
