@@ -1,4 +1,5 @@
-// The main program of all test programs: runs the tests with the label in INSTR_TEST_LABEL, or all.
+// The main program of all test programs: runs the tests with the label in INSTR_TEST_LABEL, or all;
+// --rewrite-golden rewrites the files of tests/golden.h.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -6,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "tests/golden.h"
 #include "tests/labels.h"
 
 namespace instr {
@@ -55,6 +57,9 @@ int main(int argc, char** argv) {
     }
     GTEST_FLAG_SET(filter, filter);  // --gtest_filter on the command line replaces it
   }
-  ::testing::InitGoogleTest(&argc, argv);
+  ::testing::InitGoogleTest(&argc, argv);  // removes its own options
+  if (argc == 2 && std::string(argv[1]) == "--rewrite-golden") {
+    instr::testing::rewrites_golden = true;
+  }
   return RUN_ALL_TESTS();
 }

@@ -6,6 +6,7 @@
 
 #include "core/cli/values.h"
 #include "core/definitions/definition_keys.h"
+#include "core/definitions/toml_reader.h"
 
 namespace instr {
 

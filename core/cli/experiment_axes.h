@@ -3,10 +3,11 @@
 #pragma once
 
 #include "core/cli/command_line.h"
-#include "core/definitions/toml_reader.h"
 #include "core/engine/config.h"
 
 namespace instr {
+
+class TableReader;
 
 // --accelerator, --backend, ...: lists of values, and of those that are left out, after a "-".
 void declare_axes(CommandLine& line, PlanConfig& plan);

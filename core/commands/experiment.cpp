@@ -20,6 +20,7 @@
 #include "core/commands/experiment_folder.h"
 #include "core/commands/experiment_run.h"
 #include "core/commands/list.h"
+#include "core/definitions/definition_keys.h"
 #include "core/engine/pipeline.h"
 #include "core/report/experiment_report.h"
 #include "core/report/experiment_summary.h"

@@ -15,4 +15,8 @@ namespace instr {
 tl::expected<std::vector<Definition>, Errors> load_definitions(
     const std::vector<std::filesystem::path>& paths);
 
+// Reads the [build] table of a TOML file and ignores the rest. An error if there is no such table.
+tl::expected<std::shared_ptr<const BuildOptions>, Errors> load_build(
+    const std::filesystem::path& file);
+
 }  // namespace instr

@@ -8,7 +8,6 @@
 #include "core/compile/installation.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
-#include "core/definitions/read_build.h"
 #include "core/definitions/select.h"
 #include "core/history/repository.h"
 #include "core/results/results.h"

@@ -30,11 +30,8 @@ signature = "f(x, n) -> y"
 class Compiled : public ::testing::Test {
  protected:
   void SetUp() override {
-    const char* libtorch = getenv("TORCH_DIR");
-    const bool is_of_python =
-        libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
-    if (!is_of_python) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
-    std::ofstream(folder_.path() / "d.toml") << kDefinitions;
+    if (!has_python()) GTEST_SKIP() << "TORCH_DIR is not the torch of an interpreter";
+    folder_.write("d.toml", kDefinitions);
   }
 
   Records experiment(std::vector<std::string> more) const {

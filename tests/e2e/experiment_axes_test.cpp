@@ -14,13 +14,6 @@ namespace {
 
 const RunsUnder kNewestLibtorch("newest", "ExperimentAxes.Amp*");
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 using ExperimentAxes = ExperimentFixture;
 
 // What is under autocast says so itself: in each run but that of the reference, in float64.
@@ -116,7 +109,7 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
   auto printed = run(asking);
   ASSERT_EQ(printed.exit_code, 0) << printed.errors;
   EXPECT_FALSE(fs::exists(file("out")));
-  const auto commands = lines_of(printed.output);
+  const auto commands = split_lines(printed.output);
   ASSERT_EQ(commands.size(), 3u) << printed.output;
   const auto in_shell = [](const std::string& line) {
     SpawnOptions options = command({});
@@ -128,10 +121,10 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
   const fs::path parts = folder_.path() / "out" / "results.parts";
   std::string measured;
   for (const auto& entry : fs::directory_iterator(parts)) {
-    EXPECT_EQ(lines_of(text_of(entry.path())).size(), 1u);
+    EXPECT_EQ(split_lines(text_of(entry.path())).size(), 1u);
     measured += text_of(entry.path());
   }
-  EXPECT_EQ(lines_of(measured).size(), 2u);
+  EXPECT_EQ(split_lines(measured).size(), 2u);
   EXPECT_FALSE(fs::exists(file("out/results.jsonl")));
   in_shell(commands[0]);  // there already
   auto whole = run(all);
@@ -141,7 +134,7 @@ TEST_F(ExperimentAxes, PrintedCommandsRunOneEachAndTheWholeTakesThemIn) {
   const auto lines = records("out/results.jsonl");
   EXPECT_EQ(lines.size(), 3u);
   const std::string text = text_of(file("out/results.jsonl"));
-  for (const std::string& line : lines_of(measured)) EXPECT_NE(text.find(line), text.npos);
+  for (const std::string& line : split_lines(measured)) EXPECT_NE(text.find(line), text.npos);
   for (const auto& [key, line] : lines) EXPECT_EQ(line.at("experiments"), 3) << line;
   EXPECT_NE(text_of(file("out/summary.txt")).find("3 experiments: 3 measured"), std::string::npos);
   EXPECT_NE(text_of(file("out/summary.md")).find("| TorchScript |"), std::string::npos)
@@ -187,12 +180,11 @@ stmt = "if (open(\"FILE\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0) pause();"
   write(file("d.toml"), text.replace(text.find("FILE"), 4, marker));
   for (int signal : {SIGKILL, SIGINT}) {
     fs::remove(marker);
-    auto process = Process::spawn(command(with({})));
-    ASSERT_TRUE(process);
-    while (!fs::exists(marker) && !process->wait_for(std::chrono::milliseconds(20))) {
+    auto process = value_of(Process::spawn(command(with({}))));
+    while (!fs::exists(marker) && !process.wait_for(std::chrono::milliseconds(20))) {
     }
-    ::kill(process->pid(), signal);
-    EXPECT_EQ(exit_code_of(process->wait()), signal == SIGINT ? 130 : 128 + SIGKILL);
+    ::kill(process.pid(), signal);
+    EXPECT_EQ(exit_code_of(process.wait()), signal == SIGINT ? 130 : 128 + SIGKILL);
     EXPECT_TRUE(stray_processes().empty());
     EXPECT_EQ(records().size(), 1u);
     EXPECT_TRUE(records().contains("first/eager/forward/t1/cpu"));

@@ -148,13 +148,12 @@ TEST_F(Experiment, AFullDiskFailsAndLosesNothingElse) {
   const std::vector<std::string> shell{"bash", "-c", "trap '' XFSZ; ulimit -f 64; exec \"$@\"",
                                        "-"};
   limited.argv.insert(limited.argv.begin(), shell.begin(), shell.end());
-  auto full = run_command(limited);
-  ASSERT_TRUE(full);
-  EXPECT_EQ(full->exit_code, 2) << full->errors;
-  EXPECT_NE(full->errors.find("cannot write"), std::string::npos) << full->errors;
-  EXPECT_NE(full->errors.find(std::to_string(lines - 1) + " results could not be written"),
+  auto full = value_of(run_command(limited));
+  EXPECT_EQ(full.exit_code, 2) << full.errors;
+  EXPECT_NE(full.errors.find("cannot write"), std::string::npos) << full.errors;
+  EXPECT_NE(full.errors.find(std::to_string(lines - 1) + " results could not be written"),
             std::string::npos)
-      << full->errors;
+      << full.errors;
   EXPECT_EQ(text_of(file("r.jsonl")), text + "\n");
   EXPECT_EQ(run(arguments).exit_code, 0);
   EXPECT_EQ(records().size(), lines);
@@ -185,12 +184,11 @@ stmt = "auto x = torch::rand({4});"
   std::string text = text_of(file("d.toml"));
   write(file("d.toml"), text.replace(text.find("FILE"), 4, marker));
   SpawnOptions options = command(with({}));
-  auto process = Process::spawn(options);
-  ASSERT_TRUE(process);
-  while (!fs::exists(marker) && !process->wait_for(std::chrono::milliseconds(20))) {
+  auto process = value_of(Process::spawn(options));
+  while (!fs::exists(marker) && !process.wait_for(std::chrono::milliseconds(20))) {
   }
-  for (const std::string& worker : children_of(process->pid())) ::kill(std::stoi(worker), SIGKILL);
-  EXPECT_EQ(exit_code_of(process->wait()), 1);
+  for (const std::string& worker : children_of(process.pid())) ::kill(std::stoi(worker), SIGKILL);
+  EXPECT_EQ(exit_code_of(process.wait()), 1);
   auto reason = [this](const std::string& label) {
     auto record = records().at(label + "/eager/forward/t1/cpu");
     return record.value("reason", record.at("state").get<std::string>());

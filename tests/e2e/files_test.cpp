@@ -10,9 +10,7 @@ namespace instr::e2e::files_test {
 namespace {
 
 // Written by a run that finished, with its functions.
-fs::path recorded(const std::string& name) {
-  return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "formats" / name;
-}
+fs::path recorded(const std::string& name) { return testing::fixture("formats/" + name); }
 
 class Files : public ::testing::Test {
  protected:
@@ -34,9 +32,7 @@ class Files : public ::testing::Test {
     options.environment = environment();
     options.environment->push_back("P=" + program_under_test());
     options.working_directory = folder_.path();
-    auto result = run_command(options);
-    if (!result) throw std::runtime_error(to_string(result.error()));
-    return *result;
+    return value_of(run_command(options));
   }
 
   int status(const std::string& line) const { return shell(line).exit_code; }

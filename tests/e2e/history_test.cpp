@@ -164,7 +164,7 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
 }
 
 TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
-  const fs::path fixtures = fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "formats";
+  const fs::path fixtures = testing::fixture("formats");
   const std::string before = (fixtures / "before.jsonl").string();
   const std::string after = (fixtures / "after.jsonl").string();
   const auto compared = [&] { return run({"compare", before, after, "--filter=pointwise"}); };
@@ -281,12 +281,11 @@ TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
   SpawnOptions list = command({"history", "list"});
   list.working_directory = folder_.path();
   list.descriptors = {{writing.get(), STDOUT_FILENO}};
-  auto pager = Process::spawn(list);
-  ASSERT_TRUE(pager);
+  auto pager = value_of(Process::spawn(list));
   const int size = fcntl(reading.get(), F_GETPIPE_SZ);
   for (int waiting = 0; waiting < size;) {
     ASSERT_EQ(ioctl(reading.get(), FIONREAD, &waiting), 0);
-    ASSERT_FALSE(pager->wait_for(std::chrono::milliseconds(1)));
+    ASSERT_FALSE(pager.wait_for(std::chrono::milliseconds(1)));
   }
   auto added = run({"history", "add", "times.jsonl"});
   EXPECT_EQ(added.exit_code, 0) << added.errors;
@@ -295,13 +294,11 @@ TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
 
 TEST_F(HistoryOfALibrary, IsWholeThoughSomeOfItsWritersAreKilled) {
   const auto adding = [this](const std::string& branch) {
-    SpawnOptions add =
-        command({"history", "add", "--trust-commit", "--branch=" + branch,
-                 (fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats/before.jsonl").string()});
+    SpawnOptions add = command({"history", "add", "--trust-commit", "--branch=" + branch,
+                                testing::fixture("formats/before.jsonl").string()});
     add.working_directory = folder_.path();
-    auto process = Process::spawn(add);
-    EXPECT_TRUE(process);
-    return std::move(*process);
+    auto process = value_of(Process::spawn(add));
+    return process;
   };
   constexpr int kRounds = 40;
   for (int round = 1; round <= kRounds; ++round) {
@@ -312,21 +309,20 @@ TEST_F(HistoryOfALibrary, IsWholeThoughSomeOfItsWritersAreKilled) {
     killed.wait();
     EXPECT_EQ(exit_code_of(kept.wait()), 0);
   }
-  const auto history = open_history(file(".instr_bench/history.db"), SqlAccess::kRead);
-  ASSERT_TRUE(history) << to_string(history.error());
-  EXPECT_EQ(history->integer("SELECT count(*) FROM pragma_integrity_check"
-                             " WHERE integrity_check <> 'ok'"),
+  const auto history = value_of(open_history(file(".instr_bench/history.db"), SqlAccess::kRead));
+  EXPECT_EQ(history.integer("SELECT count(*) FROM pragma_integrity_check"
+                            " WHERE integrity_check <> 'ok'"),
             0);
-  EXPECT_EQ(history->integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
-  EXPECT_EQ(history->integer("SELECT count(*) FROM runs JOIN branches ON branches.id = branch_id"
-                             " WHERE name LIKE 'kept %'"),
+  EXPECT_EQ(history.integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
+  EXPECT_EQ(history.integer("SELECT count(*) FROM runs JOIN branches ON branches.id = branch_id"
+                            " WHERE name LIKE 'kept %'"),
             kRounds);
   // Of each run that is there, all of it.
-  EXPECT_EQ(history->integer("SELECT count(DISTINCT series) FROM (SELECT count(*) AS series FROM"
-                             " series GROUP BY branch_id)"),
+  EXPECT_EQ(history.integer("SELECT count(DISTINCT series) FROM (SELECT count(*) AS series FROM"
+                            " series GROUP BY branch_id)"),
             1);
-  EXPECT_EQ(history->integer("SELECT count(*) FROM branches"),
-            history->integer("SELECT count(*) FROM runs"));
+  EXPECT_EQ(history.integer("SELECT count(*) FROM branches"),
+            history.integer("SELECT count(*) FROM runs"));
 }
 
 }  // namespace

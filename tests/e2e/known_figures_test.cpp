@@ -284,26 +284,22 @@ TEST_F(InclusiveCosts, CountRecursionOnce) {
 }
 
 TEST_F(KnownFigures, FunctionsAddUpToTheCount) {
-  auto functions = functions_beside();
-  ASSERT_TRUE(functions) << to_string(functions.error());
+  auto functions = value_of(functions_beside());
   for (const auto& [key, record] : records_) {
-    auto costs = (*functions)(key);
-    ASSERT_TRUE(costs) << to_string(costs.error());
+    auto costs = value_of(functions(key));
     double sum = 0;
-    for (const FunctionCost& cost : *costs) sum += cost.ir;
+    for (const FunctionCost& cost : costs) sum += cost.ir;
     EXPECT_NEAR(sum, metric(key, "ir"), 1e-6) << key;
   }
 }
 
 // The calls that Callgrind saw, and those that the allocator itself counted.
 TEST_F(KnownFigures, AllocationsEqualCallsOfTheAllocator) {
-  auto functions = functions_beside();
-  ASSERT_TRUE(functions) << to_string(functions.error());
+  auto functions = value_of(functions_beside());
   for (const auto& [key, record] : records_) {
     std::map<std::string, double> calls;
-    auto costs = (*functions)(key);
-    ASSERT_TRUE(costs) << to_string(costs.error());
-    for (const FunctionCost& cost : *costs) {
+    auto costs = value_of(functions(key));
+    for (const FunctionCost& cost : costs) {
       if (cost.object == "worker") calls[cost.function] += cost.calls;
     }
     EXPECT_EQ(calls["malloc"] + calls["calloc"] + calls["posix_memalign"], metric(key, "allocs"))

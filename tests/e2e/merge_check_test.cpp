@@ -111,8 +111,7 @@ std::string build_id_of(const std::string& file) {
 
 TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
   have_baseline();
-  std::ifstream stream(file(".instr_bench/baselines/main.jsonl"));
-  std::string text((std::istreambuf_iterator<char>(stream)), {});
+  std::string text = text_of(file(".instr_bench/baselines/main.jsonl"));
   const auto measured = nlohmann::json::parse(text.substr(0, text.find('\n')));
   // The C library that the worker has loaded is this machine's.
   SpawnOptions find;

@@ -1,7 +1,6 @@
 // Runs the built instr_bench from outside, like a user, and reads its output files.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,14 +15,13 @@
 #include <vector>
 
 #include "core/base/process.h"
+#include "tests/testing.h"
 
 namespace instr::e2e {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
-inline fs::path fixture(const std::string& name) {
-  return fs::path(INSTR_SOURCE_DIR) / "tests" / "fixtures" / "e2e" / name;
-}
+inline fs::path fixture(const std::string& name) { return testing::fixture("e2e/" + name); }
 
 // Of another build, if these tests were not built again for that.
 inline std::string program_under_test() {
@@ -43,24 +41,6 @@ inline bool has_python() {
   const char* libtorch = getenv("TORCH_DIR");
   return libtorch != nullptr && fs::path(libtorch).parent_path().filename() == "site-packages";
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "instr_bench_e2e_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 inline std::vector<std::string> environment(const fs::path& cache = cache_folder()) {
   std::vector<std::string> variables;
@@ -85,9 +65,7 @@ inline CommandResult run(std::vector<std::string> arguments,
                          const std::vector<std::string>& variables = {}) {
   auto options = command(std::move(arguments));
   options.environment->insert(options.environment->end(), variables.begin(), variables.end());
-  auto result = run_command(options);
-  if (!result) throw std::runtime_error(to_string(result.error()));
-  return *result;
+  return value_of(run_command(options));
 }
 
 using Records = std::map<std::string, nlohmann::json>;
@@ -151,15 +129,6 @@ inline fs::path python_of_libtorch() {
   if (torch == nullptr) return {};
   fs::path python = fs::path(torch) / "../../../../bin/python";
   return fs::exists(python) ? python.lexically_normal() : fs::path();
-}
-
-inline void write(const fs::path& file, const std::string& text) {
-  std::ofstream(file, std::ios::binary) << text;
-}
-
-inline std::string text_of(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 }  // namespace instr::e2e

@@ -79,8 +79,7 @@ class Python : public ::testing::Test {
     for (std::size_t at; (at = text.find("FOLDER")) != std::string::npos;) {
       text.replace(at, 6, folder_.path().string());
     }
-    std::ofstream(folder_.path() / name) << text;
-    return folder_.path() / name;
+    return folder_.write(name, text);
   }
 
   void compile_nops() const {

@@ -59,9 +59,7 @@ inline void write_quick_library(const fs::path& folder) {
 inline CommandResult run_in(const fs::path& folder, std::vector<std::string> arguments) {
   SpawnOptions options = command(std::move(arguments));
   options.working_directory = folder;
-  auto result = run_command(options);
-  if (!result) throw std::runtime_error(to_string(result.error()));
-  return *result;
+  return value_of(run_command(options));
 }
 
 // Runs git in a repository; returns its output.
@@ -73,10 +71,6 @@ inline std::string git(const fs::path& folder, std::vector<std::string> words) {
   auto ended = run_command(spawn);
   EXPECT_TRUE(ended && ended->exit_code == 0) << (ended ? ended->errors : "");
   return ended ? ended->output : "";
-}
-
-inline bool has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
 }
 
 }  // namespace instr::e2e

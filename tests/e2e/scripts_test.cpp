@@ -13,11 +13,6 @@ hard = { ir = "+0", allocs = "+0", alloc_bytes = "+0", peak_bytes = "+0" }
 
 std::string source_file(const std::string& name) { return INSTR_SOURCE_DIR "/" + name; }
 
-std::string read_text(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 void write_script(const fs::path& file, const std::string& text) {
   write(file, "#!/usr/bin/env bash\n" + text);
   fs::permissions(file, fs::perms::owner_all);
@@ -56,9 +51,7 @@ class Scripts : public ::testing::Test {
     options.argv.insert(options.argv.end(), words.begin(), words.end());
     options.environment = environment();
     options.working_directory = folder_.path();
-    auto result = run_command(options);
-    if (!result) throw std::runtime_error(to_string(result.error()));
-    return *result;
+    return value_of(run_command(options));
   }
 
   CommandResult merge_check(std::vector<std::string> words) {
@@ -87,7 +80,7 @@ TEST_F(Scripts, MergeCheckMeasuresTheBaseOnceAndAppliesItsLimits) {
   EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
   EXPECT_TRUE(has(slower.errors, "measuring the base")) << slower.errors;
   EXPECT_TRUE(has(slower.output, "from +0 to none (+0 holds)")) << slower.output;
-  EXPECT_TRUE(has(read_text(file("a report.md")), "slower, fails"));
+  EXPECT_TRUE(has(text_of(file("a report.md")), "slower, fails"));
   auto again = with("--head=weaker");
   EXPECT_EQ(again.exit_code, 3) << again.output << again.errors;
   EXPECT_FALSE(has(again.errors, "measuring the base")) << again.errors;
@@ -113,8 +106,8 @@ TEST_F(Scripts, MergeCheckRefusesWhatIsNoCommitOrCannotBeBuilt) {
   auto broken = merge_check({"--report=report.md", "--make=echo half a build; false", "main"});
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_TRUE(has(broken.errors, "the build of the base failed")) << broken.errors;
-  EXPECT_TRUE(has(read_text(file("report.md")), "half a build")) << read_text(file("report.md"));
-  EXPECT_FALSE(has(read_text(file("report.md")), "all within the limits"));
+  EXPECT_TRUE(has(text_of(file("report.md")), "half a build")) << text_of(file("report.md"));
+  EXPECT_FALSE(has(text_of(file("report.md")), "all within the limits"));
 }
 
 TEST_F(Scripts, MergeCheckInterruptedLeavesNeitherWorktreeNorBaseline) {
@@ -138,12 +131,12 @@ TEST_F(Scripts, NightlyWritesAnIssueThatNamesTheCommit) {
   commit("another comment");
   auto second = night();
   EXPECT_EQ(second.exit_code, 3) << second.errors;
-  const std::string issue = read_text(file("nightly/issue.md"));
+  const std::string issue = text_of(file("nightly/issue.md"));
   const std::string title = issue.substr(0, issue.find('\n'));
   EXPECT_TRUE(has(title, "instructions in squares/eager/forward/t1/cpu")) << title;
   EXPECT_TRUE(has(title, slower.substr(0, 12) + " (fewer lines)")) << title;
   EXPECT_TRUE(has(issue, "<code>quick&#58;&#58;squares(")) << issue;
-  EXPECT_TRUE(has(read_text(file("nightly/index.html")), slower.substr(0, 12)));
+  EXPECT_TRUE(has(text_of(file("nightly/index.html")), slower.substr(0, 12)));
 
   auto third = night();
   EXPECT_EQ(third.exit_code, 0) << third.errors;
@@ -176,10 +169,10 @@ esac
                       command);
     EXPECT_EQ(result.exit_code, 0) << result.errors;
     EXPECT_FALSE(has(arguments(), "a-token")) << arguments();
-    return nlohmann::json::parse(read_text(file("posted.json")));
+    return nlohmann::json::parse(text_of(file("posted.json")));
   }
 
-  std::string arguments() const { return read_text(file("posted.arguments")); }
+  std::string arguments() const { return text_of(file("posted.arguments")); }
 };
 
 TEST_F(Comments, AreReplaced) {

@@ -21,9 +21,7 @@ class Watched {
     Fd out(open(output_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     Fd errors(open(errors_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     options.descriptors = {{out.get(), 1}, {errors.get(), 2}};
-    auto program = Process::spawn(options);
-    if (!program) throw std::runtime_error(to_string(program.error()));
-    program_ = std::move(*program);
+    program_ = value_of(Process::spawn(options));
   }
 
   // Whether these words appear on standard output, or standard error, while the program runs.
@@ -35,16 +33,12 @@ class Watched {
     return program_->wait();
   }
 
-  std::string output() const { return content(output_); }
-  std::string errors() const { return content(errors_); }
+  std::string output() const { return text_of(output_); }
+  std::string errors() const { return text_of(errors_); }
 
  private:
-  static std::string content(const fs::path& file) {
-    std::ifstream stream(file);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
   bool comes(const fs::path& file, const std::string& words) {
-    while (content(file).find(words) == std::string::npos) {
+    while (text_of(file).find(words) == std::string::npos) {
       if (program_->wait_for(50ms)) return false;
     }
     return true;

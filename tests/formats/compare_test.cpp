@@ -14,16 +14,13 @@ namespace {
 class CompareFormats : public ConsumerTest {
  protected:
   static ResultSet recorded(const std::string& name) {
-    auto results = read_results(fixture(name));
-    auto functions = open_functions(fixture(name), results.value_or(Results{}).header_line);
-    EXPECT_TRUE(results) << to_string(results.error());
-    EXPECT_TRUE(functions) << to_string(functions.error());
-    if (!results || !functions) return {};
-    return {name, std::move(*results), std::move(*functions)};
+    auto results = value_of(read_results(fixture(name)));
+    auto functions = value_of(open_functions(fixture(name), results.header_line));
+    return {name, std::move(results), std::move(functions)};
   }
 
   static Comparison comparison() {
-    return compare(recorded("before.jsonl"), recorded("after.jsonl")).value_or(Comparison{});
+    return value_of(compare(recorded("before.jsonl"), recorded("after.jsonl")));
   }
 
   // Hostile keys, metrics, reasons and functions; each fails, warns, gained or passes.
@@ -51,7 +48,7 @@ class CompareFormats : public ConsumerTest {
   }
 
   static std::string text_of(ReportFormat format, const Comparison& comparison) {
-    return compare_report(format, comparison).value_or("");
+    return value_of(compare_report(format, comparison));
   }
 };
 

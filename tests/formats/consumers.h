@@ -12,15 +12,14 @@
 #include <vector>
 
 #include "core/base/process.h"
+#include "tests/testing.h"
 
 namespace instr::formats {
 
-namespace fs = std::filesystem;
+using namespace testing;
 using nlohmann::json;
 
-inline fs::path fixture(const std::string& name) {
-  return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name;
-}
+inline fs::path fixture(const std::string& name) { return testing::fixture("formats/" + name); }
 
 // The folder in which tools/test installs the consumers from PyPI.
 inline fs::path consumers() {
@@ -33,32 +32,19 @@ inline fs::path consumers() {
 
 class ConsumerTest : public ::testing::Test {
  protected:
-  ConsumerTest() {
-    std::string name = (fs::temp_directory_path() / "instr_bench_formats_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~ConsumerTest() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   std::string write(const std::string& name, const std::string& text) const {
-    fs::path path = folder_ / name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
+    return folder_.write(name, text).string();
   }
 
-  fs::path folder() const { return folder_; }
+  const fs::path& folder() const { return folder_.path(); }
 
   // The command's output; the test fails if the command does.
   static std::string run(const std::vector<std::string>& argv) {
     SpawnOptions options;
     options.argv = argv;
-    auto result = run_command(std::move(options));
-    EXPECT_TRUE(result) << to_string(result.error());
-    if (!result) return "";
-    EXPECT_EQ(result->exit_code, 0) << result->output << result->errors;
-    return result->output;
+    const CommandResult result = value_of(run_command(std::move(options)));
+    EXPECT_EQ(result.exit_code, 0) << result.output << result.errors;
+    return result.output;
   }
 
   static json consume(const std::vector<std::string>& arguments) {
@@ -90,7 +76,7 @@ class ConsumerTest : public ::testing::Test {
   }
 
  private:
-  fs::path folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace instr::formats

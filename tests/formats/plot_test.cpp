@@ -59,9 +59,7 @@ class PlotFormats : public ConsumerTest {
     options.argv = {INSTR_BENCH_PROGRAM, "plot"};
     options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
     options.working_directory = folder();
-    auto result = run_command(std::move(options));
-    EXPECT_TRUE(result) << to_string(result.error());
-    return result.value_or(CommandResult{});
+    return value_of(run_command(std::move(options)));
   }
 
   // The texts in the picture.
@@ -180,11 +178,9 @@ TEST_F(PlotFormats, RefusesWithoutGnuplotOrData) {
   SpawnOptions options;
   options.argv = {INSTR_BENCH_PROGRAM, "plot", file, "--output=" + picture};
   options.environment = {{"PATH=/nonexistent"}};
-  auto result = run_command(std::move(options));
-  ASSERT_TRUE(result) << to_string(result.error());
-  EXPECT_EQ(result->exit_code, 2);
-  EXPECT_NE(result->errors.find("apt-get install gnuplot-nox"), std::string::npos)
-      << result->errors;
+  auto result = value_of(run_command(std::move(options)));
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_NE(result.errors.find("apt-get install gnuplot-nox"), std::string::npos) << result.errors;
   CommandResult nothing = plot({file, "--kind=speedup", "--output=" + picture});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_NE(nothing.errors.find("--runtime=all"), std::string::npos) << nothing.errors;
@@ -214,9 +210,7 @@ TEST_F(PlotFormats, ATerminalIsShownNoSvg) {
                     "--command",
                     "exec '" INSTR_BENCH_PROGRAM "' plot " + arguments,
                     "/dev/null"};
-    auto result = run_command(std::move(options));
-    EXPECT_TRUE(result) << to_string(result.error());
-    return result.value_or(CommandResult{});
+    return value_of(run_command(std::move(options)));
   };
   const CommandResult refused = on_terminal(file);
   EXPECT_EQ(refused.exit_code, 2);

@@ -16,11 +16,7 @@ namespace {
 
 class ReportFormats : public ConsumerTest {
  protected:
-  static Results recorded(const std::string& name) {
-    auto results = read_results(fixture(name));
-    EXPECT_TRUE(results) << to_string(results.error());
-    return results.value_or(Results{});
-  }
+  static Results recorded(const std::string& name) { return value_of(read_results(fixture(name))); }
 
   static std::string report_of(ReportFormat format, const Results& results) {
     ReportOptions options;
@@ -144,13 +140,7 @@ TEST_F(ReportFormats, HostileJunit) {
 }
 
 Measurement timed(const std::string& key, double wall, double cpu) {
-  Measurement made;
-  made.variant.key = key;
-  Counted counted;
-  counted.steady = true;
-  counted.metrics = {{kWall, wall}, {kCpu, cpu}, {kInstructions, 7}};
-  made.outcome = counted;
-  return made;
+  return counted(key, {{kWall, wall}, {kCpu, cpu}, {kInstructions, 7}});
 }
 
 TEST_F(ReportFormats, GoogleBenchmarkComparesTimes) {

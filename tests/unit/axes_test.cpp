@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "core/definitions/expand.h"
+#include "tests/testing.h"
 
 namespace instr::axes_test {
 namespace {
+
+using namespace testing;
 
 Definition definition(const std::string& label) {
   Definition made;
@@ -21,29 +24,28 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
   one.matrix = {{"batch_size", {"1", "2"}}};
   Definition other = definition("other");
   other.matrix = {{"dtype", {"Int64"}}};
-  auto variants = expand(with_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}}));
-  ASSERT_TRUE(variants);
+  auto variants =
+      value_of(expand(with_axes({one, other}, {{"float32", "float64"}, {8}, {1, 2}, {}})));
   std::vector<std::string> keys;
-  for (const Variant& variant : *variants) keys.push_back(variant.key);
+  for (const Variant& variant : variants) keys.push_back(variant.key);
   EXPECT_EQ(keys, (std::vector<std::string>{"one/batch_size=8/dtype=float32/eager/forward/t1/cpu",
                                             "one/batch_size=8/dtype=float32/eager/forward/t2/cpu",
                                             "one/batch_size=8/dtype=float64/eager/forward/t1/cpu",
                                             "one/batch_size=8/dtype=float64/eager/forward/t2/cpu",
                                             "other/dtype=Int64/eager/forward/t1/cpu",
                                             "other/dtype=Int64/eager/forward/t2/cpu"}));
-  EXPECT_EQ((*variants)[0].stmt->code, "f(8);");
-  EXPECT_EQ(default_type_of((*variants)[2]), "float64");
-  EXPECT_EQ(default_type_of((*variants)[4]),
+  EXPECT_EQ(variants[0].stmt->code, "f(8);");
+  EXPECT_EQ(default_type_of(variants[2]), "float64");
+  EXPECT_EQ(default_type_of(variants[4]),
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
 TEST(ExperimentAxes, LeaveOtherAxesAlone) {
   Definition one = definition("one");
   one.matrix = {{"batch_size", {"1", "2"}}};
-  auto variants = expand(with_axes({one}, {}));
-  ASSERT_TRUE(variants);
-  EXPECT_EQ(variants->size(), 2u);
-  EXPECT_EQ(default_type_of(variants->front()), "float32");
+  auto variants = value_of(expand(with_axes({one}, {})));
+  EXPECT_EQ(variants.size(), 2u);
+  EXPECT_EQ(default_type_of(variants.front()), "float32");
 }
 
 TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
@@ -51,14 +53,13 @@ TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
   Definition fixed = definition("fixed");
   fixed.is_explicit = true;
   auto made = with_axes({plain, fixed}, {.data_types = {"amp", "float64"}});
-  auto variants = expand(made);
-  ASSERT_TRUE(variants);
-  ASSERT_EQ(variants->size(), 3u);
-  EXPECT_EQ((*variants)[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
-  EXPECT_TRUE(is_autocast((*variants)[0]));
-  EXPECT_EQ(default_type_of((*variants)[0]), "float32");
-  EXPECT_FALSE(is_autocast((*variants)[1]));
-  EXPECT_EQ((*variants)[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
+  auto variants = value_of(expand(made));
+  ASSERT_EQ(variants.size(), 3u);
+  EXPECT_EQ(variants[0].key, "plain/dtype=amp/eager/forward/t1/cpu");
+  EXPECT_TRUE(is_autocast(variants[0]));
+  EXPECT_EQ(default_type_of(variants[0]), "float32");
+  EXPECT_FALSE(is_autocast(variants[1]));
+  EXPECT_EQ(variants[2].key, "fixed/dtype=float64/eager/forward/t1/cpu");
   EXPECT_TRUE(expand(with_axes({fixed}, {.data_types = {"amp"}}))->empty());
 }
 
@@ -86,15 +87,14 @@ TEST(ExperimentAxes, DynamicShapesAreForCompilersAndTheirEager) {
   const std::vector<Runtime> runtimes{Runtime::kEager, Runtime::kTorchScript, Runtime::kInductor};
   const std::string end = "/forward/t1/cpu";
   auto both = with_axes({compiled, plain}, {.shapes = {"static", "dynamic"}});
-  auto variants = expand(both, runtimes);
-  ASSERT_TRUE(variants);
-  EXPECT_EQ(keys_of(*variants),
+  auto variants = value_of(expand(both, runtimes));
+  EXPECT_EQ(keys_of(variants),
             (std::vector<std::string>{
                 "compiled/py/eager" + end, "compiled/py/torchscript" + end,
                 "compiled/py/inductor" + end, "compiled/shapes=dynamic/py/eager" + end,
                 "compiled/shapes=dynamic/py/inductor" + end, "plain/eager" + end}));
   EXPECT_EQ(count_variants(both[0], runtimes), 5u);
-  for (const Variant& variant : *variants) {
+  for (const Variant& variant : variants) {
     const bool is_dynamic = variant.key.find("dynamic") != std::string::npos;
     EXPECT_EQ(has_dynamic_shapes(variant), is_dynamic) << variant.key;
     EXPECT_EQ(has_dynamic_shapes(variant_of_key(variant.key)), is_dynamic) << variant.key;

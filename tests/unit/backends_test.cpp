@@ -3,33 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "core/report/report.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::backends_test {
 namespace {
 
+using namespace testing;
+
 Measurement timed(const std::string& key, double wall, double ready = 0) {
-  Timing timing;
-  timing.values[kWall] = {wall, wall, wall};
-  timing.values[kCpu] = timing.of(kWall);
-  timing.iterations = 10;
-  if (ready > 0) {
-    timing.values[kFirstResultTime] = {ready / 2};
-    timing.values[kReadyTime] = {ready};
-  }
-  Counted counted;
-  counted.steady = true;
-  add_times(counted.metrics, timing);
-  counted.timing = timing;
-  return {variant_of_key(key), counted, 0, {}};
-}
-
-Measurement failed(const std::string& key) {
-  return {variant_of_key(key), Failure{FailureKind::kException, "no"}, 0, {}};
-}
-
-Measurement judged(Measurement measurement, VerificationCode code) {
-  measurement.verification = Verification{code, ""};
-  return measurement;
+  if (ready == 0) return testing::timed(key, {wall, wall, wall});
+  return testing::timed(key, {wall, wall, wall},
+                        {{kFirstResultTime, {ready / 2}}, {kReadyTime, {ready}}});
 }
 
 TEST(Backends, AreSummedUpOverBenchmarks) {
@@ -73,9 +58,9 @@ TEST(Backends, AWrongResultIsNotASpeedup) {
   Measurement eager = timed("a/eager/forward/t1/cpu", 8);
   Measurement script = timed("a/torchscript/forward/t1/cpu", 4);
   for (VerificationCode wrong : {VerificationCode::kFail, VerificationCode::kVerifierSkipped}) {
-    EXPECT_TRUE(summarize_backends({eager, judged(script, wrong)}).empty());
+    EXPECT_TRUE(summarize_backends({eager, verified(script, wrong)}).empty());
   }
-  auto all = summarize_backends({eager, judged(script, VerificationCode::kPass)});
+  auto all = summarize_backends({eager, verified(script, VerificationCode::kPass)});
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[1].fastest, 1u);
   EXPECT_EQ(fastest_of({&eager, nullptr}), nullptr);
@@ -116,8 +101,7 @@ TEST(Backends, MemoryIsComparedWithEager) {
   EXPECT_NEAR(*all[1].memory_saved, 2, 1e-12);  // of 8 and 1/2
   ReportOptions options;
   options.metrics = {"wall", "peak_bytes"};
-  std::string table = report_markdown(some, options);
-  EXPECT_NE(table.find("| frozen | 2 of 2 | 1 | 1.41x | 2.00x |"), std::string::npos) << table;
+  EXPECT_GOLDEN("report/memory_by_runtime.md", report_markdown(some, options));
   EXPECT_FALSE(summarize_backends({some[4], timed("c/frozen/forward/t1/cpu", 2)})[1].memory_saved);
 }
 
@@ -126,18 +110,11 @@ TEST(Backends, HaveATable) {
   options.metrics = {"wall", "first_result", "ready"};
   std::vector<Measurement> both{timed("a/eager/forward/t1/cpu", 8, 20),
                                 timed("a/torchscript/forward/t1/cpu", 4, 100)};
-  std::string text = report_table(both, options);
-  EXPECT_NE(text.find("fastest"), std::string::npos) << text;
-  EXPECT_NE(text.find("1 of 1        1     2.00x  50.0 ns   100 ns"), std::string::npos) << text;
-  std::string markdown = report_markdown(both, options);
-  EXPECT_TRUE(markdown.starts_with("Times per iteration:")) << markdown;
-  EXPECT_NE(markdown.find("| TorchScript | 1 of 1 | 1 | 2.00x | 50.0 ns | 100 ns |"),
-            std::string::npos)
-      << markdown;
-  std::string alone = report_table({both[0]}, options);
-  EXPECT_EQ(alone.find("speed-up"), std::string::npos) << alone;
+  EXPECT_GOLDEN("report/times_by_runtime.txt", report_table(both, options));
+  EXPECT_GOLDEN("report/times_by_runtime.md", report_markdown(both, options));
+  EXPECT_GOLDEN("report/times_of_one_runtime.txt", report_table({both[0]}, options));
   options.width = 20;
-  EXPECT_NE(report_table(both, options).find("by runtime:"), std::string::npos);
+  EXPECT_GOLDEN("report/times_by_runtime_in_a_narrow_table.txt", report_table(both, options));
 }
 
 }  // namespace

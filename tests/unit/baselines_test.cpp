@@ -8,22 +8,17 @@
 
 #include "core/base/private_folder.h"
 #include "core/results/results.h"
+#include "tests/testing.h"
 
 namespace instr::baselines_test {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string content(const fs::path& file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
+using namespace testing;
 
 // In a project of its own, without the caller's settings.
 class Baselines : public ::testing::Test {
  protected:
   void SetUp() override {
-    unsetenv("INSTR_BENCH_BASELINES");
     old_ = fs::current_path();
     project_ = folder_.path() / "project";
     fs::create_directories(project_ / "sub" / "deeper");
@@ -32,11 +27,12 @@ class Baselines : public ::testing::Test {
   void TearDown() override { fs::current_path(old_); }
 
   void keep(const fs::path& file, const std::string& text, const std::string& functions) {
-    std::ofstream(file) << text;
-    if (!functions.empty()) std::ofstream(functions_path(file)) << functions;
+    write(file, text);
+    if (!functions.empty()) write(functions_path(file), functions);
   }
 
-  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  TemporaryFolder folder_;
+  const ScopedVariable baselines_{"INSTR_BENCH_BASELINES"};
   fs::path project_;
   fs::path old_;
 };
@@ -48,28 +44,25 @@ TEST_F(Baselines, AreInTheNearestProject) {
   EXPECT_EQ(baselines_folder(), fs::canonical(project_) / ".instr_bench/baselines");
   fs::create_directories(project_ / "sub/.instr_bench");
   EXPECT_EQ(baselines_folder(), fs::canonical(project_) / "sub/.instr_bench/baselines");
-  setenv("INSTR_BENCH_BASELINES", "/elsewhere", 1);
+  baselines_.set("/elsewhere");
   EXPECT_EQ(baselines_folder(), "/elsewhere");
-  unsetenv("INSTR_BENCH_BASELINES");
 }
 
 TEST_F(Baselines, AreMadeListedFoundAndRemoved) {
   EXPECT_TRUE(baseline_names().empty());
-  auto draft = BaselineDraft::start("main");
-  ASSERT_TRUE(draft);
-  keep(draft->file(), "one", "functions");
+  auto draft = value_of(BaselineDraft::start("main"));
+  keep(draft.file(), "one", "functions");
   EXPECT_TRUE(baseline_names().empty());  // not yet complete
   EXPECT_FALSE(find_baseline("main"));
-  auto made = draft->publish(draft->file());
-  ASSERT_TRUE(made);
-  EXPECT_FALSE(fs::exists(draft->file()));
-  EXPECT_EQ(content(*made), "one");
-  EXPECT_EQ(content(functions_path(*made)), "functions");
+  auto made = value_of(draft.publish(draft.file()));
+  EXPECT_FALSE(fs::exists(draft.file()));
+  EXPECT_EQ(text_of(made), "one");
+  EXPECT_EQ(text_of(functions_path(made)), "functions");
   EXPECT_EQ(baseline_names(), std::vector<std::string>{"main"});
-  EXPECT_EQ(find_baseline("main"), *made);
+  EXPECT_EQ(find_baseline("main"), made);
   ASSERT_TRUE(remove_baseline("main"));
   EXPECT_TRUE(baseline_names().empty());
-  EXPECT_FALSE(fs::exists(functions_path(*made)));
+  EXPECT_FALSE(fs::exists(functions_path(made)));
   EXPECT_FALSE(remove_baseline("main"));
 }
 
@@ -78,10 +71,9 @@ TEST_F(Baselines, FromAnotherFileAreACopyWithItsFunctions) {
   ASSERT_TRUE(BaselineDraft::start("main")->publish("old.jsonl"));
   EXPECT_TRUE(fs::exists("old.jsonl"));
   keep("new.jsonl", "new", "");
-  auto made = BaselineDraft::start("main")->publish("new.jsonl");
-  ASSERT_TRUE(made);
-  EXPECT_EQ(content(*made), "new");
-  EXPECT_FALSE(fs::exists(functions_path(*made)));  // not those of other results
+  auto made = value_of(BaselineDraft::start("main")->publish("new.jsonl"));
+  EXPECT_EQ(text_of(made), "new");
+  EXPECT_FALSE(fs::exists(functions_path(made)));  // not those of other results
 }
 
 // Two runs that save the same name at the same time, in one container or in two.
@@ -91,13 +83,12 @@ TEST_F(Baselines, ConcurrentSavesLeaveTheLastOne) {
   ASSERT_TRUE(first && second);
   keep(first->file(), "first", "functions of the first");
   keep(second->file(), "second", "");
-  auto made = first->publish(first->file());
-  ASSERT_TRUE(made);
-  EXPECT_EQ(content(*made), "first");
-  EXPECT_EQ(content(functions_path(*made)), "functions of the first");
+  auto made = value_of(first->publish(first->file()));
+  EXPECT_EQ(text_of(made), "first");
+  EXPECT_EQ(text_of(functions_path(made)), "functions of the first");
   ASSERT_TRUE(second->publish(second->file()));
-  EXPECT_EQ(content(*made), "second");
-  EXPECT_FALSE(fs::exists(functions_path(*made)));
+  EXPECT_EQ(text_of(made), "second");
+  EXPECT_FALSE(fs::exists(functions_path(made)));
 }
 
 TEST_F(Baselines, InterruptedRunsAreKeptBesideThem) {
@@ -108,8 +99,8 @@ TEST_F(Baselines, InterruptedRunsAreKeptBesideThem) {
     kept = draft->keep().value();
     EXPECT_TRUE(BaselineDraft::start("main"));
   }
-  EXPECT_EQ(content(kept), "half");
-  EXPECT_EQ(content(functions_path(kept)), "functions");
+  EXPECT_EQ(text_of(kept), "half");
+  EXPECT_EQ(text_of(functions_path(kept)), "functions");
   EXPECT_TRUE(baseline_names().empty());
   EXPECT_EQ(std::distance(fs::directory_iterator(baselines_folder()), fs::directory_iterator()), 2);
 }

@@ -12,43 +12,29 @@
 #include <future>
 #include <thread>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::cache_test {
 namespace {
 
-const RunsUnder kThreadSanitizer("thread", "CacheTest.*");
+using namespace testing;
 
-namespace fs = std::filesystem;
+const RunsUnder kThreadSanitizer("thread", "CacheTest.*");
 
 class CacheTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    auto folder = PrivateFolder::make();
-    ASSERT_TRUE(folder);
-    folder_.emplace(std::move(*folder));
-    root_ = folder_->path() / "cache";
-    ::setenv("INSTR_BENCH_CACHE", root_.c_str(), 1);
-  }
-  void TearDown() override { ::unsetenv("INSTR_BENCH_CACHE"); }
-
-  static Cache open(bool enabled = true) {
-    auto cache = Cache::open(enabled);
-    EXPECT_TRUE(cache) << to_string(cache.error());
-    return std::move(*cache);
-  }
+  static Cache open(bool enabled = true) { return value_of(Cache::open(enabled)); }
 
   static fs::path put(Cache& cache, const std::string& name, const std::string& text) {
-    auto made = cache.get(name, [&](const fs::path& to) { return write_text(to, text); });
-    EXPECT_TRUE(made) << to_string(made.error());
-    return made.value_or("");
+    return value_of(cache.get(name, [&](const fs::path& to) { return write_text(to, text); }));
   }
 
-  std::optional<PrivateFolder> folder_;
-  fs::path root_;
+  TemporaryFolder folder_;
+  fs::path root_ = folder_ / "cache";
+  ScopedVariable variable_{"INSTR_BENCH_CACHE", root_};
 };
 
 TEST(ContentHash, IsThatOfXxh3) {
@@ -151,17 +137,17 @@ TEST_F(CacheTest, RefusesAnothersFolder) {
 TEST_F(CacheTest, RefusesAFolderThatOthersCanMoveAway) {
   fs::create_directories(root_);
   fs::permissions(root_, fs::perms::owner_all);
-  fs::permissions(folder_->path(), fs::perms::all);
+  fs::permissions(folder_.path(), fs::perms::all);
   auto refused = Cache::open(true);
-  fs::permissions(folder_->path(), fs::perms::owner_all);
+  fs::permissions(folder_.path(), fs::perms::owner_all);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "the cache '" + root_.string() + "': others may write to '" +
-                                      folder_->path().string() + "'");
+                                      folder_.path().string() + "'");
   EXPECT_NE(refused.error().advice.find("--no-cache"), std::string::npos);
 }
 
 TEST_F(CacheTest, MakesTheFoldersAboveItForThisUserAlone) {
-  ::setenv("INSTR_BENCH_CACHE", (root_ / "above/cache").c_str(), 1);
+  variable_.set(root_ / "above/cache");
   mode_t before = ::umask(0002);
   open();
   ::umask(before);
@@ -178,8 +164,8 @@ TEST_F(CacheTest, RefusesAFile) {
 
 TEST_F(CacheTest, FallsBackToATemporaryFolder) {
   // Nobody, not even root, can make a folder below a file.
-  ASSERT_TRUE(write_text(folder_->path() / "file", ""));
-  ::setenv("INSTR_BENCH_CACHE", (folder_->path() / "file/cache").c_str(), 1);
+  folder_.write("file", "");
+  variable_.set(folder_.path() / "file/cache");
   fs::path place;
   {
     Cache cache = open();

@@ -8,18 +8,14 @@
 #include <regex>
 #include <string>
 
+#include "tests/testing.h"
+
 namespace instr::call_graph_test {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
-}
+using namespace testing;
 
-Profile profile_of(const std::string& text) {
-  auto profile = parse_profile(text, "x");
-  EXPECT_TRUE(profile) << to_string(profile.error());
-  return profile.value_or(Profile{});
-}
+Profile profile_of(const std::string& text) { return value_of(parse_profile(text, "x")); }
 
 const InclusiveCost* find(const std::map<CodeName, InclusiveCost>& costs, const std::string& name) {
   for (const auto& [code, cost] : costs) {
@@ -32,7 +28,7 @@ const InclusiveCost* find(const std::map<CodeName, InclusiveCost>& costs, const 
 // lines of inlined code, which it has apart, name no object.
 std::map<CodeName, double> annotated() {
   std::map<CodeName, double> result;
-  std::ifstream file(fixture("part.inclusive.txt"));
+  std::ifstream file(fixture("profile/part.inclusive.txt"));
   EXPECT_TRUE(file);
   const std::regex row(R"( *([0-9,]+)  [^:]*:(.*) \[.*/([^/]*)\])");
   for (std::string line; std::getline(file, line);) {
@@ -48,9 +44,8 @@ std::map<CodeName, double> annotated() {
 }
 
 TEST(CallGraph, AgreesWithCallgrindAnnotate) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  const auto costs = inclusive_costs(*profile, 1);
+  auto profile = value_of(read_profile(fixture("profile/part.callgrind.out")));
+  const auto costs = inclusive_costs(profile, 1);
   std::ptrdiff_t compared = 0;
   for (const auto& [code, inclusive] : annotated()) {
     if (!code.has_symbol) continue;
@@ -65,10 +60,9 @@ TEST(CallGraph, AgreesWithCallgrindAnnotate) {
 
 // All that a function costs is somebody's who called it.
 TEST(CallGraph, CallersSharesAddUp) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
-  ASSERT_TRUE(profile);
+  auto profile = value_of(read_profile(fixture("profile/part.callgrind.out")));
   std::size_t called = 0;
-  for (const auto& [code, cost] : inclusive_costs(*profile, 1)) {
+  for (const auto& [code, cost] : inclusive_costs(profile, 1)) {
     if (cost.callers.empty() || !cost.ir) continue;
     double sum = 0;
     for (const Caller& caller : cost.callers) sum += caller.ir;
@@ -79,9 +73,8 @@ TEST(CallGraph, CallersSharesAddUp) {
 }
 
 TEST(CallGraph, ARecursiveFunctionIsNotItsOwnCaller) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
-  ASSERT_TRUE(profile);
-  const auto costs = inclusive_costs(*profile, 1);
+  auto profile = value_of(read_profile(fixture("profile/part.callgrind.out")));
+  const auto costs = inclusive_costs(profile, 1);
   const InclusiveCost* fib = find(costs, "fib");
   ASSERT_NE(fib, nullptr);
   EXPECT_TRUE(fib->is_recursive);

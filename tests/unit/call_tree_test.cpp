@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/report/flame.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::call_tree_test {
 namespace {
+
+using namespace testing;
 
 // Two iterations of a statement that calls f, which calls itself and g; g also from the statement.
 constexpr const char* kPaths = R"(events: Ir
@@ -35,9 +39,8 @@ totals: 202
 )";
 
 CallTree tree_of(const std::string& text, double net) {
-  auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
-  EXPECT_TRUE(profile) << to_string(profile.error());
-  return call_tree(*profile, 2, net);
+  auto profile = value_of(parse_profile(text, "x", ProfilePaths::kSeparate));
+  return call_tree(profile, 2, net);
 }
 
 TEST(ProfilePath, BeginsBehindTheLevelOfRecursion) {
@@ -58,13 +61,7 @@ TEST(CallTree, HasTheCostOfEachPath) {
     shown += tree.code_of(node).function + " " + std::to_string(node.parent) + " " +
              std::to_string(node.self) + " " + std::to_string(node.total) + "\n";
   }
-  EXPECT_EQ(shown,
-            "the snippet 0 24 196\n"
-            "f 0 100 160\n"
-            "f 1 20 60\n"
-            "g 2 40 40\n"
-            "g 0 8 8\n"
-            "block 0 4 4\n");
+  EXPECT_GOLDEN("call_tree/costs_by_path.txt", shown);
   EXPECT_EQ(tree.code_of(tree.nodes[1]).object, "liba.so");
   EXPECT_EQ(tree.nodes[1].calls, 2u);
   EXPECT_EQ(tree.per_iteration(tree.nodes[0].total), 98);
@@ -91,36 +88,33 @@ TEST(CallTree, NamesTheLoopOfPython) {
       "fn=PyObject_Vectorcall'2'PyObject_Vectorcall\n1 8\n"
       "fn=_PyEval_EvalFrameDefault'PyObject_Vectorcall'PyObject_Vectorcall\n1 50\n"
       "ob=/lib/libworker.so\nfn=next_block\n1 4\ntotals: 82\n";
-  auto profile = parse_profile(text, "x", ProfilePaths::kSeparate);
-  ASSERT_TRUE(profile);
+  auto profile = value_of(parse_profile(text, "x", ProfilePaths::kSeparate));
   std::vector<std::string> names;
-  for (const ProfileFunction& one : profile->functions) names.push_back(one.function + one.path);
+  for (const ProfileFunction& one : profile.functions) names.push_back(one.function + one.path);
   EXPECT_EQ(names, (std::vector<std::string>{
                        "_PyEval_EvalFrameDefault", "PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "_PyEval_EvalFrameDefault'2'PyObject_Vectorcall'_PyEval_EvalFrameDefault",
                        "next_block"}));
-  const CallTree tree = call_tree(*profile, 2, 38);
+  const CallTree tree = call_tree(profile, 2, 38);
   EXPECT_EQ(tree.nodes[0].self, 14);  // 20, of which 6 are the loop's
   EXPECT_EQ(tree.nodes[0].total, 76);
 
-  auto merged = parse_profile(text, "x");
-  ASSERT_TRUE(merged);
-  EXPECT_EQ(merged->functions[0].function, "PyObject_Vectorcall");
+  auto merged = value_of(parse_profile(text, "x"));
+  EXPECT_EQ(merged.functions[0].function, "PyObject_Vectorcall");
 }
 
 TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
   const auto tree_with = [](const std::string& line) {
-    auto profile = parse_profile(
+    auto profile = value_of(parse_profile(
         "events: Ir\nfl=(1) bench.toml\nfn=instr_snippet_0\n7 2\ncfl=(2) a.h\ncfn=(2) "
         "f()'instr_snippet_0\n"
         "calls=1 " +
             line +
             "\n+1 8\nfl=(2)\nfn=(2)\n3 5\nfl=(3) /usr/b.h\nfn=g()'instr_snippet_0\n9 3\n"
             "totals: 10\n",
-        "x", ProfilePaths::kSeparate, ProfileLines::kRead);
-    EXPECT_TRUE(profile) << to_string(profile.error());
-    for (std::string& file : profile->files) file = file == "a.h" ? "lib/a.h" : "";
-    return call_tree(*profile, 1, 10);
+        "x", ProfilePaths::kSeparate, ProfileLines::kRead));
+    for (std::string& file : profile.files) file = file == "a.h" ? "lib/a.h" : "";
+    return call_tree(profile, 1, 10);
   };
   const auto place_of = [](const CallTree& tree, const std::string& function) {
     for (std::size_t i = 0; i < tree.functions.size(); ++i) {
@@ -155,9 +149,8 @@ totals: 258
 
 TEST(CallTree, OfTwoAreAlignedByPaths) {
   const CallTree before = tree_of(kPaths, 98);
-  auto profile = parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate);
-  ASSERT_TRUE(profile);
-  const CallTree after = call_tree(*profile, 3, 85);
+  auto profile = value_of(parse_profile(kOtherPaths, "x", ProfilePaths::kSeparate));
+  const CallTree after = call_tree(profile, 3, 85);
   const AlignedTrees both = aligned(before, after);
   ASSERT_EQ(both.before.iterations, 6U);
   ASSERT_EQ(both.after.iterations, 6U);
@@ -174,15 +167,7 @@ TEST(CallTree, OfTwoAreAlignedByPaths) {
              std::to_string(old.self) + "/" + std::to_string(old.total) + " -> " +
              std::to_string(now.self) + "/" + std::to_string(now.total) + "\n";
   }
-  EXPECT_EQ(shown,
-            "the snippet 0 72/588 -> 84/510\n"
-            "f 0 300/480 -> 300/300\n"
-            "f 1 60/180 -> 0/0\n"
-            "g 2 120/120 -> 0/0\n"
-            "g 0 24/24 -> 0/0\n"
-            "block 0 12/12 -> 0/0\n"
-            "h 0 0/0 -> 6/126\n"
-            "g 6 0/0 -> 120/120\n");
+  EXPECT_GOLDEN("call_tree/two_trees_aligned.txt", shown);
   EXPECT_EQ(changes, 6 * (85 - 98));
   EXPECT_EQ(both.before.nodes[1].calls, 6U);
 }
@@ -195,9 +180,7 @@ TEST(CallTree, AlignedWithItselfIsTheSame) {
 }
 
 TEST(Flame, FoldedStacksAddUpToTheCount) {
-  EXPECT_EQ(folded_stacks(tree_of(kPaths, 98), "k"),
-            "the snippet 12\nthe snippet;f 50\nthe snippet;f;f 10\nthe snippet;f;f;g 20\n"
-            "the snippet;g 4\nthe snippet;block 2\n");
+  EXPECT_GOLDEN("call_tree/stacks.folded", folded_stacks(tree_of(kPaths, 98), "k"));
 }
 
 TEST(Flame, NamesInAPageEndNoElement) {

@@ -6,11 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/gzip.h"
-#include "core/base/private_folder.h"
 #include "core/results/results.h"
+#include "tests/testing.h"
 
 namespace instr::call_trees_file_test {
 namespace {
+
+using namespace testing;
 
 constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
 
@@ -68,10 +70,9 @@ TEST(CallTreesFile, RoundTrip) {
   texts.push_back(next_call_tree(lines, "b", example()));
   const CallTreesOf trees = parsed(texts);
   for (const char* key : {"b", "a"}) {
-    const auto tree = trees(key);
-    ASSERT_TRUE(tree) << to_string(tree.error());
-    ASSERT_TRUE(*tree);
-    expect_equal(**tree, example());
+    const auto tree = value_of(trees(key));
+    ASSERT_TRUE(tree);
+    expect_equal(*tree, example());
   }
   EXPECT_EQ(trees("c").value(), nullptr);
   const CallTreesOf fresh = parsed(texts);
@@ -120,30 +121,26 @@ TEST(CallTreesFile, ErrorsComeWhenATreeIsNeeded) {
 
 // Writing one beside results, and results without any in its place.
 TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
-  const auto folder = PrivateFolder::make();
-  ASSERT_TRUE(folder);
-  const std::filesystem::path file = folder->path() / "r.jsonl";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "r.jsonl";
   const ResultsHeader header = make_results_header({}, {"instr_bench"});
   const std::filesystem::path beside = side_path(file, kCallTreesFile);
   for (const bool has_tree : {true, false}) {
-    auto writer = ResultsWriter::create(*ResultsTarget::open(file), header);
-    ASSERT_TRUE(writer) << to_string(writer.error());
+    auto writer = value_of(ResultsWriter::create(*ResultsTarget::open(file), header));
     Counted counted;
     if (has_tree) counted.call_tree = std::make_shared<const CallTree>(example());
     Measurement one;
     one.variant.key = "k";
     one.outcome = counted;
-    ASSERT_TRUE(writer->append(one));
-    ASSERT_TRUE(writer->finish(true));
+    ASSERT_TRUE(writer.append(one));
+    ASSERT_TRUE(writer.finish(true));
     EXPECT_EQ(std::filesystem::exists(beside), has_tree);
-    auto trees = open_call_trees(file, to_line(to_json(header)), Incomplete::kRefused);
-    ASSERT_TRUE(trees);
-    auto tree = (*trees)("k");
-    ASSERT_TRUE(tree) << to_string(tree.error());
-    ASSERT_EQ(*tree != nullptr, has_tree);
-    if (has_tree) expect_equal(**tree, example());
+    auto trees = value_of(open_call_trees(file, to_line(to_json(header)), Incomplete::kRefused));
+    auto tree = value_of(trees("k"));
+    ASSERT_EQ(tree != nullptr, has_tree);
+    if (has_tree) expect_equal(*tree, example());
   }
-  std::ofstream(beside) << "mine";
+  write(beside, "mine");
   EXPECT_FALSE(ResultsTarget::open(file));  // it would be overwritten
 }
 

@@ -6,23 +6,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/unit/compare_testing.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::compare_report_test {
 namespace {
 
+using namespace testing;
+
 using nlohmann::json;
-using testing::after;
-using testing::before;
-using testing::counted;
-using testing::failed;
-using testing::skipped;
 
 Comparison compared(std::vector<Measurement> old, std::vector<Measurement> now,
                     const CompareOptions& options = {}) {
-  auto made = compare(before(std::move(old)), after(std::move(now)), options);
-  EXPECT_TRUE(made) << to_string(made.error());
-  return made.value_or(Comparison{});
+  return value_of(compare(before(std::move(old)), after(std::move(now)), options));
 }
 
 TEST(CompareReport, ChoosesByFormat) {
@@ -57,11 +53,8 @@ TEST(CompareReport, PassesItsOptionsOn) {
 TEST(CompareJson, AbsentValuesAreNull) {
   Comparison one =
       compared({counted("a", {{"ir", 0}, {"allocs", 2}})}, {counted("a", {{"ir", 3}})});
-  EXPECT_EQ(json::parse(compare_json(one))["rows"][0]["metrics"], json::parse(R"({
-    "ir": {"before": 0, "after": 3, "change": 3, "relative": null,
-           "hard": {"percent": 0.5}, "soft": {"percent": 0.1}, "verdict": "fails"},
-    "allocs": {"before": 2, "after": null, "change": null, "relative": null,
-               "hard": {"absolute": 0}, "soft": null, "verdict": "passes"}})"));
+  EXPECT_GOLDEN("compare/absent_values.json",
+                json::parse(compare_json(one))["rows"].dump(2) + "\n");
 }
 
 TEST(CompareJson, SummaryOfNothing) {
@@ -78,88 +71,38 @@ TEST(CompareJson, HasTheFunctionsOfAChange) {
   ResultSet now = after({counted("a", 130)});
   old.functions = functions_from({{"a", {{"f(int)", "libx.so.1", 60}, {"g", "liby.so", 40}}}});
   now.functions = functions_from({{"a", {{"f(int)", "libx.so.1", 80}, {"h", "liby.so", 45}}}});
-  json rows = json::parse(compare_json(compare(old, now).value_or(Comparison{})))["rows"];
-  const json& attribution = rows[0]["attribution"];
-  EXPECT_EQ(attribution["difference"], 30);
-  ASSERT_EQ(attribution["functions"].size(), 3u);
-  const json& gained = attribution["functions"][0];
-  EXPECT_EQ(gained["function"], "h");
-  EXPECT_EQ(gained["state"], "new");
-  EXPECT_EQ(gained["object"], "liby.so");
-  EXPECT_EQ(attribution["functions"][1]["state"], "gone");
-  EXPECT_EQ(attribution["functions"][2]["state"], "moved");
-  EXPECT_EQ(attribution["functions"][2]["change"], 20);
-  EXPECT_EQ(attribution["unexplained"], 5);
-}
-
-std::string after_text(const std::string& text, const std::string& mark) {
-  auto at = text.find(mark);
-  return at == std::string::npos ? text : text.substr(at, text.find("</testcase>", at) - at);
+  const json rows = json::parse(compare_json(compare(old, now).value_or(Comparison{})))["rows"];
+  EXPECT_GOLDEN("compare/functions.json", rows[0]["attribution"].dump(2) + "\n");
 }
 
 TEST(CompareJunit, HasTheStateOfEachKey) {
-  std::string xml = compare_junit(
+  const Comparison comparison =
       compared({counted("m/mm/n=4/eager/forward/t1/cpu", 1000), counted("warns", 1000),
                 counted("gains", 1000), counted("same", 1000), counted("skipped", 1000),
                 counted("missing", 1000), counted("broken", 1000)},
                {counted("m/mm/n=4/eager/forward/t1/cpu", 1010), counted("warns", 1002),
                 counted("gains", 900), counted("same", 1000), skipped("skipped"), counted("new", 1),
-                failed("broken", FailureKind::kCrashed, "signal 11\nat <start>")}));
-  EXPECT_NE(xml.find("name=\"instr_bench compare\" tests=\"8\" failures=\"4\" errors=\"0\" "),
-            std::string::npos)
-      << xml;
-  EXPECT_NE(xml.find("<testcase classname=\"m/mm\" name=\"m/mm/n=4/eager/forward/t1/cpu\" "
-                     "time=\"0.000\">\n      <failure type=\"slower\" message=\"slower, fails: "
-                     "instructions 1,000 -&gt; 1,010 (+10, +1.00%), limit 0.5%\">"),
-            std::string::npos)
-      << xml;
-  EXPECT_TRUE(after_text(xml, " name=\"warns\"")
-                  .starts_with(" name=\"warns\" time=\"0.000\">\n      <system-out>slower, warns: "
-                               "instructions 1,000 -&gt; 1,002 (+2, +0.20%), limit 0.1%\n"));
-  EXPECT_NE(after_text(xml, " name=\"gains\"").find("<system-out>faster, gain: instructions 1,000"),
-            std::string::npos);
-  EXPECT_NE(after_text(xml, " name=\"same\"").find("<system-out>same\n"), std::string::npos);
-  EXPECT_NE(after_text(xml, " name=\"new\"").find("<system-out>new\n"), std::string::npos);
-  EXPECT_NE(after_text(xml, " name=\"missing\"")
-                .find("<failure type=\"missing\" message=\"missing, fails"),
-            std::string::npos);
-  EXPECT_NE(after_text(xml, " name=\"skipped\"")
-                .find("<failure type=\"skipped\" message=\"skipped, fails: needs CUDA\">"),
-            std::string::npos)
-      << xml;
-  EXPECT_NE(after_text(xml, " name=\"broken\"")
-                .find("<failure type=\"failed after\" message=\"failed after, fails: crashed: "
-                      "signal 11\">crashed: signal 11\nat &lt;start&gt;\n"),
-            std::string::npos)
-      << xml;
+                failed("broken", FailureKind::kCrashed, "signal 11\nat <start>")});
+  EXPECT_GOLDEN("compare/all_states.xml", compare_junit(comparison));
 }
 
 TEST(CompareJunit, AllowedMissingRowsAreSkipped) {
   CompareOptions options;
   options.allow_missing = true;
-  std::string xml = compare_junit(
-      compared({counted("a", 1), counted("b", 1)}, {skipped("a"), counted("b", 1)}, options));
-  EXPECT_NE(after_text(xml, " name=\"a\"").find("<skipped message=\"needs CUDA\"/>"),
-            std::string::npos)
-      << xml;
+  const Comparison comparison =
+      compared({counted("a", 1), counted("b", 1)}, {skipped("a"), counted("b", 1)}, options);
+  EXPECT_GOLDEN("compare/allowed_missing.xml", compare_junit(comparison));
 }
 
 // A comparison that fails without a failing row must not look like a pass.
 TEST(CompareJunit, FailsAsAWhole) {
-  std::string xml = compare_junit(compared({}, {}));
-  EXPECT_NE(xml.find("tests=\"1\" failures=\"1\""), std::string::npos) << xml;
-  EXPECT_NE(xml.find("<failure type=\"comparison\" message=\"there is nothing to compare: both "
-                     "results are empty\">"),
-            std::string::npos)
-      << xml;
+  EXPECT_GOLDEN("compare/nothing.xml", compare_junit(compared({}, {})));
   CompareOptions options;
   options.allow_nothing = true;
-  xml = compare_junit(compared({}, {}, options));
-  EXPECT_NE(xml.find("tests=\"1\" failures=\"0\""), std::string::npos) << xml;
-  EXPECT_NE(xml.find("<system-out>there is nothing to compare"), std::string::npos) << xml;
+  EXPECT_GOLDEN("compare/nothing_is_allowed.xml", compare_junit(compared({}, {}, options)));
   Comparison unnamed;
   unnamed.verdict = Verdict::kFails;
-  EXPECT_NE(compare_junit(unnamed).find("message=\"the comparison fails\"/>"), std::string::npos);
+  EXPECT_GOLDEN("compare/fails_without_a_reason.xml", compare_junit(unnamed));
 }
 
 TEST(CompareJunit, ClassIsTheLabel) {
@@ -178,18 +121,13 @@ TEST(CompareJunit, ClassIsTheLabel) {
 }
 
 TEST(CompareCsv, HasALineForEachMetric) {
-  EXPECT_EQ(
+  EXPECT_GOLDEN(
+      "compare/metrics.csv",
       compare_csv(compared(
           {counted("a,\"b\"", {{"ir", 1000}, {"odd", 0}}), counted("c", {{"ir", 1}}),
            failed("d", FailureKind::kExited, "2")},
           {counted("a,\"b\"", {{"ir", 1001}, {"odd", 2.5}}),
-           failed("c", FailureKind::kExited, "1\n2"), failed("d", FailureKind::kExited, "3 ")})),
-      "key,state,verdict,metric,before,after,change,relative,hard_percent,hard_absolute,"
-      "soft_percent,soft_absolute,metric_verdict,reason\r\n"
-      "c,failed_after,fails,ir,1,,,,0.5,,0.1,,passes,\"exited: 1\n2\"\r\n"
-      "d,failed_both,fails,,,,,,,,,,,\"exited: 3 \"\r\n"
-      "\"a,\"\"b\"\"\",slower,passes,ir,1000,1001,1,0.001,0.5,,0.1,,passes,\r\n"
-      "\"a,\"\"b\"\"\",slower,passes,odd,0,2.5,2.5,,,,,,passes,\r\n");
+           failed("c", FailureKind::kExited, "1\n2"), failed("d", FailureKind::kExited, "3 ")})));
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include <limits>
 #include <random>
 
-#include "compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::compare_test {
 namespace {
 
-using namespace instr::testing;
+using namespace testing;
 
 // The row of a comparison that has one; its two measurements have the key "k".
 ComparedRow row_of(std::vector<Measurement> first, std::vector<Measurement> second,

@@ -10,17 +10,17 @@
 #include <map>
 #include <set>
 
-#include "core/base/private_folder.h"
 #include "core/compile/cache_files.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 #include "worker/abi.h"
 
 namespace instr::compile_test {
 namespace {
 
-const RunsUnder kThreadSanitizer("thread", "CompileTest.*");
+using namespace testing;
 
-namespace fs = std::filesystem;
+const RunsUnder kThreadSanitizer("thread", "CompileTest.*");
 
 Variant variant(const std::string& key, const std::string& setup, const std::string& stmt) {
   Variant result;
@@ -39,27 +39,20 @@ struct Outcome {
 class CompileTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    auto folder = PrivateFolder::make();
-    ASSERT_TRUE(folder);
-    folder_.emplace(std::move(*folder));
-    ::setenv("INSTR_BENCH_CACHE", (folder_->path() / "cache").c_str(), 1);
     auto toolchain = find_toolchain(GetParam(), LibTorch{});
     if (!toolchain) GTEST_SKIP() << to_string(toolchain.error());
     options_.toolchain = *toolchain;
     options_.toolchain.link_flags.clear();
     options_.jobs = 2;
-    options_.sources = folder_->path() / "sources";
-    fs::path fixtures = fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/compile/sources";
-    fs::copy(fixtures, options_.sources, fs::copy_options::recursive);
+    options_.sources = folder_.path() / "sources";
+    fs::copy(fixture("compile/sources"), options_.sources, fs::copy_options::recursive);
     fs::copy(fs::path(INSTR_SOURCE_DIR) / "worker/abi.h", options_.sources / "worker/abi.h");
   }
-  void TearDown() override { ::unsetenv("INSTR_BENCH_CACHE"); }
 
   Outcome compile_all(const std::vector<Variant>& variants) {
     Outcome outcome;
-    auto cache = Cache::open(true);
-    EXPECT_TRUE(cache);
-    auto done = compile(variants, options_, *cache,
+    auto cache = value_of(Cache::open(true));
+    auto done = compile(variants, options_, cache,
                         [&](UnitResult result) {
                           for (auto& one : result.compiled) outcome.compiled[one.variant.key] = one;
                           for (auto& one : result.failed) {
@@ -76,13 +69,14 @@ class CompileTest : public ::testing::TestWithParam<const char*> {
 
   std::size_t units_in_cache() {
     std::size_t found = 0;
-    for (const auto& entry : fs::directory_iterator(folder_->path() / "cache/artefacts")) {
+    for (const auto& entry : fs::directory_iterator(folder_.path() / "cache/artefacts")) {
       if (entry.path().filename().string().rfind("unit-", 0) == 0) ++found;
     }
     return found;
   }
 
-  std::optional<PrivateFolder> folder_;
+  TemporaryFolder folder_;
+  ScopedVariable cache_{"INSTR_BENCH_CACHE", folder_ / "cache"};
   CompileOptions options_;
 };
 
@@ -323,13 +317,12 @@ TEST_P(CompileTest, AGlobalSetupIsItsVariantsOwn) {
 }
 
 TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
-  fs::path source = folder_->path() / "mine.cpp";
-  fs::create_directories(folder_->path() / "include");
-  ASSERT_TRUE(write_text(folder_->path() / "include/mine.h",
-                         "int __attribute__((visibility(\"default\"))) mine();\n"));
+  fs::path source = folder_.path() / "mine.cpp";
+  fs::create_directories(folder_.path() / "include");
+  folder_.write("include/mine.h", "int __attribute__((visibility(\"default\"))) mine();\n");
   ASSERT_TRUE(write_text(source, "#include \"mine.h\"\nint mine() { return VALUE; }\n"));
   auto build = std::make_shared<BuildOptions>();
-  build->include_dirs = {folder_->path() / "include"};
+  build->include_dirs = {folder_.path() / "include"};
   build->sources = {source};
   build->defines = {{"VALUE", "42"}};
   build->where = {"a.toml", 20, 1};
@@ -353,10 +346,10 @@ TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
 }
 
 TEST_P(CompileTest, AChangedHeaderOfTheUsersIsSeen) {
-  fs::create_directories(folder_->path() / "include");
-  fs::path header = folder_->path() / "include/value.h";
+  fs::create_directories(folder_.path() / "include");
+  fs::path header = folder_.path() / "include/value.h";
   auto build = std::make_shared<BuildOptions>();
-  build->include_dirs = {folder_->path() / "include"};
+  build->include_dirs = {folder_.path() / "include"};
   auto one = variant("a", "", "int a = VALUE;");
   one.global_setup = Text{"#include \"value.h\"\n", {}};
   one.build = build;
@@ -381,7 +374,7 @@ TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {
 
 TEST_P(CompileTest, AnUnattributableErrorIsFoundByBisection) {
   // A compiler that dies silently on one snippet, as real ones do now and then.
-  fs::path wrapper = folder_->path() / "wrapper";
+  fs::path wrapper = folder_.path() / "wrapper";
   ASSERT_TRUE(
       write_text(wrapper,
                  "#!/bin/sh\nfor f; do case $f in */unit.cpp) grep -q poison $f && exit 139;; "
@@ -403,27 +396,27 @@ TEST_P(CompileTest, AnUnattributableErrorIsFoundByBisection) {
 }
 
 TEST_P(CompileTest, AChangedSystemHeaderRebuildsThePrecompiledOne) {
-  fs::create_directories(folder_->path() / "system");
+  fs::create_directories(folder_.path() / "system");
   options_.toolchain.flags.insert(options_.toolchain.flags.end(),
-                                  {"-isystem", (folder_->path() / "system").string()});
+                                  {"-isystem", (folder_.path() / "system").string()});
   for (const char* value : {"1", "2", "3"}) {
-    ASSERT_TRUE(write_text(folder_->path() / "system/system.h",
-                           std::string("#pragma once\n// a change of size ") + value + value +
-                               value + std::string(10 * (value[0] - '0'), '.') + "\n"));
+    folder_.write("system/system.h", std::string("#pragma once\n// a change of size ") + value +
+                                         value + value + std::string(10 * (value[0] - '0'), '.') +
+                                         "\n");
     auto outcome = compile_all({variant(value, "int a = 0;", std::string("a += ") + value + ";")});
     EXPECT_EQ(outcome.compiled.size(), 1u) << outcome.failed[value];
   }
 }
 
 TEST_P(CompileTest, AChangedHeaderOfLibTorchIsSeen) {
-  fs::create_directories(folder_->path() / "libtorch/include/torch");
-  options_.libtorch.include_dirs = {folder_->path() / "libtorch/include",
-                                    folder_->path() / "libtorch/include/torch/csrc/api/include"};
+  fs::create_directories(folder_.path() / "libtorch/include/torch");
+  options_.libtorch.include_dirs = {folder_.path() / "libtorch/include",
+                                    folder_.path() / "libtorch/include/torch/csrc/api/include"};
   auto one = variant("a", "int a = 0;", "++a;");
-  ASSERT_TRUE(write_text(folder_->path() / "libtorch/include/torch/torch.h", "int a;\n"));
+  folder_.write("libtorch/include/torch/torch.h", "int a;\n");
   auto first = compile_all({one});
   EXPECT_EQ(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
-  ASSERT_TRUE(write_text(folder_->path() / "libtorch/include/torch/torch.h", "int a, b;\n"));
+  folder_.write("libtorch/include/torch/torch.h", "int a, b;\n");
   EXPECT_NE(compile_all({one}).compiled["a"].unit, first.compiled["a"].unit);
 }
 
@@ -437,7 +430,7 @@ std::string code_of(const fs::path& object) {
 
 // The flags that keep snippets independent, such as less inlining, do not affect the measured code.
 TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
-  fs::path source = folder_->path() / "own.cpp";
+  fs::path source = folder_.path() / "own.cpp";
   std::string body;
   for (int i = 0; i < 40; ++i) body += "a ^= a << " + std::to_string(1 + i % 7) + "; ";
   ASSERT_TRUE(write_text(source, "static int once(int a) { " + body +
@@ -446,14 +439,14 @@ TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
   auto build = std::make_shared<BuildOptions>();
   build->sources = {source};
   auto one = variant("a", "int a = 1;", "a = own(a);");
-  ASSERT_TRUE(write_text(folder_->path() / "own.h", "int own(int);\n"));
-  build->include_dirs = {folder_->path()};
+  folder_.write("own.h", "int own(int);\n");
+  build->include_dirs = {folder_.path()};
   one.global_setup = Text{"#include \"own.h\"\n", {}};
   one.build = build;
   auto outcome = compile_all({one});
   ASSERT_EQ(outcome.compiled.size(), 1u) << outcome.failed["a"];
   fs::path object;
-  for (const auto& entry : fs::recursive_directory_iterator(folder_->path() / "cache/artefacts")) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder_.path() / "cache/artefacts")) {
     if (entry.path().extension() == ".o") object = entry.path();
   }
   SpawnOptions by_hand;
@@ -464,10 +457,10 @@ TEST_P(CompileTest, TheUsersOwnSourcesAreCompiledAsTheirBuildWould) {
                   "-c",
                   source.string(),
                   "-o",
-                  (folder_->path() / "by_hand.o").string()};
+                  (folder_.path() / "by_hand.o").string()};
   ASSERT_EQ(run_command(by_hand)->exit_code, 0);
   EXPECT_NE(code_of(object), "");
-  EXPECT_EQ(code_of(object), code_of(folder_->path() / "by_hand.o"));
+  EXPECT_EQ(code_of(object), code_of(folder_.path() / "by_hand.o"));
 }
 
 std::string dwarf_version_of(const fs::path& object) {
@@ -496,20 +489,17 @@ TEST_P(CompileTest, DebugInformationIsReadableByValgrindUnlessAVersionIsGiven) {
 
 // A compiler that is killed leaves its temporary files.
 TEST_P(CompileTest, TheCompilersLeftoversAreRemovedWithTheRun) {
-  fs::path compiler = folder_->path() / "compiler", temporary = folder_->path() / "tmp";
+  fs::path compiler = folder_.path() / "compiler", temporary = folder_.path() / "tmp";
   fs::create_directory(temporary);
   ASSERT_TRUE(write_text(compiler, "#!/bin/sh\n: > \"${TMPDIR:-/tmp}/unit-left.o\"\nexec '" +
                                        options_.toolchain.compiler.string() + "' \"$@\"\n"));
   fs::permissions(compiler, fs::perms::owner_all);
   options_.toolchain.compiler = compiler;
-  const char* set = std::getenv("TMPDIR");
-  std::optional<std::string> before = set ? std::optional<std::string>(set) : std::nullopt;
-  ::setenv("TMPDIR", temporary.c_str(), 1);
+  const ScopedVariable variable("TMPDIR", temporary);
   auto outcome = compile_all({variant("a", "int a = 1;", "++a;")});
-  before ? ::setenv("TMPDIR", before->c_str(), 1) : ::unsetenv("TMPDIR");
   EXPECT_EQ(outcome.compiled.size(), 1u);
   EXPECT_TRUE(fs::is_empty(temporary));
-  EXPECT_TRUE(fs::is_empty(folder_->path() / "cache/runs"));
+  EXPECT_TRUE(fs::is_empty(folder_.path() / "cache/runs"));
 }
 
 TEST_P(CompileTest, StopsOnRequest) {

@@ -5,8 +5,12 @@
 
 #include <vector>
 
+#include "tests/testing.h"
+
 namespace instr::cpu_watch_test {
 namespace {
+
+using namespace testing;
 
 constexpr CpuLimits kTwoSeconds{2000, 2000};
 
@@ -29,23 +33,21 @@ std::vector<CpuUse> steadily(int64_t cpu_ms, int count, bool has_work = false) {
 }
 
 TEST(ParseStat, ReadsWhatTheKernelWrites) {
-  const auto stat = parse_stat(
+  const auto stat = value_of(parse_stat(
       "8754 (cat) R 8745 8745 5380 0 -1 4194304 99 0 0 0 12 3 100 5 20 0 1 0 80650 3133440 381 "
       "18446744073709551615 93829161766912 93829161786793 140731211073824 0 0 0 0 0 0 0 0 0 17 1 "
-      "0 0 0 0 0 93829161802800 93829161804416 93829447790592\n");
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->parent, 8745);
-  EXPECT_EQ(stat->state, 'R');
-  EXPECT_EQ(stat->cpu_ms, 1200);  // with the time of its children
+      "0 0 0 0 0 93829161802800 93829161804416 93829447790592\n"));
+  EXPECT_EQ(stat.parent, 8745);
+  EXPECT_EQ(stat.state, 'R');
+  EXPECT_EQ(stat.cpu_ms, 1200);  // with the time of its children
 }
 
 TEST(ParseStat, ANameMayLookLikeAnything) {
-  const auto stat =
-      parse_stat("7 (a) R 1 (b c)) S 6 7 7 0 -1 4194304 0 0 0 0 0 1 0 0 20 0 1 0 5 6 7\n");
-  ASSERT_TRUE(stat);
-  EXPECT_EQ(stat->parent, 6);
-  EXPECT_EQ(stat->state, 'S');
-  EXPECT_EQ(stat->cpu_ms, 10);
+  const auto stat = value_of(
+      parse_stat("7 (a) R 1 (b c)) S 6 7 7 0 -1 4194304 0 0 0 0 0 1 0 0 20 0 1 0 5 6 7\n"));
+  EXPECT_EQ(stat.parent, 6);
+  EXPECT_EQ(stat.state, 'S');
+  EXPECT_EQ(stat.cpu_ms, 10);
 }
 
 TEST(ParseStat, RefusesEverythingElse) {

@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <sstream>
 
-#include "tests/unit/definition_testing.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::definition_errors_test {
 namespace {
 
-namespace fs = std::filesystem;
-
-fs::path fixtures() { return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures/definitions"; }
-
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+using namespace testing;
 
 std::vector<std::string> names(const fs::path& folder) {
   std::vector<std::string> result;
@@ -30,41 +23,36 @@ std::vector<std::string> names(const fs::path& folder) {
 class Refused : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Refused, SaysWhereAndWhatAndWhatToDo) {
-  const fs::path folder = fixtures() / "refused";
+  const fs::path folder = fixture("definitions/refused");
   const fs::path expected = folder / (fs::path(GetParam()).stem().string() + ".errors");
-  EXPECT_EQ(load_errors({folder / GetParam()}, folder), read_file(expected));
+  EXPECT_EQ(load_errors({folder / GetParam()}, folder), text_of(expected));
 }
 
-INSTANTIATE_TEST_SUITE_P(Definitions, Refused, ::testing::ValuesIn(names(fixtures() / "refused")),
+INSTANTIATE_TEST_SUITE_P(Definitions, Refused,
+                         ::testing::ValuesIn(names(fixture("definitions/refused"))),
                          [](const auto& test) { return fs::path(test.param).stem().string(); });
 
 class Accepted : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Accepted, HasNoErrors) {
-  const fs::path folder = fixtures() / "accepted";
+  const fs::path folder = fixture("definitions/accepted");
   EXPECT_EQ(load_errors({folder / GetParam()}, folder), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Definitions, Accepted, ::testing::ValuesIn(names(fixtures() / "accepted")),
+INSTANTIATE_TEST_SUITE_P(Definitions, Accepted,
+                         ::testing::ValuesIn(names(fixture("definitions/accepted"))),
                          [](const auto& test) { return fs::path(test.param).stem().string(); });
 
 TEST(DefinitionErrors, ComeFromAllFilesSortedByFileAndPlace) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("a.toml", "schema = 1\n[[benchmark]]\nstmt = \"x;\"\nlabl = 1\n");
   folder.write("b.toml", "schema = 1\nbroken\n");
   folder.write("c.toml", "schema = 1\n[[benchmark]]\nlabel = \"c\"\n");
-  EXPECT_EQ(
-      load_errors({folder.path()}, folder.path()),
-      "a.toml:2:1: `label` is missing in [[benchmark]]: write for example `label = \"matmul/mm\"`\n"
-      "a.toml:4:1: unknown key `labl` in [[benchmark]]: did you mean `label`?\n"
-      "b.toml:2:7: Error while parsing key-value pair: expected '=', saw '\\n': correct the TOML "
-      "here (https://toml.io/en/v1.0.0)\n"
-      "c.toml:2:1: benchmark `c` has no statement: add `stmt = \"...\"`, or [benchmark.stmts], "
-      "or a `module`; for Python `py_stmt`, `py_stmts` or `py_module`\n");
+  EXPECT_GOLDEN("definitions/errors_of_all_files.txt", load_errors({folder.path()}, folder.path()));
 }
 
 TEST(DefinitionErrors, ReportUnusedSetupsOnlyIfEverythingWasRead) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write(
       "a.toml",
       "schema = 1\nsetups.x.cpp = \"int x;\"\n[[benchmark]]\nlabel = \"a\"\nstmt = \"x;\"\n");
@@ -104,9 +92,9 @@ TEST(DefinitionErrors, TextsAndListsMayHaveMoreDots) {
 
 // Hostile text of all shapes: an answer, never a crash.
 TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
-  const std::string text = read_file(fixtures() / "accepted/every_key.toml");
+  const std::string text = text_of(fixture("definitions/accepted/every_key.toml"));
   ASSERT_GT(text.size(), 500u);
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (std::size_t length = 0; length < text.size(); length += 3) {
     const auto loaded = load_definitions({folder.write("a.toml", text.substr(0, length))});
     EXPECT_TRUE(loaded || !loaded.error().empty());

@@ -1,9 +1,11 @@
 // Loads and expands each example of docs/DEFINITIONS.md and docs/SUITES.md.
 #include "core/base/read_file.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::definitions_doc_test {
 namespace {
+
+using namespace testing;
 
 std::string page(const std::string& name) {
   return read_file(std::string(INSTR_SOURCE_DIR) + "/docs/" + name, kMostText).value();
@@ -25,7 +27,7 @@ TEST(DefinitionsDocument, HasExamplesThatLoadAndExpand) {
   const std::vector<std::string> all = examples(page("DEFINITIONS.md") + page("SUITES.md"));
   ASSERT_GE(all.size(), 10u);
   for (const std::string& example : all) {
-    const TempFolder folder;
+    const TemporaryFolder folder;
     // Files that the examples need.
     folder.write("my_ops.cpp", "");
     folder.write("common.toml", "schema = 1\n[setups.pair]\ncpp = \"torch::Tensor x, w;\"\n");

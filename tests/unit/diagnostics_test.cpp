@@ -4,17 +4,19 @@
 #include <gtest/gtest.h>
 
 #include "core/compile/cache_files.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::diagnostics_test {
 namespace {
+
+using namespace testing;
 
 const std::string kFirst = "instr_snippet_0123456789abcdef0123456789abcdef";
 const std::string kSecond = "instr_snippet_fedcba9876543210fedcba9876543210";
 
 std::vector<Diagnostic> recorded(const std::string& name) {
-  auto text = read_text(std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/diagnostics/" + name);
-  EXPECT_TRUE(text);
-  return parse_diagnostics(text.value_or(""));
+  return parse_diagnostics(value_of(read_text(fixture("diagnostics/" + name))));
 }
 
 std::string place(const Diagnostic& one) {
@@ -111,27 +113,15 @@ TEST(ParseDiagnostics, AGlobalSetupIsShared) {
 }
 
 TEST(Describe, ShowsTheCodeAndTheNotes) {
-  auto found = recorded("clang.txt");
-  EXPECT_EQ(describe(first_variant(), {found[2]}),
-            "dir with space/a.toml:5:30: error: use of undeclared identifier 'nowhere' [in a/key]\n"
-            "    v.resize(3); int n = nowhere;\n"
-            "                         ^");
-  EXPECT_EQ(describe(first_variant(), {found[1]})
-                .rfind("dir with space/a.toml:4:21: error: no matching constructor for "
-                       "initialization of 'A' "
-                       "[in a/key]\n"
-                       "    struct A { A(int); }; std::vector<A> v; int not_there(int);\n"
-                       "               ^\n"
-                       "  dir with space/a.toml:4:21: note: candidate constructor not viable",
-                       0),
-            0u)
-      << describe(first_variant(), {found[1]});
+  const auto found = recorded("clang.txt");
+  EXPECT_GOLDEN("diagnostics/error_of_clang.txt", describe(first_variant(), {found[2]}) + "\n");
+  EXPECT_GOLDEN("diagnostics/error_of_clang_with_notes.txt",
+                describe(first_variant(), {found[1]}) + "\n");
 }
 
 TEST(Describe, NamesTheUsersTypesAsWritten) {
-  auto found = recorded("gcc.txt");
-  std::string text = describe(first_variant(), {found[4]});
-  EXPECT_NE(text.find("no matching function for call to ‘A::A()’"), std::string::npos) << text;
+  EXPECT_GOLDEN("diagnostics/error_of_gcc.txt",
+                describe(first_variant(), {recorded("gcc.txt")[4]}) + "\n");
 }
 
 TEST(Describe, IsBriefWithoutRepetitions) {

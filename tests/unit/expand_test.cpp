@@ -4,8 +4,12 @@
 
 #include <limits>
 
+#include "tests/testing.h"
+
 namespace instr::expand_test {
 namespace {
+
+using namespace testing;
 
 Definition definition(const std::string& label) {
   Definition result;
@@ -65,10 +69,9 @@ TEST(Expand, CapturesGraphsOnlyOnCuda) {
   both.autograd = true;
   both.devices = {"cpu", "cuda"};
   const std::vector<Runtime> runtimes{Runtime::kTorchScript, Runtime::kCudaGraph};
-  const auto variants = expand({both}, runtimes);
-  ASSERT_TRUE(variants);
+  const auto variants = value_of(expand({both}, runtimes));
   std::vector<std::string> got;
-  for (const Variant& variant : *variants) got.push_back(variant.key);
+  for (const Variant& variant : variants) got.push_back(variant.key);
   EXPECT_EQ(got,
             (std::vector<std::string>{
                 "add/torchscript/forward/t1/cpu", "add/torchscript/forward/t1/cuda",
@@ -85,9 +88,8 @@ TEST(Expand, PutsParametersIntoEveryText) {
   all.torchscript = Text{"ts{n}", {}};
   all.module = Text{"m{n}", {}};
   all.matrix = {{"n", {"true"}}};
-  const auto variants = expand({all});
-  ASSERT_TRUE(variants);
-  const Variant& variant = variants->front();
+  const auto variants = value_of(expand({all}));
+  const Variant& variant = variants.front();
   EXPECT_EQ(variant.description, "dtrue");
   EXPECT_EQ(variant.global_setup->code, "gtrue");
   EXPECT_EQ(variant.setups[0].code, "strue");
@@ -172,11 +174,10 @@ TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
   all.torchscript = Text{"y = x", {}};
   all.autograd = true;
   all.matrix = {{"n", {"4"}}};
-  const auto variants = expand({all});
-  ASSERT_TRUE(variants);
-  ASSERT_EQ(variants->size(), 1u);
-  EXPECT_EQ(variants->front().key, "x/n=4/eager/forward/t1/cpu");
-  EXPECT_EQ(variants->front().stmt->code, "auto y = x + {n};");
+  const auto variants = value_of(expand({all}));
+  ASSERT_EQ(variants.size(), 1u);
+  EXPECT_EQ(variants.front().key, "x/n=4/eager/forward/t1/cpu");
+  EXPECT_EQ(variants.front().stmt->code, "auto y = x + {n};");
 }
 
 TEST(Expand, RefusesTwoVariantsWithOneKeyAndNamesBothPlaces) {

@@ -1,25 +1,24 @@
 #include "core/compare/expected_counts.h"
 
-#include "tests/unit/compare_testing.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::expected_counts_test {
 namespace {
+
+using namespace testing;
 
 constexpr const char* kMm = "matmul/mm/n=64/eager/forward/t1/cpu";
 // Quotes, commas, newlines, a pipe, a comment's mark, control characters, what is not ASCII.
 const std::string kOdd = "# a \"b\",|c\r\n\t\\d\x01/größe/矩阵/eager/forward/t1/cpu";
 
 ExpectedCounts parsed(const std::string& text) {
-  auto counts = parse_expected_counts(SourceText("e.csv", text));
-  if (counts) return *std::move(counts);
-  ADD_FAILURE() << error_lines(counts.error(), "nowhere");
-  return {};
+  return value_of(parse_expected_counts(SourceText("e.csv", text)));
 }
 
 std::string errors(const std::string& text, const std::string& name = "e.csv") {
   const auto counts = parse_expected_counts(SourceText(name, text));
-  return counts ? "" : error_lines(counts.error(), "nowhere");
+  return counts ? "" : error_lines(counts.error());
 }
 
 std::map<std::string, double> metrics(const ExpectedCounts& counts, const std::string& key) {
@@ -32,10 +31,7 @@ std::map<std::string, double> metrics(const ExpectedCounts& counts, const std::s
 const Comparison compared(const ExpectedCounts& counts, std::vector<Measurement> now) {
   CompareOptions options;
   options.by_key = counts.limits;
-  auto comparison =
-      compare({"e.csv", counts.baseline, {}}, testing::after(std::move(now)), options);
-  EXPECT_TRUE(comparison);
-  return *comparison;
+  return value_of(compare({"e.csv", counts.baseline, {}}, after(std::move(now)), options));
 }
 
 TEST(ExpectedCounts, ReadsCsv) {
@@ -90,7 +86,7 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
       "key,metric,expected,margin\n"
       "wide,ir,1000,5%\nusual,ir,1000,\nexact,ir,1000,0%\n");
   const auto verdict = [&](const std::string& key, double ir) {
-    const Comparison comparison = compared(counts, {testing::counted(key, ir)});
+    const Comparison comparison = compared(counts, {counted(key, ir)});
     for (const ComparedRow& row : comparison.rows) {
       if (row.key == key) return row.verdict;
     }
@@ -108,44 +104,22 @@ TEST(ExpectedCounts, DecideWhatAComparisonFailsOn) {
 }
 
 TEST(ExpectedCounts, ReportAllErrorsOfACsv) {
-  EXPECT_EQ(
-      errors("key,metric,expected,margin\n"
-             "a,ir\n"
-             "a,irr,5,\n"
-             "é,ir,-5,1%\n"
-             "a,ir,nan,1\n"
-             "a,allocs,12a,\n"
-             "a,allocs,,\n"
-             ",allocs,1,\n"
-             "a,ir,1,,\n"
-             "a,ir,1,\n"
-             "a,ir,2,\n"
-             "a\"b,ir,1,\n"
-             "\"a\" ,ir,1,\n"
-             "a,ir,inf,\n"
-             "a,ir,1e999,\n"
-             "a,ir,1,\"\n"),
-      "e.csv:2:1: this line has 2 fields, and the header 4: write for example "
-      "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-      "e.csv:3:3: unknown metric `irr`: did you mean `ir`?\n"
-      "e.csv:4:6: `-5` is negative: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:5:6: `nan` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:5:10: `1` is not a limit: write a percentage (`0.5%`), a number of units (`+100`), "
-      "both (`0.5%|+100`), or `none`\n"
-      "e.csv:6:10: `12a` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:7:10: there is no expected count: write a number of 0 or more, such as `12345` or "
-      "`12.5`\n"
-      "e.csv:8:1: the key is empty: list shows all keys\n"
-      "e.csv:9:1: this line has 5 fields, and the header 4: write for example "
-      "`matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`\n"
-      "e.csv:11:1: `a` has two counts of `ir`; the first is on line 10: remove one of them\n"
-      "e.csv:12:2: a quote in an unquoted field: put the whole field in quotes, "
-      "and write each quote in it twice\n"
-      "e.csv:13:4: text after the closing quote: a quote in a field is written twice\n"
-      "e.csv:14:6: `inf` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n"
-      "e.csv:15:6: `1e999` is not a count: write a number of 0 or more, such as `12345` or "
-      "`12.5`\n"
-      "e.csv:16:8: this quote is never closed: close it; a quote in a field is written twice\n");
+  EXPECT_GOLDEN("expected/errors_of_counts.txt", errors("key,metric,expected,margin\n"
+                                                        "a,ir\n"
+                                                        "a,irr,5,\n"
+                                                        "é,ir,-5,1%\n"
+                                                        "a,ir,nan,1\n"
+                                                        "a,allocs,12a,\n"
+                                                        "a,allocs,,\n"
+                                                        ",allocs,1,\n"
+                                                        "a,ir,1,,\n"
+                                                        "a,ir,1,\n"
+                                                        "a,ir,2,\n"
+                                                        "a\"b,ir,1,\n"
+                                                        "\"a\" ,ir,1,\n"
+                                                        "a,ir,inf,\n"
+                                                        "a,ir,1e999,\n"
+                                                        "a,ir,1,\"\n"));
 }
 
 TEST(ExpectedCounts, ReportMissingColumns) {

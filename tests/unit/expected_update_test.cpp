@@ -1,21 +1,15 @@
 #include <sys/stat.h>
 
 #include <limits>
-#include <sstream>
 
 #include "core/compare/expected_counts.h"
-#include "tests/unit/compare_testing.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 
 namespace instr::expected_update_test {
 namespace {
 
-namespace fs = std::filesystem;
-
-using testing::counted;
-using testing::failed;
-using testing::skipped;
-using testing::unsteady;
+using namespace testing;
 
 const IsSelected kAll = [](const std::string&) { return true; };
 const IsSelected kNone = [](const std::string&) { return false; };
@@ -26,7 +20,7 @@ SourceText csv(const std::string& text) { return SourceText("e.csv", text); }
 std::string updated(const std::string& text, const std::vector<Measurement>& measurements,
                     const IsSelected& is_selected = kAll) {
   const auto update = update_expected_counts(csv(text), measurements, is_selected);
-  if (!update) return error_lines(update.error(), "nowhere");
+  if (!update) return error_lines(update.error());
   const auto again = update_expected_counts(csv(update->text), measurements, is_selected);
   EXPECT_TRUE(again && again->text == update->text) << update->text;
   EXPECT_EQ(again ? again->changed + again->added + again->removed : 0, 0u);
@@ -41,14 +35,9 @@ TEST(ExpectedUpdate, IsSortedAndKeepsCommentsAboveTheirLines) {
       "a,ir, 1000.0 \r\n"
       "\"a\",\"allocs\",\"2\"\n"
       "  \n# last";
-  EXPECT_EQ(
-      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}),
-      "# of the build machine\n\nkey,metric,expected,margin\n"
-      "a,allocs,31,\n"
-      "# of the output\n"
-      "a,ir,2000.5,\n"
-      "\"b \",ir,0,\n"
-      "  \n# last\n");
+  EXPECT_GOLDEN(
+      "expected/updated.csv",
+      updated(text, {counted("a", {{"ir", 2000.5}, {"allocs", 31}}), counted("b ", {{"ir", 0}})}));
 }
 
 TEST(ExpectedUpdate, KeepsMargins) {
@@ -99,13 +88,12 @@ TEST(ExpectedUpdate, RemovesMissingKeysWithTheirComments) {
 }
 
 TEST(ExpectedUpdate, CountsWhatItDid) {
-  const auto update = update_expected_counts(
+  const auto update = value_of(update_expected_counts(
       csv("key,metric,expected\na,ir,1\na,allocs,1\nb,ir,1\nb,allocs,1\n"),
-      {counted("a", {{"ir", 2}, {"allocs", 2}}), counted("c", {{"ir", 2}, {"allocs", 2}})}, kAll);
-  ASSERT_TRUE(update);
-  EXPECT_EQ(update->changed, 2u);
-  EXPECT_EQ(update->added, 1u);
-  EXPECT_EQ(update->removed, 1u);
+      {counted("a", {{"ir", 2}, {"allocs", 2}}), counted("c", {{"ir", 2}, {"allocs", 2}})}, kAll));
+  EXPECT_EQ(update.changed, 2u);
+  EXPECT_EQ(update.added, 1u);
+  EXPECT_EQ(update.removed, 1u);
 }
 
 TEST(ExpectedUpdate, WritesNumbersThatReadTheSame) {
@@ -141,14 +129,8 @@ TEST(ExpectedUpdate, RefusesWhatCannotBeWritten) {
       "e.csv:2:6: `x` is not a count: write a number of 0 or more, such as `12345` or `12.5`\n");
 }
 
-std::string read(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return text.str();
-}
-
 TEST(ExpectedUpdate, ReplacesTheFileInOneStep) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.write("e.csv", "key,metric,expected\na,ir,1\n");
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read);
   fs::create_symlink("e.csv", folder.path() / "link.csv");
@@ -160,7 +142,7 @@ TEST(ExpectedUpdate, ReplacesTheFileInOneStep) {
   ASSERT_EQ(::stat(file.c_str(), &after), 0);
   EXPECT_EQ(after.st_ino, before.st_ino);
   ASSERT_TRUE(update_expected_file(folder.path() / "link.csv", {counted("a", {{"ir", 2}})}, kAll));
-  EXPECT_EQ(read(file), "key,metric,expected,margin\na,ir,2,\n");
+  EXPECT_EQ(text_of(file), "key,metric,expected,margin\na,ir,2,\n");
   EXPECT_TRUE(fs::is_symlink(folder.path() / "link.csv"));
   ASSERT_EQ(::stat(file.c_str(), &after), 0);
   EXPECT_NE(after.st_ino, before.st_ino);
@@ -169,10 +151,10 @@ TEST(ExpectedUpdate, ReplacesTheFileInOneStep) {
 }
 
 TEST(ExpectedUpdate, CreatesAMissingFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.path() / "e.csv";
   ASSERT_TRUE(update_expected_file(file, {counted("a", {{"ir", 1}})}, kAll));
-  EXPECT_EQ(read(file), "key,metric,expected,margin\na,ir,1,\n");
+  EXPECT_EQ(text_of(file), "key,metric,expected,margin\na,ir,1,\n");
   const auto nowhere = update_expected_file(folder.path() / "no/e.csv", {counted("a", 1)}, kAll);
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(

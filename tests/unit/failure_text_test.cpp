@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/compile/source_writer.h"
+#include "tests/golden.h"
 
 namespace instr::failure_text_test {
 namespace {
@@ -54,17 +55,8 @@ RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x4 and 7x7)
 )";
 
 TEST(FailureText, TorchScriptsErrorsAreAtTheirPlaceInTheToml) {
-  EXPECT_EQ(failure_text(kRaised, "statement", variant(Runtime::kTorchScript)),
-            R"(bench.toml:24:9: The following operation failed in the TorchScript interpreter.
-Traceback of TorchScript, original code (most recent call last):
-  File "bench.toml", line 24, in forward
-    z = x * 2
-    if x.size(0) == 4:
-      y = torch.mm(z, w)
-          ~~~~~~~~ <--- HERE
-    return y
-RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x4 and 7x7)
-)");
+  EXPECT_GOLDEN("failures/torchscript_error_at_its_toml_line.txt",
+                failure_text(kRaised, "statement", variant(Runtime::kTorchScript)));
   EXPECT_EQ(script_place("no place", variant(Runtime::kTorchScript)), std::nullopt);
 }
 

@@ -2,18 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/private_folder.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::file_lock_test {
 namespace {
+
+using namespace testing;
 
 const RunsUnder kThreadSanitizer("thread", "FileLockTest.*");
 
 class FileLockTest : public ::testing::Test {
  protected:
-  Expected<PrivateFolder> folder_ = PrivateFolder::make();
-  std::filesystem::path file_ = folder_->path() / "lock";
+  TemporaryFolder folder_;
+  std::filesystem::path file_ = folder_.path() / "lock";
 };
 
 TEST_F(FileLockTest, ExcludesOthers) {
@@ -21,17 +23,16 @@ TEST_F(FileLockTest, ExcludesOthers) {
   ASSERT_TRUE(shared && *shared);
   auto second = FileLock::attempt(file_, LockKind::kShared);
   EXPECT_TRUE(second && *second);
-  auto alone = FileLock::attempt(file_, LockKind::kExclusive);
-  ASSERT_TRUE(alone);
-  EXPECT_FALSE(*alone);
+  auto alone = value_of(FileLock::attempt(file_, LockKind::kExclusive));
+  EXPECT_FALSE(alone);
   shared->reset();
   second->reset();
   EXPECT_TRUE(FileLock::wait(file_, LockKind::kExclusive, {}));
 }
 
 TEST_F(FileLockTest, AnUnreadableFileIsAnErrorWithoutWaiting) {
-  EXPECT_FALSE(FileLock::attempt(folder_->path(), LockKind::kShared));
-  EXPECT_FALSE(FileLock::wait(folder_->path() / "no" / "file", LockKind::kShared, {}));
+  EXPECT_FALSE(FileLock::attempt(folder_.path(), LockKind::kShared));
+  EXPECT_FALSE(FileLock::wait(folder_.path() / "no" / "file", LockKind::kShared, {}));
 }
 
 TEST_F(FileLockTest, AWaitIsReportedOnceAndEndsOnRequest) {
@@ -47,7 +48,7 @@ TEST_F(FileLockTest, AWaitIsReportedOnceAndEndsOnRequest) {
 }
 
 TEST_F(FileLockTest, AFolderIsLockedItselfAndStaysEmpty) {
-  const auto folder = folder_->path() / "files";
+  const auto folder = folder_.path() / "files";
   EXPECT_FALSE(FileLock::wait_for_folder(folder, LockKind::kShared, {})) << "it is not there";
   std::filesystem::create_directory(folder);
   auto held = FileLock::wait_for_folder(folder, LockKind::kShared, {});

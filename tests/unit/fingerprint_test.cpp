@@ -5,9 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/results/results.h"
+#include "tests/testing.h"
 
 namespace instr::fingerprint_test {
 namespace {
+
+using namespace testing;
 
 // As it is read from a results file.
 Expected<Fingerprint> read_back(const std::string& json) {
@@ -63,10 +66,9 @@ TEST(Fingerprint, SurvivesJson) {
   Fingerprint fingerprint{{{"b", "2"}, {"a", "quote\" tab\t ü"}}, {{"kernel", "Linux 6"}}};
   EXPECT_EQ(to_json(fingerprint).dump(),
             R"({"b":"2","a":"quote\" tab\t ü","machine":{"kernel":"Linux 6"}})");
-  auto back = read_back(to_json(fingerprint).dump());
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->entries, fingerprint.entries);
-  EXPECT_EQ(back->machine, fingerprint.machine);
+  auto back = value_of(read_back(to_json(fingerprint).dump()));
+  EXPECT_EQ(back.entries, fingerprint.entries);
+  EXPECT_EQ(back.machine, fingerprint.machine);
 }
 
 TEST(Fingerprint, HundredsOfLibrariesSurviveJson) {
@@ -78,17 +80,15 @@ TEST(Fingerprint, HundredsOfLibrariesSurviveJson) {
   auto json = to_json(fingerprint);
   EXPECT_EQ(json["libraries"][0].dump(), R"(["library libc.so.6","cc"])");
   EXPECT_LT(json.size(), 20U);
-  auto back = read_back(json.dump());
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->entries, fingerprint.entries);
+  auto back = value_of(read_back(json.dump()));
+  EXPECT_EQ(back.entries, fingerprint.entries);
   EXPECT_EQ(read_back(R"({"libraries":[1,["a"],["library a",2]],"x":"y"})")->entries,
             (Fingerprint::Entries{{"library a", "2"}, {"x", "y"}}));
 }
 
 TEST(Fingerprint, ReadsValuesThatAreNotText) {
-  auto back = read_back(R"({"new":[1,2],"machine":"odd","n":3})");
-  ASSERT_TRUE(back);
-  EXPECT_EQ(back->entries, (Fingerprint::Entries{{"new", "[1,2]"}, {"n", "3"}}));
+  auto back = value_of(read_back(R"({"new":[1,2],"machine":"odd","n":3})"));
+  EXPECT_EQ(back.entries, (Fingerprint::Entries{{"new", "[1,2]"}, {"n", "3"}}));
   EXPECT_FALSE(read_back("[1]"));
 }
 

@@ -9,16 +9,18 @@
 #include <sstream>
 
 #include "core/base/gzip.h"
-#include "core/base/private_folder.h"
 #include "core/results/results.h"
+#include "tests/golden.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::functions_file_test {
 namespace {
 
+using namespace testing;
+
 const RunsUnder kThreadSanitizer("thread", "FunctionsBeside.*:FunctionsFile.*");
 
-namespace fs = std::filesystem;
 using Costs = std::vector<FunctionCost>;
 
 const std::string kHeader = R"({"schema":1,"program":"instr_bench","started":"then"})";
@@ -50,6 +52,16 @@ std::string error_of(const std::vector<std::string>& texts) {
 }
 
 // The error of reading "k", whose line is `line`.
+// The text of each file and its error.
+std::string errors_of(const std::vector<std::vector<std::string>>& files) {
+  std::string all;
+  for (const std::vector<std::string>& texts : files) {
+    for (const std::string& text : texts) all += text;
+    all += "=> " + error_of(texts) + "\n\n";
+  }
+  return all;
+}
+
 std::string error_of_asking(const std::string& line) {
   auto functions = parsed(packed({kStart, kNames + line + "\n"}));
   if (!functions) return "not parsed: " + shown(functions.error());
@@ -78,12 +90,11 @@ TEST(FunctionsFile, RoundTrip) {
   SideLines lines;
   std::vector<std::string> texts{SideLines::start(kFunctionsFile, kHeader)};
   for (const auto& [key, costs] : written) texts.push_back(next_functions(lines, key, costs));
-  auto functions = parsed(packed(texts));
-  ASSERT_TRUE(functions) << to_string(functions.error());
+  auto functions = value_of(parsed(packed(texts)));
   for (int round = 0; round < 2; ++round) {
-    for (const auto& [key, costs] : written) EXPECT_EQ((*functions)(key).value(), costs) << key;
+    for (const auto& [key, costs] : written) EXPECT_EQ(functions(key).value(), costs) << key;
   }
-  EXPECT_EQ((*functions)("another").value(), Costs{});
+  EXPECT_EQ(functions("another").value(), Costs{});
 }
 
 TEST(FunctionsFile, HoldsSimulatedEvents) {
@@ -121,9 +132,8 @@ TEST(FunctionsFile, KnowsWhetherACountIsTheSumOfItsFunctions) {
 TEST(FunctionsFile, InvalidUtf8IsReplaced) {
   SideLines lines;
   auto functions =
-      parsed(packed({kStart, next_functions(lines, "k\xff", {{"f\xff", "\xfe", 1, 1}})}));
-  ASSERT_TRUE(functions) << to_string(functions.error());
-  EXPECT_EQ((*functions)("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
+      value_of(parsed(packed({kStart, next_functions(lines, "k\xff", {{"f\xff", "\xfe", 1, 1}})})));
+  EXPECT_EQ(functions("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
 TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
@@ -131,10 +141,9 @@ TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
   std::string text = kStart + next_functions(lines, "a", {{"f", "a.so", 1, 1}}) + "\n" +
                      next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
   text.pop_back();
-  auto functions = parsed(packed({text}));
-  ASSERT_TRUE(functions) << to_string(functions.error());
-  EXPECT_EQ((*functions)("b")->at(1).ir, 3);
-  EXPECT_EQ((*functions)("a")->at(0).ir, 1);
+  auto functions = value_of(parsed(packed({text})));
+  EXPECT_EQ(functions("b")->at(1).ir, 3);
+  EXPECT_EQ(functions("a")->at(0).ir, 1);
 }
 
 // After a kill: what was finished before is there, and nothing else.
@@ -181,62 +190,36 @@ TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   }
 }
 
-TEST(FunctionsFile, AnEndThatDoesNotFitIsRefused) {
+TEST(FunctionsFile, DamageNamesItsLine) {
   const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
                           "\n";
   const auto end = [](int count) {
     return "{\"end\":{\"measurements\":" + std::to_string(count) + "}}\n";
   };
+  const std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
   EXPECT_EQ(error_of({kStart, kNames, key, end(1)}), "no error");
-  EXPECT_EQ(error_of({kStart, kNames, key, end(2)}),
-            "5: this end line does not match the functions of 1 measurements");
-  EXPECT_EQ(error_of({kStart, kNames, key, end(1), key}),
-            "6: a line after the end of the functions");
-  EXPECT_EQ(error_of({kStart, "{\"end\":1}\n"}),
-            "3: this end line does not match the functions of 0 measurements");
-}
-
-TEST(FunctionsFile, OfOtherResultsIsRefused) {
-  std::string other = R"({"schema":1,"program":"instr_bench","started":"now"})";
-  EXPECT_EQ(error_of({SideLines::start(kFunctionsFile, other), kNames}),
-            "2: these functions do not belong to the results beside them");
-}
-
-TEST(FunctionsFile, OfAnotherSchemaIsRefused) {
-  EXPECT_EQ(error_of({kHeader + "\n{\"key\":\"a\",\"functions\":[]}\n"}),
-            "1: functions in the format of an older instr_bench");
-  EXPECT_EQ(error_of({"{\"functions_schema\":4}\n" + kHeader + "\n"}),
-            "1: functions of schema 4; this instr_bench reads 3");
-  EXPECT_EQ(error_of({"{\"functions_schema\":\"\\u001b[2J\"}\n"}),
-            "1: functions of schema \"\\u001b[2J\"; this instr_bench reads 3");
-  EXPECT_EQ(error_of({"hello\n"}), "1: this is not a file of instr_bench with functions");
-  EXPECT_EQ(error_of({"[2]\n"}), "1: this is not a file of instr_bench with functions");
-  EXPECT_EQ(error_of({}), "0: truncated before its first measurement");
-}
-
-TEST(FunctionsFile, DamageNamesItsLine) {
-  const std::string key = R"({"key":"k","functions":[[0,1,1]]})"
-                          "\n";
-  EXPECT_EQ(error_of({kStart, kNames, key, "{\"key\":1}\n"}),
-            "5: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, kNames, "{\"key\":\"k\n"}),
-            "4: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, "{\"key\":\"k\\\n"}),
-            "3: this line holds neither names nor functions");
-  EXPECT_EQ(error_of({kStart, kNames, key + key}), "5: functions of `k` for the second time");
-  EXPECT_EQ(error_of({kStart, kNames, kNames}),
-            "4: names of functions are missing: these are numbered from 0, those before end at 2");
-  EXPECT_EQ(
-      error_of({kStart, R"({"first":"x","names":[]})"
-                        "\n"}),
-      "3: names of functions are missing: these are numbered from \"x\", those before end at 0");
+  std::vector<std::vector<std::string>> files{{},
+                                              {"hello\n"},
+                                              {"[2]\n"},
+                                              {kHeader + "\n{\"key\":\"a\",\"functions\":[]}\n"},
+                                              {"{\"functions_schema\":4}\n" + kHeader + "\n"},
+                                              {"{\"functions_schema\":\"\\u001b[2J\"}\n"},
+                                              {SideLines::start(kFunctionsFile, other), kNames},
+                                              {kStart, kNames, key, end(2)},
+                                              {kStart, kNames, key, end(1), key},
+                                              {kStart, "{\"end\":1}\n"},
+                                              {kStart, kNames, key, "{\"key\":1}\n"},
+                                              {kStart, kNames, "{\"key\":\"k\n"},
+                                              {kStart, "{\"key\":\"k\\\n"},
+                                              {kStart, kNames, key + key},
+                                              {kStart, kNames, kNames},
+                                              {kStart, "{\"first\":\"x\",\"names\":[]}\n"},
+                                              {kStart, "{\"first\":0}\n"}};
   for (const char* names :
        {"7", "[7]", "[[\"f\"]]", "[[\"f\",1]]", "[[\"f\",\"a\",\"b\"]]", "[", "{\"a\":1}"}) {
-    EXPECT_EQ(error_of({kStart, std::string("{\"first\":0,\"names\":") + names + "}\n"}),
-              "3: these names of functions cannot be read")
-        << names;
+    files.push_back({kStart, std::string("{\"first\":0,\"names\":") + names + "}\n"});
   }
-  EXPECT_EQ(error_of({kStart, "{\"first\":0}\n"}), "3: these names of functions cannot be read");
+  EXPECT_GOLDEN("results/errors_of_a_functions_file.txt", errors_of(files));
 }
 
 TEST(FunctionsFile, MeasurementsAreParsedOnDemand) {
@@ -318,26 +301,24 @@ class FunctionsBeside : public ::testing::Test {
  protected:
   // Writes results of two keys that call one function.
   void write() {
-    auto target = ResultsTarget::open(file_);
-    ASSERT_TRUE(target);
-    auto writer = ResultsWriter::create(std::move(*target), header_);
-    ASSERT_TRUE(writer);
+    auto target = value_of(ResultsTarget::open(file_));
+    auto writer = value_of(ResultsWriter::create(std::move(target), header_));
     Counted counted;
     counted.functions = {{"f", "a.so", 1, 2}};
     for (const char* key : {"k", "l"}) {
       Measurement measurement;
       measurement.variant.key = key;
       measurement.outcome = counted;
-      ASSERT_TRUE(writer->append(measurement));
+      ASSERT_TRUE(writer.append(measurement));
     }
-    ASSERT_TRUE(writer->finish(true));
+    ASSERT_TRUE(writer.finish(true));
   }
 
   Expected<FunctionsOf> opened(const fs::path& file) const {
     return open_functions(file, to_line(to_json(header_)));
   }
 
-  PrivateFolder folder_ = PrivateFolder::make().value();
+  TemporaryFolder folder_;
   fs::path file_ = folder_.path() / "r.jsonl";
   ResultsHeader header_ = make_results_header({}, {"instr_bench"});
 };
@@ -383,9 +364,8 @@ TEST_F(FunctionsBeside, TellTheirSums) {
 }
 
 TEST_F(FunctionsBeside, AreEmptyWithoutAFile) {
-  auto functions = opened(file_);
-  ASSERT_TRUE(functions);
-  EXPECT_EQ((*functions)("k").value(), Costs{});
+  auto functions = value_of(opened(file_));
+  EXPECT_EQ(functions("k").value(), Costs{});
   fs::create_directory(functions_path(file_));
   EXPECT_FALSE(opened(file_));
 }

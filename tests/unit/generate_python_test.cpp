@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/golden.h"
+
 namespace instr::generate_python_test {
 namespace {
 
@@ -19,26 +21,26 @@ Variant in_python(Runtime runtime = Runtime::kEager, Autograd autograd = Autogra
   return variant;
 }
 
-std::vector<std::string> codes(const std::vector<Text>& texts) {
-  std::vector<std::string> all;
-  for (const Text& text : texts) all.push_back(text.code);
-  return all;
+// Each text of the snippet, under the part that it is in.
+std::string shown(const PythonSnippet& snippet) {
+  std::string text;
+  for (const auto& [part, texts] : {std::pair{"module", &snippet.module},
+                                    {"setup", &snippet.setup},
+                                    {"statement", &snippet.statement}}) {
+    for (const Text& one : *texts) text += std::string("# ") + part + "\n" + one.code + "\n";
+  }
+  return text;
 }
 
-using Codes = std::vector<std::string>;
-
 TEST(PythonSnippet, HasTheTextsAsWritten) {
-  const PythonSnippet snippet = python_snippet(in_python());
-  EXPECT_EQ(codes(snippet.module), Codes{"import math\n"});
-  EXPECT_EQ(codes(snippet.setup), Codes{"    x = torch.ones(4)\n    w = x\n"});
-  EXPECT_EQ(codes(snippet.statement), Codes{"y = torch.relu(x)"});
+  EXPECT_GOLDEN("python/statement.txt", shown(python_snippet(in_python())));
 }
 
 TEST(PythonSnippet, BackwardFollowsTheStatement) {
   Variant variant = in_python(Runtime::kEager, Autograd::kForwardBackward);
-  EXPECT_EQ(codes(python_snippet(variant).statement), (Codes{"y = torch.relu(x)", "y.backward()"}));
+  EXPECT_GOLDEN("python/backward.txt", shown(python_snippet(variant)));
   variant.reduce = "sum";
-  EXPECT_EQ(codes(python_snippet(variant).statement).back(), "y.sum().backward()");
+  EXPECT_GOLDEN("python/backward_of_a_sum.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
@@ -46,121 +48,64 @@ TEST(PythonSnippet, AModuleIsMadeOnceAndCalled) {
   variant.stmt.reset();
   variant.module = Text{"\n  torch.nn.ReLU()\n", {"a.toml", 18, 13}};
   const PythonSnippet snippet = python_snippet(variant);
-  EXPECT_EQ(snippet.setup.back().code, "instr_module_ = (torch.nn.ReLU())");
+  EXPECT_GOLDEN("python/module.txt", shown(snippet));
   EXPECT_EQ(to_string(snippet.setup.back().where), "a.toml:19:3");
-  EXPECT_EQ(codes(snippet.statement), Codes{"instr_module_(x)"});
   variant.autograd = Autograd::kForwardBackward;
-  EXPECT_EQ(codes(python_snippet(variant).statement),
-            (Codes{"y = instr_module_(x)", "y.backward()"}));
+  EXPECT_GOLDEN("python/backward_of_a_module.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, TorchScriptIsMadeOfTheStatementOrTheModuleAndWarm) {
   Variant variant = in_python(Runtime::kTorchScript);
-  PythonSnippet snippet = python_snippet(variant);
-  ASSERT_EQ(snippet.setup.size(), 9u);
-  EXPECT_EQ(snippet.setup[1].code, "instr_simulate_(False)");
-  EXPECT_EQ(snippet.setup[2].code, "instr_mark_(0)");
-  EXPECT_EQ(snippet.setup[3].code,
-            "instr_script_ = torch.jit.CompilationUnit(\"def instr_function(x):\\n    y = "
-            "torch.relu(x)\\n    return y\\n\").instr_function");
-  EXPECT_EQ(snippet.setup[4].code, "for instr_trial_ in range(1):\n    instr_script_(x)\n");
-  EXPECT_EQ(snippet.setup[6].code, "for instr_trial_ in range(11):\n    instr_script_(x)\n");
-  EXPECT_EQ(codes(snippet.statement), Codes{"instr_script_(x)"});
+  EXPECT_GOLDEN("python/script_of_the_statement.txt", shown(python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
-  snippet = python_snippet(variant);
-  EXPECT_EQ(snippet.setup[4].code, "instr_script_ = torch.jit.script(instr_module_)");
+  EXPECT_GOLDEN("python/script_of_the_module.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, ACompiledFunctionHasTheStatementAtItsPlace) {
-  PythonSnippet snippet = python_snippet(in_python(Runtime::kInductor));
-  ASSERT_EQ(snippet.setup.size(), 10u);
-  EXPECT_EQ(snippet.setup[1].code, "instr_simulate_(False)");
-  EXPECT_EQ(snippet.setup[3].code,
-            "def instr_function_(x):\n    y = torch.relu(x)\n    return y\n");
+  const PythonSnippet snippet = python_snippet(in_python(Runtime::kInductor));
+  EXPECT_GOLDEN("python/inductor.txt", shown(snippet));
   // Its module setup and setup are texts 1 and 2.
   EXPECT_EQ(to_string(*place_in_python(snippet, 5 * kPythonLines + 2)), "a.toml:20:5");
-  EXPECT_EQ(snippet.setup[4].code,
-            "instr_script_ = torch.compile(instr_function_, backend=\"inductor\")");
-  EXPECT_EQ(snippet.setup.back().code, "instr_simulate_(True)");
-  snippet = python_snippet(in_python(Runtime::kInductorMaxAutotune));
-  EXPECT_EQ(snippet.setup[4].code,
-            "instr_script_ = torch.compile(instr_function_, backend=\"inductor\", "
-            "mode=\"max-autotune\")");
+  EXPECT_GOLDEN("python/inductor_max_autotune.txt",
+                shown(python_snippet(in_python(Runtime::kInductorMaxAutotune))));
 }
 
 // What XLA records is only computed where something holds it, and by the time that is waited for.
 TEST(PythonSnippet, OnXlaArgumentsAreMovedAndEachIterationIsWaitedFor) {
   Variant variant = in_python(Runtime::kXla);
-  PythonSnippet snippet = python_snippet(variant);
-  ASSERT_EQ(snippet.setup.size(), 11u);
-  EXPECT_EQ(snippet.setup[1].code, "import instr_xla\n[x] = instr_xla.moved(x)");
-  EXPECT_EQ(snippet.setup[5].code, "instr_script_ = instr_function_");
-  EXPECT_EQ(codes(snippet.statement), (Codes{"y = instr_script_(x)", "instr_xla.wait(y)"}));
+  EXPECT_GOLDEN("python/xla.txt", shown(python_snippet(variant)));
   variant.module = Text{"torch.nn.ReLU()", {}};
   variant.runtime = Runtime::kOpenXla;
   variant.autograd = Autograd::kForwardBackward;
   variant.params = {{"dtype", "amp"}};
-  snippet = python_snippet(variant);
-  EXPECT_EQ(snippet.setup[2].code,
-            "import instr_xla\n[x, instr_module_] = instr_xla.moved(x, instr_module_)");
-  EXPECT_EQ(snippet.setup[4].code, "import instr_compiler\ninstr_compiler.load(\"openxla\")");
-  EXPECT_EQ(snippet.setup[6].code,
-            "instr_script_ = torch.compile(instr_module_, backend=\"openxla\")");
-  EXPECT_EQ(snippet.statement.front().code,
-            "instr_autocast_ = torch.autocast(\"xla\")\ninstr_autocast_.__enter__()");
-  EXPECT_EQ(codes(snippet.statement).back(), "instr_xla.wait(y)");
+  EXPECT_GOLDEN("python/openxla_with_autocast.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, ABackendThatKeepsNoGradientsRecordsNone) {
-  const PythonSnippet snippet = python_snippet(in_python(Runtime::kOpenVino));
-  const Codes setup = codes(snippet.setup);
-  const auto at = std::find(setup.begin(), setup.end(), "torch.set_grad_enabled(False)");
-  ASSERT_LT(at + 1, setup.end());
-  EXPECT_EQ(at[1], "import instr_compiler\ninstr_compiler.load(\"openvino\")");
-  EXPECT_NE(setup[6].find("backend=\"openvino\", options={\"aot_autograd\": True"),
-            std::string::npos)
-      << setup[6];
+  EXPECT_GOLDEN("python/openvino.txt", shown(python_snippet(in_python(Runtime::kOpenVino))));
 }
 
 TEST(PythonSnippet, ATracedFunctionIsTheStatementToo) {
   Variant variant = in_python(Runtime::kTraced);
   variant.torchscript.reset();
-  const PythonSnippet snippet = python_snippet(variant);
-  EXPECT_EQ(snippet.setup[3].code,
-            "def instr_function_(x):\n    y = torch.relu(x)\n    return y\n");
-  EXPECT_EQ(snippet.setup[4].code,
-            "instr_script_ = torch.jit.trace(instr_function_, (x,), check_trace=False)");
-  EXPECT_EQ(codes(snippet.statement), Codes{"instr_script_(x)"});
+  EXPECT_GOLDEN("python/traced.txt", shown(python_snippet(variant)));
 }
 
 TEST(PythonSnippet, AutocastIsAroundTheForwardPassAndTheLoss) {
-  const std::string enter =
-      "instr_autocast_ = torch.autocast(\"cpu\")\ninstr_autocast_.__enter__()";
-  const std::string leave = "instr_autocast_.__exit__(None, None, None)";
   Variant variant = in_python();
   variant.params = {{"dtype", "amp"}};
-  EXPECT_EQ(codes(python_snippet(variant).statement), (Codes{enter, "y = torch.relu(x)", leave}));
+  EXPECT_GOLDEN("python/autocast.txt", shown(python_snippet(variant)));
   variant.autograd = Autograd::kForwardBackward;
   variant.reduce = "sum";
-  EXPECT_EQ(codes(python_snippet(variant).statement),
-            (Codes{enter, "y = torch.relu(x)", "instr_loss_ = y.sum()", leave,
-                   "instr_loss_.backward()"}));
-  EXPECT_EQ(codes(python_snippet(variant, Purpose::kVerify).statement),
-            (Codes{enter, "y = torch.relu(x)",
-                   "instr_is_tensor_ = instr_verification_.output(locals(), \"y\")",
-                   "if instr_is_tensor_:\n    instr_loss_ = y.sum()\n", leave,
-                   "if instr_is_tensor_:\n    instr_loss_.backward()\n    "
-                   "instr_verification_.gradients(\"x\", x)\n"}));
+  EXPECT_GOLDEN("python/autocast_and_backward.txt", shown(python_snippet(variant)));
+  EXPECT_GOLDEN("python/autocast_and_backward_verified.txt",
+                shown(python_snippet(variant, Purpose::kVerify)));
 }
 
 TEST(PythonSnippet, AVerifierHandsOverTheOutputAndTheGradients) {
   Variant variant = in_python(Runtime::kEager, Autograd::kForwardBackward);
   const PythonSnippet snippet = python_snippet(variant, Purpose::kVerify);
-  EXPECT_EQ(
-      codes(snippet.statement),
-      (Codes{"y = torch.relu(x)", "instr_is_tensor_ = instr_verification_.output(locals(), \"y\")",
-             "if instr_is_tensor_:\n    y.backward()\n    "
-             "instr_verification_.gradients(\"x\", x)\n"}));
+  EXPECT_GOLDEN("python/verified.txt", shown(snippet));
   EXPECT_TRUE(python_symbol(snippet).starts_with("instr_verify_"));
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/golden.h"
+
 namespace instr::generate_test {
 namespace {
 
@@ -26,8 +28,8 @@ Variant script() {
 }
 
 // The code that g++ emits: without the second callers, and functions that are never emitted.
-std::string source(const std::vector<Variant>& variants) {
-  std::string text = unit_source(variants);
+std::string source(const std::vector<Variant>& variants, Purpose purpose = Purpose::kMeasure) {
+  std::string text = unit_source(variants, purpose);
   const std::string open = "#ifdef __clang__\n";
   for (auto at = text.find(open); at != std::string::npos; at = text.find(open)) {
     text.erase(at, text.find("#endif\n", at) + 7 - at);
@@ -36,6 +38,16 @@ std::string source(const std::vector<Variant>& variants) {
        at = text.find("INSTR_NEVER_EMITTED")) {
     at = text.rfind("namespace ", at);
     text.erase(at, text.find("}}}\n", at) + 4 - at);
+  }
+  return text;
+}
+
+// The code with a name for its symbol, which is a hash of the code.
+std::string shown(const Variant& one, Purpose purpose = Purpose::kMeasure) {
+  const std::string symbol = snippet_symbol(one, purpose);
+  std::string text = source({one}, purpose);
+  for (auto at = text.find(symbol); at != std::string::npos; at = text.find(symbol)) {
+    text.replace(at, symbol.size(), "SYMBOL");
   }
   return text;
 }
@@ -94,13 +106,7 @@ TEST(SnippetSymbol, ChangesWithEverythingThatMakesCode) {
 }
 
 TEST(UnitSource, PutsTheUsersTextAtItsPlace) {
-  const std::string symbol = snippet_symbol(variant());
-  const std::string text = source({variant()});
-  EXPECT_TRUE(
-      contains(text, "#line 4 \"@" + symbol + ":a.toml\"\n         auto x = torch::ones({4});\n"));
-  EXPECT_TRUE(contains(text, "#line 5 \"@" + symbol + ":a.toml\"\n        auto y = x + x;\n"));
-  EXPECT_TRUE(contains(text, "INSTR_SNIPPET " + symbol + "(instr_context* instr_context_)"));
-  EXPECT_TRUE(contains(text, "INSTR_SNIPPET instr_empty_snippet(instr_context* instr_context_)"));
+  EXPECT_GOLDEN("generate/statement.txt", shown(variant()));
 }
 
 TEST(UnitSource, QuotesFileNames) {
@@ -145,7 +151,7 @@ TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
 TEST(UnitSource, NamesTheArgumentsAtTheSignature) {
   Variant one = variant();
   one.signature = Signature{{"x", "w"}, "y", {"a.toml", 7, 14}};
-  EXPECT_TRUE(contains(source({one}), ":a.toml\"\n             (void)x; (void)w; \n"));
+  EXPECT_GOLDEN("generate/statement_with_a_signature.txt", shown(one));
 }
 
 TEST(UnitSource, CallsAModule) {
@@ -153,28 +159,16 @@ TEST(UnitSource, CallsAModule) {
   one.stmt.reset();
   one.module = Text{"torch::nn::Linear(4, 2)", {"a.toml", 8, 11}};
   one.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
-  const std::string text = source({one});
-  EXPECT_TRUE(contains(text, "auto instr_module =\n"));
-  EXPECT_TRUE(contains(text, "#line 8 \"@" + snippet_symbol(one) +
-                                 ":a.toml\"\n          torch::nn::Linear(4, 2)\n"));
-  EXPECT_EQ(count(text, "auto instr_output_ = instr_module(x);"), 1u);
+  EXPECT_GOLDEN("generate/module.txt", shown(one));
 }
 
 TEST(UnitSource, WritesTheTextOfForward) {
   Variant one = script();
   one.torchscript->code =
       "\n    if x.dim() == 1:\n        y = x + \"\\n\"\n\n    else:\n        y = x";
-  const std::string text = source({one});
-  EXPECT_TRUE(
-      contains(text,
-               "\"def forward(self\" + instr_support::script_argument(\"x\", x) + \"):\\n\" "
-               "\"    if x.dim() == 1:\\n\" \"        y = x + \\\"\\\\n\\\"\\n\" "
-               "\"    else:\\n\" \"        y = x\\n\" \"    return y\\n\";"));
-  EXPECT_TRUE(contains(text, "make_script(instr_text_, nullptr)"));
-  EXPECT_TRUE(contains(text, "instr_trial_ != 3;"));
-  EXPECT_FALSE(contains(text, "auto y = x + x;"));
+  EXPECT_GOLDEN("generate/script.txt", shown(one));
   one.module = Text{"Net()", {"a.toml", 8, 11}};
-  EXPECT_TRUE(contains(source({one}), "make_script(instr_text_, &*instr_module)"));
+  EXPECT_GOLDEN("generate/script_of_a_module.txt", shown(one));
 }
 
 TEST(UnitSource, TracesAModuleWithoutABody) {
@@ -182,27 +176,15 @@ TEST(UnitSource, TracesAModuleWithoutABody) {
   one.module = Text{"M()", {}};
   one.stmt.reset();
   one.torchscript->code = "";
-  const std::string text = source({one});
-  EXPECT_TRUE(contains(text,
-                       "torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
-                       "{\"x\"}, x);"))
-      << text;
-  EXPECT_FALSE(contains(text, "instr_text_"));
+  EXPECT_GOLDEN("generate/traced_module.txt", shown(one));
 }
 
 TEST(UnitSource, ReplaysWhatItCaptured) {
   Variant one = script();
   one.runtime = Runtime::kCudaGraph;
   one.signature->arguments = {"x", "n"};
-  EXPECT_EQ(unit_source(std::vector{one}).find("#include <ATen/cuda/CUDAGraph.h>\n"), 0u);
-  const std::string text = source({one});
-  EXPECT_TRUE(contains(text,
-                       "instr_graph_(instr_script_, {x, n}, "
-                       "{instr_support::copy_of(x), instr_support::copy_of(n)});"));
-  EXPECT_EQ(count(text, "instr_graph_.replay()"), 3u);  // the first, more trials, the loop
-  EXPECT_EQ(count(text, ".forward("), 0u);
-  const std::string verified = unit_source(std::vector{one}, Purpose::kVerify);
-  EXPECT_EQ(count(verified, "instr_graph_.replay()"), 1u);
+  EXPECT_GOLDEN("generate/cuda_graph.txt", shown(one));
+  EXPECT_GOLDEN("generate/cuda_graph_verified.txt", shown(one, Purpose::kVerify));
   EXPECT_FALSE(contains(unit_source(std::vector{script()}), "CUDA"));
 }
 
@@ -210,15 +192,9 @@ TEST(UnitSource, TriesBackwardOnceAndThenMeasuresIt) {
   Variant one = variant();
   one.autograd = Autograd::kForwardBackward;
   one.signature = Signature{{"x"}, "y", {"a.toml", 7, 14}};
-  const std::string plain = source({one});
-  EXPECT_TRUE(contains(plain, "instr_trial_ != 1;"));
-  EXPECT_EQ(count(plain, "y.backward();"), 2u);
-  EXPECT_EQ(count(plain, "auto y = x + x;"), 2u);
-  EXPECT_EQ(count(plain, "check_differentiable(instr_support::as_output(y), \"y\")"), 1u);
+  EXPECT_GOLDEN("generate/backward.txt", shown(one));
   one.reduce = "sum";
-  const std::string reduced = source({one});
-  EXPECT_EQ(count(reduced, "y.sum().backward();"), 2u);
-  EXPECT_TRUE(contains(reduced, "check_scalar(instr_support::as_output(y.sum()), \"y\")"));
+  EXPECT_GOLDEN("generate/backward_of_a_sum.txt", shown(one));
   EXPECT_FALSE(contains(source({variant()}), "instr_trial_"));
 }
 

@@ -2,21 +2,21 @@
 #include "core/history/growth.h"
 
 #include "history_testing.h"
+#include "tests/golden.h"
 
 namespace instr::growth_test {
 namespace {
 
-using namespace instr::testing;
+using namespace testing;
 
 class Growth : public HistoryTest {
  protected:
   // Key and position of each step.
   std::vector<std::pair<std::string, int>> growth(const Acceptances& accepted = {},
                                                   std::optional<Place> since = {}) const {
-    auto steps = unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted);
-    EXPECT_TRUE(steps) << to_string(steps.error());
+    const auto steps = value_of(unaccepted_growth(open(SqlAccess::kRead), {}, since, accepted));
     std::vector<std::pair<std::string, int>> found;
-    for (const RecordedStep& one : steps.value_or(std::vector<RecordedStep>{})) {
+    for (const RecordedStep& one : steps) {
       found.emplace_back(one.series.key, static_cast<int>(one.commit.position));
     }
     return found;
@@ -24,11 +24,8 @@ class Growth : public HistoryTest {
 
   std::string issue(const std::vector<std::string>& options = {}) const {
     const SqlDatabase database = open(SqlAccess::kRead);
-    auto steps = unaccepted_growth(database, {}, std::nullopt, {});
-    EXPECT_TRUE(steps) << to_string(steps.error());
-    auto text = growth_issue(database, *steps, options);
-    EXPECT_TRUE(text) << to_string(text.error());
-    return text.value_or("");
+    auto steps = value_of(unaccepted_growth(database, {}, std::nullopt, {}));
+    return value_of(growth_issue(database, steps, options));
   }
 };
 
@@ -71,29 +68,11 @@ TEST_F(Growth, IsAnIssueWithItsCommitFunctionsAndCommands) {
   HistoryRun run = run_of(4, {{"a b", 1500}, {"c", 1100}});
   run.commit.subject = "Faster | @all `x`";
   add(run);
-  const std::string text = issue({"--definitions=bench.toml", "--label=it's"});
-  const std::string hash = short_hash(commit(4).hash);
-  EXPECT_TRUE(text.starts_with("+50.0% instructions in a b and 1 more, since " + hash)) << text;
-  for (const std::string& words :
-       {"This commit or one before it, back to " + short_hash(commit(1).hash),
-        std::string("| a b | instructions | 1,000 | 1,500 | +500 | +50.0% | main |"),
-        std::string("| +500 | <code>grows</code> | libuser.so |"),
-        "    git switch --detach " + hash +
-            "^ && instr_bench --definitions=bench.toml '--label=it'\\''s' --filter='a b' "
-            "--filter=c "
-            "--save=before\n",
-        std::string(
-            "    instr_bench accept 'a b' c --base=before --results=after --reason='...'\n")}) {
-    EXPECT_NE(text.find(words), std::string::npos) << words << "\nin\n" << text;
-  }
-  EXPECT_EQ(text.find("@all", text.find('\n')), std::string::npos) << text;
+  EXPECT_GOLDEN("history/issue.md", issue({"--definitions=bench.toml", "--label=it's"}));
   add(run_of(3, {{"a b", 1000}, {"c", 1000}}));
-  EXPECT_EQ(issue().find("This commit or one before it"), std::string::npos);
+  EXPECT_GOLDEN("history/issue_at_its_commit.md", issue());
   add(run_of(5, {{"a b", 1500}, {"c", 2000}}));
-  const std::string both = issue();
-  EXPECT_TRUE(both.starts_with("+81.8% instructions in c and 1 more, since " + hash +
-                               " and 1 other commit"))
-      << both;
+  EXPECT_GOLDEN("history/issue_of_two_commits.md", issue());
 }
 
 }  // namespace

@@ -4,14 +4,14 @@
 
 #include <optional>
 
+#include "tests/testing.h"
+
 namespace instr::gzip_test {
 namespace {
 
-std::string member(const std::string& text) {
-  auto made = gzip_member(text);
-  EXPECT_TRUE(made);
-  return made.value_or("");
-}
+using namespace testing;
+
+std::string member(const std::string& text) { return value_of(gzip_member(text)); }
 
 // The text of the only member; nothing if it cannot be read.
 std::optional<std::string> text_of(const std::string& bytes) {
@@ -34,10 +34,9 @@ TEST(Gzip, RoundTrip) {
 
 TEST(Gzip, MembersFollowEachOther) {
   std::string bytes = member("one\n") + member("") + member("two\n");
-  auto first = gunzip_member(bytes, 0);
-  ASSERT_TRUE(first);
-  EXPECT_EQ(first->text, "one\n");
-  auto second = gunzip_member(bytes, first->end);
+  auto first = value_of(gunzip_member(bytes, 0));
+  EXPECT_EQ(first.text, "one\n");
+  auto second = gunzip_member(bytes, first.end);
   EXPECT_EQ(second->text, "");
   EXPECT_TRUE(second->is_whole);
   auto third = gunzip_member(bytes, second->end);

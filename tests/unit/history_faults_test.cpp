@@ -29,23 +29,12 @@
 namespace instr::history_faults_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
-using testing::commit;
-using testing::run_of;
 using Points = std::vector<std::pair<int, double>>;
 
 constexpr std::size_t kPage = 4096;
 constexpr auto kRefuse = OnContradiction::kRefuse;
-
-std::string content(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-void write(const fs::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary) << bytes;
-}
 
 // What is done with a history.
 struct Use {
@@ -288,12 +277,12 @@ class HistoryFaults : public testing::HistoryTest {
 
 TEST_F(HistoryFaults, EveryUseSaysWhatIsWrongWithAFile) {
   fill();
-  const std::string whole = content(file());
+  const std::string whole = text_of(file());
   open().run("PRAGMA user_version = 2");
-  const std::string newer = content(file());
+  const std::string newer = text_of(file());
   fs::remove(file());
   SqlDatabase(file(), SqlAccess::kCreate).run("CREATE TABLE other (x)");
-  const std::string other = content(file());
+  const std::string other = text_of(file());
   struct Bad {
     std::string bytes;
     const char* words;
@@ -315,7 +304,7 @@ TEST_F(HistoryFaults, EveryUseSaysWhatIsWrongWithAFile) {
       const auto refused = use.of(file());
       ASSERT_FALSE(refused);
       expect_says(refused.error(), file(), words);
-      EXPECT_EQ(content(file()), bytes);
+      EXPECT_EQ(text_of(file()), bytes);
       EXPECT_FALSE(fs::exists(journal()));
     }
   }
@@ -349,7 +338,7 @@ TEST_F(HistoryFaults, OnlyWhatIsAddedMakesAHistory) {
 // The file's header is as it was, so that SQLite comes by the damage late, or never.
 TEST_F(HistoryFaults, DamagedInAnyPageItIsLeftAsItIs) {
   fill();
-  const std::string whole = content(file());
+  const std::string whole = text_of(file());
   std::mt19937 random(11);
   const std::vector<std::function<char()>> damages{
       [] { return 'x'; }, [] { return '\0'; }, [&random] { return static_cast<char>(random()); }};
@@ -370,7 +359,7 @@ TEST_F(HistoryFaults, DamagedInAnyPageItIsLeftAsItIs) {
           if (used) continue;
           ++refusals[use.name];
           expect_says(used.error(), file(), "truncated or damaged");
-          EXPECT_EQ(content(file()), bytes);
+          EXPECT_EQ(text_of(file()), bytes);
         }
       }
     }
@@ -381,7 +370,7 @@ TEST_F(HistoryFaults, DamagedInAnyPageItIsLeftAsItIs) {
 // Rows that do not fit together, in pages that are as they should be.
 TEST_F(HistoryFaults, DamagedInItsRowsItIsLeftAsItIs) {
   fill();
-  const std::string whole = content(file());
+  const std::string whole = text_of(file());
   struct Damage {
     const char* sql;
     const char* found_by;  // one of the uses
@@ -404,7 +393,7 @@ TEST_F(HistoryFaults, DamagedInItsRowsItIsLeftAsItIs) {
     write(file(), whole);
     SqlDatabase(file(), SqlAccess::kWrite)
         .run(("PRAGMA foreign_keys = OFF;" + std::string(sql)).c_str());
-    const std::string bytes = content(file());
+    const std::string bytes = text_of(file());
     bool is_found = false;
     for (const Use& use : uses()) {
       SCOPED_TRACE(use.name);
@@ -414,7 +403,7 @@ TEST_F(HistoryFaults, DamagedInItsRowsItIsLeftAsItIs) {
       is_found = is_found || (!used && use.name == std::string(found_by));
       if (used) continue;
       expect_says(used.error(), file(), "truncated or damaged");
-      EXPECT_EQ(content(file()), bytes);
+      EXPECT_EQ(text_of(file()), bytes);
     }
     EXPECT_TRUE(is_found) << found_by;
   }
@@ -485,7 +474,7 @@ TEST_F(HistoryFaults, ManyThatBeginAHistoryAtOnceMakeOne) {
 
 TEST_F(HistoryFaults, WhatMayNotBeWrittenCanBeReadAlone) {
   add(run_of(1, {{"a", 20}}));
-  const std::string before = content(file());
+  const std::string before = text_of(file());
   const fs::path folder = file().parent_path();
   const auto own = [&](const fs::path& path) {
     if (getuid() == 0) {
@@ -517,7 +506,7 @@ TEST_F(HistoryFaults, WhatMayNotBeWrittenCanBeReadAlone) {
     expect_refused(folder / "new" / "history.db", "Permission denied");
     ASSERT_EQ(chmod(folder.c_str(), 0700), 0);
   });
-  EXPECT_EQ(content(file()), before);
+  EXPECT_EQ(text_of(file()), before);
 }
 
 TEST_F(HistoryFaults, OnAReadOnlyDiskCanBeRead) {
@@ -571,9 +560,8 @@ TEST_F(HistoryFaults, OnAFullDiskCannotBeBegunAndIsPrunedButNotMadeSmaller) {
     fill();
     fill_disk(filler, fs::file_size(file()) / kPage / 2);
     const SqlDatabase database = open(SqlAccess::kWrite);
-    const auto pruned = prune(database, commit(2).place(), std::nullopt);
-    ASSERT_TRUE(pruned) << to_string(pruned.error());
-    EXPECT_EQ(pruned->runs, 1u);
+    const auto pruned = value_of(prune(database, commit(2).place(), std::nullopt));
+    EXPECT_EQ(pruned.runs, 1u);
     const auto compacted = compact(database);
     ASSERT_FALSE(compacted);
     expect_says(compacted.error(), file(), "the disk is full");
@@ -641,16 +629,14 @@ TEST_F(HistoryFaults, ClocksThatGoBackDoNotMoveCommits) {
     fs::remove(file());
     for (const HistoryRun& run : runs) add(run);
     EXPECT_EQ(points(), all);
-    const auto data = report_of_history(open(SqlAccess::kRead), {}, {});
-    ASSERT_TRUE(data);
-    ASSERT_EQ(data->columns.size(), 2u);
-    EXPECT_GT(data->columns[0].time, data->columns[1].time);
-    EXPECT_EQ(data->columns[0].position, 1);
-    const auto steps = read_steps(open(SqlAccess::kRead), {}, std::nullopt, false);
-    ASSERT_TRUE(steps);
-    ASSERT_EQ(steps->size(), 1u);
-    EXPECT_EQ((*steps)[0].before, 21);
-    EXPECT_EQ((*steps)[0].after, 22);
+    const auto data = value_of(report_of_history(open(SqlAccess::kRead), {}, {}));
+    ASSERT_EQ(data.columns.size(), 2u);
+    EXPECT_GT(data.columns[0].time, data.columns[1].time);
+    EXPECT_EQ(data.columns[0].position, 1);
+    const auto steps = value_of(read_steps(open(SqlAccess::kRead), {}, std::nullopt, false));
+    ASSERT_EQ(steps.size(), 1u);
+    EXPECT_EQ(steps[0].before, 21);
+    EXPECT_EQ(steps[0].after, 22);
     std::reverse(runs.begin(), runs.end());
   }
 }

@@ -10,18 +10,17 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/private_folder.h"
-#include "core/compare/compare.h"
 #include "core/history/read.h"
 #include "core/history/record.h"
 #include "core/history/schema.h"
+#include "tests/testing.h"
 
 namespace instr::testing {
 
 // The commit at that place on its branch; its date says nothing of its place.
 inline Commit commit(int position) {
-  return {fmt::format("{:040x}", 0xabc000 + position), position, 1'700'000'000 - 1000 * position,
-          fmt::format("commit {}", position)};
+  return {fmt::format("{:x}{:034}", 0xabc000 + position, 0), position,
+          1'700'000'000 - 1000 * position, fmt::format("commit {}", position)};
 }
 
 // The snippet, which calls "grows" for all but ten, and "in a tree" for these.
@@ -65,31 +64,26 @@ class HistoryTest : public ::testing::Test {
   std::filesystem::path file() const { return folder_.path() / "sub" / "history.db"; }
 
   SqlDatabase open(SqlAccess access = SqlAccess::kCreate) const {
-    auto opened = open_history(file(), access);
-    if (!opened) throw std::runtime_error(to_string(opened.error()));
-    return std::move(*opened);
+    return value_of(open_history(file(), access));
   }
 
   Recorded add(const HistoryRun& run, OnContradiction how = OnContradiction::kRefuse) const {
-    auto recorded = record(open(), {run}, how);
-    EXPECT_TRUE(recorded) << to_string(recorded.error());
-    return recorded.value_or(Recorded{});
+    return value_of(record(open(), {run}, how));
   }
 
   // Position and value of each step of the key, its first value included.
   std::vector<std::pair<int, double>> steps_of(const std::string& key,
                                                const std::string& branch = "main") const {
     SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
-    auto steps = read_steps(open(SqlAccess::kRead), choice, std::nullopt, true);
-    EXPECT_TRUE(steps) << to_string(steps.error());
+    const auto steps = value_of(read_steps(open(SqlAccess::kRead), choice, std::nullopt, true));
     std::vector<std::pair<int, double>> list;
-    for (const RecordedStep& one : steps.value_or(std::vector<RecordedStep>{})) {
+    for (const RecordedStep& one : steps) {
       list.emplace_back(static_cast<int>(one.commit.position), one.after);
     }
     return list;
   }
 
-  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  TemporaryFolder folder_;
 };
 
 }  // namespace instr::testing

@@ -9,14 +9,14 @@
 #include "core/html/report_of_history.h"
 #include "core/html/report_page.h"
 #include "tests/results_examples.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::html_report_test {
 namespace {
 
-using testing::commit;
-using testing::run_of;
+using namespace testing;
+
 using Values = std::vector<std::pair<std::string, double>>;  // a column's name, its value
 
 Values values_of(const ReportData& data, const ReportSeries& series) {
@@ -27,12 +27,10 @@ Values values_of(const ReportData& data, const ReportSeries& series) {
   return values;
 }
 
-class HtmlReport : public testing::HistoryTest {
+class HtmlReport : public HistoryTest {
  protected:
   ReportData report(const Acceptances& accepted = {}) const {
-    auto data = report_of_history(open(SqlAccess::kRead), {}, accepted);
-    EXPECT_TRUE(data) << to_string(data.error());
-    return data.value_or(ReportData{});
+    return value_of(report_of_history(open(SqlAccess::kRead), {}, accepted));
   }
   static std::string name(int position) { return short_hash(commit(position).hash); }
 };
@@ -113,18 +111,15 @@ TEST_F(HtmlReport, KeepsEverySampleAndWhereTheirLevelChanged) {
   EXPECT_LE(*data.series[0].changes[0].p, 0.01);
 }
 
-ResultSet fixture(const std::string& name) {
-  auto set = read_result_set(
-      std::filesystem::path(INSTR_SOURCE_DIR) / "tests/fixtures/formats" / name, name);
-  EXPECT_TRUE(set) << to_string(set.error());
-  return std::move(*set);
+ResultSet recorded(const std::string& name) {
+  return value_of(read_result_set(fixture("formats/" + name), name));
 }
 
 // Real results: LibTorch 1.13, before and after a change.
 TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
-  auto data = report_of_files({fixture("before.jsonl"), fixture("after.jsonl")}, {}, {});
+  auto data = report_of_files({recorded("before.jsonl"), recorded("after.jsonl")}, {}, {});
   ASSERT_TRUE(data) << to_string(data.error());
-  auto comparison = compare(fixture("before.jsonl"), fixture("after.jsonl"));
+  auto comparison = compare(recorded("before.jsonl"), recorded("after.jsonl"));
   ASSERT_TRUE(comparison);
   std::map<std::string, std::pair<double, std::size_t>> expected;  // with functions
   for (const ComparedRow& row : comparison->rows) {
@@ -145,8 +140,7 @@ TEST(HtmlReportOfFiles, HasTheChangesThatCompareShows) {
 }
 
 TEST(HtmlReportOfFiles, HasAllThatDidNotSucceed) {
-  ResultSet set = testing::results("a.jsonl", {testing::counted("a", 5), testing::failed("b"),
-                                               testing::skipped("c"), testing::counted("d", 6)});
+  ResultSet set = results("a.jsonl", {counted("a", 5), failed("b"), skipped("c"), counted("d", 6)});
   set.results.header = example_header();
   set.results.measurements[3].verification = {VerificationCode::kFail, "another value"};
   auto data = report_of_files({set}, {}, {});
@@ -159,9 +153,9 @@ TEST(HtmlReportOfFiles, HasAllThatDidNotSucceed) {
 }
 
 TEST(HtmlReportOfFiles, DoNotJoinWhatWasMeasuredDifferently) {
-  ResultSet old = testing::results("a.jsonl", {testing::counted("a", 5)});
+  ResultSet old = results("a.jsonl", {counted("a", 5)});
   old.results.header = example_header();
-  ResultSet now = testing::results("b.jsonl", {testing::counted("a", 9)});
+  ResultSet now = results("b.jsonl", {counted("a", 9)});
   now.results.header = example_header();
   now.results.header.fingerprint.entries[2].second = "g++ 13";
   auto data = report_of_files({old, now}, {}, {});
@@ -183,8 +177,7 @@ std::shared_ptr<const CallTree> tree_of(std::int64_t cost) {
 TEST(HtmlReportOfFiles, HasAFlameGraphWhereTheCallPathsAreKnown) {
   std::vector<ResultSet> files;
   for (const int cost : {5, 9}) {
-    files.push_back(testing::results(
-        std::to_string(cost), {testing::counted("a", 3 + cost), testing::counted("b", cost)}));
+    files.push_back(results(std::to_string(cost), {counted("a", 3 + cost), counted("b", cost)}));
     files.back().results.header = example_header();
     files.back().call_trees = by_key<std::shared_ptr<const CallTree>>({{"a", tree_of(cost)}});
   }

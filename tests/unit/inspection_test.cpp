@@ -7,11 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "tests/unit/definition_testing.h"
+#include "tests/golden.h"
+#include "tests/testing.h"
 #include "worker/wire.h"
 
 namespace instr::inspection_test {
 namespace {
+
+using namespace testing;
 
 // outer [0, 100] calls inner [10, 40] and itself [50, 90], which calls inner [60, 70]; a kernel
 // runs beside them, and another thread has its own.
@@ -50,11 +53,8 @@ TEST(Inspection, SelfTimesExcludeCallees) {
 }
 
 TEST(Inspection, TheTableIsAligned) {
-  EXPECT_EQ(operator_table(times_by_operator(parse_calls(kEvents))),
-            "operator        calls        self   share       total\n"
-            "kernel <a, b>       1      500 ns   82.4%      500 ns  on the device\n"
-            "outer               2     60.0 ns    9.9%      100 ns\n"
-            "inner               3     47.0 ns    7.7%     47.0 ns\n");
+  EXPECT_GOLDEN("inspection/operators.txt",
+                operator_table(times_by_operator(parse_calls(kEvents))));
   EXPECT_NE(operator_table({}), "");
 }
 
@@ -71,7 +71,7 @@ TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
 }
 
 TEST(Inspection, WritesTheRequestedFiles) {
-  TempFolder scratch;
+  TemporaryFolder scratch;
   wire::Message inspected{"inspected",
                           {{"graph", "before"},
                            {"optimized_graph", "after"},
@@ -95,7 +95,7 @@ TEST(Inspection, WritesTheRequestedFiles) {
 }
 
 TEST(Inspection, WritesWhatACompilerSaid) {
-  TempFolder scratch;
+  TemporaryFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
   EXPECT_EQ(logs_of(parts),
             "graph_code aot_graphs hlo stablehlo output_code graph_breaks recompiles ");

@@ -5,13 +5,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "tests/testing.h"
+
 namespace instr::json_line_test {
 namespace {
 
+using namespace testing;
+
 TEST(ParseJson, GivesTheValueInItsOrder) {
-  const auto json = parse_json(R"({"b":[1,"x"],"a":{"c":null}})");
-  ASSERT_TRUE(json);
-  EXPECT_EQ(json->dump(), R"({"b":[1,"x"],"a":{"c":null}})");
+  const auto json = value_of(parse_json(R"({"b":[1,"x"],"a":{"c":null}})"));
+  EXPECT_EQ(json.dump(), R"({"b":[1,"x"],"a":{"c":null}})");
   EXPECT_EQ(parse_json("\"größe\"")->get<std::string>(), "größe");
 }
 

@@ -6,15 +6,16 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <list>
 
-#include "core/base/private_folder.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/elf.h"
+#include "tests/testing.h"
 
 namespace instr::libtorch_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 // A shared object as far as elf_build_id reads it: a header, one segment of notes, the notes.
 std::string elf_with_notes(const std::string& notes) {
@@ -47,26 +48,13 @@ std::string note(std::uint32_t type, const std::string& name, const std::string&
 class LibTorchTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto folder = PrivateFolder::make();
-    ASSERT_TRUE(folder);
-    folder_.emplace(std::move(*folder));
-    for (const char* name : {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "PATH", "HOME",
-                             "CUDA_HOME", "CUDA_PATH"}) {
-      const char* value = std::getenv(name);
-      saved_.emplace_back(name,
-                          value != nullptr ? std::optional<std::string>(value) : std::nullopt);
-      ::unsetenv(name);
-    }
-    ::setenv("PATH", (root() / "no-programs").c_str(), 1);
-  }
-
-  void TearDown() override {
-    for (const auto& [name, value] : saved_) {
-      value ? ::setenv(name.c_str(), value->c_str(), 1) : ::unsetenv(name.c_str());
+    for (const char* name :
+         {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "HOME", "CUDA_HOME", "CUDA_PATH"}) {
+      variables_.emplace_back(name);
     }
   }
 
-  fs::path root() const { return folder_->path(); }
+  fs::path root() const { return folder_.path(); }
 
   static void put(const fs::path& file, const std::string& text) {
     fs::create_directories(file.parent_path());
@@ -87,8 +75,9 @@ class LibTorchTest : public ::testing::Test {
     put(at / "lib/libc10.so", "_ZN3c105ErrorC2ENS_14SourceLocationENSt7__cxx1112basic_string");
   }
 
-  std::optional<PrivateFolder> folder_;
-  std::vector<std::pair<std::string, std::optional<std::string>>> saved_;
+  TemporaryFolder folder_;
+  ScopedVariable path_{"PATH", root() / "no-programs"};
+  std::list<ScopedVariable> variables_;
 };
 
 TEST_F(LibTorchTest, DescribesTheLibTorchFound) {
@@ -188,10 +177,9 @@ TEST_F(LibTorchTest, LooksInTheStatedOrder) {
   ::setenv("VIRTUAL_ENV", (root() / "venv").c_str(), 1);
   ::setenv("PATH", (root() / "usr/bin").c_str(), 1);
   auto check = [](const std::optional<fs::path>& requested, const char* version, const char* by) {
-    auto torch = find_libtorch(requested);
-    ASSERT_TRUE(torch) << to_string(torch.error());
-    EXPECT_EQ(torch->version, version);
-    EXPECT_EQ(torch->found_by, by);
+    auto torch = value_of(find_libtorch(requested));
+    EXPECT_EQ(torch.version, version);
+    EXPECT_EQ(torch.found_by, by);
   };
   check(root() / "named", "2.1.0", "--libtorch");
   check(std::nullopt, "2.2.0", "TORCH_DIR");
@@ -211,9 +199,8 @@ TEST_F(LibTorchTest, TheActivePythonMayBeAVirtualEnvironmentsLink) {
   fs::create_symlink(root() / "usr/bin/python3.11", root() / "venv/bin/python3");
   put_libtorch(root() / "venv/lib/python3.11/site-packages/torch", "2.4.0");
   ::setenv("PATH", (root() / "venv/bin").c_str(), 1);
-  auto torch = find_libtorch(std::nullopt);
-  ASSERT_TRUE(torch);
-  EXPECT_EQ(torch->version, "2.4.0");
+  auto torch = value_of(find_libtorch(std::nullopt));
+  EXPECT_EQ(torch.version, "2.4.0");
 }
 
 TEST_F(LibTorchTest, ANamedPlaceWithoutOneIsAnError) {

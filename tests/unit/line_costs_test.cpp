@@ -6,15 +6,15 @@
 #include <map>
 #include <sstream>
 
+#include "tests/testing.h"
+
 namespace instr::line_costs_test {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
-}
+using namespace testing;
 
 LineCosts costs_of(const std::string& name, ProfilePaths paths = ProfilePaths::kMerged) {
-  auto profile = read_profile(fixture(name), paths, ProfileLines::kRead);
+  auto profile = read_profile(fixture("profile/" + name), paths, ProfileLines::kRead);
   if (!profile) throw std::runtime_error(to_string(profile.error()));
   return line_costs(*profile, 1);
 }
@@ -28,7 +28,7 @@ const LineCost& line_in(const LineCosts& costs, const std::string& file, int lin
 
 // What callgrind_annotate says of each line of the two sources.
 std::map<std::pair<std::string, int>, std::int64_t> annotated() {
-  std::ifstream stream(fixture("lines.annotated.txt"));
+  std::ifstream stream(fixture("profile/lines.annotated.txt"));
   std::map<std::pair<std::string, int>, std::int64_t> costs;
   std::string file;
   int line = 0;
@@ -78,9 +78,8 @@ TEST(LineCosts, OfOneLineWithCallsOfSeveralFunctionsAreNotInclusive) {
       "events: Ir\nfl=(1) a.h\nfn=(1) wrap<int>()\n3 5\ncfl=(2) b.h\ncfn=(2) wrap<long>()\n"
       "calls=1 3\n* 40\nfl=(1)\nfn=(2)\n3 8\ncfl=(3) c.h\ncfn=(3) leaf()\ncalls=1 9\n+0 32\n"
       "fl=(3)\nfn=(3)\n9 32\ntotals: 45\n";
-  auto profile = parse_profile(text, "x", ProfilePaths::kMerged, ProfileLines::kRead);
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  const LineCosts costs = line_costs(*profile, 1);
+  auto profile = value_of(parse_profile(text, "x", ProfilePaths::kMerged, ProfileLines::kRead));
+  const LineCosts costs = line_costs(profile, 1);
   EXPECT_EQ(line_in(costs, "a.h", 3).self, 13);
   EXPECT_FALSE(line_in(costs, "a.h", 3).inclusive);
   EXPECT_EQ(line_in(costs, "c.h", 9).inclusive, 32);
@@ -99,21 +98,19 @@ TEST(LineCosts, AreThoseOfTheSameProgramInEachFormOfProfile) {
 }
 
 TEST(LineCosts, LeaveOutFilesWithoutAName) {
-  auto profile =
-      read_profile(fixture("lines.callgrind.out"), ProfilePaths::kMerged, ProfileLines::kRead);
-  ASSERT_TRUE(profile);
-  for (std::string& file : profile->files) file = file == "lines.h" ? "x" : "";
-  const LineCosts costs = line_costs(*profile, 4);
+  auto profile = value_of(read_profile(fixture("profile/lines.callgrind.out"),
+                                       ProfilePaths::kMerged, ProfileLines::kRead));
+  for (std::string& file : profile.files) file = file == "lines.h" ? "x" : "";
+  const LineCosts costs = line_costs(profile, 4);
   ASSERT_EQ(costs.lines.size(), 1U);
   EXPECT_EQ(costs.lines[0].file, "x");
   EXPECT_EQ(costs.per_iteration(costs.lines[0].self), 14);
 }
 
 TEST(LineCosts, AreReadOnlyWhereTheyAreWanted) {
-  auto profile = read_profile(fixture("lines.callgrind.out"));
-  ASSERT_TRUE(profile);
-  EXPECT_TRUE(profile->lines.empty());
-  EXPECT_TRUE(profile->files.empty());
+  auto profile = value_of(read_profile(fixture("profile/lines.callgrind.out")));
+  EXPECT_TRUE(profile.lines.empty());
+  EXPECT_TRUE(profile.files.empty());
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "core/base/gzip.h"
-#include "core/base/private_folder.h"
 #include "core/results/results.h"
+#include "tests/testing.h"
 
 namespace instr::lines_file_test {
 namespace {
+
+using namespace testing;
 
 constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
 
@@ -82,26 +84,21 @@ TEST(LinesFile, DamagedLinesAreErrors) {
 
 // Results without any take the place of some that had them.
 TEST(LinesFile, IsBesideResultsThatHaveThem) {
-  const auto folder = PrivateFolder::make();
-  ASSERT_TRUE(folder);
-  const std::filesystem::path file = folder->path() / "r.jsonl";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "r.jsonl";
   for (const bool has_lines : {true, false}) {
     Measurement one;
     one.variant.key = "k";
     Counted counted;
     if (has_lines) counted.lines = std::make_shared<const LineCosts>(example());
     one.outcome = counted;
-    auto target = ResultsTarget::open(file);
-    ASSERT_TRUE(target) << to_string(target.error());
-    auto writer = ResultsWriter::create(std::move(*target), {});
+    auto target = value_of(ResultsTarget::open(file));
+    auto writer = ResultsWriter::create(std::move(target), {});
     ASSERT_TRUE(writer && writer->append(one) && writer->finish(true));
-    const auto results = read_results(file);
-    ASSERT_TRUE(results) << to_string(results.error());
-    const auto lines = open_lines(file, results->header_line, Incomplete::kRefused);
-    ASSERT_TRUE(lines);
-    const auto costs = (*lines)("k");
-    ASSERT_TRUE(costs) << to_string(costs.error());
-    EXPECT_EQ(*costs != nullptr, has_lines);
+    const auto results = value_of(read_results(file));
+    const auto lines = value_of(open_lines(file, results.header_line, Incomplete::kRefused));
+    const auto costs = value_of(lines("k"));
+    EXPECT_EQ(costs != nullptr, has_lines);
   }
 }
 

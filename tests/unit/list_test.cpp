@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/golden.h"
+
 namespace instr::list_test {
 namespace {
 
@@ -25,13 +27,7 @@ TEST(DryRun, SaysWhatWouldHappen) {
                                       {variant("b\x1b", ""), PlannedStep::kCompile, ""},
                                       {variant("c", ""), PlannedStep::kUnknown, ""},
                                       {variant("d", ""), PlannedStep::kSkip, "no CUDA"}};
-  EXPECT_EQ(dry_run_text(planned, false),
-            "cached   a/eager\n"
-            "compile  b\uFFFD\n"
-            "measure  c\n"
-            "skip     d  (no CUDA)\n"
-            "\n"
-            "3 would be measured, 1 of them cached, 1 to compile; 1 skipped\n");
+  EXPECT_GOLDEN("list/dry_run.txt", dry_run_text(planned, false));
   EXPECT_EQ(dry_run_text({}, false), "\n0 would be measured\n");
   EXPECT_TRUE(dry_run_text(planned, true).starts_with("\x1b[32mcached\x1b[0m   a/eager\n"));
 }

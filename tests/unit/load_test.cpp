@@ -2,12 +2,12 @@
 
 #include "core/compile/generate.h"
 #include "core/definitions/read_benchmark.h"
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::load_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 std::vector<std::string> labels(const std::vector<Definition>& definitions) {
   std::vector<std::string> result;
@@ -27,7 +27,7 @@ std::vector<std::string> strings(const std::vector<fs::path>& paths) {
 // --- Keys ---
 
 TEST(Load, ReadsEveryKeyOfABenchmark) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path file = folder.write("a.toml", R"(schema = 1
 global_setup = "#include <vector>"
 [setups.one]
@@ -60,10 +60,9 @@ timeout = 1.5
 n = [4, 64]
 a = [1.0, 0.25, 1e30, true, "torch::kFloat"]
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  ASSERT_EQ(definitions->size(), 1u);
-  const Definition& all = definitions->front();
+  const auto definitions = value_of(load_definitions({file}));
+  ASSERT_EQ(definitions.size(), 1u);
+  const Definition& all = definitions.front();
   const auto at = [&](int line, int column) { return SourceLocation{file.string(), line, column}; };
   EXPECT_EQ(all.label, "all");
   EXPECT_EQ(all.description, "everything");
@@ -133,7 +132,7 @@ TEST(Load, TracesAModuleInCppWhateverPythonHas) {
 }
 
 TEST(Load, PutsInThePathsOfFilesBeside) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.write("mine/x.toml", R"(schema = 1
 [[benchmark]]
 label = "x"
@@ -141,13 +140,12 @@ setup = 'auto m = load("{./model-{n}.pt}"), o = load("{./../other.pt}"); f({./2,
 stmt = "x;"
 matrix = { n = [4] }
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
+  const auto definitions = value_of(load_definitions({file}));
   const std::string here = folder.path().string();
   // As in C++: what no brace closes is no path.
-  EXPECT_EQ(expand(*definitions)->front().setups[0].code, "auto m = load(\"" + here +
-                                                              "/mine/model-4.pt\"), o = load(\"" +
-                                                              here + "/other.pt\"); f({./2, 4, {");
+  EXPECT_EQ(expand(definitions)->front().setups[0].code, "auto m = load(\"" + here +
+                                                             "/mine/model-4.pt\"), o = load(\"" +
+                                                             here + "/other.pt\"); f({./2, 4, {");
 }
 
 TEST(Load, TakesOneValueForAList) {
@@ -241,7 +239,7 @@ b = "B()"
 }
 
 TEST(Load, ReadsTheBuildTable) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("ops/my.cpp", "");
   const fs::path file = folder.write("defs/a.toml", R"(schema = 1
 [build]
@@ -258,10 +256,9 @@ stmt = "x;"
 label = "y"
 stmt = "y;"
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  const BuildOptions& build = *definitions->at(0).build;
-  EXPECT_EQ(definitions->at(1).build.get(), &build);
+  const auto definitions = value_of(load_definitions({file}));
+  const BuildOptions& build = *definitions.at(0).build;
+  EXPECT_EQ(definitions.at(1).build.get(), &build);
   const std::string base = folder.path().string();
   EXPECT_EQ(strings(build.include_dirs), (std::vector<std::string>{base + "/include", "/abs"}));
   EXPECT_EQ(strings(build.sources), (std::vector<std::string>{base + "/ops/my.cpp"}));
@@ -295,30 +292,29 @@ TEST(Load, ReadsFilesWithOtherLineEndsAndAByteOrderMark) {
 // --- Files and folders ---
 
 TEST(Load, ReadsFoldersSortedAndBelow) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("b.toml", plain("b"));
   folder.write("a/z.toml", plain("a/z"));
   folder.write("a/a.toml", plain("a/a"));
   folder.write("c.txt", "no TOML");
   folder.write(".hidden.toml", "no TOML");
   folder.write(".git/x.toml", "no TOML");
-  const auto definitions = load_definitions({folder.path()});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  EXPECT_EQ(labels(*definitions), (std::vector<std::string>{"a/a", "a/z", "b"}));
+  const auto definitions = value_of(load_definitions({folder.path()}));
+  EXPECT_EQ(labels(definitions), (std::vector<std::string>{"a/a", "a/z", "b"}));
 }
 
 TEST(Load, KeepsTheOrderOfThePathsAndReadsAFileOnce) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const fs::path a = folder.write("a.toml", plain("a"));
   const fs::path b = folder.write("b.toml", plain("b"));
   fs::create_symlink(a, folder.path() / "c.toml");
-  const auto definitions = load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"});
-  ASSERT_TRUE(definitions);
-  EXPECT_EQ(labels(*definitions), (std::vector<std::string>{"b", "a"}));
+  const auto definitions =
+      value_of(load_definitions({b, folder.path(), a, folder.path() / "." / "b.toml"}));
+  EXPECT_EQ(labels(definitions), (std::vector<std::string>{"b", "a"}));
 }
 
 TEST(Load, NamesFilesAsTheCallerDid) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("sub/a.toml", plain("a"));
   const fs::path before = fs::current_path();
   fs::current_path(folder.path());
@@ -331,7 +327,7 @@ TEST(Load, NamesFilesAsTheCallerDid) {
 }
 
 TEST(Load, RefusesPathsWithoutDefinitions) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_EQ(load_errors({}, folder.path()),
             "no definitions are given: name a TOML file, or a folder of them\n");
   fs::create_directory(folder.path() / "empty");
@@ -361,7 +357,7 @@ TEST(Load, RefusesBinaryFilesAndBrokenTextAtTheirPlace) {
 // --- Includes ---
 
 TEST(Load, TakesSetupsAndGlobalSetupOverFromIncludes) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("lib/deep.toml",
                "schema = 1\nglobal_setup = \"int deep;\"\nsetups.d.cpp = \"int d;\"\n");
   folder.write("lib/left.toml",
@@ -378,10 +374,9 @@ use = ["r", "d"]
 global_setup = "int mine;"
 stmt = "x;"
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions) << error_lines(definitions.error(), folder.path());
-  ASSERT_EQ(definitions->size(), 1u);
-  const Definition& one = definitions->front();
+  const auto definitions = value_of(load_definitions({file}));
+  ASSERT_EQ(definitions.size(), 1u);
+  const Definition& one = definitions.front();
   EXPECT_EQ(one.setups[0].code, "int r;");
   EXPECT_EQ(one.setups[0].where.file, (folder.path() / "lib/right.toml").string());
   EXPECT_EQ(one.setups[1].code, "int d;");
@@ -396,7 +391,7 @@ stmt = "x;"
 }
 
 TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("common.toml",
                "schema = 1\nsetups.x.cpp = \"int x;\"\n[build]\nflags = [\"-O3\"]\n");
   const fs::path file = folder.write("a.toml", "schema = 1\ninclude = \"common.toml\"\n" +
@@ -405,7 +400,7 @@ TEST(Load, GivesTheBuildTableOfTheBenchmarksOwnFileOnly) {
 }
 
 TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("common.toml", "schema = 1\nsetups.x.cpp = \"int x;\"\nsetups.y.cpp = \"int y;\"\n");
   const std::string head = "schema = 1\ninclude = \"common.toml\"\n";
   const fs::path a = folder.write("a.toml", head + plain("a").substr(11) + "use = \"x\"\n");
@@ -420,7 +415,7 @@ TEST(Load, CountsASetupAsUsedWhereAnIncludingFileUsesIt) {
 }
 
 TEST(Load, QuotesFileNamesInLineDirectives) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   folder.write("common.inc", "schema = 1\nglobal_setup = \"int a;\"\n");
   const fs::path file = folder.write("a\"b\\c.toml", R"(schema = 1
 include = "common.inc"
@@ -429,9 +424,8 @@ global_setup = "int b;"
 label = "x"
 stmt = "x;"
 )");
-  const auto definitions = load_definitions({file});
-  ASSERT_TRUE(definitions);
-  EXPECT_NE(definitions->at(0).global_setup->code.find("/a\\\"b\\\\c.toml\"\n"), std::string::npos);
+  const auto definitions = value_of(load_definitions({file}));
+  EXPECT_NE(definitions.at(0).global_setup->code.find("/a\\\"b\\\\c.toml\"\n"), std::string::npos);
 }
 
 TEST(JoinTexts, KeepsEachLineAtItsPlace) {

@@ -8,12 +8,12 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/base/private_folder.h"
+#include "tests/testing.h"
 
 namespace instr::loaded_libraries_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 constexpr const char* kMaps =
     "58000000-58280000 r-xp 00001000 08:01 77  /usr/libexec/valgrind/callgrind-amd64-linux\n"
@@ -72,11 +72,9 @@ TEST(LoadedLibraries, LibrariesBesideLibTorchAreItsOwn) {
 }
 
 TEST(LoadedLibraries, WithoutABuildIdTheContentCounts) {
-  auto folder = PrivateFolder::make();
-  ASSERT_TRUE(folder);
+  const TemporaryFolder folder;
   auto id_of = [&](const std::string& content) {
-    fs::path file = folder->path() / "libx.so.1";
-    std::ofstream(file) << content;
+    const fs::path file = folder.write("libx.so.1", content);
     return library_fields({{file, "1 1"}}).at("library libx.so.1");
   };
   EXPECT_NE(id_of("a"), id_of("b"));

@@ -5,46 +5,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-
-#include "core/base/private_folder.h"
 #include "core/base/replace_file.h"
+#include "tests/testing.h"
 
 namespace instr::output_file_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 constexpr FileKind kNotes{"notes",
                           [](std::string_view start) { return start.starts_with("note"); }};
 
 class OutputFileTest : public ::testing::Test {
  protected:
-  OutputFileTest() { fs::create_directory(folder()); }
-
-  // Not the private folder itself, which has a lock in it.
-  fs::path folder() const { return private_.path() / "files"; }
-  fs::path path(const std::string& name) const { return folder() / name; }
+  fs::path path(const std::string& name) const { return folder_ / name; }
 
   std::string error_of(const fs::path& file) const {
-    auto opened = OutputFile::open(file, kNotes);
-    return opened ? "no error" : to_string(opened.error());
+    return error_text(OutputFile::open(file, kNotes));
   }
 
   std::size_t entries() const {
     return static_cast<std::size_t>(
-        std::distance(fs::directory_iterator(folder()), fs::directory_iterator()));
+        std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
 
-  PrivateFolder private_ = PrivateFolder::make().value();
+  TemporaryFolder folder_;
 };
 
 TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
   EXPECT_EQ(error_of(path("new")), "no error");
   EXPECT_EQ(entries(), 0u);  // checking creates nothing
-  std::ofstream(path("empty")).flush();
-  std::ofstream(path("note")) << "note: x";
-  std::ofstream(path("other")) << "other";
+  folder_.write("empty");
+  folder_.write("note", "note: x");
+  folder_.write("other", "other");
   EXPECT_EQ(error_of(path("empty")), "no error");
   EXPECT_EQ(error_of(path("note")), "no error");
   EXPECT_EQ(error_of(path("other")), path("other").string() +
@@ -53,20 +46,19 @@ TEST_F(OutputFileTest, MayBeNewEmptyOrOfItsKind) {
 }
 
 TEST_F(OutputFileTest, FollowsLinks) {
-  std::ofstream(path("other")) << "other";
+  folder_.write("other", "other");
   fs::create_symlink("other", path("link"));
   fs::create_symlink(path("link"), path("second"));
   EXPECT_NE(error_of(path("second")), "no error");
   fs::create_symlink("new", path("dangling"));
-  auto opened = OutputFile::open(path("dangling"), kNotes);
-  ASSERT_TRUE(opened);
-  EXPECT_EQ(opened->path(), path("new"));
+  auto opened = value_of(OutputFile::open(path("dangling"), kNotes));
+  EXPECT_EQ(opened.path(), path("new"));
   fs::create_symlink("circle", path("circle"));
   EXPECT_NE(error_of(path("circle")), "no error");
 }
 
 TEST_F(OutputFileTest, RefusesUnwritableFiles) {
-  EXPECT_NE(error_of(folder()).find("cannot write: Is a directory"), std::string::npos);
+  EXPECT_NE(error_of(folder_.path()).find("cannot write: Is a directory"), std::string::npos);
   EXPECT_EQ(error_of(path("no/file")),
             path("no").string() +
                 ": there is no such folder: make it first, or name a file in "
@@ -86,10 +78,9 @@ TEST_F(OutputFileTest, RefusesUnwritableFiles) {
 TEST_F(OutputFileTest, ADescriptorOfThisProcessIsItself) {
   const Fd fd(::open(path("file").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(::write(fd.get(), "table\n", 6), 6);
-  auto opened = OutputFile::open("/proc/self/fd/" + std::to_string(fd.get()), kNotes);
-  ASSERT_TRUE(opened) << to_string(opened.error());
-  EXPECT_FALSE(opened->is_regular());
-  const Fd again = opened->take_stream();
+  auto opened = value_of(OutputFile::open("/proc/self/fd/" + std::to_string(fd.get()), kNotes));
+  EXPECT_FALSE(opened.is_regular());
+  const Fd again = opened.take_stream();
   ASSERT_EQ(::write(again.get(), "more\n", 5), 5);
   EXPECT_EQ(fs::file_size(path("file")), 11u);
   const Fd readable(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -97,16 +88,14 @@ TEST_F(OutputFileTest, ADescriptorOfThisProcessIsItself) {
 }
 
 TEST_F(OutputFileTest, AReplacementThatIsNotPutChangesNothing) {
-  std::ofstream(path("note")) << "note: old";
+  folder_.write("note", "note: old");
   {
     auto made = Replacement::write(path("note"), "note: new");
     ASSERT_TRUE(made);
-    auto second = Replacement::write(path("note"), "note: other");
-    ASSERT_TRUE(second);
-    ASSERT_TRUE(second->put());
+    auto second = value_of(Replacement::write(path("note"), "note: other"));
+    ASSERT_TRUE(second.put());
   }
-  std::ifstream stream(path("note"));
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), "note: other");
+  EXPECT_EQ(text_of(path("note")), "note: other");
   EXPECT_EQ(entries(), 1u);
 }
 

@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/source_writer.h"
+#include "tests/testing.h"
 
 namespace instr {
 
 // By the names that #line gives them, without empty lines; those of one name after each other.
 inline std::map<std::string, std::string> preprocessed(const std::string& compiler,
                                                        const std::string& source) {
-  static const auto folder = PrivateFolder::make();
-  const auto in = folder->path() / "a.cpp";
-  const auto out = folder->path() / "a.ii";
+  static const testing::TemporaryFolder folder;
+  const auto in = folder / "a.cpp";
+  const auto out = folder / "a.ii";
   if (!write_text(in, source)) return {};
   SpawnOptions options;
   options.argv = {compiler, "-std=c++17", "-w", "-E", "-o", out.string(), in.string()};

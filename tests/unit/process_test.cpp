@@ -14,9 +14,12 @@
 
 #include "core/base/cores.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::process_test {
 namespace {
+
+using namespace testing;
 
 const RunsUnder kThreadSanitizer("thread", "Process.*:RunCommand.*:Spawn.*");
 
@@ -51,25 +54,22 @@ std::vector<int> open_descriptors() {
 }
 
 TEST(RunCommand, KeepsOutputErrorsAndExitCode) {
-  auto result = run_command(shell("echo out; echo err >&2; exit 7"));
-  ASSERT_TRUE(result) << to_string(result.error());
-  EXPECT_EQ(result->exit_code, 7);
-  EXPECT_EQ(result->output, "out\n");
-  EXPECT_EQ(result->errors, "err\n");
+  auto result = value_of(run_command(shell("echo out; echo err >&2; exit 7")));
+  EXPECT_EQ(result.exit_code, 7);
+  EXPECT_EQ(result.output, "out\n");
+  EXPECT_EQ(result.errors, "err\n");
 }
 
 TEST(RunCommand, SaysWhichSignalEndedIt) {
-  auto result = run_command(shell("kill -SEGV $$"));
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->exit_code, 128 + SIGSEGV);
+  auto result = value_of(run_command(shell("kill -SEGV $$")));
+  EXPECT_EQ(result.exit_code, 128 + SIGSEGV);
 }
 
 TEST(RunCommand, PassesArgumentsUnchanged) {
   SpawnOptions options;
   options.argv = {"printf", "%s|", "a b", "$HOME", "", "'\"\n"};
-  auto result = run_command(options);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "a b|$HOME||'\"\n|");
+  auto result = value_of(run_command(options));
+  EXPECT_EQ(result.output, "a b|$HOME||'\"\n|");
 }
 
 TEST(RunCommand, UsesOnlyTheGivenCores) {
@@ -80,12 +80,11 @@ TEST(RunCommand, UsesOnlyTheGivenCores) {
 }
 
 TEST(RunCommand, TakesBigOutputsOnBothStreams) {
-  auto result = run_command(
+  auto result = value_of(run_command(
       shell("i=0; while [ $i -lt 64 ]; do head -c 65536 /dev/zero; head -c 65536 /dev/zero >&2; "
-            "i=$((i+1)); done"));
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output.size(), 64U * 65536U);
-  EXPECT_EQ(result->errors.size(), 64U * 65536U);
+            "i=$((i+1)); done")));
+  EXPECT_EQ(result.output.size(), 64U * 65536U);
+  EXPECT_EQ(result.errors.size(), 64U * 65536U);
 }
 
 TEST(RunCommand, StopTokenEndsOneThatNeverStopsPrinting) {
@@ -98,9 +97,8 @@ TEST(RunCommand, StopTokenEndsOneThatNeverStopsPrinting) {
 }
 
 TEST(RunCommand, InputIsEmptyByDefault) {
-  auto result = run_command(shell("cat; echo done"));
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "done\n");
+  auto result = value_of(run_command(shell("cat; echo done")));
+  EXPECT_EQ(result.output, "done\n");
 }
 
 TEST(RunCommand, UnknownProgramIsAnErrorWithAdvice) {
@@ -141,10 +139,9 @@ TEST(RunCommand, EnvironmentAndWorkingDirectoryAreAsGiven) {
 }
 
 TEST(RunCommand, AProgramLeftBehindIsKilledAndNotWaitedFor) {
-  auto result = run_command(shell("sleep 1000 & echo $!"));
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->exit_code, 0);
-  pid_t left = std::stoi(result->output);
+  auto result = value_of(run_command(shell("sleep 1000 & echo $!")));
+  EXPECT_EQ(result.exit_code, 0);
+  pid_t left = std::stoi(result.output);
   EXPECT_TRUE(ends_soon(left));
 }
 
@@ -198,9 +195,8 @@ TEST(Spawn, ChildSeesOnlyTheDescriptorsItWasGiven) {
   Fd file(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
   auto options = shell("ls /proc/self/fd; readlink /proc/self/fd/5");
   options.descriptors = {{file.get(), 5}};
-  auto result = run_command(options);
-  ASSERT_TRUE(result);
-  std::istringstream lines(result->output);
+  auto result = value_of(run_command(options));
+  std::istringstream lines(result.output);
   std::vector<std::string> names;
   for (std::string line; std::getline(lines, line);) names.push_back(line);
   // 3 is the folder that ls reads.
@@ -213,9 +209,8 @@ TEST(Spawn, DescriptorsMayTradePlaces) {
   auto options = shell("readlink /proc/self/fd/" + std::to_string(one.get()) + " /proc/self/fd/" +
                        std::to_string(two.get()));
   options.descriptors = {{one.get(), two.get()}, {two.get(), one.get()}};
-  auto result = run_command(options);
-  ASSERT_TRUE(result);
-  EXPECT_EQ(result->output, "/dev/full\n/dev/zero\n");
+  auto result = value_of(run_command(options));
+  EXPECT_EQ(result.output, "/dev/full\n/dev/zero\n");
 }
 
 TEST(Spawn, PinnedLayoutIsTheSameEachTime) {
@@ -272,32 +267,29 @@ TEST(Process, InTheCallersGroupItIsStoppedWithWhatItStarted) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   Fd from(ends[0]), to(ends[1]);
   options.descriptors = {{to.get(), 1}};
-  auto process = Process::spawn(options);
-  ASSERT_TRUE(process);
+  auto process = value_of(Process::spawn(options));
   char text[32] = {};
   ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
-  process->stop(20s);
+  process.stop(20s);
   EXPECT_TRUE(ends_soon(std::atoi(text)));
 }
 
 TEST(Process, WaitForSaysNothingWhileItRuns) {
-  auto process = Process::spawn(shell("sleep 1000"));
-  ASSERT_TRUE(process);
-  EXPECT_FALSE(process->wait_for(1ms));
-  ::kill(process->pid(), SIGKILL);
-  int status = process->wait();
+  auto process = value_of(Process::spawn(shell("sleep 1000")));
+  EXPECT_FALSE(process.wait_for(1ms));
+  ::kill(process.pid(), SIGKILL);
+  int status = process.wait();
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(exit_code_of(status), 128 + SIGKILL);
-  EXPECT_EQ(process->wait_for(1ms), status);  // may be called again
+  EXPECT_EQ(process.wait_for(1ms), status);  // may be called again
 }
 
 TEST(Process, WaitEndsWithAStopRequestAndLeavesItRunning) {
-  auto process = Process::spawn(shell("sleep 1000"));
-  ASSERT_TRUE(process);
+  auto process = value_of(Process::spawn(shell("sleep 1000")));
   std::stop_source source;
   source.request_stop();
-  EXPECT_FALSE(process->wait(source.get_token()));
-  EXPECT_TRUE(is_running(process->pid()));
+  EXPECT_FALSE(process.wait(source.get_token()));
+  EXPECT_TRUE(is_running(process.pid()));
 }
 
 TEST(Process, DestructorKillsTheWholeGroup) {
@@ -309,9 +301,8 @@ TEST(Process, DestructorKillsTheWholeGroup) {
   {
     auto options = shell("sleep 1000 & echo $!; wait");
     options.descriptors = {{to.get(), 1}};
-    auto process = Process::spawn(options);
-    ASSERT_TRUE(process);
-    leader = process->pid();
+    auto process = value_of(Process::spawn(options));
+    leader = process.pid();
     char text[32] = {};
     ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
     other = std::atoi(text);
@@ -328,14 +319,12 @@ TEST(Process, StopAsksFirst) {
   Fd from(ends[0]), to(ends[1]);
   auto options = shell("trap 'exit 3' TERM; echo ready; while :; do sleep 0.01; done");
   options.descriptors = {{to.get(), 1}};
-  auto process = Process::spawn(options);
-  ASSERT_TRUE(process);
+  auto process = value_of(Process::spawn(options));
   char text[8];
   ASSERT_EQ(::read(from.get(), text, 6), 6);  // before it, TERM would simply end the shell
-  process->stop(60s);
-  auto wait_status = process->wait_for(0ms);
-  ASSERT_TRUE(wait_status);
-  EXPECT_EQ(exit_code_of(*wait_status), 3);
+  process.stop(60s);
+  auto wait_status = value_of(process.wait_for(0ms));
+  EXPECT_EQ(exit_code_of(wait_status), 3);
 }
 
 TEST(Process, KillTreeTakesThoseInOtherGroupsToo) {
@@ -344,21 +333,19 @@ TEST(Process, KillTreeTakesThoseInOtherGroupsToo) {
   Fd from(ends[0]), to(ends[1]);
   auto options = shell("setsid sh -c 'echo $$; sleep 1000; true' & wait");
   options.descriptors = {{to.get(), 1}};
-  auto process = Process::spawn(options);
-  ASSERT_TRUE(process);
+  auto process = value_of(Process::spawn(options));
   char text[32] = {};
   ASSERT_GT(::read(from.get(), text, sizeof text - 1), 0);
   pid_t other = std::atoi(text);
-  ASSERT_NE(::getpgid(other), process->pid());
-  kill_tree(process->pid());
-  EXPECT_EQ(exit_code_of(process->wait()), 128 + SIGKILL);
+  ASSERT_NE(::getpgid(other), process.pid());
+  kill_tree(process.pid());
+  EXPECT_EQ(exit_code_of(process.wait()), 128 + SIGKILL);
   EXPECT_TRUE(ends_soon(other));
 }
 
 TEST(Process, MovedFromOwnsNothing) {
-  auto process = Process::spawn(shell("exit 4"));
-  ASSERT_TRUE(process);
-  Process other = std::move(*process);
+  auto process = value_of(Process::spawn(shell("exit 4")));
+  Process other = std::move(process);
   EXPECT_EQ(exit_code_of(other.wait()), 4);
 }
 

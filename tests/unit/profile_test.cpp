@@ -11,18 +11,12 @@
 #include <random>
 #include <utility>
 
+#include "tests/testing.h"
+
 namespace instr::profile_test {
 namespace {
 
-std::string fixture(const std::string& name) {
-  return std::string(INSTR_SOURCE_DIR) + "/tests/fixtures/profile/" + name;
-}
-
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file) << path;
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+using namespace testing;
 
 std::uint64_t sum_of_self(const Profile& profile, std::size_t event) {
   std::uint64_t sum = 0;
@@ -103,33 +97,33 @@ std::map<std::string, std::uint64_t> annotated_calls(const std::string& path) {
 class RealProfiles : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(RealProfiles, SelfCostsAddUpToTotals) {
-  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  ASSERT_FALSE(profile->events.empty());
-  EXPECT_EQ(profile->events[0], "Ir");
-  for (std::size_t event = 0; event < profile->events.size(); ++event) {
-    EXPECT_EQ(sum_of_self(*profile, event), profile->totals[event]) << profile->events[event];
+  auto profile =
+      value_of(read_profile(fixture("profile/" + std::string(GetParam()) + ".callgrind.out")));
+  ASSERT_FALSE(profile.events.empty());
+  EXPECT_EQ(profile.events[0], "Ir");
+  for (std::size_t event = 0; event < profile.events.size(); ++event) {
+    EXPECT_EQ(sum_of_self(profile, event), profile.totals[event]) << profile.events[event];
   }
 }
 
 TEST_P(RealProfiles, AgreesWithCallgrindAnnotate) {
-  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto profile = read_profile(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   ASSERT_TRUE(profile) << to_string(profile.error());
-  auto annotated = annotated_self(fixture(std::string(GetParam()) + ".annotated.txt"));
+  auto annotated = annotated_self(fixture("profile/" + std::string(GetParam()) + ".annotated.txt"));
   EXPECT_GE(annotated.size(), 10U);
   EXPECT_EQ(self_by_function(*profile), annotated);
 }
 
 TEST_P(RealProfiles, AgreesWithCallgrindAnnotateOnCalls) {
-  auto profile = read_profile(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto profile = read_profile(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   ASSERT_TRUE(profile) << to_string(profile.error());
-  auto annotated = annotated_calls(fixture(std::string(GetParam()) + ".tree.txt"));
+  auto annotated = annotated_calls(fixture("profile/" + std::string(GetParam()) + ".tree.txt"));
   EXPECT_GE(annotated.size(), 10U);
   EXPECT_EQ(calls_by_function(*profile), annotated);
 }
 
 TEST_P(RealProfiles, EveryTruncationIsAnErrorAndNoCrash) {
-  auto text = contents(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto text = text_of(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   auto whole = parse_profile(text, "x");
   ASSERT_TRUE(whole);
   auto first_totals = text.find("totals:");
@@ -143,7 +137,7 @@ TEST_P(RealProfiles, EveryTruncationIsAnErrorAndNoCrash) {
 }
 
 TEST_P(RealProfiles, RandomDamageNeverCrashes) {
-  auto text = contents(fixture(std::string(GetParam()) + ".callgrind.out"));
+  auto text = text_of(fixture("profile/" + std::string(GetParam()) + ".callgrind.out"));
   std::mt19937 random(1);
   for (int round = 0; round < 300; ++round) {
     auto damaged = text;
@@ -160,20 +154,18 @@ INSTANTIATE_TEST_SUITE_P(All, RealProfiles,
                                            "callers"));
 
 TEST(Profile, PartsAreAddedUp) {
-  auto profile = read_profile(fixture("combined.callgrind.out"));
+  auto profile = read_profile(fixture("profile/combined.callgrind.out"));
   ASSERT_TRUE(profile);
   EXPECT_EQ(profile->parts, 2);
   EXPECT_EQ(profile->totals, (std::vector<std::uint64_t>{1470 + 3268}));
-  auto part = read_profile(fixture("part.callgrind.out"));
-  ASSERT_TRUE(part);
-  EXPECT_EQ(part->parts, 1);
-  EXPECT_EQ(part->totals, (std::vector<std::uint64_t>{1470}));
+  auto part = value_of(read_profile(fixture("profile/part.callgrind.out")));
+  EXPECT_EQ(part.parts, 1);
+  EXPECT_EQ(part.totals, (std::vector<std::uint64_t>{1470}));
 }
 
 TEST(Profile, CallsAreAsCountedByHand) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
-  ASSERT_TRUE(profile);
-  auto calls = calls_by_function(*profile);
+  auto profile = value_of(read_profile(fixture("profile/part.callgrind.out")));
+  auto calls = calls_by_function(profile);
   EXPECT_EQ(calls["main"], 1U);
   EXPECT_EQ(calls["work"], 1U);
   EXPECT_EQ(calls["helper"], 1U);
@@ -184,20 +176,17 @@ TEST(Profile, CallsAreAsCountedByHand) {
 }
 
 TEST(Profile, CompressionMakesNoDifference) {
-  auto compressed = read_profile(fixture("combined.callgrind.out"));
-  ASSERT_TRUE(compressed);
+  auto compressed = value_of(read_profile(fixture("profile/combined.callgrind.out")));
   for (const char* other : {"verbose.callgrind.out", "instr.callgrind.out"}) {
-    auto profile = read_profile(fixture(other));
-    ASSERT_TRUE(profile);
-    EXPECT_EQ(self_by_function(*profile), self_by_function(*compressed)) << other;
-    EXPECT_EQ(calls_by_function(*profile), calls_by_function(*compressed)) << other;
+    auto profile = value_of(read_profile(fixture(std::string("profile/") + other)));
+    EXPECT_EQ(self_by_function(profile), self_by_function(compressed)) << other;
+    EXPECT_EQ(calls_by_function(profile), calls_by_function(compressed)) << other;
   }
 }
 
 TEST(Profile, AnInlinedFilesCostStaysWithItsFunctionAndObject) {
-  auto profile = read_profile(fixture("part.callgrind.out"));
-  ASSERT_TRUE(profile);
-  for (const auto& function : profile->functions) {
+  auto profile = value_of(read_profile(fixture("profile/part.callgrind.out")));
+  for (const auto& function : profile.functions) {
     if (function.function != "work") continue;
     EXPECT_EQ(function.self[0], 40U + 18U);  // sum.h and main.c
     EXPECT_TRUE(function.object.ends_with("/example")) << function.object;
@@ -207,79 +196,74 @@ TEST(Profile, AnInlinedFilesCostStaysWithItsFunctionAndObject) {
 }
 
 TEST(Profile, OneNameInTwoObjectsIsTwoFunctions) {
-  auto profile = parse_profile(
+  auto profile = value_of(parse_profile(
       "events: Ir\nob=(1) a.so\nfn=(1) f\n1 5\nob=(2) b.so\nfn=(1)\n1 7\nob=(1)\nfn=(1)\n1 1\n"
       "totals: 13\n",
-      "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  ASSERT_EQ(profile->functions.size(), 2U);
-  EXPECT_EQ(profile->functions[0].object, "a.so");
-  EXPECT_EQ(profile->functions[0].self[0], 6U);
-  EXPECT_EQ(profile->functions[1].self[0], 7U);
+      "x"));
+  ASSERT_EQ(profile.functions.size(), 2U);
+  EXPECT_EQ(profile.functions[0].object, "a.so");
+  EXPECT_EQ(profile.functions[0].self[0], 6U);
+  EXPECT_EQ(profile.functions[1].self[0], 7U);
 }
 
 TEST(Profile, InclusiveCostsOfCallsAreNotSelf) {
-  auto profile = parse_profile(
+  auto profile = value_of(parse_profile(
       "events: Ir\nfn=f\n1 5\ncob=z.so\ncfi=z.c\ncfn=g\ncalls=0 9\n1 1000\ncfn=g\ncalls=2 +1\n* "
       "500\n+1 2\n"
       "totals: 7\n",
-      "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  EXPECT_EQ(self_by_function(*profile), (std::map<std::string, std::uint64_t>{{"f", 7}}));
-  EXPECT_EQ(calls_by_function(*profile), (std::map<std::string, std::uint64_t>{{"g", 2}}));
-  EXPECT_EQ(profile->functions[0].object, "???");
-  EXPECT_EQ(profile->functions[1].object, "z.so");
+      "x"));
+  EXPECT_EQ(self_by_function(profile), (std::map<std::string, std::uint64_t>{{"f", 7}}));
+  EXPECT_EQ(calls_by_function(profile), (std::map<std::string, std::uint64_t>{{"g", 2}}));
+  EXPECT_EQ(profile.functions[0].object, "???");
+  EXPECT_EQ(profile.functions[1].object, "z.so");
 }
 
 TEST(Profile, CallsOfAPairAreOneWithWhatTheyCost) {
-  auto profile = parse_profile(
+  auto profile = value_of(parse_profile(
       "events: Ir Dr\nfn=(1) f\n1 5\ncfn=(2) g\ncalls=2 1\n1 30 4\n+1 3\ncfn=(2)\ncalls=1 1\n"
       "* 10\nfn=(2)\n1 40 4\ncfn=(1)\ncalls=1 1\n1 9\ntotals: 48 4\n",
-      "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  ASSERT_EQ(profile->calls.size(), 2U);
-  const ProfileCalls& calls = profile->calls[0];
-  EXPECT_EQ(profile->functions[calls.caller].function, "f");
-  EXPECT_EQ(profile->functions[calls.callee].function, "g");
+      "x"));
+  ASSERT_EQ(profile.calls.size(), 2U);
+  const ProfileCalls& calls = profile.calls[0];
+  EXPECT_EQ(profile.functions[calls.caller].function, "f");
+  EXPECT_EQ(profile.functions[calls.callee].function, "g");
   EXPECT_EQ(calls.count, 3U);
   EXPECT_EQ(calls.cost, (std::vector<std::uint64_t>{40, 4}));
-  EXPECT_EQ(profile->functions[profile->calls[1].callee].function, "f");
+  EXPECT_EQ(profile.functions[profile.calls[1].callee].function, "f");
 }
 
 TEST(Profile, ACalleeIsInItsCallersObjectUnlessItIsSaid) {
-  auto profile = parse_profile(
+  auto profile = value_of(parse_profile(
       "events: Ir\nob=a.so\nfn=f\n1 5\ncob=z.so\ncfn=g\ncalls=3 9\n1 30\ncfn=g\ncalls=4 9\n1 40\n"
       "fn=g\n1 40\ncfn=g\ncalls=1 9\n1 9\nob=z.so\nfn=g\n1 30\ntotals: 75\n",
-      "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  ASSERT_EQ(profile->functions.size(), 3U);
-  EXPECT_EQ(profile->functions[1].object, "z.so");
-  EXPECT_EQ(profile->functions[1].calls, 3U);
-  EXPECT_EQ(profile->functions[1].self[0], 30U);
-  EXPECT_EQ(profile->functions[2].object, "a.so");
-  EXPECT_EQ(profile->functions[2].calls, 5U);
-  EXPECT_EQ(profile->functions[2].self[0], 40U);
+      "x"));
+  ASSERT_EQ(profile.functions.size(), 3U);
+  EXPECT_EQ(profile.functions[1].object, "z.so");
+  EXPECT_EQ(profile.functions[1].calls, 3U);
+  EXPECT_EQ(profile.functions[1].self[0], 30U);
+  EXPECT_EQ(profile.functions[2].object, "a.so");
+  EXPECT_EQ(profile.functions[2].calls, 5U);
+  EXPECT_EQ(profile.functions[2].self[0], 40U);
 }
 
 TEST(Profile, MissingCostsAreZeroAndHexadecimalIsRead) {
-  auto profile = parse_profile("events: Ir Dr\nfn=f\n1 0x10\n2 1 2\n3\ntotals: 17 2\n", "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  EXPECT_EQ(profile->functions[0].self, (std::vector<std::uint64_t>{17, 2}));
+  auto profile =
+      value_of(parse_profile("events: Ir Dr\nfn=f\n1 0x10\n2 1 2\n3\ntotals: 17 2\n", "x"));
+  EXPECT_EQ(profile.functions[0].self, (std::vector<std::uint64_t>{17, 2}));
 }
 
 TEST(Profile, NamesWithMarksInThemAreKept) {
-  auto profile = parse_profile(
+  auto profile = value_of(parse_profile(
       "events: Ir\nfn=(1) a::b<int>::operator()(int)'2\n1 1\nfn=(below main)\n1 1\ntotals: 2\n",
-      "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  EXPECT_EQ(profile->functions[0].function, "a::b<int>::operator()(int)'2");
-  EXPECT_EQ(profile->functions[1].function, "(below main)");
+      "x"));
+  EXPECT_EQ(profile.functions[0].function, "a::b<int>::operator()(int)'2");
+  EXPECT_EQ(profile.functions[1].function, "(below main)");
 }
 
 TEST(Profile, AProfileOfNothingIsFine) {
-  auto profile = parse_profile("version: 1\npositions: line\nevents: Ir\n\ntotals: 0\n", "x");
-  ASSERT_TRUE(profile) << to_string(profile.error());
-  EXPECT_TRUE(profile->functions.empty());
+  auto profile =
+      value_of(parse_profile("version: 1\npositions: line\nevents: Ir\n\ntotals: 0\n", "x"));
+  EXPECT_TRUE(profile.functions.empty());
 }
 
 TEST(Profile, ForeignTextIsAnErrorWithItsLine) {

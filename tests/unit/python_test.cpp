@@ -5,14 +5,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
+#include "tests/testing.h"
 
 namespace instr::python_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
+
 using nlohmann::json;
 
 json probed() {
@@ -85,11 +86,11 @@ fs::path script(const char* name) {
 
 // The reply of the real compiler of snippets.
 json compiled(const json& request) {
-  auto folder = PrivateFolder::make();
-  EXPECT_TRUE(write_text(folder->path() / "request", request.dump()));
+  const TemporaryFolder folder;
+  EXPECT_TRUE(write_text(folder.path() / "request", request.dump()));
   SpawnOptions spawn;
   spawn.argv = {"sh", "-c", "exec python3 \"$0\" < \"$1\"", script("compile_snippets.py").string(),
-                (folder->path() / "request").string()};
+                (folder.path() / "request").string()};
   auto result = run_command(spawn);
   EXPECT_TRUE(result && result->exit_code == 0) << result->errors;
   return json::parse(result->output);
@@ -105,12 +106,12 @@ json snippet(const char* symbol, const char* setup, const char* statement) {
 
 // The real probe, of a package as pip leaves it.
 TEST(PythonProbe, SaysWhatIsInstalled) {
-  auto folder = PrivateFolder::make();
-  const fs::path package = folder->path() / "Torch_XLA-2.9.0.dist-info";
+  const TemporaryFolder folder;
+  const fs::path package = folder.path() / "Torch_XLA-2.9.0.dist-info";
   fs::create_directory(package);
   ASSERT_TRUE(write_text(package / "METADATA", "Name: Torch_XLA\nVersion: 2.9.0+cpu\n"));
   SpawnOptions spawn;
-  spawn.argv = {"sh", "-c", "PYTHONPATH=\"$0\" exec python3 \"$1\"", folder->path().string(),
+  spawn.argv = {"sh", "-c", "PYTHONPATH=\"$0\" exec python3 \"$1\"", folder.path().string(),
                 script("probe.py").string()};
   auto result = run_command(spawn);
   ASSERT_TRUE(result && result->exit_code == 0) << result->errors;

@@ -8,22 +8,19 @@
 #include <fstream>
 #include <thread>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
+#include "tests/testing.h"
 
 namespace instr::read_file_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 class ReadFile : public ::testing::Test {
  protected:
-  fs::path file(const std::string& text) const {
-    std::ofstream(folder_.path() / "file", std::ios::binary) << text;
-    return folder_.path() / "file";
-  }
+  fs::path file(const std::string& text) const { return folder_.write("file", text); }
 
-  PrivateFolder folder_ = PrivateFolder::make().value();
+  TemporaryFolder folder_;
 };
 
 std::string what_of(const fs::path& path, std::size_t most = 10, ReadFrom from = ReadFrom::kFiles) {

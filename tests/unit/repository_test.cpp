@@ -5,11 +5,13 @@
 
 #include <fstream>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
+#include "tests/testing.h"
 
 namespace instr::repository_test {
 namespace {
+
+using namespace testing;
 
 class RepositoryTest : public ::testing::Test {
  protected:
@@ -24,19 +26,18 @@ class RepositoryTest : public ::testing::Test {
                                  "user.email=e", "-c", "commit.gpgsign=false"});
     SpawnOptions spawn;
     spawn.argv = std::move(words);
-    auto ended = run_command(std::move(spawn));
-    ASSERT_TRUE(ended);
-    ASSERT_EQ(ended->exit_code, 0) << ended->errors;
+    auto ended = value_of(run_command(std::move(spawn)));
+    ASSERT_EQ(ended.exit_code, 0) << ended.errors;
   }
   // Clocks differ: each date is before the last.
   void commit(const std::string& subject) {
-    std::ofstream(folder_.path() / "file") << subject;
+    folder_.write("file", subject);
     git({"add", "file"});
     git({"commit", "--quiet", "-m", subject,
          "--date=" + std::to_string(date_ -= 100'000) + " +0000"});
   }
 
-  PrivateFolder folder_ = std::move(*PrivateFolder::make());
+  TemporaryFolder folder_;
   Repository repository_{folder_.path()};
   std::int64_t date_ = 1'700'000'000;
 };
@@ -108,9 +109,9 @@ TEST_F(RepositoryTest, MakesAWorkTreeAndRemovesIt) {
 
 TEST_F(RepositoryTest, SaysWhatIsNotCommitted) {
   EXPECT_TRUE(repository_.check_is_clean());
-  std::ofstream(folder_.path() / "new") << "not known to git";
+  folder_.write("new", "not known to git");
   EXPECT_TRUE(repository_.check_is_clean());
-  std::ofstream(folder_.path() / "file") << "changed";
+  folder_.write("file", "changed");
   EXPECT_FALSE(repository_.check_is_clean());
 }
 

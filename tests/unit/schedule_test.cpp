@@ -11,13 +11,15 @@
 #include <set>
 #include <thread>
 
-#include "core/base/private_folder.h"
 #include "core/measure/pinned_environment.h"
 #include "core/measure/schedule_plan.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 
 namespace instr::schedule_test {
 namespace {
+
+using namespace testing;
 
 const RunsUnder kThreadSanitizer("thread", "Stopped.*:Unstartable.*");
 
@@ -170,7 +172,7 @@ class Unstartable : public ::testing::Test {
  protected:
   // A program in Valgrind's place.
   std::filesystem::path script(const std::string& text) {
-    auto path = folder_->path() / "valgrind";
+    auto path = folder_.path() / "valgrind";
     std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;
@@ -178,16 +180,14 @@ class Unstartable : public ::testing::Test {
 
   std::unique_ptr<Scheduler> start(const std::filesystem::path& valgrind, bool fresh = false) {
     ScheduleOptions options;
-    options.find_worker = [this](Language) { return folder_->path() / "worker"; };
+    options.find_worker = [this](Language) { return folder_.path() / "worker"; };
     options.valgrind = valgrind;
     options.jobs = 2;
     options.retries = retries_;
     options.fresh_process = fresh;
-    auto scheduler = Scheduler::start(
+    return value_of(Scheduler::start(
         options, [this](const std::string& key) { started_.push_back(key); },
-        [this](Measurement measurement) { done_.push_back(std::move(measurement)); });
-    EXPECT_TRUE(scheduler) << to_string(scheduler.error());
-    return *std::move(scheduler);
+        [this](Measurement measurement) { done_.push_back(std::move(measurement)); }));
   }
 
   static std::vector<CompiledVariant> some(int count) {
@@ -201,7 +201,7 @@ class Unstartable : public ::testing::Test {
     return result;
   }
 
-  Expected<PrivateFolder> folder_ = PrivateFolder::make();
+  TemporaryFolder folder_;
   int retries_ = 1;
   std::vector<std::string> started_;
   std::vector<Measurement> done_;
@@ -258,13 +258,13 @@ INSTANTIATE_TEST_SUITE_P(ForkedAndFresh, Stopped, ::testing::Bool());
 
 TEST_P(Stopped, AStopEndsAWaitAndAllProcesses) {
   retries_ = 0;  // else a killed one would only wait to be tried again
-  auto pid_file = folder_->path() / "pid";
+  auto pid_file = folder_.path() / "pid";
   auto scheduler =
       start(script("echo $$ >" + pid_file.string() + ".$$; exec sleep 1000"), GetParam());
   scheduler->add(some(4));
   auto pids = [&] {
     std::vector<pid_t> result;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_->path())) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
       auto name = entry.path().filename().string();
       if (name.starts_with("pid.")) result.push_back(std::stoi(name.substr(4)));
     }

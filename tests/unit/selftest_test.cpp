@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
 #include "core/commands/selftest_plants.h"
-#include "tests/unit/compare_testing.h"
+#include "tests/testing.h"
 
 namespace instr::selftest_test {
 namespace {
+
+using namespace testing;
 
 constexpr const char* kForward = "p/eager/forward/t1/cpu";
 constexpr const char* kBackward = "p/eager/forward_backward/t1/cpu";
@@ -23,16 +25,15 @@ std::vector<PlantFinding> judge(const Plant& plant, const std::string& key, doub
     set.functions = functions_from(std::move(functions));
     return set;
   };
-  ResultSet base = testing::before(
-      {testing::counted(key, {{"ir", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
-  ResultSet after = testing::after({testing::counted(
+  ResultSet base =
+      testing::before({counted(key, {{"ir", 5000.0}, {"allocs", 2.0}, {"alloc_bytes", 64.0}})});
+  ResultSet after = testing::after({counted(
       key,
       {{"ir", 5000.0 + planted}, {"allocs", 2.0 + allocs}, {"alloc_bytes", 64.0 + 64 * allocs}})});
   CompareOptions exact;
   exact.limits.hard = *parse_limits(exact_limits());
-  auto comparison = compare(with(base, 4), with(after, 4 + in_function), exact);
-  EXPECT_TRUE(comparison);
-  return judge_plant(plant, *comparison);
+  auto comparison = value_of(compare(with(base, 4), with(after, 4 + in_function), exact));
+  return judge_plant(plant, comparison);
 }
 
 TEST(Selftest, ThePlantIsFoundInItsFunction) {
@@ -57,12 +58,10 @@ TEST(Selftest, AnotherFunctionIsNotThePlanted) {
 }
 
 TEST(Selftest, EveryDifferenceOfUnchangedRunsIsAFalseAlarm) {
-  auto comparison = compare(testing::before({testing::counted("a", 10), testing::counted("b", 10),
-                                             testing::counted("c", 10), testing::skipped("d")}),
-                            testing::after({testing::counted("a", 10), testing::counted("b", 9),
-                                            testing::failed("c"), testing::skipped("d")}));
-  ASSERT_TRUE(comparison);
-  auto alarms = false_alarms(*comparison);
+  auto comparison = value_of(
+      compare(testing::before({counted("a", 10), counted("b", 10), counted("c", 10), skipped("d")}),
+              testing::after({counted("a", 10), counted("b", 9), failed("c"), skipped("d")})));
+  auto alarms = false_alarms(comparison);
   std::sort(alarms.begin(), alarms.end());
   EXPECT_EQ(alarms, (std::vector<std::string>{"b", "c"}));
 }

@@ -2,19 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/testing.h"
+
 namespace instr::signature_test {
 namespace {
+
+using namespace testing;
 
 Expected<Signature> parse(const std::string& code) {
   return parse_signature({code, {"a.toml", 7, 14}});
 }
 
 TEST(Signature, IsRead) {
-  const auto signature = parse("f(x, w) -> y");
-  ASSERT_TRUE(signature);
-  EXPECT_EQ(signature->arguments, (std::vector<std::string>{"x", "w"}));
-  EXPECT_EQ(signature->output, "y");
-  EXPECT_EQ(signature->where, (SourceLocation{"a.toml", 7, 14}));
+  const auto signature = value_of(parse("f(x, w) -> y"));
+  EXPECT_EQ(signature.arguments, (std::vector<std::string>{"x", "w"}));
+  EXPECT_EQ(signature.output, "y");
+  EXPECT_EQ(signature.where, (SourceLocation{"a.toml", 7, 14}));
 }
 
 TEST(Signature, HasFreeSpacesAndMayHaveNoArguments) {

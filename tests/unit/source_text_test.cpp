@@ -2,10 +2,12 @@
 
 #include <sys/stat.h>
 
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::source_text_test {
 namespace {
+
+using namespace testing;
 
 using Place = std::pair<int, int>;
 
@@ -45,15 +47,14 @@ TEST(SourceText, CountsCharactersNotBytes) {
 }
 
 TEST(SourceText, ReadsUtf8WithoutItsMark) {
-  const TempFolder folder;
-  const auto source =
-      SourceText::read(folder.write("a.toml", "\xEF\xBB\xBF# \xE2\x82\xAC \xF0\x9F\x98\x80\n"));
-  ASSERT_TRUE(source);
-  EXPECT_EQ(source->text(), "# \xE2\x82\xAC \xF0\x9F\x98\x80\n");
+  const TemporaryFolder folder;
+  const auto source = value_of(
+      SourceText::read(folder.write("a.toml", "\xEF\xBB\xBF# \xE2\x82\xAC \xF0\x9F\x98\x80\n")));
+  EXPECT_EQ(source.text(), "# \xE2\x82\xAC \xF0\x9F\x98\x80\n");
 }
 
 TEST(SourceText, RefusesBinaryFilesAtTheFirstInvalidByte) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   for (const std::string& bad :
        {std::string("\0", 1), std::string("\xFF"), std::string("\x80"), std::string("\xC0\xAF"),
         std::string("\xE0\x80\xAF"), std::string("\xED\xA0\x80"), std::string("\xF4\x90\x80\x80"),
@@ -67,7 +68,7 @@ TEST(SourceText, RefusesBinaryFilesAtTheFirstInvalidByte) {
 }
 
 TEST(SourceText, RefusesWhatIsNotAFile) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   EXPECT_EQ(SourceText::read(folder.path() / "none.toml").error().what,
             "cannot be read: No such file or directory");
   EXPECT_EQ(SourceText::read(folder.path()).error().what, "is a folder");
@@ -78,7 +79,7 @@ TEST(SourceText, RefusesWhatIsNotAFile) {
 }
 
 TEST(SourceText, RefusesWhatIsTooLarge) {
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.write("a.toml", "");
   std::filesystem::resize_file(file, (64u << 20) + 1);  // sparse
   EXPECT_EQ(SourceText::read(file).error().what, "is larger than 64 MiB");
@@ -86,7 +87,7 @@ TEST(SourceText, RefusesWhatIsTooLarge) {
 
 TEST(SourceText, RefusesWhatMayNotBeRead) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
-  const TempFolder folder;
+  const TemporaryFolder folder;
   const auto file = folder.write("a.toml", "schema = 1\n");
   ::chmod(file.c_str(), 0);
   EXPECT_EQ(SourceText::read(file).error().what, "cannot be read: Permission denied");

@@ -9,23 +9,16 @@
 
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
+#include "tests/testing.h"
 
 namespace instr::standard_set_test {
 namespace {
 
+using namespace testing;
+
 std::vector<Variant> shipped_variants() {
-  const auto definitions =
-      load_definitions({std::filesystem::path(INSTR_SOURCE_DIR) / "definitions"});
-  if (!definitions) {
-    for (const Error& error : definitions.error()) ADD_FAILURE() << to_string(error);
-    return {};
-  }
-  auto variants = expand(*definitions);
-  if (!variants) {
-    for (const Error& error : variants.error()) ADD_FAILURE() << to_string(error);
-    return {};
-  }
-  return *std::move(variants);
+  const fs::path folder = fs::path(INSTR_SOURCE_DIR) / "definitions";
+  return value_of(expand(value_of(load_definitions({folder}))));
 }
 
 bool has_tag(const Variant& variant, const std::string& tag) {

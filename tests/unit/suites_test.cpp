@@ -2,26 +2,18 @@
 #include <map>
 #include <set>
 
-#include "tests/unit/definition_testing.h"
+#include "tests/testing.h"
 
 namespace instr::suites_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 std::vector<Variant> variants_of(const std::string& suite,
                                  const std::vector<Runtime>& runtimes = {Runtime::kEager,
                                                                          Runtime::kInductor}) {
-  const auto definitions =
-      load_definitions({fs::path(INSTR_SOURCE_DIR) / "suites" / (suite + ".toml")});
-  if (!definitions) {
-    ADD_FAILURE() << error_lines(definitions.error(), "");
-    return {};
-  }
-  const auto variants = expand(*definitions, runtimes);
-  if (variants) return *variants;
-  ADD_FAILURE() << error_lines(variants.error(), "");
-  return {};
+  const fs::path file = fs::path(INSTR_SOURCE_DIR) / "suites" / (suite + ".toml");
+  return value_of(expand(value_of(load_definitions({file})), runtimes));
 }
 
 struct Suite {

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/base/private_folder.h"
 #include "core/compile/cache_files.h"
+#include "tests/testing.h"
 
 namespace instr::toolchain_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 constexpr const char* kGcc12 = "g++ (Debian 12.2.0-14+deb12u1) 12.2.0";
 constexpr const char* kClang14 = "Debian clang version 14.0.6";
@@ -21,21 +21,15 @@ constexpr const char* kClang18 = "Ubuntu clang version 18.1.3 (1ubuntu1)";
 class ToolchainTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto folder = PrivateFolder::make();
-    ASSERT_TRUE(folder);
-    folder_.emplace(std::move(*folder));
-    path_ = std::getenv("PATH");
-    ::setenv("PATH", folder_->path().c_str(), 1);
     torch_.version = "2.13.0";
     torch_.include_dirs = {"/t/include"};
     torch_.library_dir = "/t/lib";
     torch_.libraries = {"torch", "c10"};
     torch_.defines = {"_GLIBCXX_USE_CXX11_ABI=1"};
   }
-  void TearDown() override { ::setenv("PATH", path_.c_str(), 1); }
 
   void put(const std::string& name, const std::string& version, int status = 0) {
-    fs::path file = folder_->path() / name;
+    fs::path file = folder_.path() / name;
     ASSERT_TRUE(write_text(file, "#!/bin/sh\necho '" + version + "'\necho more\nexit " +
                                      std::to_string(status) + "\n"));
     fs::permissions(file, fs::perms::owner_all);
@@ -50,8 +44,8 @@ class ToolchainTest : public ::testing::Test {
     return find()->flags[0];
   }
 
-  std::optional<PrivateFolder> folder_;
-  std::string path_;
+  TemporaryFolder folder_;
+  ScopedVariable path_{"PATH", folder_.path()};
   LibTorch torch_;
 };
 
@@ -64,7 +58,7 @@ TEST_F(ToolchainTest, PrefersClang) {
   put("clang++-18", kClang18);
   EXPECT_EQ(find()->version, kClang18);
   put("clang++", kClang14);
-  EXPECT_EQ(find()->compiler, folder_->path() / "clang++");
+  EXPECT_EQ(find()->compiler, folder_.path() / "clang++");
 }
 
 TEST_F(ToolchainTest, SkipsCompilersThatAreTooOldOrBroken) {
@@ -77,8 +71,8 @@ TEST_F(ToolchainTest, SkipsCompilersThatAreTooOldOrBroken) {
 TEST_F(ToolchainTest, TakesTheOneRequestedOrNone) {
   put("clang++", kClang14);
   put("my-g++", kGcc12);
-  EXPECT_EQ(find("my-g++")->compiler, folder_->path() / "my-g++");
-  EXPECT_EQ(find((folder_->path() / "my-g++").string())->version, kGcc12);
+  EXPECT_EQ(find("my-g++")->compiler, folder_.path() / "my-g++");
+  EXPECT_EQ(find((folder_.path() / "my-g++").string())->version, kGcc12);
   auto missing = find("none");
   ASSERT_FALSE(missing);
   EXPECT_NE(missing.error().what.find("'none' was not found"), std::string::npos);

@@ -3,59 +3,56 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/base/private_folder.h"
+#include "tests/testing.h"
 
 namespace instr::trusted_path_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 class TrustedPath : public ::testing::Test {
  protected:
   // A folder in ours with one of our own in it.
   fs::path inside(const std::string& name, fs::perms permissions) {
-    fs::path folder = ours_->path() / name;
+    fs::path folder = ours_.path() / name;
     fs::create_directories(folder / "mine");
     fs::permissions(folder, permissions);
     return folder / "mine";
   }
 
-  static std::string problem_of(const fs::path& path) {
-    auto checked = check_trusted(path);
-    return checked ? "none" : to_string(checked.error());
-  }
+  static std::string problem_of(const fs::path& path) { return error_text(check_trusted(path)); }
 
-  Expected<PrivateFolder> ours_ = PrivateFolder::make();
+  TemporaryFolder ours_;
 };
 
 constexpr fs::perms kAll = fs::perms::all;
 
 TEST_F(TrustedPath, OursAndMissingOnesAreFine) {
-  EXPECT_EQ(problem_of("/"), "none");
-  EXPECT_EQ(problem_of(ours_->path()), "none");
-  EXPECT_EQ(problem_of(ours_->path() / "not" / "there"), "none");
-  EXPECT_EQ(problem_of(inside("readable", fs::perms(0755))), "none");
+  EXPECT_EQ(problem_of("/"), "no error");
+  EXPECT_EQ(problem_of(ours_.path()), "no error");
+  EXPECT_EQ(problem_of(ours_.path() / "not" / "there"), "no error");
+  EXPECT_EQ(problem_of(inside("readable", fs::perms(0755))), "no error");
 }
 
 TEST_F(TrustedPath, OthersMayNotWriteAboveIt) {
   fs::path mine = inside("shared", kAll);
   EXPECT_EQ(problem_of(mine), "others may write to '" + mine.parent_path().string() +
                                   "': run: chmod go-w '" + mine.parent_path().string() + "'");
-  EXPECT_NE(problem_of(mine / "not" / "there"), "none");
-  EXPECT_NE(problem_of(mine / ".." / "mine"), "none");
-  EXPECT_EQ(problem_of(inside("sticky", kAll | fs::perms::sticky_bit)), "none");
+  EXPECT_NE(problem_of(mine / "not" / "there"), "no error");
+  EXPECT_NE(problem_of(mine / ".." / "mine"), "no error");
+  EXPECT_EQ(problem_of(inside("sticky", kAll | fs::perms::sticky_bit)), "no error");
 }
 
 TEST_F(TrustedPath, LinksAreFollowed) {
   fs::path mine = inside("shared", kAll), safe = inside("safe", fs::perms(0700));
-  fs::create_directory_symlink(mine, ours_->path() / "to_shared");
+  fs::create_directory_symlink(mine, ours_.path() / "to_shared");
   fs::create_directory_symlink(safe, mine.parent_path() / "link");
-  fs::create_directory_symlink("safe/mine", ours_->path() / "relative");
-  fs::create_directory_symlink("loop", ours_->path() / "loop");
-  EXPECT_NE(problem_of(ours_->path() / "to_shared"), "none");
-  EXPECT_NE(problem_of(mine.parent_path() / "link"), "none");
-  EXPECT_EQ(problem_of(ours_->path() / "relative" / "cache"), "none");
-  EXPECT_NE(problem_of(ours_->path() / "loop"), "none");
+  fs::create_directory_symlink("safe/mine", ours_.path() / "relative");
+  fs::create_directory_symlink("loop", ours_.path() / "loop");
+  EXPECT_NE(problem_of(ours_.path() / "to_shared"), "no error");
+  EXPECT_NE(problem_of(mine.parent_path() / "link"), "no error");
+  EXPECT_EQ(problem_of(ours_.path() / "relative" / "cache"), "no error");
+  EXPECT_NE(problem_of(ours_.path() / "loop"), "no error");
 }
 
 TEST_F(TrustedPath, NobodyElseOwnsAFolderAboveIt) {

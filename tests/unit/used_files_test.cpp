@@ -4,14 +4,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
+#include "tests/testing.h"
 
 namespace instr::used_files_test {
 namespace {
 
-namespace fs = std::filesystem;
+using namespace testing;
+
 using namespace std::chrono_literals;
 
 timespec now() {
@@ -43,8 +44,8 @@ class UsedFilesTest : public ::testing::Test {
 
   UsedFiles used() const { return UsedFiles::of(process_->pid(), {}, started_); }
 
-  Expected<PrivateFolder> folder_ = PrivateFolder::make();
-  fs::path program_ = folder_->path() / "cat";
+  TemporaryFolder folder_;
+  fs::path program_ = folder_.path() / "cat";
   timespec started_{};
   int pipe_[2] = {-1, -1};
   std::optional<Process> process_;
@@ -61,17 +62,17 @@ TEST_F(UsedFilesTest, OneThatIsReplacedHasChanged) {
 }
 
 TEST_F(UsedFilesTest, OneThatIsReplacedBeforeItIsLookedAtHasChanged) {
-  fs::rename(program_, folder_->path() / "old");
+  fs::rename(program_, folder_.path() / "old");
   fs::copy_file(*find_program("cat"), program_);
   EXPECT_NE(used().changed(), std::nullopt);
-  fs::rename(folder_->path() / "old", program_);
+  fs::rename(folder_.path() / "old", program_);
   EXPECT_EQ(used().changed(), program_);
 }
 
 TEST_F(UsedFilesTest, ModulesOfPythonAreAmongThem) {
-  const fs::path worker = folder_->path() / "worker.so";
-  const fs::path code = folder_->path() / "pycache/proc/self/fd/5/path/0/torch/jit";
-  const fs::path module = folder_->path() / "path/0/torch/jit/_script.py";
+  const fs::path worker = folder_.path() / "worker.so";
+  const fs::path code = folder_.path() / "pycache/proc/self/fd/5/path/0/torch/jit";
+  const fs::path module = folder_.path() / "path/0/torch/jit/_script.py";
   fs::create_directories(code);
   fs::create_directories(module.parent_path());
   ASSERT_TRUE(write_text(code / "_script.cpython-311.pyc", "code"));

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 
+#include "tests/testing.h"
+
 namespace instr::warm_address_test {
 namespace {
+
+using namespace testing;
 
 WorkerOptions some() {
   WorkerOptions options;
@@ -20,14 +24,13 @@ WorkerOptions some() {
 }
 
 TEST(WarmAddress, AWordKeepsWhatAWorkerIsStartedFor) {
-  const auto read = options_of(word_of(some()));
-  ASSERT_TRUE(read) << to_string(read.error());
-  EXPECT_EQ(read->worker, some().worker);
-  EXPECT_EQ(read->valgrind, some().valgrind);
-  EXPECT_EQ(read->language, some().language);
-  EXPECT_EQ(read->simulation, some().simulation);
-  EXPECT_EQ(read->cores, some().cores);
-  EXPECT_EQ(word_of(*read), word_of(some()));
+  const auto read = value_of(options_of(word_of(some())));
+  EXPECT_EQ(read.worker, some().worker);
+  EXPECT_EQ(read.valgrind, some().valgrind);
+  EXPECT_EQ(read.language, some().language);
+  EXPECT_EQ(read.simulation, some().simulation);
+  EXPECT_EQ(read.cores, some().cores);
+  EXPECT_EQ(word_of(read), word_of(some()));
 }
 
 TEST(WarmAddress, AMalformedWordIsRefused) {

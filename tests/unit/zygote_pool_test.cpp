@@ -7,18 +7,18 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "tests/labels.h"
+#include "tests/testing.h"
 #include "worker/abi.h"
 
 namespace instr::zygote_pool_test {
 namespace {
 
-const RunsUnder kThreadSanitizer("thread", "ZygotePoolTest.*");
+using namespace testing;
 
-namespace fs = std::filesystem;
+const RunsUnder kThreadSanitizer("thread", "ZygotePoolTest.*");
 
 // Keeps a line with its number for each start beside itself, where also lies what it does first.
 constexpr const char* kScript = R"(
@@ -60,8 +60,8 @@ class ZygotePoolTest : public ::testing::Test {
     ASSERT_TRUE(write_text(script_, text));
     fs::permissions(script_, fs::perms::owner_all);
     options_.valgrind = script_;
-    options_.worker = folder_->path() / "worker";
-    options_.work_dir = folder_->path();
+    options_.worker = folder_.path() / "worker";
+    options_.work_dir = folder_.path();
     const FindWorker find = [this](Language language) -> Expected<fs::path> {
       if (language == Language::kPython) return fail("no Python");
       return options_.worker;
@@ -85,17 +85,16 @@ class ZygotePoolTest : public ::testing::Test {
   // The process number of each root that was started, a line each.
   std::string starts() const { return read_text(script_.string() + ".starts").value_or(""); }
 
-  Expected<PrivateFolder> folder_ = PrivateFolder::make();
-  fs::path script_ = folder_->path() / "valgrind";
+  TemporaryFolder folder_;
+  fs::path script_ = folder_.path() / "valgrind";
   WorkerOptions options_;
   std::optional<ZygotePool> pool_;
 };
 
 TEST_F(ZygotePoolTest, AfterItsEndThereIsAnErrorAndNoZygote) {
-  auto zygote = up(WarmUp::kEager);
-  ASSERT_TRUE(zygote) << to_string(zygote.error());
+  auto zygote = value_of(up(WarmUp::kEager));
   pool_->kill();
-  pool_->lost(WarmUp::kEager, *zygote);
+  pool_->lost(WarmUp::kEager, zygote);
   auto after = pool_->get(WarmUp::kEager);
   ASSERT_FALSE(after);
   EXPECT_EQ(after.error().what, "interrupted");
@@ -120,13 +119,11 @@ TEST_F(ZygotePoolTest, ARootThatOnlyDescribesItselfHasNoZygote) {
 }
 
 TEST_F(ZygotePoolTest, ALostOneIsReplacedFromTheSameRoot) {
-  auto first = up(WarmUp::kEager);
-  ASSERT_TRUE(first);
+  auto first = value_of(up(WarmUp::kEager));
   const std::string before = starts();
-  pool_->lost(WarmUp::kEager, *first);
-  auto second = up(WarmUp::kEager);
-  ASSERT_TRUE(second);
-  EXPECT_NE(*second, *first);
+  pool_->lost(WarmUp::kEager, first);
+  auto second = value_of(up(WarmUp::kEager));
+  EXPECT_NE(second, first);
   EXPECT_EQ(starts(), before);
 }
 

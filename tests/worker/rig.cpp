@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 
@@ -19,21 +17,9 @@
 
 namespace instr::worker_tests {
 
-namespace fs = std::filesystem;
+using namespace testing;
 
 namespace {
-
-template <class T>
-T value_of(Expected<T> expected) {
-  if (!expected) throw std::runtime_error(to_string(expected.error()));
-  return *std::move(expected);
-}
-
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 CompileOptions compile_options() {
   CompileOptions options;
@@ -50,9 +36,9 @@ CompileOptions compile_options() {
 fs::path build_unit(const CompileOptions& options, Cache& cache) {
   const fs::path root = INSTR_SOURCE_DIR;
   const fs::path source = root / "tests/fixtures/worker/snippets.cpp";
-  std::string identity = toolchain_identity(options) + read_file(source);
+  std::string identity = toolchain_identity(options) + text_of(source);
   for (const char* header : {"abi.h", "snippet_support.h"}) {
-    identity += read_file(root / "worker" / header);
+    identity += text_of(root / "worker" / header);
   }
   std::string name = "worker-test-" + content_hash(identity) + ".so";
   return value_of(cache.get(name, [&](const fs::path& made) -> Expected<void> {
@@ -145,9 +131,6 @@ Rig::Rig() {
   const char* given = getenv("INSTR_TEST_CACHE");
   const fs::path beside = fs::path(INSTR_BENCH_PROGRAM).parent_path() / "e2e-cache";
   setenv("INSTR_BENCH_CACHE", given != nullptr ? given : beside.c_str(), 1);
-  std::string folder = (fs::temp_directory_path() / "instr_worker_test_XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  work_dir_ = folder;
   Cache cache = value_of(Cache::open(true));
   CompileOptions options = compile_options();
   worker_ = value_of(build_worker(WorkerKind::kCounting, INSTR_SOURCE_DIR, options, cache, {}));
@@ -157,8 +140,6 @@ Rig::Rig() {
 Rig::~Rig() {
   zygotes_.clear();
   root_.reset();
-  std::error_code ignored;
-  fs::remove_all(work_dir_, ignored);
 }
 
 std::shared_ptr<WorkerProcess> Rig::zygote(WarmUp kind) {
@@ -179,9 +160,9 @@ std::shared_ptr<WorkerProcess> Rig::start(const std::string& folder, const Simul
 }
 
 std::shared_ptr<Root> Rig::start_root(const std::string& folder, const Simulation& simulation) {
-  WorkerOptions options{.worker = work_dir_ / folder / "worker",
+  WorkerOptions options{.worker = folder_ / folder / "worker",
                         .valgrind = "valgrind",
-                        .work_dir = work_dir_ / folder,
+                        .work_dir = folder_ / folder,
                         .simulation = simulation};
   fs::create_directories(options.work_dir);
   fs::copy_file(worker_, options.worker, fs::copy_options::overwrite_existing);

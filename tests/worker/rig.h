@@ -9,6 +9,7 @@
 
 #include "core/definitions/runtimes.h"
 #include "core/measure/worker_client.h"
+#include "tests/testing.h"
 
 namespace instr::worker_tests {
 
@@ -68,7 +69,7 @@ class Rig {
   TestHost empty_host() { return TestHost(zygote(), false); }
 
   const std::filesystem::path& unit() const { return unit_; }
-  const std::filesystem::path& work_dir() const { return work_dir_; }
+  const std::filesystem::path& work_dir() const { return folder_.path(); }
   const wire::Message& hello() const { return hello_; }  // of the root started last
 
   ~Rig();
@@ -77,7 +78,7 @@ class Rig {
   Rig();
   std::shared_ptr<Root> start_root(const std::string& folder, const Simulation& simulation);
 
-  std::filesystem::path work_dir_;
+  testing::TemporaryFolder folder_;
   std::filesystem::path worker_;
   std::filesystem::path unit_;
   wire::Message hello_;

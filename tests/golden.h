@@ -1,0 +1,67 @@
+// Compares printed text with the files in tests/fixtures/golden, or rewrites those files on
+// request.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace instr::testing {
+
+// Set by --rewrite-golden or, as ctest passes no options, by the environment.
+inline bool rewrites_golden = std::getenv("INSTR_TEST_REWRITE_GOLDEN") != nullptr;
+
+inline std::vector<std::string> golden_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// The lines between the first and the last that differ, of the file with "-", of the text with "+".
+inline std::string golden_difference(const std::string& file, const std::string& text) {
+  const std::vector<std::string> before = golden_lines(file);
+  const std::vector<std::string> after = golden_lines(text);
+  const std::size_t shorter = std::min(before.size(), after.size());
+  std::size_t head = 0;
+  while (head < shorter && before[head] == after[head]) ++head;
+  std::size_t tail = 0;
+  while (tail < shorter - head && before.rbegin()[tail] == after.rbegin()[tail]) ++tail;
+  if (before == after) return ": one of them does not end with a line feed\n";
+  std::string difference = " in line " + std::to_string(head + 1) + ":\n";
+  for (std::size_t i = head; i < before.size() - tail; ++i) difference += "-" + before[i] + "\n";
+  for (std::size_t i = head; i < after.size() - tail; ++i) difference += "+" + after[i] + "\n";
+  return difference;
+}
+
+// A predicate for EXPECT_PRED_FORMAT2; the first two arguments are the expressions.
+inline ::testing::AssertionResult matches_golden(const char*, const char*, const std::string& name,
+                                                 const std::string& text) {
+  const std::string relative = "tests/fixtures/golden/" + name;
+  const std::filesystem::path path = std::filesystem::path(INSTR_SOURCE_DIR) / relative;
+  if (rewrites_golden) {
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+    return ::testing::AssertionSuccess();
+  }
+  std::ifstream stream(path, std::ios::binary);
+  const std::string file{std::istreambuf_iterator<char>(stream), {}};
+  if (stream && file == text) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure()
+         << relative
+         << (stream ? ": the file (-) and the printed text (+) differ" : ": cannot read the file")
+         << (stream ? golden_difference(file, text) : "\n" + text)
+         << "If the printed text is right, run unit_tests --rewrite-golden";
+}
+
+}  // namespace instr::testing
+
+#define EXPECT_GOLDEN(name, text) \
+  EXPECT_PRED_FORMAT2(::instr::testing::matches_golden, std::string(name), text)

@@ -1,0 +1,245 @@
+// Shared by all tests: files in temporary folders, environment variables, and measurements with
+// the outcomes that a test needs.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/compare/compare.h"
+#include "core/definitions/expand.h"
+#include "core/definitions/load.h"
+
+namespace instr::testing {
+
+namespace fs = std::filesystem;
+
+// --- Values, errors, text ---
+
+// The error as text; "no error" if there is a value.
+template <class T>
+std::string error_text(const Expected<T>& expected) {
+  return expected ? "no error" : to_string(expected.error());
+}
+
+// The errors, a line each, with `folder` and its slash removed from the paths.
+inline std::string error_lines(const Errors& errors, const fs::path& folder = "nowhere") {
+  std::string lines;
+  for (const Error& error : errors) lines += to_string(error) + "\n";
+  const std::string prefix = folder.string() + "/";
+  for (std::size_t at = lines.find(prefix); at != std::string::npos; at = lines.find(prefix, at)) {
+    lines.erase(at, prefix.size());
+  }
+  return lines;
+}
+
+// The value; an error fails the test with its text.
+template <class T>
+T value_of(Expected<T> expected) {
+  if (!expected) throw std::runtime_error(to_string(expected.error()));
+  return std::move(*expected);
+}
+
+template <class T>
+T value_of(tl::expected<T, Errors> expected) {
+  if (!expected) throw std::runtime_error(error_lines(expected.error()));
+  return std::move(*expected);
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+template <class T>
+T value_of(std::optional<T> optional) {
+  return std::move(optional.value());
+}
+
+// --- Files and the environment ---
+
+// The path of a file in tests/fixtures.
+inline fs::path fixture(const std::string& name) {
+  return fs::path(INSTR_SOURCE_DIR) / "tests/fixtures" / name;
+}
+
+// The bytes of a file; empty if there is none.
+inline std::string text_of(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+inline void write(const fs::path& file, const std::string& text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+// An empty folder that is removed with its owner.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (fs::temp_directory_path() / "instr_test_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+
+  // Writes a file, in new folders if `name` has any; returns its path.
+  fs::path write(const std::string& name, const std::string& text = "") const {
+    const fs::path file = path_ / name;
+    fs::create_directories(file.parent_path());
+    // Some file systems write a file out at once if it replaces its old content: slow.
+    fs::remove(file);
+    testing::write(file, text);
+    return file;
+  }
+
+ private:
+  fs::path path_;
+};
+
+// Sets an environment variable, or removes it if there is no value; restores it at the end.
+class ScopedVariable {
+ public:
+  explicit ScopedVariable(std::string name, const std::optional<std::string>& value = {})
+      : name_(std::move(name)) {
+    if (const char* before = ::getenv(name_.c_str())) before_ = before;
+    set(value);
+  }
+  ScopedVariable(const ScopedVariable&) = delete;
+  ScopedVariable& operator=(const ScopedVariable&) = delete;
+  ~ScopedVariable() { set(before_); }
+
+  void set(const std::optional<std::string>& value) const {
+    value ? ::setenv(name_.c_str(), value->c_str(), 1) : ::unsetenv(name_.c_str());
+  }
+
+ private:
+  std::string name_;
+  std::optional<std::string> before_;
+};
+
+// --- Definitions ---
+
+// The errors of loading and expanding; empty if there are none.
+inline std::string load_errors(const std::vector<fs::path>& paths, const fs::path& folder) {
+  const auto definitions = load_definitions(paths);
+  if (!definitions) return error_lines(definitions.error(), folder);
+  const auto variants = expand(*definitions);
+  return variants ? "" : error_lines(variants.error(), folder);
+}
+
+// The errors of one file with this text, named a.toml.
+inline std::string errors_of(const std::string& text) {
+  const TemporaryFolder folder;
+  return load_errors({folder.write("a.toml", text)}, folder.path());
+}
+
+// The definitions of one file with this text; an error fails the test.
+inline std::vector<Definition> definitions_of(const std::string& text) {
+  const TemporaryFolder folder;
+  return value_of(load_definitions({folder.write("a.toml", text)}));
+}
+
+// --- Measurements ---
+
+// A measurement of the variant with that key.
+inline Measurement measured(const std::string& key,
+                            std::variant<Counted, Skipped, Failure> outcome) {
+  return {variant_of_key(key), std::move(outcome)};
+}
+
+// A steady count.
+inline Measurement counted(const std::string& key, std::map<std::string, double> metrics) {
+  Counted outcome;
+  outcome.steady = true;
+  outcome.iterations = 20;
+  if (auto ir = metrics.find("ir"); ir != metrics.end()) {
+    outcome.first_block_ir = outcome.second_block_ir = ir->second;
+  }
+  outcome.metrics = std::move(metrics);
+  return measured(key, std::move(outcome));
+}
+
+inline Measurement counted(const std::string& key, double ir) {
+  return counted(key, {{"ir", ir}, {"allocs", 2}, {"alloc_bytes", 128}, {"peak_bytes", 64}});
+}
+
+// A count whose two blocks have these instructions.
+inline Measurement unsteady(const std::string& key, double first, double second) {
+  Measurement measurement = counted(key, second);
+  auto& outcome = std::get<Counted>(measurement.outcome);
+  outcome.steady = false;
+  outcome.first_block_ir = first;
+  return measurement;
+}
+
+// Times in nanoseconds, a value for each repetition: these are both wall and CPU time; `more` has
+// other metrics.
+inline Measurement timed(const std::string& key, std::vector<double> wall,
+                         std::map<std::string, std::vector<double>, std::less<>> more = {}) {
+  Counted outcome;
+  outcome.steady = true;
+  outcome.timing = Timing{std::move(more), 1000};
+  outcome.timing->values[kCpu] = wall;
+  outcome.timing->values[kWall] = std::move(wall);
+  add_times(outcome.metrics, *outcome.timing);
+  return measured(key, std::move(outcome));
+}
+
+inline Measurement failed(const std::string& key, FailureKind kind = FailureKind::kCrashed,
+                          const std::string& message = "ended by a signal") {
+  return measured(key, Failure{kind, message});
+}
+
+inline Measurement skipped(const std::string& key, const std::string& reason = "needs CUDA") {
+  return measured(key, Skipped{reason});
+}
+
+// The measurement, verified with this result.
+inline Measurement verified(Measurement measurement, VerificationCode code,
+                            const std::string& reason = "why") {
+  measurement.verification = Verification{code, reason};
+  return measurement;
+}
+
+// --- Result sets ---
+
+inline ResultSet results(const std::string& name, std::vector<Measurement> measurements) {
+  ResultSet set;
+  set.name = name;
+  set.results.measurements = std::move(measurements);
+  return set;
+}
+
+inline ResultSet before(std::vector<Measurement> measurements) {
+  return results("the baseline", std::move(measurements));
+}
+
+inline ResultSet after(std::vector<Measurement> measurements) {
+  return results("the new results", std::move(measurements));
+}
+
+}  // namespace instr::testing
