@@ -30,7 +30,7 @@ std::string choices_of(const OptionInfo& option) {
   return joined(option.choices, " ", [](const std::string& word) { return word; });
 }
 
-std::string names_of(std::span<const CommandSummary> commands, const char* between) {
+std::string command_names(std::span<const CommandSummary> commands, const char* between) {
   return joined(commands, between, [](const CommandSummary& one) { return one.line->command(); });
 }
 
@@ -93,7 +93,7 @@ std::string with_names(std::string text, std::span<const CommandSummary> command
                        const char* between) {
   constexpr std::string_view kMark = "@NAMES@";
   for (std::size_t at = 0; (at = text.find(kMark, at)) != text.npos;) {
-    text.replace(at, kMark.size(), names_of(commands, between));
+    text.replace(at, kMark.size(), command_names(commands, between));
   }
   return text;
 }
@@ -145,7 +145,7 @@ std::string bash_completion(std::span<const CommandSummary> commands) {
 
 std::string zsh_completion(std::span<const CommandSummary> commands) {
   std::string out = "#compdef instr_bench\n# zsh completion of instr_bench\n\n_instr_bench() {\n";
-  out += "  local -a names=(" + names_of(commands, " ") + ")\n  local -a summaries=(\n";
+  out += "  local -a names=(" + command_names(commands, " ") + ")\n  local -a summaries=(\n";
   for (const CommandSummary& one : commands) {
     out += "    " + shell_quoted(one.line->command() + ":" + one.text) + "\n";
   }
@@ -177,7 +177,7 @@ std::string zsh_completion(std::span<const CommandSummary> commands) {
 }
 
 std::string fish_completion(std::span<const CommandSummary> commands) {
-  const std::string names = names_of(commands, " ");
+  const std::string names = command_names(commands, " ");
   std::string out =
       "# fish completion of instr_bench\n"
       "function __instr_bench_command\n"

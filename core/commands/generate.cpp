@@ -40,7 +40,7 @@ std::optional<std::string> generate_man_page(const std::vector<CommandSummary>& 
 }
 
 // One per line, for scripts that install a man page for each.
-std::string names_of(const std::vector<CommandSummary>& all) {
+std::string command_names(const std::vector<CommandSummary>& all) {
   std::string names;
   for (const CommandSummary& one : all) names += one.line->command() + "\n";
   return names;
@@ -65,7 +65,7 @@ ExitStatus generate(const std::vector<std::string>& operands) {
     if (what == "bash") text = bash_completion(all);
     if (what == "zsh") text = zsh_completion(all);
     if (what == "fish") text = fish_completion(all);
-    if (what == "commands") text = names_of(all);
+    if (what == "commands") text = command_names(all);
   }
   if (!text) {
     return refuse(

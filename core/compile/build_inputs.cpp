@@ -17,14 +17,14 @@ namespace {
 constexpr std::size_t kMostFiles = 4000;
 constexpr std::uintmax_t kMostBytes = 64ull << 20;
 
-struct File {
+struct InputFile {
   fs::path path;
   std::uintmax_t size = 0;
   fs::file_time_type time;
 };
 
-std::vector<File> files_below(const fs::path& folder) {
-  std::vector<File> files;
+std::vector<InputFile> files_below(const fs::path& folder) {
+  std::vector<InputFile> files;
   std::error_code error;
   for (fs::recursive_directory_iterator
            it(folder, fs::directory_options::skip_permission_denied, error),

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_line.h"
 #include "core/base/process.h"
 #include "core/base/replace_file.h"
 #include "core/compile/cache_files.h"
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kCompiler = "compile_snippets.py";
 constexpr const char* kErrors = "errors.json";  // beside a unit: what did not compile
@@ -67,11 +68,11 @@ Expected<std::string> ask_compiler(const std::string& request, const Python& pyt
 
 // The unit and, beside it, what did not compile.
 Expected<void> write_unit(const std::string& reply, const fs::path& unit) {
-  const Json json = Json::parse(reply, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_array()) return fail("the interpreter's reply is malformed");
+  const auto json = parse_json(reply);
+  if (!json || !json->is_array()) return fail("the interpreter's reply is malformed");
   std::string lines;
   Json errors = Json::object();
-  for (const Json& one : json) {
+  for (const Json& one : *json) {
     const std::string symbol = one.value("symbol", "");
     if (one.contains("code")) {
       lines += symbol + "\t" + one.value("code", "") + "\n";
@@ -114,8 +115,8 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
         });
       });
   if (!unit) return tl::unexpected(unit.error());
-  const Json errors = Json::parse(read_text(unit->parent_path() / kErrors).value_or("{}"), nullptr,
-                                  /*allow_exceptions=*/false);
+  const Json errors =
+      parse_json(read_text(unit->parent_path() / kErrors).value_or("{}")).value_or(Json::object());
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const auto error = errors.find(symbols[i]);
     if (error == errors.end()) {

@@ -17,7 +17,7 @@ constexpr std::size_t kErrorsShown = 3;
 constexpr std::size_t kNotesShown = 2;        // of the first error alone
 constexpr std::size_t kLongestMessage = 400;  // characters; template errors have no end
 
-struct Patterns {
+struct DiagnosticPatterns {
   RE2 diagnostic{R"((.*?):(\d+):(\d+): (fatal error|error|warning|note): (.*))"};
   RE2 linker{R"((?:.*: )?(undefined reference to .*|multiple definition of .*|cannot find -l.*))"};
   RE2 marker{R"(@(instr_snippet_[0-9a-f]{32}|shared|empty):)"};
@@ -147,7 +147,7 @@ class Parser {
     }
   }
 
-  Patterns patterns_;
+  DiagnosticPatterns patterns_;
   std::vector<Group> groups_;
   std::vector<std::string> pending_;
 };

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json_line.h"
 #include "core/base/process.h"
 #include "core/base/shell.h"
 #include "core/base/trim.h"
@@ -15,6 +16,8 @@ namespace instr {
 namespace fs = std::filesystem;
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kOldest = ">=3.9";
 
@@ -48,7 +51,7 @@ fs::path python_script(const fs::path& sources, const char* name) {
 }
 
 Expected<Python> python_from(std::string_view probe, const fs::path& command) {
-  const auto json = nlohmann::json::parse(probe, nullptr, /*allow_exceptions=*/false);
+  const Json json = parse_json(probe).value_or(nullptr);
   const std::string name = command.string();
   if (!json.is_object()) return fail(name + " does not run", kPythonAdvice);
   const auto text = [&json](const char* key) {
@@ -64,10 +67,10 @@ Expected<Python> python_from(std::string_view probe, const fs::path& command) {
   python.platform_home = text("platform_home");
   python.torch = text("torch");
   python.torch_version = text("torch_version");
-  for (const auto& entry : json.value("path", nlohmann::json::array())) {
+  for (const auto& entry : json.value("path", Json::array())) {
     if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
   }
-  const nlohmann::json packages = json.value("packages", nlohmann::json::object());
+  const Json packages = json.value("packages", Json::object());
   for (const auto& [package, installed] : packages.items()) {
     if (installed.is_string()) python.packages.emplace(package, installed.get<std::string>());
   }

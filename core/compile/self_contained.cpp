@@ -36,14 +36,14 @@ bool is_ambiguous(std::string_view code) {
   return false;
 }
 
-enum class Kind { kWord, kNumber, kString, kCharacter, kPunctuation };
+enum class TokenKind { kWord, kNumber, kString, kCharacter, kPunctuation };
 
 struct Token {
-  Kind kind;
+  TokenKind kind;
   std::string_view text;  // of a string: what is between its quotes
 
-  bool is(char c) const { return kind == Kind::kPunctuation && text.front() == c; }
-  bool is_word(std::string_view word) const { return kind == Kind::kWord && text == word; }
+  bool is(char c) const { return kind == TokenKind::kPunctuation && text.front() == c; }
+  bool is_word(std::string_view word) const { return kind == TokenKind::kWord && text == word; }
 };
 
 // Reads C++ just well enough to distinguish words, numbers, strings and comments. `code` is not
@@ -71,7 +71,7 @@ class Lexer {
     if (c == '"' || c == '\'') return quoted(c);
     if (is_digit(c) || (c == '.' && is_digit(peek(1)))) return number();
     if (is_word(c)) return word();
-    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') add(Kind::kPunctuation, at_, at_ + 1);
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') add(TokenKind::kPunctuation, at_, at_ + 1);
     ++at_;
     return true;
   }
@@ -80,7 +80,7 @@ class Lexer {
   char peek(std::size_t ahead) const {
     return at_ + ahead < code_.size() ? code_[at_ + ahead] : '\0';
   }
-  void add(Kind kind, std::size_t begin, std::size_t end) {
+  void add(TokenKind kind, std::size_t begin, std::size_t end) {
     tokens_.push_back({kind, code_.substr(begin, end - begin)});
   }
 
@@ -96,7 +96,7 @@ class Lexer {
     while (is_word(peek(0))) ++at_;
     const std::string_view text = code_.substr(begin, at_ - begin);
     if (peek(0) == '"' && is_one_of(text, {"R", "LR", "uR", "UR", "u8R"})) return raw_string();
-    add(Kind::kWord, begin, at_);
+    add(TokenKind::kWord, begin, at_);
     return true;
   }
 
@@ -112,7 +112,7 @@ class Lexer {
       const bool is_separator = c == '\'' && is_word(peek(1));
       if (!is_word(c) && c != '.' && !is_sign && !is_separator) break;
     }
-    add(Kind::kNumber, begin, at_);
+    add(TokenKind::kNumber, begin, at_);
     return peek(0) != '"' && peek(0) != '\'';
   }
 
@@ -124,7 +124,7 @@ class Lexer {
       } else if (code_[at_] == '\n') {
         return false;
       } else if (code_[at_] == quote) {
-        add(quote == '"' ? Kind::kString : Kind::kCharacter, begin, at_++);
+        add(quote == '"' ? TokenKind::kString : TokenKind::kCharacter, begin, at_++);
         return suffix(quote == '"');
       }
     }
@@ -137,7 +137,7 @@ class Lexer {
     if (paren == std::string_view::npos || code_[paren] != '(' || paren - begin > 16) return false;
     const std::string end = ")" + std::string(code_.substr(begin, paren - begin)) + "\"";
     if (!skip_past(end, paren + 1)) return false;
-    add(Kind::kString, paren + 1, at_ - end.size());
+    add(TokenKind::kString, paren + 1, at_ - end.size());
     return suffix(/*is_string=*/true);
   }
 
@@ -148,7 +148,7 @@ class Lexer {
     while (is_word(peek(0))) ++at_;
     const std::string_view text = code_.substr(begin, at_ - begin);
     if (text.empty()) return true;
-    add(Kind::kWord, begin, at_);  // g++ takes a macro's name for the macro
+    add(TokenKind::kWord, begin, at_);  // g++ takes a macro's name for the macro
     const bool is_known = text.front() == '_' || (is_string && is_one_of(text, {"s", "sv"}));
     return is_known && peek(0) != '"' && peek(0) != '\'';
   }
@@ -162,8 +162,8 @@ class Lexer {
 // state. A character that is not ASCII may belong to a word or end it.
 bool is_preprocessors(const Token& token) {
   const bool is_ascii = (token.text.empty() ? 0 : token.text.front() & 0x80) == 0;
-  return token.is('#') || token.is('\\') || (token.kind == Kind::kPunctuation && !is_ascii) ||
-         (token.kind == Kind::kWord &&
+  return token.is('#') || token.is('\\') || (token.kind == TokenKind::kPunctuation && !is_ascii) ||
+         (token.kind == TokenKind::kWord &&
           is_one_of(token.text, {"_Pragma", "__pragma", "__COUNTER__", "import", "export"}));
 }
 
@@ -181,7 +181,7 @@ bool is_digraph(const std::vector<Token>& tokens, std::size_t at) {
 bool are_brackets_closed(const std::vector<Token>& tokens) {
   std::string open;
   for (const Token& token : tokens) {
-    if (token.kind != Kind::kPunctuation) continue;
+    if (token.kind != TokenKind::kPunctuation) continue;
     const char c = token.text.front();
     if (c == '(') open += ')';
     if (c == '[') open += ']';
@@ -212,10 +212,10 @@ bool is_plain_assembly(std::string_view text) {
 
 bool is_assembly_plain(const std::vector<Token>& tokens) {
   const bool has_assembly = std::any_of(tokens.begin(), tokens.end(), [](const Token& token) {
-    return token.kind == Kind::kWord && is_one_of(token.text, {"asm", "__asm", "__asm__"});
+    return token.kind == TokenKind::kWord && is_one_of(token.text, {"asm", "__asm", "__asm__"});
   });
   return !has_assembly || std::all_of(tokens.begin(), tokens.end(), [](const Token& token) {
-    return token.kind != Kind::kString || is_plain_assembly(token.text);
+    return token.kind != TokenKind::kString || is_plain_assembly(token.text);
   });
 }
 
@@ -253,7 +253,7 @@ bool jumps_out(std::string_view code) {
     const bool is_colon = next.is(':') && (i + 2 == tokens->size() || !(*tokens)[i + 2].is(':'));
     const bool is_first = i == 0 || may_precede_label((*tokens)[i - 1]);
     if (token.is_word("goto")) targets.insert(next.text);
-    if (token.kind == Kind::kWord && is_colon && is_first) labels.insert(token.text);
+    if (token.kind == TokenKind::kWord && is_colon && is_first) labels.insert(token.text);
   }
   return !std::includes(labels.begin(), labels.end(), targets.begin(), targets.end());
 }

@@ -59,7 +59,7 @@ Expected<void> add_part(std::string_view part, Limit& limit) {
   return {};
 }
 
-Expected<Limit> joined(const std::vector<std::string_view>& parts) {
+Expected<Limit> limit_from_parts(const std::vector<std::string_view>& parts) {
   Limit limit;
   if (parts.size() == 1 && parts.front() == "none") return limit;
   for (const std::string_view part : parts) {
@@ -77,7 +77,7 @@ const std::vector<std::string>& limit_metrics() {
   return kNames;
 }
 
-Expected<Limit> parse_limit(std::string_view text) { return joined(split(text)); }
+Expected<Limit> parse_limit(std::string_view text) { return limit_from_parts(split(text)); }
 
 Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
   std::map<std::string, std::vector<std::string_view>> parts;
@@ -100,7 +100,7 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
   }
   std::map<std::string, Limit> limits;
   for (const auto& [name, own_parts] : parts) {
-    auto limit = joined(own_parts);
+    auto limit = limit_from_parts(own_parts);
     if (!limit) return tl::unexpected<Error>(std::move(limit.error()));
     limits.emplace(name, *limit);
   }

@@ -40,7 +40,7 @@ std::optional<SeriesSet> SeriesSet::parse(const std::string& text) {
   return set;
 }
 
-std::string SeriesSet::text() const { return nlohmann::json(ranges_).dump(); }
+std::string SeriesSet::text() const { return nlohmann::ordered_json(ranges_).dump(); }
 
 bool SeriesSet::contains(std::int64_t series) const {
   auto after = std::upper_bound(

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kShortName = 60;  // columns of a function's name
+constexpr std::size_t kMaxRowName = 60;  // columns of a function's name
 // Of flame graphs in a page, the newest first: it has to be there at once.
 constexpr std::size_t kMostFlames = std::size_t{8} << 20;
 
@@ -163,7 +163,7 @@ class Writer {
   Json functions() const {
     std::vector<std::string> names;
     for (const auto& [name, object] : functions_.all()) names.push_back(name);
-    const std::vector<std::string> short_names = short_function_names(names, kShortName);
+    const std::vector<std::string> short_names = short_function_names(names, kMaxRowName);
     Json list = Json::array();
     for (std::size_t i = 0; i < names.size(); ++i) {
       list.push_back({printable(names[i]), short_names[i], printable(functions_.all()[i].second)});

@@ -67,9 +67,9 @@ void add(const AgainstEager& one, Collected& to) {
 // Besides the number of threads, which is not in the order of its text.
 constexpr const char* kGroupAxes[] = {"accelerator", "test", "dtype", "shapes"};
 
-using Place = std::tuple<ExperimentGroup, Language, Runtime>;
+using SummaryKey = std::tuple<ExperimentGroup, Language, Runtime>;
 
-Place place_of(const ExperimentRecord& record) {
+SummaryKey summary_key(const ExperimentRecord& record) {
   const Variant& variant = record.variant;
   ExperimentGroup group{suite_of(record), {}, variant.threads};
   for (const char* axis : kGroupAxes) group.values.push_back(value_on(axis, variant));
@@ -77,7 +77,7 @@ Place place_of(const ExperimentRecord& record) {
 }
 
 // How often each is the fastest.
-void count_fastest(const std::vector<AgainstEager>& all, std::map<Place, Collected>& collected) {
+void count_fastest(const std::vector<AgainstEager>& all, std::map<SummaryKey, Collected>& collected) {
   std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
   for (const AgainstEager& one : all) {
     rivals[{suite_of(*one.record), benchmark_of(one.record->variant)}].push_back(one.record);
@@ -90,7 +90,7 @@ void count_fastest(const std::vector<AgainstEager>& all, std::map<Place, Collect
     const Measurement* fastest = fastest_of(alternatives);
     if (fastest == nullptr) continue;
     const auto place = static_cast<std::size_t>(fastest - measurements.data());
-    ++collected[place_of(*records[place])].summary.fastest;
+    ++collected[summary_key(*records[place])].summary.fastest;
   }
 }
 
@@ -182,11 +182,11 @@ std::string suite_of(const ExperimentRecord& record) {
 
 std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {
   const std::vector<AgainstEager> all = against_eager(records);
-  std::map<Place, Collected> collected;
+  std::map<SummaryKey, Collected> collected;
   for (const AgainstEager& one : all) {
-    Collected& to = collected[place_of(*one.record)];
+    Collected& to = collected[summary_key(*one.record)];
     ExperimentSummary& summary = to.summary;
-    std::tie(summary.group, summary.language, summary.backend) = place_of(*one.record);
+    std::tie(summary.group, summary.language, summary.backend) = summary_key(*one.record);
     add(one, to);
   }
   count_fastest(all, collected);

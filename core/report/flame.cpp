@@ -22,7 +22,7 @@ bool holds(std::string_view start) {
   return start.substr(0, 4096).find(kText) != std::string_view::npos;
 }
 
-constexpr std::size_t kShortName = 60;  // columns of a name in a frame
+constexpr std::size_t kMaxFrameName = 60;  // columns of a name in a frame
 
 // A kind of code: that of a function whose name has one of these parts, and of no kind before it.
 struct CodeKind {
@@ -51,7 +51,7 @@ Json function_objects(const CallTree& tree) {
   const std::vector<CodeName>& functions = tree.functions;
   std::vector<std::string> names;
   for (const CodeName& one : functions) names.push_back(name_of(one));
-  const std::vector<std::string> short_names = short_function_names(names, kShortName);
+  const std::vector<std::string> short_names = short_function_names(names, kMaxFrameName);
   Json objects = Json::array();
   for (std::size_t i = 0; i < names.size(); ++i) {
     objects.push_back({{"name", printable(names[i])},

@@ -4,11 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "core/base/json_line.h"
+
 namespace instr {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using Place = std::function<std::string(const std::string&, int)>;
 
 CodeName code_of(const Json& code, const Place& place) {
@@ -48,10 +50,10 @@ std::vector<FollowedFunction> read(const Json& json, double iterations, double l
 
 std::vector<FollowedFunction> followed_calls(std::string_view text, std::uint64_t iterations,
                                              double loop, const Place& place) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || iterations == 0) return {};
+  const auto json = parse_json(text);
+  if (!json || !json->is_object() || iterations == 0) return {};
   try {
-    return read(json, static_cast<double>(iterations), loop, place);
+    return read(*json, static_cast<double>(iterations), loop, place);
   } catch (const std::exception&) {  // Json's, and of a function's number
     return {};
   }

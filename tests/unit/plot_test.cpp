@@ -250,7 +250,7 @@ TEST(Plot, SaysWhatIsMissing) {
   };
   const std::vector<Measurement> wrong{
       timed("a", Runtime::kEager, 8),
-      judged(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
+      verified(timed("a", Runtime::kTorchScript, 1), VerificationCode::kFail)};
   const std::vector<Measurement> no_growth{counted("mm", {{"n", "4"}, {"type", "a"}}, 10),
                                            counted("mm", {{"n", "x"}, {"type", "b"}}, 10),
                                            counted("add", {{"n", "64"}}, 10)};
