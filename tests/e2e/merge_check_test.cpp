@@ -76,6 +76,27 @@ std::string build_id_of(const std::string& file) {
   return notes.substr(begin, notes.find('\n', begin) - begin);
 }
 
+TEST_F(MergeCheck, NeverPassesByAccident) {
+  auto none = run({"--definitions=quick.toml", "--baseline=main"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_HAS(none.errors, "there is no baseline `main`");
+
+  have_baseline();
+  write(file("one.toml"), replaced(kDefinitions, "label = \"squares\"", "label = \"cubes\""));
+  auto gone = run({"--definitions=one.toml", "--baseline=main", "--output=one.jsonl"});
+  EXPECT_EQ(gone.exit_code, 3) << gone.output;
+  EXPECT_HAS(gone.output, "missing");
+  auto allowed = run({"compare", "main", "one.jsonl", "--allow-missing"});
+  EXPECT_EQ(allowed.exit_code, 0) << allowed.output;
+  // Benchmarks excluded by a filter are not missing.
+  EXPECT_EQ(run({"compare", "main", "one.jsonl", "--filter=scaled"}).exit_code, 0);
+
+  write(file("quick.cpp"), "this is not C++\n");
+  auto broken = run({"--definitions=quick.toml", "--baseline=main"});
+  EXPECT_EQ(broken.exit_code, 3) << broken.output;
+  EXPECT_HAS(broken.output, "not one benchmark could be compared");
+}
+
 TEST_F(MergeCheck, ResultsMeasuredDifferentlyAreNotCompared) {
   have_baseline();
   std::string text = text_of(file(".instr_bench/baselines/main.jsonl"));

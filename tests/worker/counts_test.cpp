@@ -1,10 +1,22 @@
 // The cost of a healthy snippet is counted to the instruction, whatever else is going on.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "core/values/profile.h"
 #include "rig.h"
 
 namespace instr::worker_tests::counts_test {
 namespace {
+
+TEST(WorkerCounts, HelloSaysWhatItIs) {
+  Rig::get().zygote();
+  const wire::Message& hello = Rig::get().hello();
+  EXPECT_EQ(hello.get("version"), wire::kWorkerVersion);
+  EXPECT_EQ(hello.get("cpu_capability"), "AVX2");
+  EXPECT_NE(hello.get("libtorch_version"), "");
+  EXPECT_NE(hello.get("cpu_features").find("avx2"), std::string::npos);
+}
 
 TEST(WorkerCounts, TheCanaryCostsWhatWasWritten) {
   Answer answer = Rig::get().empty_host().measure({"instr_canary_snippet"});
@@ -43,6 +55,15 @@ TEST(WorkerCounts, AlternatingIterationsHaveTheirMean) {
   }
 }
 
+TEST(WorkerCounts, WarmupAndIterationsAreAsRequested) {
+  Request request{"adds"};
+  request.warmup = 17;
+  request.iterations = 5;
+  Answer answer = Rig::get().host().measure(request);
+  EXPECT_EQ(answer.number("warmup"), 17u);
+  EXPECT_EQ(answer.number("iterations"), 5u);
+}
+
 TEST(WorkerCounts, ExpensiveSnippetsGetFewIterations) {
   Answer answer = Rig::get().host().measure({"spin_1000000"});
   EXPECT_LE(answer.number("iterations"), 2u);
@@ -67,6 +88,16 @@ TEST(WorkerCounts, LeftoversOfAnIterationAreNotTheNextOnesPeak) {
   EXPECT_EQ(answer.for_each("allocs_2"), 1);
   EXPECT_EQ(answer.number("peak_bytes"), 100u);
   EXPECT_EQ(answer.number("steady"), 1u);
+}
+
+TEST(WorkerCounts, TheProfileHoldsTheLastBlockAndNothingElse) {
+  Answer answer = Rig::get().host().measure({"adds"});
+  auto profile = read_profile(Rig::get().work_dir() / "shared" / answer.message.get("profile"));
+  ASSERT_TRUE(profile) << to_string(profile.error());
+  EXPECT_EQ(profile->totals.at(0), answer.number("ir_2"));
+  std::uint64_t sum = 0;
+  for (const auto& function : profile->functions) sum += function.self.at(0);
+  EXPECT_EQ(sum, answer.number("ir_2"));
 }
 
 // The snippets whose counts the tests below compare.
@@ -100,6 +131,19 @@ TEST(WorkerCounts, DoNotDependOnTheProcess) {
   std::string folder(120, 'x');  // a longer path for the worker and its profiles
   auto other = Rig::get().start(folder);
   EXPECT_EQ(counts_of(TestHost(other, true)), first);
+}
+
+TEST(WorkerCounts, AreTheSameWithoutTheForkServer) {
+  for (const char* snippet : {"differentiates", "sorts"}) {
+    Answer forked = Rig::get().host().measure({snippet});
+    auto alone = WorkerProcess::fork(Rig::get().zygote());
+    ASSERT_TRUE(alone);
+    ASSERT_TRUE((*alone)->request({"load", {{"path", Rig::get().unit().string()}}},
+                                  std::chrono::minutes(1)));
+    Answer direct = ask(**alone, {snippet}, false);
+    ASSERT_TRUE(direct.measured()) << direct.text();
+    EXPECT_EQ(direct.counts(), forked.counts());
+  }
 }
 
 TEST(WorkerCounts, AllThreadsOfAParallelOperatorAreCounted) {

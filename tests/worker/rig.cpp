@@ -93,6 +93,22 @@ std::string Answer::counts() const {
   return text;
 }
 
+Answer ask(Requestable& where, const Request& request, bool fork) {
+  wire::Message message{"measure",
+                        {{"symbol", request.snippet},
+                         {"threads", std::to_string(request.threads)},
+                         {"warmup", std::to_string(request.warmup)},
+                         {"iterations", std::to_string(request.iterations)},
+                         {"timeout_ms", std::to_string(request.timeout_ms)},
+                         {"memory_limit", std::to_string(request.memory_limit)},
+                         {"cache_sim", request.simulation.cache ? "1" : "0"},
+                         {"branch_sim", request.simulation.branch ? "1" : "0"},
+                         {"fork", fork ? "1" : "0"}}};
+  auto reply = where.request(message, std::chrono::minutes(5));
+  if (!reply) return {{"lost", {{"message", to_string(reply.error())}}}};
+  return {*reply};
+}
+
 TestHost::TestHost(std::shared_ptr<WorkerProcess> zygote, bool loaded) {
   auto host = WorkerProcess::fork(std::move(zygote));
   if (!host) throw std::runtime_error(std::string("no host: ") + to_string(host.error()));
@@ -103,21 +119,7 @@ TestHost::TestHost(std::shared_ptr<WorkerProcess> zygote, bool loaded) {
   if (!reply || reply->verb != "loaded") throw std::runtime_error("the unit was not loaded");
 }
 
-Answer TestHost::measure(const Request& request) {
-  wire::Message message{"measure",
-                        {{"symbol", request.snippet},
-                         {"threads", std::to_string(request.threads)},
-                         {"warmup", "0"},
-                         {"iterations", std::to_string(request.iterations)},
-                         {"timeout_ms", std::to_string(request.timeout_ms)},
-                         {"memory_limit", std::to_string(request.memory_limit)},
-                         {"cache_sim", request.simulation.cache ? "1" : "0"},
-                         {"branch_sim", request.simulation.branch ? "1" : "0"},
-                         {"fork", "1"}}};
-  auto reply = host_->request(message, std::chrono::minutes(5));
-  if (!reply) return {{"lost", {{"message", to_string(reply.error())}}}};
-  return {*reply};
-}
+Answer TestHost::measure(const Request& request) { return ask(*host_, request); }
 
 Rig& Rig::get() {
   static Rig rig;
@@ -167,7 +169,7 @@ std::shared_ptr<Root> Rig::start_root(const std::string& folder, const Simulatio
   fs::path libraries = options.work_dir / kLibraryLink;
   if (!fs::exists(libraries)) fs::copy_symlink(worker_.parent_path() / kLibraryLink, libraries);
   auto root = value_of(Root::start(options));
-  value_of(root->await_hello());
+  hello_ = value_of(root->await_hello());
   return root;
 }
 

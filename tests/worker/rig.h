@@ -34,6 +34,7 @@ struct Answer {
 struct Request {
   std::string snippet;
   int threads = 1;
+  int warmup = 0;
   int iterations = 0;
   int timeout_ms = 120'000;
   std::uint64_t memory_limit = std::uint64_t{2} << 30;
@@ -69,6 +70,7 @@ class Rig {
 
   const std::filesystem::path& unit() const { return unit_; }
   const std::filesystem::path& work_dir() const { return folder_.path(); }
+  const wire::Message& hello() const { return hello_; }  // of the root started last
 
   ~Rig();
 
@@ -79,8 +81,12 @@ class Rig {
   testing::TemporaryFolder folder_;
   std::filesystem::path worker_;
   std::filesystem::path unit_;
+  wire::Message hello_;
   std::shared_ptr<Root> root_;
   std::map<std::string, std::shared_ptr<WorkerProcess>> zygotes_;
 };
+
+// Asks `where` for a measurement; profiles go to its worker's folder.
+Answer ask(Requestable& where, const Request& request, bool fork = true);
 
 }  // namespace instr::worker_tests
