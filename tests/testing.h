@@ -15,9 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/gzip.h"
 #include "core/compare/compare.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
+#include "core/results/results.h"
 
 namespace instr::testing {
 
@@ -59,11 +61,23 @@ inline bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// A predicate for EXPECT_PRED_FORMAT2; the first two arguments are the expressions.
+inline ::testing::AssertionResult has_part(const char*, const char*, const std::string& text,
+                                           const std::string& part) {
+  if (has(text, part)) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "`" << part << "` is not in:\n" << text;
+}
+
 inline std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+// The text with the first `old` in it replaced; throws if there is none.
+inline std::string replaced(std::string text, const std::string& old, const std::string& with) {
+  return text.replace(text.find(old), old.size(), with);
 }
 
 template <class T>
@@ -225,7 +239,22 @@ inline Measurement verified(Measurement measurement, VerificationCode code,
   return measurement;
 }
 
-// --- Result sets ---
+// --- Results ---
+
+// The bytes of a file of gzip members with these texts.
+inline std::string packed(const std::vector<std::string>& texts) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes += value_of(gzip_member(text));
+  return bytes;
+}
+
+// Writes a results file with these measurements, and the files beside it.
+inline void write_results(const fs::path& file, const ResultsHeader& header,
+                          const std::vector<Measurement>& measurements) {
+  auto writer = value_of(ResultsWriter::create(value_of(ResultsTarget::open(file)), header));
+  for (const Measurement& one : measurements) EXPECT_TRUE(writer.append(one));
+  EXPECT_TRUE(writer.finish(true));
+}
 
 inline ResultSet results(const std::string& name, std::vector<Measurement> measurements) {
   ResultSet set;
@@ -243,3 +272,5 @@ inline ResultSet after(std::vector<Measurement> measurements) {
 }
 
 }  // namespace instr::testing
+
+#define EXPECT_HAS(text, part) EXPECT_PRED_FORMAT2(::instr::testing::has_part, text, part)

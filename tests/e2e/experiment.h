@@ -24,9 +24,8 @@ class ExperimentFixture : public ::testing::Test {
 
   // Of a results file, by key.
   Records records(const std::string& name = "r.jsonl") const {
-    std::ifstream stream(file(name));
     Records records;
-    for (std::string line; std::getline(stream, line);) {
+    for (const std::string& line : split_lines(text_of(file(name)))) {
       auto json = nlohmann::json::parse(line);
       EXPECT_TRUE(records.emplace(json.at("key").get<std::string>(), json).second) << line;
     }

@@ -6,25 +6,15 @@
 namespace instr::e2e::flames_test {
 namespace {
 
-class Flames : public ::testing::Test {
+class Flames : public QuickLibraryTest {
  protected:
   void SetUp() override {
-    write_quick_library(folder_.path());
     // A second benchmark that the same change makes slower.
     write(
         file("quick.toml"),
         std::string(kDefinitions) +
             "\n[[benchmark]]\nlabel = \"short\"\nsetup = \"std::vector<float> numbers(3, 1.5f);\"\n"
             "stmt = \"auto result = quick::squares(numbers);\"\n");
-  }
-
-  CommandResult run(std::vector<std::string> arguments) {
-    return run_in(folder_.path(), std::move(arguments));
-  }
-  fs::path file(const std::string& name) const { return folder_.path() / name; }
-
-  void plant() {
-    write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
   }
 
   // What a page shows.
@@ -34,8 +24,6 @@ class Flames : public ::testing::Test {
     const std::size_t begin = text.find('>', text.find(mark)) + 1;
     return nlohmann::json::parse(text.substr(begin, text.find("</script>", begin) - begin));
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(Flames, HaveTheExactChangeOfEachPath) {
@@ -45,13 +33,13 @@ TEST_F(Flames, HaveTheExactChangeOfEachPath) {
   ASSERT_EQ(before.exit_code, 0) << before.errors;
   auto same = run({"compare", "plain.jsonl", "main", "--limit=ir=+0"});
   EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
-  EXPECT_TRUE(has(same.output, "3 same")) << same.output;
+  EXPECT_HAS(same.output, "3 same");
 
-  plant();
+  write_slower_code();
   auto gate =
       run({"--definitions=quick.toml", "--baseline=main", "--flame=gate", "--output=b.jsonl"});
   EXPECT_EQ(gate.exit_code, 3) << gate.errors;
-  EXPECT_TRUE(has(gate.errors, "what changed in 2 benchmarks: gate/index.html")) << gate.errors;
+  EXPECT_HAS(gate.errors, "what changed in 2 benchmarks: gate/index.html");
   auto compared = run({"compare", "main", "b.jsonl", "--flame=compared", "--format=json"});
   EXPECT_EQ(compared.exit_code, 3) << compared.errors;
   std::map<std::string, double> changes;
@@ -76,18 +64,17 @@ TEST_F(Flames, HaveTheExactChangeOfEachPath) {
 
   auto explained = run({"explain", "short/eager/forward/t1/cpu", "main", "--flame=short.folded"});
   EXPECT_EQ(explained.exit_code, 0) << explained.errors;
-  EXPECT_TRUE(has(text_of(file("short.folded")), ";malloc ")) << text_of(file("short.folded"));
+  EXPECT_HAS(text_of(file("short.folded")), ";malloc ");
 
   auto without = run({"compare", "plain.jsonl", "b.jsonl", "--flame=none"});
   EXPECT_EQ(without.exit_code, 2);
-  EXPECT_TRUE(has(without.errors, "plain.jsonl: these results have no call paths"))
-      << without.errors;
-  EXPECT_TRUE(has(without.errors, "--call-paths")) << without.errors;
+  EXPECT_HAS(without.errors, "plain.jsonl: these results have no call paths");
+  EXPECT_HAS(without.errors, "--call-paths");
   EXPECT_FALSE(fs::exists(file("none")));
 }
 
 TEST_F(Flames, AreWrittenByAbAndOfMergedShards) {
-  write(file("slow.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  write_slower_code("slow.cpp");
   for (const char* one : {"quick", "slow"}) {
     write(file(std::string(one) + "_build.toml"),
           "schema = 1\n[build]\ninclude_dirs = [\".\"]\nsources = [\"" + std::string(one) +

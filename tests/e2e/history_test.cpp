@@ -2,8 +2,6 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
-#include <csignal>
-
 #include "core/history/repository.h"
 #include "core/history/schema.h"
 #include "core/results/end_line.h"
@@ -14,15 +12,14 @@
 namespace instr::e2e::history_test {
 namespace {
 
-class HistoryOfALibrary : public ::testing::Test {
+class HistoryOfALibrary : public QuickLibraryTest {
  protected:
   void SetUp() override {
     git({"init", "--quiet", "--initial-branch=main"});
-    write_quick_library(folder_.path());
     commit("the library");
     write(file("quick.cpp"), std::string(kSource) + "// said more clearly\n");
     commit("a comment");
-    write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+    write_slower_code();
     commit("fewer lines");
   }
 
@@ -32,31 +29,24 @@ class HistoryOfALibrary : public ::testing::Test {
     git({"commit", "--quiet", "-m", subject});
   }
 
-  CommandResult run(std::vector<std::string> arguments) {
-    return run_in(folder_.path(), std::move(arguments));
-  }
-  fs::path file(const std::string& name) const { return folder_.path() / name; }
-
   std::vector<nlohmann::json> steps() {
     auto shown = run({"history", "steps", "--format=jsonl"});
     EXPECT_EQ(shown.exit_code, 0) << shown.errors;
-    std::istringstream lines(shown.output);
     std::vector<nlohmann::json> steps;
-    for (std::string line; std::getline(lines, line);) steps.push_back(nlohmann::json::parse(line));
+    for (const std::string& line : split_lines(shown.output))
+      steps.push_back(nlohmann::json::parse(line));
     return steps;
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   auto last = run({"--definitions=quick.toml", "--record", "--output=last.jsonl"});
   ASSERT_EQ(last.exit_code, 0) << last.errors;
-  EXPECT_TRUE(has(last.errors, "commit ")) << last.errors;
+  EXPECT_HAS(last.errors, "commit ");
   git({"checkout", "--quiet", "HEAD~2"});
   auto detached = run({"--definitions=quick.toml", "--record"});
   EXPECT_EQ(detached.exit_code, 2);
-  EXPECT_TRUE(has(detached.errors, "--branch")) << detached.errors;
+  EXPECT_HAS(detached.errors, "--branch");
   auto first = run({"--definitions=quick.toml", "--record", "--branch=main"});
   ASSERT_EQ(first.exit_code, 0) << first.errors;
   auto found = steps();
@@ -79,13 +69,13 @@ TEST_F(HistoryOfALibrary, HasOneStepAtTheCommitThatMadeItSlower) {
   git({"checkout", "--quiet", "main"});
   auto again = run({"history", "add", "last.jsonl"});
   EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_TRUE(has(again.errors, "1 run recorded before")) << again.errors;
+  EXPECT_HAS(again.errors, "1 run recorded before");
   auto lie = run({"history", "add", "last.jsonl", "--commit=HEAD~1", "--trust-commit"});
   EXPECT_EQ(lie.exit_code, 2);
-  EXPECT_TRUE(has(lie.errors, "recorded with other counts")) << lie.errors;
+  EXPECT_HAS(lie.errors, "recorded with other counts");
   auto shown = run({"history", "show", "squares/eager/forward/t1/cpu", "--metrics=ir"});
   EXPECT_EQ(shown.exit_code, 0) << shown.errors;
-  EXPECT_TRUE(has(shown.output, "malloc")) << shown.output;
+  EXPECT_HAS(shown.output, "malloc");
 }
 
 TEST_F(HistoryOfALibrary, IsFilledByBisection) {
@@ -98,32 +88,26 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
                                        "--filter=squares"};
   auto filled = run(words);
   ASSERT_EQ(filled.exit_code, 0) << filled.errors;
-  EXPECT_TRUE(has(filled.errors, "4 commits measured, 0 there already, 0 could not be"))
-      << filled.errors;
+  EXPECT_HAS(filled.errors, "4 commits measured, 0 there already, 0 could not be");
   const auto found = steps();
   ASSERT_FALSE(found.empty());
   for (const auto& step : found) EXPECT_EQ(step.at("subject"), "fewer lines");
   auto again = run(words);
   EXPECT_EQ(again.exit_code, 0) << again.errors;
-  EXPECT_TRUE(has(again.errors, "0 commits measured, 2 there already")) << again.errors;
+  EXPECT_HAS(again.errors, "0 commits measured, 2 there already");
 
   auto accepted = run({"accept", "squares/eager/forward/t1/cpu", "--reason=it is shorter"});
   EXPECT_EQ(accepted.exit_code, 0) << accepted.errors;
-  std::ifstream lines(file(".instr_bench/accepted.csv"));
-  std::string line;
-  std::getline(lines, line);
-  std::getline(lines, line);
+  const std::string line = split_lines(text_of(file(".instr_bench/accepted.csv"))).at(1);
   EXPECT_TRUE(line.starts_with("squares/eager/forward/t1/cpu,ir,")) << line;
-  EXPECT_TRUE(has(line, found[0].at("commit").get<std::string>().substr(0, 12))) << line;
+  EXPECT_HAS(line, found[0].at("commit").get<std::string>().substr(0, 12));
 }
 
 TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   const auto measured = [this](const std::string& output) {
     auto counted = run({"--definitions=quick.toml", "--filter=scaled", "--output=" + output});
     EXPECT_EQ(counted.exit_code, 0) << counted.errors;
-    std::ifstream lines(file(output));
-    std::string header;
-    std::getline(lines, header);
+    const std::string header = split_lines(text_of(file(output))).at(0);
     return nlohmann::json::parse(header).value("commit", "none");
   };
   const std::string hash = measured("last.jsonl");
@@ -134,19 +118,16 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   write(file("outside.toml"),
         "schema = 1\n[[benchmark]]\nlabel = \"ones\"\nstmt = \"torch::ones({4});\"\n");
   EXPECT_EQ(run({"--definitions=outside.toml", "--output=outside.jsonl"}).exit_code, 0);
-  std::ifstream outside(file("outside.jsonl"));
-  std::string header;
-  std::getline(outside, header);
+  const std::string header = split_lines(text_of(file("outside.jsonl"))).at(0);
   EXPECT_FALSE(nlohmann::json::parse(header).contains("commit")) << header;
 
   auto lie = run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD"});
   EXPECT_EQ(lie.exit_code, 2) << lie.errors;
-  EXPECT_TRUE(has(lie.errors, "last.jsonl: these results are of commit " + hash.substr(0, 12)))
-      << lie.errors;
+  EXPECT_HAS(lie.errors, "last.jsonl: these results are of commit " + hash.substr(0, 12));
   EXPECT_FALSE(fs::exists(file(".instr_bench/history.db")));
   auto added = run({"history", "add", "last.jsonl", "--branch=main"});
   EXPECT_EQ(added.exit_code, 0) << added.errors;
-  EXPECT_TRUE(has(added.errors, "commit " + hash.substr(0, 12) + " on main")) << added.errors;
+  EXPECT_HAS(added.errors, "commit " + hash.substr(0, 12) + " on main");
   auto trusted =
       run({"history", "add", "last.jsonl", "--branch=main", "--commit=HEAD", "--trust-commit"});
   EXPECT_EQ(trusted.exit_code, 0) << trusted.errors;
@@ -158,9 +139,8 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   git({"clone", "--quiet", "--no-local", folder_.path().string(), file("clone").string()});
   auto rewritten = run_in(file("clone"), {"history", "add", "../last.jsonl"});
   EXPECT_EQ(rewritten.exit_code, 2) << rewritten.errors;
-  EXPECT_TRUE(has(rewritten.errors, hash.substr(0, 12) + ", which is not here"))
-      << rewritten.errors;
-  EXPECT_TRUE(has(rewritten.errors, "--commit")) << rewritten.errors;
+  EXPECT_HAS(rewritten.errors, hash.substr(0, 12) + ", which is not here");
+  EXPECT_HAS(rewritten.errors, "--commit");
 }
 
 TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
@@ -178,8 +158,8 @@ TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
   ASSERT_EQ(accept("pointwise/add/n=64/eager/forward/t1/cpu").exit_code, 0);
   const auto passes = compared();
   EXPECT_EQ(passes.exit_code, 0) << passes.output;
-  EXPECT_TRUE(has(passes.output, "slower, accepted")) << passes.output;
-  EXPECT_TRUE(has(passes.output, "accepted: twice is better")) << passes.output;
+  EXPECT_HAS(passes.output, "slower, accepted");
+  EXPECT_HAS(passes.output, "accepted: twice is better");
   EXPECT_EQ(accept("matmul/mm/eager/forward/t1/cpu").exit_code, 2);  // it did not change
 }
 
@@ -187,7 +167,7 @@ TEST_F(HistoryOfALibrary, RecordsNothingOfWhatIsNotCommitted) {
   write(file("quick.cpp"), kSource);
   auto refused = run({"--definitions=quick.toml", "--record"});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_TRUE(has(refused.errors, "not committed")) << refused.errors;
+  EXPECT_HAS(refused.errors, "not committed");
   EXPECT_FALSE(fs::exists(file(".instr_bench")));
 }
 
@@ -199,72 +179,6 @@ std::string times_of(const std::vector<std::string>& keys) {
     text += "\n" + to_line({{"key", key}, {"outcome", "timed"}, {"metrics", {{"wall", 2000}}}});
   }
   return text + "\n" + end_line(keys.size()) + "\n";
-}
-
-TEST_F(HistoryOfALibrary, ThatCannotBeReadIsAnErrorOfEveryCommand) {
-  write(file("times.jsonl"), times_of({"a"}));
-  const auto refused = [this](std::vector<std::string> words, const std::string& message) {
-    auto ended = run(words);
-    EXPECT_EQ(ended.exit_code, 2) << words[1] << ": " << ended.errors;
-    EXPECT_TRUE(has(ended.errors, message)) << words[1] << ": " << ended.errors;
-    EXPECT_EQ(ended.output, "") << words[1];
-  };
-  refused({"history", "merge", "other.db"}, "other.db: there is no history");
-  EXPECT_FALSE(fs::exists(file(".instr_bench")));
-  fs::create_directory(file(".instr_bench"));
-  const fs::path history = file(".instr_bench/history.db");
-  write(history, kSource);
-  ASSERT_EQ(run({"history", "add", "times.jsonl", "--history=other.db"}).exit_code, 0);
-  const std::string other = text_of(file("other.db"));
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"history", "add", "times.jsonl"},
-           {"history", "list"},
-           {"history", "show", "a"},
-           {"history", "steps"},
-           {"history", "issue"},
-           {"history", "merge", "other.db"},
-           {"history", "merge", "other.db", ".instr_bench/history.db", "--history=new.db"},
-           {"history", "prune", "--keep-since=HEAD"},
-           {"accept", "a", "--reason=why"},
-           {"report", "--html=page.html"},
-           {"--definitions=quick.toml", "--record"}}) {
-    refused(words, ".instr_bench/history.db: this is not an SQLite database");
-    EXPECT_EQ(text_of(history), kSource) << words[1];
-  }
-  EXPECT_EQ(text_of(file("other.db")), other);
-  for (const char* name : {"new.db", "page.html"}) EXPECT_FALSE(fs::exists(file(name))) << name;
-}
-
-TEST_F(HistoryOfALibrary, KeepsCommitsThatGitHasNoMore) {
-  const std::string old_hash = *Repository(folder_.path()).find("HEAD").map(&Commit::hash);
-  write(file("times.jsonl"), times_of({"a"}));
-  ASSERT_EQ(run({"history", "add", "times.jsonl"}).exit_code, 0);
-  git({"commit", "--quiet", "--amend", "-m", "fewer lines, said better"});
-  git({"reflog", "expire", "--expire=now", "--all"});
-  git({"gc", "--quiet", "--prune=now"});
-  const std::string history = text_of(file(".instr_bench/history.db"));
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"history", "add", "times.jsonl", "--commit=" + old_hash},
-           {"history", "steps", "--since=" + old_hash},
-           {"history", "prune", "--keep-since=" + old_hash}}) {
-    auto refused = run(words);
-    EXPECT_EQ(refused.exit_code, 2) << words[1];
-    EXPECT_TRUE(has(refused.errors, "there is no commit `" + old_hash + "` here"))
-        << refused.errors;
-  }
-  EXPECT_EQ(text_of(file(".instr_bench/history.db")), history);
-  auto late = run({"history", "add", "times.jsonl"});
-  EXPECT_EQ(late.exit_code, 0) << late.errors;
-  auto exported = run({"history", "export", "--metrics=wall"});
-  EXPECT_EQ(exported.exit_code, 0) << exported.errors;
-  EXPECT_TRUE(has(exported.output, old_hash)) << exported.output;
-  EXPECT_TRUE(has(exported.output, *Repository(folder_.path()).find("HEAD").map(&Commit::hash)))
-      << exported.output;
-  for (const char* word : {"list", "steps", "issue"}) {
-    EXPECT_EQ(run({"history", word}).exit_code, 0) << word;
-  }
-  EXPECT_EQ(run({"report", "--html=page.html"}).exit_code, 0);
-  EXPECT_TRUE(has(text_of(file("page.html")), old_hash));
 }
 
 // What is shown does not fit into the pipe, and nobody reads it.
@@ -290,39 +204,6 @@ TEST_F(HistoryOfALibrary, IsAddedToWhileSomeonePagesThroughIt) {
   auto added = run({"history", "add", "times.jsonl"});
   EXPECT_EQ(added.exit_code, 0) << added.errors;
   EXPECT_FALSE(has(added.errors, "waiting")) << added.errors;
-}
-
-TEST_F(HistoryOfALibrary, IsWholeThoughSomeOfItsWritersAreKilled) {
-  const auto adding = [this](const std::string& branch) {
-    SpawnOptions add = command({"history", "add", "--trust-commit", "--branch=" + branch,
-                                testing::fixture("formats/before.jsonl").string()});
-    add.working_directory = folder_.path();
-    auto process = value_of(Process::spawn(add));
-    return process;
-  };
-  constexpr int kRounds = 40;
-  for (int round = 1; round <= kRounds; ++round) {
-    Process kept = adding("kept " + std::to_string(round));
-    Process killed = adding("killed " + std::to_string(round));
-    usleep(500 * round);
-    ::kill(killed.pid(), SIGKILL);
-    killed.wait();
-    EXPECT_EQ(exit_code_of(kept.wait()), 0);
-  }
-  const auto history = value_of(open_history(file(".instr_bench/history.db"), SqlAccess::kRead));
-  EXPECT_EQ(history.integer("SELECT count(*) FROM pragma_integrity_check"
-                            " WHERE integrity_check <> 'ok'"),
-            0);
-  EXPECT_EQ(history.integer("SELECT count(*) FROM pragma_foreign_key_check"), 0);
-  EXPECT_EQ(history.integer("SELECT count(*) FROM runs JOIN branches ON branches.id = branch_id"
-                            " WHERE name LIKE 'kept %'"),
-            kRounds);
-  // Of each run that is there, all of it.
-  EXPECT_EQ(history.integer("SELECT count(DISTINCT series) FROM (SELECT count(*) AS series FROM"
-                            " series GROUP BY branch_id)"),
-            1);
-  EXPECT_EQ(history.integer("SELECT count(*) FROM branches"),
-            history.integer("SELECT count(*) FROM runs"));
 }
 
 }  // namespace

@@ -83,14 +83,6 @@ TEST_F(Hostile, OthersAreUnharmed) {
   expect_fifty("good last");
 }
 
-TEST_F(Hostile, ExceptionsKeepTheirText) {
-  EXPECT_EQ(failure("throws"), "exception");
-  EXPECT_NE(message("throws").find("the snippet's own words"), std::string::npos);
-  EXPECT_EQ(failure("throws an int"), "exception");
-  EXPECT_EQ(failure("torch error"), "exception");
-  EXPECT_NE(message("torch error").find("2x3"), std::string::npos) << message("torch error");
-}
-
 // At the place in the file, with the part of the benchmark that ran there.
 TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
   const std::string file = fixture("hostile.toml").string();
@@ -111,23 +103,6 @@ TEST_F(Hostile, FailuresAreAtTheirTextInTheToml) {
          "torchscript/forward/t1/cpu");
 }
 
-TEST_F(Hostile, EndingsAreNamed) {
-  EXPECT_EQ(failure("segfault"), "crashed");
-  EXPECT_NE(message("segfault").find("SIGSEGV"), std::string::npos) << message("segfault");
-  EXPECT_EQ(failure("recursion"), "crashed");
-  EXPECT_NE(message("recursion").find("stack"), std::string::npos) << message("recursion");
-  EXPECT_EQ(failure("abort"), "aborted");
-  EXPECT_EQ(failure("exit"), "exited");
-  EXPECT_EQ(failure("exit in setup"), "exited");
-  EXPECT_NE(message("exit in setup").find("3"), std::string::npos) << message("exit in setup");
-  EXPECT_EQ(failure("kills itself"), "crashed");
-}
-
-TEST_F(Hostile, EndlessSnippetsAreStopped) {
-  EXPECT_EQ(failure("loops"), "timed_out");
-  EXPECT_EQ(failure("sleeps in setup"), "timed_out");
-}
-
 TEST_F(Hostile, UnloadableLibrariesAreReportedWithValgrindsMessage) {
   if (!can_make_unreadable_)
     GTEST_SKIP() << "clang++-14 writes DWARF that Valgrind 3.19 cannot read";
@@ -137,14 +112,13 @@ TEST_F(Hostile, UnloadableLibrariesAreReportedWithValgrindsMessage) {
   bool can_read = run_command(ask)->output != "valgrind-3.19.0\n";
   if (can_read && found.value("outcome", "") == "counted") return;
   EXPECT_EQ(failure("unreadable"), "crashed");
-  EXPECT_NE(message("unreadable").find("debuginfo reader"), std::string::npos) << found.dump(2);
-  EXPECT_NE(message("unreadable").find("-gdwarf-4"), std::string::npos) << found.dump(2);
+  EXPECT_HAS(message("unreadable"), "debuginfo reader") << found.dump(2);
+  EXPECT_HAS(message("unreadable"), "-gdwarf-4") << found.dump(2);
 }
 
-TEST_F(Hostile, NorDoesLoadingAUnit) {
+TEST_F(Hostile, LoadingAUnitHasATimeLimit) {
   EXPECT_EQ(failure("constructor hangs"), "timed_out");
-  EXPECT_NE(message("constructor hangs").find("constructor"), std::string::npos)
-      << message("constructor hangs");
+  EXPECT_HAS(message("constructor hangs"), "constructor");
 }
 
 TEST_F(Hostile, SnippetOutputIsNotTakenForAReply) {
@@ -159,11 +133,6 @@ TEST_F(Hostile, RelativePathsLeadNowhereNearTheCache) {
   }
 }
 
-TEST_F(Hostile, MemoryHasAnEnd) {
-  EXPECT_EQ(failure("allocates"), "out_of_memory");
-  EXPECT_EQ(failure("allocates tensors"), "out_of_memory");
-}
-
 TEST_F(Hostile, RudeButMeasurable) {
   expect_fifty("closes descriptors");
   expect_fifty("writes");
@@ -176,15 +145,8 @@ TEST_F(Hostile, RudeButMeasurable) {
 TEST_F(Hostile, AutogradMistakesAreTheDefinitions) {
   EXPECT_EQ(failure("not differentiable", "eager/forward_backward/t1/cpu"), "definition_error");
   EXPECT_EQ(failure("not a scalar", "eager/forward_backward/t1/cpu"), "definition_error");
-  EXPECT_NE(message("not a scalar", "eager/forward_backward/t1/cpu").find("reduce"),
-            std::string::npos);
+  EXPECT_HAS(message("not a scalar", "eager/forward_backward/t1/cpu"), "reduce");
   EXPECT_EQ(record("not a scalar", "eager/forward/t1/cpu").value("outcome", ""), "counted");
-}
-
-TEST_F(Hostile, AScriptThatDoesNotCompileIsNamed) {
-  EXPECT_NE(message("bad script", "torchscript/forward/t1/cpu").find("no_such_operator"),
-            std::string::npos);
-  EXPECT_EQ(record("bad script", "eager/forward/t1/cpu").value("outcome", ""), "counted");
 }
 
 TEST_F(Hostile, NothingIsLeftBehind) { EXPECT_TRUE(stray_processes().empty()); }

@@ -14,17 +14,9 @@ const RunsUnder kThreadSanitizer("thread", "Interruption.*");
 
 using namespace std::chrono_literals;
 
-std::size_t lines_of(const fs::path& file) {
-  std::ifstream stream(file);
-  std::string line;
-  std::size_t count = 0;
-  while (std::getline(stream, line)) ++count;
-  return count;
-}
-
 // Waits until the results file has that many lines; false if the program ended first.
 bool wait_for_lines(Process& program, const fs::path& file, std::size_t lines) {
-  while (lines_of(file) < lines) {
+  while (split_lines(text_of(file)).size() < lines) {
     if (program.wait_for(50ms)) return false;
   }
   return true;
@@ -107,39 +99,6 @@ stmt = 'asm volatile(".rept {n}\n nop\n .endr");'
     EXPECT_EQ(record.at("metrics").at("ir"), n);
   }
   EXPECT_TRUE(stray_processes().empty());
-}
-
-TEST(Interruption, TwoRunsAtOnceShareAFreshCache) {
-  TemporaryFolder folder;
-  std::vector<Process> programs;
-  for (int i = 0; i < 2; ++i) {
-    auto options =
-        command({"--definitions=" + fixture("known.toml").string(), "--filter=nops",
-                 "--output=" + (folder.path() / (std::to_string(i) + ".jsonl")).string()});
-    options.argv.push_back("--save=both");
-    options.environment = environment(folder.path() / "cache");
-    options.environment->push_back("INSTR_BENCH_BASELINES=" +
-                                   (folder.path() / "baselines").string());
-    auto program = Process::spawn(options);
-    ASSERT_TRUE(program.has_value());
-    programs.push_back(std::move(*program));
-  }
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(programs[i].wait(), 0);
-    auto records = read_results(folder.path() / (std::to_string(i) + ".jsonl"));
-    EXPECT_EQ(records.at("known/nops/n=100/eager/forward/t1/cpu").at("metrics").at("ir"), 100);
-  }
-  EXPECT_TRUE(stray_processes(folder.path()).empty());
-  // The baseline is from one of the two, with its functions, and nothing else is left beside it.
-  const fs::path saved = folder.path() / "baselines/both.jsonl";
-  const std::string functions = text_of(saved.string() + ".functions.jsonl.gz");
-  bool is_first = text_of(saved) == text_of(folder.path() / "0.jsonl");
-  const fs::path of = folder.path() / (is_first ? "0.jsonl" : "1.jsonl");
-  EXPECT_EQ(text_of(saved), text_of(of));
-  EXPECT_EQ(functions, text_of(of.string() + ".functions.jsonl.gz"));
-  EXPECT_FALSE(functions.empty());
-  EXPECT_EQ(std::distance(fs::directory_iterator(saved.parent_path()), fs::directory_iterator()),
-            2);
 }
 
 // On a terminal of its own, into which `typed` is typed, and with a timeout.

@@ -76,7 +76,7 @@ TEST_F(Lines, HaveTheirExactCosts) {
       json_of({"explain", kKey, "--definitions=nops.toml", "--lines", "--flame=nops.html"});
   EXPECT_EQ(by_line["ir"], plain["ir"]);
   const auto& lines = by_line["lines"];
-  EXPECT_TRUE(has(text_of(file("nops.html")), R"("place":"nops.cpp:5")"));
+  EXPECT_HAS(text_of(file("nops.html")), R"("place":"nops.cpp:5")");
   // The return is not on that line.
   EXPECT_EQ(line_of(lines, "nops.cpp", 3)["self"], 200);
   EXPECT_EQ(line_of(lines, "nops.cpp", 3)["text"],
@@ -108,7 +108,7 @@ TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
                                    ".rept 40", ".rept 90"));
   auto gate = run({"--definitions=nops.toml", "--lines", "--baseline=main", "--output=b.jsonl"});
   EXPECT_EQ(gate.exit_code, 3) << gate.errors;
-  EXPECT_TRUE(has(gate.output, "nops.cpp:7  + __asm__ volatile(\".rept 90")) << gate.output;
+  EXPECT_HAS(gate.output, "nops.cpp:7  + __asm__ volatile(\".rept 90");
 
   const auto rows = json_of({"compare", "main", "b.jsonl", "--lines"})["rows"];
   ASSERT_EQ(rows.size(), 1U);
@@ -124,15 +124,14 @@ TEST_F(Lines, ThatChangedAreShownBesideEachOther) {
   EXPECT_EQ(sum, rows[0]["metrics"]["ir"]["change"].get<double>());
 
   auto kept = run({"explain", kKey, "main", "--lines"});
-  EXPECT_TRUE(has(kept.output, "nops.cpp:3")) << kept.output << kept.errors;
+  EXPECT_HAS(kept.output, "nops.cpp:3") << kept.errors;
 
   // Of results without lines.
   auto plain = run({"--definitions=nops.toml", "--output=plain.jsonl"});
   ASSERT_EQ(plain.exit_code, 0) << plain.errors;
   auto without = run({"compare", "plain.jsonl", "b.jsonl", "--lines"});
   EXPECT_EQ(without.exit_code, 2);
-  EXPECT_TRUE(has(without.errors, "plain.jsonl: these results have no costs of lines"))
-      << without.errors;
+  EXPECT_HAS(without.errors, "plain.jsonl: these results have no costs of lines");
   auto same = run({"compare", "plain.jsonl", "b.jsonl", "--limit=ir=+0"});
   EXPECT_EQ(same.exit_code, 0) << same.output;  // counted alike
 }

@@ -292,46 +292,9 @@ label = "exit"
 py_stmt = "import sys; sys.exit(3)"
 
 [[benchmark]]
-label = "_exit"
-py_stmt = "import os; os._exit(4)"
-
-[[benchmark]]
-label = "crash"
-py_stmt = "import ctypes; ctypes.string_at(0)"
-
-[[benchmark]]
-label = "hang"
-timeout = 1
-py_stmt = "while True: pass"
-
-[[benchmark]]
-label = "thread"
-py_setup = """
-import threading
-def spin():
-    while True: pass
-threading.Thread(target=spin, daemon=True).start()
-"""
-py_stmt = "1 + 1"
-
-[[benchmark]]
 label = "recursion"
 py_setup = "def f(n): return f(n + 1)"
 py_stmt = "f(0)"
-
-[[benchmark]]
-label = "closes everything"
-py_stmt = "import os; os.closerange(0, 1000)"
-
-[[benchmark]]
-label = "forks"
-py_stmt = """
-import os
-child = os.fork()
-if child == 0:
-    os._exit(0)
-os.waitpid(child, 0)
-"""
 
 [[benchmark]]
 label = "changes the state"
@@ -368,17 +331,8 @@ py_stmt = "x + x"
   EXPECT_EQ(failure("exit"),
             "exited all.toml:28:12: in the statement: the snippet ended the process with exit "
             "status 3");
-  EXPECT_EQ(failure("_exit"),
-            "exited all.toml:32:12: in the statement: the snippet ended the process with exit "
-            "status 4");
-  EXPECT_EQ(failure("crash").substr(0, 55),
-            "crashed all.toml:36:12: in the statement: SIGSEGV: Segm");
-  EXPECT_EQ(failure("hang").substr(0, 9), "timed_out");
-  EXPECT_EQ(failure("thread").substr(0, 31), "definition_error another thread");
-  EXPECT_EQ(failure("recursion").substr(0, 45), "exception all.toml:55:13: RecursionError: max");
-  for (const char* label : {"closes everything", "forks", "changes the state"}) {
-    EXPECT_GT(count(records, std::string(label) + "/py/eager/forward/t1/cpu"), 0);
-  }
+  EXPECT_EQ(failure("recursion").substr(0, 45), "exception all.toml:32:13: RecursionError: max");
+  EXPECT_GT(count(records, "changes the state/py/eager/forward/t1/cpu"), 0);
 
   const Records alone = counted({"--filter=^good/"});
   EXPECT_EQ(alone.size(), 1u);
@@ -521,12 +475,12 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
     const nlohmann::json& tvm = records.at(std::string(label) + "/py/tvm/forward/t1/cpu");
     EXPECT_EQ(tvm.at("outcome"), "skipped");
     const std::string reason = tvm.at("reason");
-    EXPECT_NE(reason.find("needs the package apache-tvm: "), std::string::npos) << reason;
+    EXPECT_HAS(reason, "needs the package apache-tvm: ");
   }
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
   ASSERT_EQ(raises.at("outcome"), "failed");
   const std::string message = raises.at("failure").at("message");
-  EXPECT_NE(message.find("all.toml:32:1: ValueError: five"), std::string::npos) << message;
+  EXPECT_HAS(message, "all.toml:32:1: ValueError: five");
   EXPECT_TRUE(stray_processes().empty());
 }
 

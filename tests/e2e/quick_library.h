@@ -44,11 +44,6 @@ setup = "auto x = torch::ones({4, 4});"
 stmt = "auto y = x * 2;"
 )";
 
-inline std::string replaced(std::string text, const std::string& old, const std::string& with) {
-  text.replace(text.find(old), old.size(), with);
-  return text;
-}
-
 inline void write_quick_library(const fs::path& folder) {
   write(folder / "quick.h", kHeader);
   write(folder / "quick.cpp", kSource);
@@ -61,6 +56,25 @@ inline CommandResult run_in(const fs::path& folder, std::vector<std::string> arg
   options.working_directory = folder;
   return value_of(run_command(options));
 }
+
+// Tests in a folder that has the library, as its user.
+class QuickLibraryTest : public ::testing::Test {
+ protected:
+  QuickLibraryTest() { write_quick_library(folder_.path()); }
+
+  fs::path file(const std::string& name) const { return folder_.path() / name; }
+
+  CommandResult run(std::vector<std::string> arguments) const {
+    return run_in(folder_.path(), std::move(arguments));
+  }
+
+  // Writes the library with a function that allocates eight times, not once.
+  void write_slower_code(const std::string& name = "quick.cpp") const {
+    write(file(name), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+  }
+
+  TemporaryFolder folder_;
+};
 
 // Runs git in a repository; returns its output.
 inline std::string git(const fs::path& folder, std::vector<std::string> words) {

@@ -18,17 +18,14 @@ void write_script(const fs::path& file, const std::string& text) {
   fs::permissions(file, fs::perms::owner_all);
 }
 
-class Scripts : public ::testing::Test {
+class Scripts : public QuickLibraryTest {
  protected:
   void SetUp() override {
     git(folder_.path(), {"init", "--quiet", "--initial-branch=main"});
-    write_quick_library(folder_.path());
     fs::create_directory(file("gate limits"));
     write(file("gate limits/all.toml"), kLimits);
     commit("the library");
   }
-
-  fs::path file(const std::string& name) const { return folder_.path() / name; }
 
   // Commits all changes; returns the commit's name.
   std::string commit(const std::string& subject) {
@@ -39,7 +36,7 @@ class Scripts : public ::testing::Test {
   }
 
   std::string commit_slower_code() {
-    write(file("quick.cpp"), replaced(kSource, "  result.reserve(numbers.size());\n", ""));
+    write_slower_code();
     return commit("fewer lines");
   }
 
@@ -61,8 +58,6 @@ class Scripts : public ::testing::Test {
         << "a worktree is left";
     return result;
   }
-
-  TemporaryFolder folder_;
 };
 
 TEST_F(Scripts, MergeCheckMeasuresTheBaseOnceAndAppliesItsLimits) {
@@ -78,9 +73,9 @@ TEST_F(Scripts, MergeCheckMeasuresTheBaseOnceAndAppliesItsLimits) {
   };
   auto slower = with("--report=a report.md");
   EXPECT_EQ(slower.exit_code, 3) << slower.output << slower.errors;
-  EXPECT_TRUE(has(slower.errors, "measuring the base")) << slower.errors;
-  EXPECT_TRUE(has(slower.output, "from +0 to none (+0 holds)")) << slower.output;
-  EXPECT_TRUE(has(text_of(file("a report.md")), "slower, fails"));
+  EXPECT_HAS(slower.errors, "measuring the base");
+  EXPECT_HAS(slower.output, "from +0 to none (+0 holds)");
+  EXPECT_HAS(text_of(file("a report.md")), "slower, fails");
   auto again = with("--head=weaker");
   EXPECT_EQ(again.exit_code, 3) << again.output << again.errors;
   EXPECT_FALSE(has(again.errors, "measuring the base")) << again.errors;
@@ -96,17 +91,17 @@ TEST_F(Scripts, MergeCheckRefusesWhatIsNoCommitOrCannotBeBuilt) {
   for (const auto& words : wrong) {
     auto refused = merge_check(words);
     EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_TRUE(has(refused.errors, "is not a commit here")) << refused.errors;
+    EXPECT_HAS(refused.errors, "is not a commit here");
   }
   auto baseline = merge_check({"main", "--baseline=x"});
   EXPECT_EQ(baseline.exit_code, 2);
-  EXPECT_TRUE(has(baseline.errors, "--baseline is not for merge-check")) << baseline.errors;
+  EXPECT_HAS(baseline.errors, "--baseline is not for merge-check");
 
   write(file("report.md"), "all within the limits");
   auto broken = merge_check({"--report=report.md", "--make=echo half a build; false", "main"});
   EXPECT_EQ(broken.exit_code, 2);
-  EXPECT_TRUE(has(broken.errors, "the build of the base failed")) << broken.errors;
-  EXPECT_TRUE(has(text_of(file("report.md")), "half a build")) << text_of(file("report.md"));
+  EXPECT_HAS(broken.errors, "the build of the base failed");
+  EXPECT_HAS(text_of(file("report.md")), "half a build");
   EXPECT_FALSE(has(text_of(file("report.md")), "all within the limits"));
 }
 
@@ -133,14 +128,14 @@ TEST_F(Scripts, NightlyWritesAnIssueThatNamesTheCommit) {
   EXPECT_EQ(second.exit_code, 3) << second.errors;
   const std::string issue = text_of(file("nightly/issue.md"));
   const std::string title = issue.substr(0, issue.find('\n'));
-  EXPECT_TRUE(has(title, "instructions in squares/eager/forward/t1/cpu")) << title;
-  EXPECT_TRUE(has(title, slower.substr(0, 12) + " (fewer lines)")) << title;
-  EXPECT_TRUE(has(issue, "<code>quick&#58;&#58;squares(")) << issue;
-  EXPECT_TRUE(has(text_of(file("nightly/index.html")), slower.substr(0, 12)));
+  EXPECT_HAS(title, "instructions in squares/eager/forward/t1/cpu");
+  EXPECT_HAS(title, slower.substr(0, 12) + " (fewer lines)");
+  EXPECT_HAS(issue, "<code>quick&#58;&#58;squares(");
+  EXPECT_HAS(text_of(file("nightly/index.html")), slower.substr(0, 12));
 
   auto third = night();
   EXPECT_EQ(third.exit_code, 0) << third.errors;
-  EXPECT_TRUE(has(third.errors, "no commit since the last time")) << third.errors;
+  EXPECT_HAS(third.errors, "no commit since the last time");
   EXPECT_FALSE(fs::exists(file("nightly/issue.md")));
 }
 
@@ -178,17 +173,15 @@ esac
 TEST_F(Comments, AreReplaced) {
   write(file("report.md"), "a table\n");
   const std::string text = post({"report.md"}).at("body");
-  EXPECT_TRUE(has(text, "a table")) << text;
-  EXPECT_TRUE(has(text, "https://github.example/team/project/actions/runs/99")) << text;
-  EXPECT_TRUE(has(arguments(), "https://api/repos/team/project/issues/7/comments\n"))
-      << arguments();
+  EXPECT_HAS(text, "a table");
+  EXPECT_HAS(text, "https://github.example/team/project/actions/runs/99");
+  EXPECT_HAS(arguments(), "https://api/repos/team/project/issues/7/comments\n");
 
   write(file("existing.json"),
         nlohmann::json{{{"id", 4}, {"body", "a remark"}}, {{"id", 5}, {"body", text}}}.dump());
   post({"report.md"});
-  EXPECT_TRUE(has(arguments(), "PATCH\n")) << arguments();
-  EXPECT_TRUE(has(arguments(), "https://api/repos/team/project/issues/comments/5\n"))
-      << arguments();
+  EXPECT_HAS(arguments(), "PATCH\n");
+  EXPECT_HAS(arguments(), "https://api/repos/team/project/issues/comments/5\n");
 }
 
 TEST_F(Comments, ExposeNoOtherFileAndAreNotTooLong) {
@@ -196,14 +189,14 @@ TEST_F(Comments, ExposeNoOtherFileAndAreNotTooLong) {
   fs::create_symlink("secret", file("link.md"));
   for (const char* report : {"missing.md", "link.md"}) {
     const std::string text = post({report}).at("body");
-    EXPECT_TRUE(has(text, "the check could not be made")) << text;
+    EXPECT_HAS(text, "the check could not be made");
     EXPECT_FALSE(has(text, "a secret")) << text;
   }
   std::string rows;
   for (int i = 0; i != 20000; ++i) rows += "| a row |\n";
   write(file("long.md"), rows);
   const std::string text = post({"long.md"}).at("body");
-  EXPECT_TRUE(has(text, "The log has all of it"));
+  EXPECT_HAS(text, "The log has all of it");
   EXPECT_LT(text.size(), 65536u);
 }
 
@@ -211,8 +204,8 @@ TEST_F(Comments, OfANightAreIssues) {
   write(file("issue.md"), "a title\n\nand a text\n");
   const auto issue = post({"--issue", "issue.md"});
   EXPECT_EQ(issue.at("title"), "a title");
-  EXPECT_TRUE(has(issue.at("body"), "and a text")) << issue;
-  EXPECT_TRUE(has(arguments(), "https://api/repos/team/project/issues\n")) << arguments();
+  EXPECT_HAS(issue.at("body"), "and a text") << issue;
+  EXPECT_HAS(arguments(), "https://api/repos/team/project/issues\n");
 }
 
 TEST_F(Scripts, TheHookRefusesTheCommitsThatTheCheckRefuses) {
@@ -229,7 +222,7 @@ TEST_F(Scripts, TheHookRefusesTheCommitsThatTheCheckRefuses) {
   };
   auto refused = push("slower:reviewed");
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_TRUE(has(refused.errors, "is not pushed (merge-check: status 3)")) << refused.errors;
+  EXPECT_HAS(refused.errors, "is not pushed (merge-check: status 3)");
   auto pushed = push("main:reviewed");
   EXPECT_EQ(pushed.exit_code, 0) << pushed.errors;
   auto deleted = push(":reviewed");

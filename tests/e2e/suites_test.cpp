@@ -57,8 +57,7 @@ TEST(SuitesOfModels, AreTrainedAndEvaluatedWithTheirPackagesOrSkipped) {
            "--iterations-per-run=1", "--backend=aot_eager", "--output=" + output});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
   std::map<std::string, std::string> outcomes;
-  std::ifstream lines(output);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : split_lines(text_of(output))) {
     const auto json = nlohmann::json::parse(line);
     outcomes[json.at("key")] =
         json.at("state") == "measured" ? json.at("verification_code") : json.at("reason");

@@ -1,6 +1,5 @@
 // --verify: each code, by a real snippet on a real LibTorch; that a failure with one verdict does
 // not affect the others; and that counts are the same as without it.
-#include <sstream>
 
 #include "core/results/results.h"
 #include "tests/e2e/program.h"
@@ -107,7 +106,7 @@ TEST_F(Verify, AnotherResultFailsWithTheReason) {
 
 TEST_F(Verify, UncomparedVariantsHaveACodeOfTheirOwn) {
   EXPECT_EQ(code("eager: throws" + kForward), "EAGER_FAILED");
-  EXPECT_NE(reason("eager: throws" + kForward).find("cannot be multiplied"), std::string::npos);
+  EXPECT_HAS(reason("eager: throws" + kForward), "cannot be multiplied");
   EXPECT_EQ(code("raised: by the script" + kForward), "EXCEPTION_RAISED");
   EXPECT_EQ(reason("raised: by the script" + kForward)
                 .find(fixture("verify.toml").string() + ":167:20: RuntimeError: mat1"),
@@ -117,7 +116,7 @@ TEST_F(Verify, UncomparedVariantsHaveACodeOfTheirOwn) {
   EXPECT_EQ(code("skipped: no such output" + kForward), "VERIFIER_SKIPPED");
   EXPECT_EQ(code("skipped: no tensor" + kForward), "VERIFIER_SKIPPED");
   EXPECT_EQ(code("lost: crashes" + kForward), "VERIFIER_DIDNT_RUN");
-  EXPECT_NE(reason("lost: crashes" + kForward).find("SIGSEGV"), std::string::npos);
+  EXPECT_HAS(reason("lost: crashes" + kForward), "SIGSEGV");
   EXPECT_EQ(code("lost: hangs" + kForward), "VERIFIER_DIDNT_RUN");
   EXPECT_EQ(reason("lost: hangs" + kForward).find("stopped after 3 s of CPU time: raise "), 0u);
   EXPECT_EQ(code("lost: eager hangs" + kForward), "VERIFIER_DIDNT_RUN");
@@ -136,9 +135,8 @@ TEST_F(Verify, EagerItselfIsNotACandidate) {
 
 TEST_F(Verify, AWrongResultIsNotASpeedUp) {
   EXPECT_EQ(result_->exit_code, 1) << result_->errors;
-  std::istringstream lines(result_->output);
   std::size_t seen = 0;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : split_lines(result_->output)) {
     bool is_wrong = line.starts_with("fail: other values") && line.find("µs") != std::string::npos;
     if (!is_wrong) continue;
     ++seen;

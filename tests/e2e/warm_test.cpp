@@ -11,13 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<std::string> lines(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> found;
-  for (std::string line; std::getline(stream, line);) found.push_back(line);
-  return found;
-}
-
 class Warm : public ::testing::Test {
  protected:
   // One test leaves its worker to the next: most of a test's time is the start of LibTorch.
@@ -38,7 +31,7 @@ class Warm : public ::testing::Test {
 
   // "process 1234  LibTorch 1.13.1, C++  ends in 10 min 00 s": what comes before the time.
   static std::vector<std::string> there() {
-    auto all = lines(run({"warm", "list"}).output);
+    auto all = split_lines(run({"warm", "list"}).output);
     for (std::string& line : all) line.resize(line.rfind("  "));
     return all;
   }
@@ -171,14 +164,6 @@ TEST_F(Warm, AnEndedRunLeavesItAlone) {
     }
   }
   EXPECT_EQ(measured(with("--warm")).size(), 1u);
-}
-
-TEST_F(Warm, WhatItIsNotForIsRefused) {
-  for (const char* variable : {"INSTR_TEST_CHURN=10", "INSTR_TEST_ISOLATION=process"}) {
-    const auto refused = run({"--warm"}, {variable});
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_NE(refused.errors.find("--warm"), std::string::npos) << refused.errors;
-  }
 }
 
 }  // namespace

@@ -102,50 +102,6 @@ TEST_F(CompareFormats, JsonLinesSayTheSame) {
   }
 }
 
-TEST_F(CompareFormats, Csv) {
-  json lines = read("csv", text_of(ReportFormat::kCsv, comparison()));
-  std::map<std::string, json> found;
-  for (const json& line : lines) {
-    found[line["key"].get<std::string>() + " " + line["metric"].get<std::string>()] = line;
-  }
-  EXPECT_EQ(found.size(), lines.size());
-  const json& ir = found.at("pointwise/add/n=64/eager/forward/t1/cpu ir");
-  EXPECT_EQ(ir.dump(),
-            R"({"after":"10688","before":"5344","change":"5344","hard_absolute":"",)"
-            R"("hard_percent":"0.5","key":"pointwise/add/n=64/eager/forward/t1/cpu","metric":"ir",)"
-            R"("metric_verdict":"fails","reason":"","relative":"1","soft_absolute":"",)"
-            R"("soft_percent":"0.1","state":"slower","verdict":"fails"})");
-  const json& failed = found.at("breaks/throws/eager/forward/t1/cpu ");
-  EXPECT_EQ(failed["state"], "failed_both");
-  EXPECT_NE(failed["reason"].get<std::string>().find("one \"quoted\" | line,\nand another"),
-            std::string::npos);
-}
-
-TEST_F(CompareFormats, Junit) {
-  json suite = read_junit(text_of(ReportFormat::kJunit, comparison()))[0];
-  EXPECT_EQ(suite["tests"], 12);
-  EXPECT_EQ(suite["failures"], comparison().summary.count(Verdict::kFails));
-  EXPECT_EQ(suite["skipped"], 1);
-  EXPECT_EQ(suite["properties"]["verdict"], "fails");
-  auto cases = by("name", suite["cases"]);
-  const json& slower = cases.at("pointwise/add/n=4/eager/forward/t1/cpu");
-  EXPECT_EQ(slower["classname"], "pointwise/add");
-  EXPECT_EQ(slower["result"], "failure");
-  EXPECT_EQ(slower["message"],
-            "slower, fails: instructions 5,357 -> 10,714 (+5,357, +100%), limit 0.5%; "
-            "allocs 4 -> 8 (+4, +100%), limit +0; "
-            "alloc_bytes 320 -> 640 (+320, +100%), limit 0.5%; "
-            "peak_bytes 320 -> 640 (+320, +100%), limit 0.5%");
-  std::string text = slower["text"];
-  EXPECT_NE(text.find("where the instructions changed:\n"), std::string::npos);
-  EXPECT_NE(text.find("  [libtorch_cpu.so], calls 1 -> 2\n"), std::string::npos) << text;
-  EXPECT_EQ(cases.at("matmul/mm/eager/forward/t1/cpu")["result"], "passed");
-  EXPECT_EQ(cases.at("gone/one/eager/forward/t1/cpu")["result"], "failure");
-  EXPECT_EQ(cases.at("breaks/later/eager/forward/t1/cpu")["message"],
-            "failed after, fails: exception: mat1 and mat2 shapes cannot be multiplied "
-            "(2x3 and 2x3)");
-}
-
 TEST_F(CompareFormats, HostileJunit) {
   Comparison compared = hostile();
   json suite = read_junit(text_of(ReportFormat::kJunit, compared))[0];

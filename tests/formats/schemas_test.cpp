@@ -47,8 +47,7 @@ class Schemas : public ConsumerTest {
   // Each line of a results file, as a file.
   std::vector<std::string> lines_of(const fs::path& file) const {
     std::vector<std::string> files;
-    std::ifstream stream(file);
-    for (std::string line; std::getline(stream, line);) {
+    for (const std::string& line : split_lines(text_of(file))) {
       files.push_back(write("line" + std::to_string(files.size()) + ".json", line));
     }
     return files;
@@ -130,12 +129,7 @@ TEST_F(Schemas, AcceptRecordedResults) {
 
 TEST_F(Schemas, DescribeEveryMemberOfWrittenResults) {
   const fs::path file = folder() / "results.jsonl";
-  auto writer = ResultsTarget::open(file).and_then([](ResultsTarget&& target) {
-    return ResultsWriter::create(std::move(target), example_header());
-  });
-  ASSERT_TRUE(writer) << to_string(writer.error());
-  for (const Measurement& one : one_of_each_outcome()) ASSERT_TRUE(writer->append(one));
-  ASSERT_TRUE(writer->finish(true));
+  testing::write_results(file, example_header(), one_of_each_outcome());
   const auto lines = lines_of(file);
   EXPECT_EQ(lines.size(), one_of_each_outcome().size() + 2);  // the header and the end
   EXPECT_EQ(errors_in("results", lines), Errors{});

@@ -94,7 +94,7 @@ TEST_F(Shells, ManPagesAreReadable) {
         write("page.1", run({INSTR_BENCH_PROGRAM, "generate", "man", command.name}));
     run({"mandoc", "-T", "lint", "-W", "error", page});
     const std::string text = run({"mandoc", "-T", "utf8", page});
-    EXPECT_NE(text.find("print this"), std::string::npos) << text;
+    EXPECT_HAS(text, "print this");
   }
 }
 

@@ -105,8 +105,7 @@ TEST(Accepted, PassesAndIsShown) {
   ASSERT_EQ(passes.rows.size(), 1u);
   EXPECT_EQ(passes.rows[0].state, RowState::kSlower);
   EXPECT_EQ(passes.rows[0].metrics[0].accepted, kAccepted);
-  EXPECT_NE(passes.rows[0].reason.find("instructions accepted: the copy is needed"),
-            std::string::npos);
+  EXPECT_HAS(passes.rows[0].reason, "instructions accepted: the copy is needed");
   // Another step, and one on top of it once the base has it.
   EXPECT_EQ(compared(1000, 2100).verdict, Verdict::kFails);
   EXPECT_EQ(compared(2000, 3000).verdict, Verdict::kFails);

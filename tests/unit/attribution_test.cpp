@@ -289,29 +289,6 @@ TEST(FunctionNames, OnesThatDifferInWhatCannotBeShownAreNumbered) {
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U);
 }
 
-TEST(FunctionNames, AnyBytesFitAndStayDifferent) {
-  std::mt19937 random(3);
-  const std::string alphabet = "ab:<>(){}, '*&-~[]#\n\x1b\xe2\x80\xa6\xff";
-  for (int round = 0; round < 2000; ++round) {
-    std::set<std::string> distinct;
-    while (distinct.size() < 4) {
-      std::string name = random() % 3 == 0 ? "operator" : "";
-      for (std::size_t size = random() % 60; size > 0; --size) {
-        name += alphabet[random() % alphabet.size()];
-      }
-      distinct.insert(name);
-    }
-    std::size_t width = 20 + random() % 40;
-    auto names = short_function_names({distinct.begin(), distinct.end()}, width);
-    std::set<std::string> shown(names.begin(), names.end());
-    EXPECT_EQ(shown.size(), names.size());
-    for (const std::string& name : names) {
-      EXPECT_LE(display_width(name), width);
-      EXPECT_EQ(name, printable(name));
-    }
-  }
-}
-
 TEST(CodeName, HasNoHashOfAUnit) {
   const std::string unit = "instr_unit_0123456789abcdef0123456789abcdef";
   const std::string snippet = "instr_snippet_fedcba9876543210fedcba9876543210";
@@ -330,15 +307,6 @@ TEST(CodeName, HasNoHashOfAUnit) {
     EXPECT_EQ(without_hashes(other), other);
   }
   EXPECT_EQ(without_hashes(unit), unit);
-}
-
-TEST(Attribution, FunctionsOfGlobalSetUpsAreTheSameInOtherUnits) {
-  auto result =
-      attribute({{"instr_unit_0123456789abcdef0123456789abcdef::f()", "unit-1.so", 10, 1}},
-                {{"instr_unit_fedcba9876543210fedcba9876543210::f()", "unit-2.so", 13, 1}}, 3);
-  ASSERT_EQ(result.parts.size(), 1U);
-  EXPECT_EQ(result.parts[0].function, "f()");
-  EXPECT_EQ(result.parts[0].change, 3);
 }
 
 }  // namespace

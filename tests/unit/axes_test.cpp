@@ -40,14 +40,6 @@ TEST(ExperimentAxes, ReplaceTheDefinitionsOwn) {
             "float32");  // its own parameter is not one of LibTorch's types
 }
 
-TEST(ExperimentAxes, LeaveOtherAxesAlone) {
-  Definition one = definition("one");
-  one.matrix = {{"batch_size", {"1", "2"}}};
-  auto variants = value_of(expand(with_axes({one}, {})));
-  EXPECT_EQ(variants.size(), 2u);
-  EXPECT_EQ(default_type_of(variants.front()), "float32");
-}
-
 TEST(ExperimentAxes, AutocastIsNotForExplicitDefinitions) {
   Definition plain = definition("plain");
   Definition fixed = definition("fixed");

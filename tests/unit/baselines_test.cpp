@@ -113,12 +113,6 @@ TEST_F(Baselines, NamesAreNotPaths) {
   EXPECT_TRUE(baseline_path("main-2.1_x"));
 }
 
-TEST_F(Baselines, AFileIsOneToo) {
-  keep("r.jsonl", "x", "");
-  EXPECT_EQ(find_baseline("r.jsonl"), "r.jsonl");
-  EXPECT_EQ(find_baseline("./r.jsonl"), "./r.jsonl");
-}
-
 TEST_F(Baselines, AMisspeltNameSuggestsTheNearest) {
   keep("r.jsonl", "x", "");
   ASSERT_TRUE(BaselineDraft::start("main")->publish("r.jsonl"));

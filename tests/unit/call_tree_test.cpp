@@ -129,7 +129,7 @@ TEST(CallTree, HasThePlacesWhereFunctionsBegin) {
   // Relative to the cost before, and where it is now.
   const AlignedTrees both = aligned(before, tree_with("-2"));
   EXPECT_EQ(place_of(both.after, "f()"), "lib/a.h:5");
-  EXPECT_NE(flame_page(both, "k").find(R"("place":"lib/a.h:5")"), std::string::npos);
+  EXPECT_HAS(flame_page(both, "k"), R"("place":"lib/a.h:5")");
 }
 
 // As kPaths, in three iterations: f no longer calls itself, g is called by h alone.
@@ -172,23 +172,8 @@ TEST(CallTree, OfTwoAreAlignedByPaths) {
   EXPECT_EQ(both.before.nodes[1].calls, 6U);
 }
 
-TEST(CallTree, AlignedWithItselfIsTheSame) {
-  const CallTree tree = tree_of(kPaths, 98);
-  const AlignedTrees both = aligned(tree, tree);
-  EXPECT_EQ(folded_stacks(both.before, ""), folded_stacks(tree, ""));
-  EXPECT_EQ(folded_stacks(both.after, ""), folded_stacks(tree, ""));
-}
-
 TEST(Flame, FoldedStacksAddUpToTheCount) {
   EXPECT_GOLDEN("call_tree/stacks.folded", folded_stacks(tree_of(kPaths, 98), "k"));
-}
-
-TEST(Flame, NamesInAPageEndNoElement) {
-  const std::string page = flame_page(tree_of(kPaths, 98), "</script><script>alert(1)</script>");
-  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
-  EXPECT_NE(page.find("\\u003c/script>\\u003cscript>alert(1)"), std::string::npos);
-  EXPECT_EQ(page.find("{{"), std::string::npos);
-  EXPECT_EQ(page, flame_page(tree_of(kPaths, 98), "</script><script>alert(1)</script>"));
 }
 
 TEST(Flame, FormatsAreKnownByTheEndingOfTheFile) {
@@ -196,7 +181,7 @@ TEST(Flame, FormatsAreKnownByTheEndingOfTheFile) {
   EXPECT_STREQ((*flame_format_of("b.folded"))->ending, ".folded");
   const auto unknown = flame_format_of("b.svg");
   ASSERT_FALSE(unknown);
-  EXPECT_NE(unknown.error().advice.find(".folded"), std::string::npos) << unknown.error().advice;
+  EXPECT_HAS(unknown.error().advice, ".folded");
 }
 
 TEST(Flame, KindsOfCode) {

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/base/gzip.h"
 #include "core/results/results.h"
 #include "tests/testing.h"
 
@@ -44,12 +43,6 @@ void expect_equal(const CallTree& one, const CallTree& other) {
   }
 }
 
-std::string packed(const std::vector<std::string>& texts) {
-  std::string bytes;
-  for (const std::string& text : texts) bytes += gzip_member(text).value();
-  return bytes;
-}
-
 CallTreesOf parsed(const std::vector<std::string>& texts) {
   return parse_call_trees(packed(texts), kHeader, "file", Incomplete::kAllowed);
 }
@@ -86,10 +79,7 @@ TEST(CallTreesFile, DamagedTreesAreErrors) {
   const std::string start = SideLines::start(kCallTreesFile, kHeader);
   const std::string good = next_call_tree(lines, "k", example());
   const auto error_of = [&](const std::string& old, const std::string& with) {
-    std::string text = good;
-    const std::size_t at = text.find(old);
-    EXPECT_NE(at, std::string::npos) << old;
-    auto tree = parsed({start, text.replace(at, old.size(), with)})("k");
+    auto tree = parsed({start, replaced(good, old, with)})("k");
     return tree ? "no error" : tree.error().what;
   };
   EXPECT_EQ(error_of("[0,1,2,3,1]", "[0,1,2,3,1]"), "no error");
@@ -126,14 +116,9 @@ TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
   const ResultsHeader header = make_results_header({}, {"instr_bench"});
   const std::filesystem::path beside = side_path(file, kCallTreesFile);
   for (const bool has_tree : {true, false}) {
-    auto writer = value_of(ResultsWriter::create(*ResultsTarget::open(file), header));
     Counted counted;
     if (has_tree) counted.call_tree = std::make_shared<const CallTree>(example());
-    Measurement one;
-    one.variant.key = "k";
-    one.outcome = counted;
-    ASSERT_TRUE(writer.append(one));
-    ASSERT_TRUE(writer.finish(true));
+    write_results(file, header, {measured("k", counted)});
     EXPECT_EQ(std::filesystem::exists(beside), has_tree);
     auto trees = value_of(open_call_trees(file, to_line(to_json(header)), Incomplete::kRefused));
     auto tree = value_of(trees("k"));

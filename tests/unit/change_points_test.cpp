@@ -55,11 +55,5 @@ TEST(ChangePoints, AreNeverOfFewValues) {
   EXPECT_FALSE(change_points(series(random, {{8, 100}, {8, 200}})).empty());
 }
 
-TEST(ChangePoints, AreTheSameForTheSameValues) {
-  std::mt19937 random(7);
-  const auto values = series(random, {{20, 100}, {20, 102}});
-  EXPECT_EQ(change_points(values), change_points(values));
-}
-
 }  // namespace
 }  // namespace instr::change_points_test

@@ -98,7 +98,7 @@ TEST(RunOptions, SettingsForTestsAreInTheEnvironment) {
   EXPECT_EQ(options.measure.isolation, Isolation::kProcess);
   EXPECT_EQ(options.measure.retries, 0);
   EXPECT_TRUE(options.plan.is_reversed);
-  EXPECT_NE(error_of({"--warm"}).find("INSTR_TEST_CHURN"), std::string::npos);
+  EXPECT_HAS(error_of({"--warm"}), "INSTR_TEST_CHURN");
 }
 
 TEST(RunOptions, AMalformedSettingForTestsIsAnError) {
@@ -121,11 +121,10 @@ TEST(RunOptions, SuitesAreDefinitionsBesideOthers) {
     EXPECT_EQ(definitions[0], "a.toml");  // relative paths come first
     EXPECT_EQ(definitions[1].filename(), suite + ".toml");
     EXPECT_TRUE(std::filesystem::exists(definitions[1])) << definitions[1];
-    EXPECT_NE(error_of({"run", "--suite=" + suite + "x"}).find("did you mean `" + suite + "`?"),
-              std::string::npos);
-    EXPECT_NE(error_of({"list", "--suite=0"}).find(suite), std::string::npos);
+    EXPECT_HAS(error_of({"run", "--suite=" + suite + "x"}), "did you mean `" + suite + "`?");
+    EXPECT_HAS(error_of({"list", "--suite=0"}), suite);
   }
-  EXPECT_NE(error_of({"list", "--suite=0"}).find("`0` is not a suite"), std::string::npos);
+  EXPECT_HAS(error_of({"list", "--suite=0"}), "`0` is not a suite");
 }
 
 TEST(RunOptions, HowToMeasureAndWhatToKeep) {
@@ -231,7 +230,7 @@ TEST(RunOptions, OptionsWithoutEffectAreErrors) {
     const OptionInfo* option = line.find("--" + name);
     ASSERT_NE(option, nullptr) << name;
     const std::string word = "--" + name + (option->value.empty() ? "" : "=ir=1%");
-    EXPECT_NE(error_of({word}).find("has no effect without"), std::string::npos) << word;
+    EXPECT_HAS(error_of({word}), "has no effect without") << word;
   }
   EXPECT_EQ(error_of({"--repetitions=3", "--metrics=wall"}), "no error");
   EXPECT_GOLDEN(
@@ -351,7 +350,7 @@ TEST(CommandLine, BadValues) {
                                                       "--tag=a,,b",
                                                       "--limit=ir --save=x",
                                                       "plot main --kind=growht"}));
-  EXPECT_NE(error_of({"--jobs= 2"}).find("` 2` is not a number from 1 to 4096"), std::string::npos);
+  EXPECT_HAS(error_of({"--jobs= 2"}), "` 2` is not a number from 1 to 4096");
 }
 
 TEST(Help, ComesFirst) {

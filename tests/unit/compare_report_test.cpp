@@ -21,27 +21,6 @@ Comparison compared(std::vector<Measurement> old, std::vector<Measurement> now,
   return value_of(compare(before(std::move(old)), after(std::move(now)), options));
 }
 
-TEST(CompareReport, ChoosesByFormat) {
-  Comparison one = compared({counted("a", 100)}, {counted("a", 120)});
-  EXPECT_EQ(compare_report(ReportFormat::kTable, one), compare_table(one));
-  EXPECT_EQ(compare_report(ReportFormat::kMarkdown, one), compare_markdown(one));
-  EXPECT_EQ(compare_report(ReportFormat::kJson, one), compare_json(one));
-  EXPECT_EQ(compare_report(ReportFormat::kJsonl, one), compare_jsonl(one));
-  EXPECT_EQ(compare_report(ReportFormat::kCsv, one), compare_csv(one));
-  EXPECT_EQ(compare_report(ReportFormat::kJunit, one), compare_junit(one));
-  for (auto [format, name] :
-       {std::pair{ReportFormat::kGbench, "gbench"}, std::pair{ReportFormat::kBencher, "bencher"},
-        std::pair{ReportFormat::kSmallerIsBetter, "smaller-is-better"}}) {
-    auto refused = compare_report(format, one);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(to_string(refused.error()),
-              std::string("the format ") + name +
-                  " cannot express a comparison, only one run: print the new "
-                  "results in it instead: `instr_bench baseline show FILE --format=" +
-                  name + "`");
-  }
-}
-
 TEST(CompareReport, PassesItsOptionsOn) {
   Comparison one = compared({counted("a", 100)}, {counted("a", 100)});
   CompareReportOptions options;

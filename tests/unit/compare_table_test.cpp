@@ -178,7 +178,7 @@ TEST(CompareTable, KeysAreWholeOnRequest) {
   options.show_keys = true;
   for (options.width = 1; options.width < 140; ++options.width) {
     EXPECT_FALSE(has(compare_table(example(), options), "/…")) << options.width;
-    EXPECT_TRUE(has(compare_table(example(), options), "pointwise/add/eager/forward/t1/cpu"))
+    EXPECT_HAS(compare_table(example(), options), "pointwise/add/eager/forward/t1/cpu")
         << options.width;
   }
 }
@@ -285,7 +285,7 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
       std::string text = compare_markdown(comparison, options);
       EXPECT_LE(text.size(), most);
       EXPECT_TRUE(text.starts_with("**instr_bench: "));
-      EXPECT_TRUE(has(text, "\nLeft out, to stay within "));
+      EXPECT_HAS(text, "\nLeft out, to stay within ");
       expect_whole(text);
     }
   }
@@ -296,7 +296,7 @@ TEST(CompareMarkdown, NeverLongerThanItsLimit) {
 TEST(CompareMarkdown, FailuresAreNeverOmittedForOthers) {
   std::string text = compare_markdown(huge("/eager"));
   EXPECT_GT(text.size(), 50000U);
-  EXPECT_TRUE(has(text, "rows that fail ("));
+  EXPECT_HAS(text, "rows that fail (");
   EXPECT_FALSE(has(text, "<details>"));
   // Once all failures are shown, there is space for the rest.
   std::vector<Measurement> first;
@@ -307,8 +307,8 @@ TEST(CompareMarkdown, FailuresAreNeverOmittedForOthers) {
   }
   text = compare_markdown(comparison_of(first, second));
   EXPECT_FALSE(has(text, "rows that fail ("));
-  EXPECT_TRUE(has(text, "<code>key399</code>"));
-  EXPECT_TRUE(has(text, "Changes within the limits (4,600 benchmarks)"));
+  EXPECT_HAS(text, "<code>key399</code>");
+  EXPECT_HAS(text, "Changes within the limits (4,600 benchmarks)");
 }
 
 TEST(CompareMarkdown, APartThatExactlyFitsIsIncluded) {
@@ -323,7 +323,7 @@ TEST(CompareMarkdown, APartThatExactlyFitsIsIncluded) {
     CompareMarkdownOptions options;
     options.most_bytes = most;
     std::string text = compare_markdown(comparison, options);
-    EXPECT_TRUE(has(text, "Changes within the limits (100 benchmarks)")) << most;
+    EXPECT_HAS(text, "Changes within the limits (100 benchmarks)") << most;
     EXPECT_GT(text.size(), most - 800);
   }
 }
@@ -336,17 +336,8 @@ TEST(CompareMarkdown, ATooLongRowDoesNotKeepOthersOut) {
                                   {counted(marks, 9), counted("plain", 2)});
   std::string text = compare_markdown(comparison);
   EXPECT_LE(text.size(), 60000U);
-  EXPECT_TRUE(has(text, "<code>plain</code>"));
-  EXPECT_TRUE(has(text, "rows that fail (1)"));
-}
-
-TEST(CompareTable, TenThousandRows) {
-  CompareTableOptions options;
-  options.width = 100;
-  std::string text = compare_table(huge("/eager"), options);
-  EXPECT_GT(split_lines(text).size(), 9000U);
-  EXPECT_TRUE(has(text, "the functions of 7,980 more rows are not shown"))
-      << text.substr(text.size() - 900);
+  EXPECT_HAS(text, "<code>plain</code>");
+  EXPECT_HAS(text, "rows that fail (1)");
 }
 
 }  // namespace

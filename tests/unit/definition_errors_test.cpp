@@ -69,15 +69,14 @@ TEST(DefinitionErrors, RefuseNamesOfVeryManyParts) {
       "a name of more than 32 parts: remove the dots; in a text, break the line\n";
   for (const std::string& text :
        {name + " = 1\n", "[" + name + "]\n", "x = [1.5, {" + name + " = 1}]\n"}) {
-    EXPECT_NE(errors_of(text).find(refusal), std::string::npos);
+    EXPECT_HAS(errors_of(text), refusal);
   }
   // Within the limit, as deep as it goes: an ordinary error.
   std::string part = "a";
   for (int i = 1; i < 32; ++i) part += ".a";
   std::string nested = "1";
   for (int i = 0; i < 250; ++i) nested = "{" + part + " = " + nested + "}";
-  EXPECT_NE(errors_of("schema = 1\na = " + nested + "\n").find("unknown key `a`"),
-            std::string::npos);
+  EXPECT_HAS(errors_of("schema = 1\na = " + nested + "\n"), "unknown key `a`");
 }
 
 TEST(DefinitionErrors, TextsAndListsMayHaveMoreDots) {
@@ -88,17 +87,6 @@ TEST(DefinitionErrors, TextsAndListsMayHaveMoreDots) {
                       dots + "\"  # " + dots + "\nmatrix = { n = [" + numbers + "] }\ntags = \"a." +
                       numbers + "\"\n"),
             "");
-}
-
-// Hostile text of all shapes: an answer, never a crash.
-TEST(DefinitionErrors, SurviveTruncationAtEveryByte) {
-  const std::string text = text_of(fixture("definitions/accepted/every_key.toml"));
-  ASSERT_GT(text.size(), 500u);
-  const TemporaryFolder folder;
-  for (std::size_t length = 0; length < text.size(); length += 3) {
-    const auto loaded = load_definitions({folder.write("a.toml", text.substr(0, length))});
-    EXPECT_TRUE(loaded || !loaded.error().empty());
-  }
 }
 
 }  // namespace

@@ -34,52 +34,21 @@ Variant first_variant() {
   return variant;
 }
 
-TEST(ParseDiagnostics, Gcc) {
-  auto found = recorded("gcc.txt");
-  ASSERT_EQ(found.size(), 6u);
-  EXPECT_EQ(found[0].symbol, kFirst);
-  EXPECT_EQ(place(found[0]), "dir with space/a.toml:5:30");
-  EXPECT_EQ(found[0].message,
-            "‘nowhere’ was not declared in this scope; did you mean ‘not_there’?");
-  EXPECT_TRUE(found[0].notes.empty());
-  EXPECT_EQ(found[1].symbol, kSecond);
-  EXPECT_EQ(place(found[1]), "b.toml:9:11");
-  EXPECT_EQ(found[2].symbol, kSecond);
-  // In a header: the lines before it say where the definition led to it.
-  EXPECT_EQ(found[3].symbol, kFirst);
-  EXPECT_TRUE(found[3].is_in_user_text);
-  EXPECT_EQ(place(found[3]), "dir with space/a.toml:5:17");
-  EXPECT_EQ(found[3].message.rfind("no matching function for call to ‘construct_at", 0), 0u);
-  ASSERT_GE(found[3].notes.size(), 2u);
-  EXPECT_EQ(found[3].notes[0],
-            "/usr/include/c++/12/bits/stl_construct.h:115:28: note: the error is here");
-  EXPECT_EQ(found[4].symbol, kFirst);
-  EXPECT_EQ(found[4].notes[0].rfind("dir with space/a.toml:4:21: note: candidate: ", 0), 0u);
+// Each error with its symbol, and its notes.
+std::string shown(const std::vector<Diagnostic>& diagnostics) {
+  std::string text;
+  for (const Diagnostic& one : diagnostics) {
+    text += one.symbol + (one.is_in_user_text ? "\n" : ", not in the user's text\n");
+    text += "  " + place(one) + ": " + one.message + "\n";
+    for (const std::string& note : one.notes) text += "  " + note + "\n";
+  }
+  return text;
 }
 
-TEST(ParseDiagnostics, Clang) {
-  auto found = recorded("clang.txt");
-  ASSERT_EQ(found.size(), 5u);
-  // In a header: the lines after it say where the definition led to it.
-  EXPECT_EQ(found[0].symbol, kFirst);
-  EXPECT_TRUE(found[0].is_in_user_text);
-  EXPECT_EQ(place(found[0]), "dir with space/a.toml:5:11");
-  EXPECT_EQ(found[0].message, "no matching function for call to 'construct_at'");
-  EXPECT_EQ(found[2].symbol, kFirst);
-  EXPECT_EQ(place(found[2]), "dir with space/a.toml:5:30");
-  EXPECT_EQ(found[2].message, "use of undeclared identifier 'nowhere'");
-  EXPECT_EQ(found[3].symbol, kSecond);
-  EXPECT_EQ(found[4].symbol, kSecond);
-}
-
-TEST(ParseDiagnostics, Linker) {
-  auto found = recorded("linker.txt");
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0].symbol, kFirst);
-  EXPECT_EQ(found[0].message, "undefined reference to `not_there'");
-  EXPECT_EQ(found[1].symbol, kFirst);
-  EXPECT_EQ(found[1].message, "undefined reference to `nor_there'");
-  EXPECT_EQ(found[2].symbol, kSecond);
+TEST(ParseDiagnostics, OfEachTool) {
+  for (const std::string tool : {"gcc", "clang", "linker"}) {
+    EXPECT_GOLDEN("diagnostics/parsed_" + tool + ".txt", shown(recorded(tool + ".txt")));
+  }
 }
 
 TEST(ParseDiagnostics, WarningsAndOtherOutputAreNotErrors) {
@@ -135,7 +104,7 @@ TEST(Describe, IsBriefWithoutRepetitions) {
   }
   std::string text = describe(first_variant(), many);
   EXPECT_LT(text.size(), 2000u);
-  EXPECT_NE(text.find("\nand 7 more"), std::string::npos) << text;
+  EXPECT_HAS(text, "\nand 7 more");
 }
 
 TEST(Describe, ErrorsInGeneratedCodeAreAtTheDefinition) {

@@ -139,35 +139,6 @@ TEST(Expand, SaysWhetherItTrainsWhereTheBenchmarkIsDifferentiated) {
   EXPECT_EQ((*expand({one}))[1].stmt->code, "model.train(a)");
 }
 
-TEST(Expand, CarriesEverythingElseAlong) {
-  Definition all = definition("x");
-  all.signature = Signature{{"x"}, "y", {}};
-  all.reduce = "sum";
-  all.libtorch = ">=2.0";
-  all.packages = {"timm"};
-  all.limits = {{"ir", "1%"}};
-  all.tags = {"slow"};
-  all.warmup = 1;
-  all.iterations = 2;
-  all.timeout = 3;
-  all.build = std::make_shared<BuildOptions>();
-  const Variant variant = expand({all})->front();
-  EXPECT_EQ(variant.label, "x");
-  EXPECT_EQ(variant.where, all.where);
-  EXPECT_EQ(variant.signature->output, "y");
-  EXPECT_EQ(variant.reduce, "sum");
-  EXPECT_EQ(variant.libtorch, ">=2.0");
-  EXPECT_EQ(variant.packages, std::vector<std::string>{"timm"});
-  EXPECT_EQ(variant.limits, all.limits);
-  EXPECT_EQ(variant.tags, all.tags);
-  EXPECT_EQ(variant.warmup, 1);
-  EXPECT_EQ(variant.iterations, 2);
-  EXPECT_EQ(variant.timeout, 3);
-  EXPECT_EQ(variant.build, all.build);
-  EXPECT_EQ(variant.runtime, Runtime::kEager);
-  EXPECT_EQ(variant.autograd, Autograd::kForward);
-}
-
 TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
   Definition all = definition("x");
   all.is_explicit = true;
@@ -178,26 +149,6 @@ TEST(Expand, LeavesExplicitBenchmarksAsWritten) {
   ASSERT_EQ(variants.size(), 1u);
   EXPECT_EQ(variants.front().key, "x/n=4/eager/forward/t1/cpu");
   EXPECT_EQ(variants.front().stmt->code, "auto y = x + {n};");
-}
-
-TEST(Expand, RefusesTwoVariantsWithOneKeyAndNamesBothPlaces) {
-  Definition first = definition("x");
-  first.autograd = true;
-  Definition second = first;
-  second.where = {"b.toml", 9, 1};
-  const auto variants = expand({first, second});
-  ASSERT_FALSE(variants);
-  ASSERT_EQ(variants.error().size(), 1u);  // one for the pair, not one for each key
-  EXPECT_EQ(to_string(variants.error()[0]),
-            "b.toml:9:1: two variants have the key `x/eager/forward/t1/cpu`; the other is at "
-            "a.toml:3:1: give one of them another label");
-}
-
-TEST(Expand, FindsOneKeyMadeInTwoWays) {
-  Definition first = definition("x/n=4");
-  Definition second = definition("x");
-  second.matrix = {{"n", {"4"}}};
-  EXPECT_FALSE(expand({first, second}));
 }
 
 TEST(Expand, RefusesExplodingMatricesWithoutExpandingThem) {

@@ -103,11 +103,5 @@ TEST(ExpectedCodes, AreSortedByAnUpdateWithTheirComments) {
   EXPECT_EQ(errors_of(csv(update.text)), "");
 }
 
-TEST(ExpectedCodes, MakeANewFile) {
-  const auto update =
-      value_of(update_expected_codes(csv(""), std::vector{record("a", Code::kFail)}, all));
-  EXPECT_EQ(update.text, "key,code\n" + key_of("a") + ",FAIL\n");
-}
-
 }  // namespace
 }  // namespace instr::expected_codes_test

@@ -30,12 +30,6 @@ Fingerprint with(const std::string& name, const std::string& value) {
   return made;
 }
 
-TEST(FingerprintCheck, EqualOnesHaveNoDifferences) {
-  auto differences = value_of(check_fingerprints(fingerprint(), fingerprint(), {}));
-  EXPECT_TRUE(differences.empty());
-  EXPECT_TRUE(is_comparable(differences));
-}
-
 TEST(FingerprintCheck, EachFieldMustMatchUnlessItMayVary) {
   for (const auto& [name, value] : fingerprint().entries) {
     auto differences = check_fingerprints(fingerprint(), with(name, "other"), {});
@@ -203,7 +197,7 @@ TEST(FingerprintCheck, TextIsSafeToShow) {
   FieldDifference difference{"a\x1b[31m", "x\ny", "z", FieldClass::kMustMatch};
   std::string text = to_string(difference);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("x y, then z"), std::string::npos);
+  EXPECT_HAS(text, "x y, then z");
 }
 
 }  // namespace

@@ -47,14 +47,6 @@ TEST(Fingerprint, HoldsWhatMayChangeACount) {
   EXPECT_EQ(fingerprint.get("nothing"), "");
 }
 
-TEST(Fingerprint, TheMachineIsNotCompared) {
-  Fingerprint here = example({});
-  Fingerprint there = here;
-  there.machine = {{"kernel", "another"}};
-  EXPECT_EQ(here, there);
-  EXPECT_NE(here, example({{"cpu_capability", "AVX512"}}));
-}
-
 // This side's findings are not overwritten by the worker's.
 TEST(Fingerprint, NamesAreUnique) {
   Fingerprint fingerprint = example({{"valgrind", "other"}, {"libtorch_version", "2.13.0+cpu"}});

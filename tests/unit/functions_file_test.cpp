@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sstream>
 
 #include "core/base/gzip.h"
@@ -28,12 +27,6 @@ const std::string kStart = "{\"functions_schema\":3}\n" + kHeader + "\n";
 const std::string kNames = R"({"first":0,"names":[["f","a.so"],["g","b.so"]]})"
                            "\n";
 
-std::string packed(const std::vector<std::string>& texts) {
-  std::string bytes;
-  for (const std::string& text : texts) bytes += gzip_member(text).value();
-  return bytes;
-}
-
 Expected<FunctionsOf> parsed(const std::string& bytes) {
   return parse_functions(bytes, kHeader, "file", Incomplete::kAllowed);
 }
@@ -51,7 +44,6 @@ std::string error_of(const std::vector<std::string>& texts) {
   return functions ? "no error" : shown(functions.error());
 }
 
-// The error of reading "k", whose line is `line`.
 // The text of each file and its error.
 std::string errors_of(const std::vector<std::vector<std::string>>& files) {
   std::string all;
@@ -62,6 +54,7 @@ std::string errors_of(const std::vector<std::vector<std::string>>& files) {
   return all;
 }
 
+// The error of reading "k", whose line is `line`.
 std::string error_of_asking(const std::string& line) {
   auto functions = parsed(packed({kStart, kNames + line + "\n"}));
   if (!functions) return "not parsed: " + shown(functions.error());
@@ -136,16 +129,6 @@ TEST(FunctionsFile, InvalidUtf8IsReplaced) {
   EXPECT_EQ(functions("k\uFFFD").value(), (Costs{{"f\uFFFD", "\uFFFD", 1, 1}}));
 }
 
-TEST(FunctionsFile, RecompressedAsOneMemberItIsReadable) {
-  SideLines lines;
-  std::string text = kStart + next_functions(lines, "a", {{"f", "a.so", 1, 1}}) + "\n" +
-                     next_functions(lines, "b", {{"f", "a.so", 2, 1}, {"g", "a.so", 3, 1}});
-  text.pop_back();
-  auto functions = value_of(parsed(packed({text})));
-  EXPECT_EQ(functions("b")->at(1).ir, 3);
-  EXPECT_EQ(functions("a")->at(0).ir, 1);
-}
-
 // After a kill: what was finished before is there, and nothing else.
 TEST(FunctionsFile, TruncatedAnywhereItHasTheCompleteMembers) {
   SideLines lines;
@@ -185,8 +168,7 @@ TEST(FunctionsFile, TruncatedAnywhereItIsIncomplete) {
   for (std::size_t size = 0; size + kEnd < whole.size(); ++size) {
     auto functions = parse_functions(whole.substr(0, size), kHeader, "file");
     ASSERT_FALSE(functions) << size;
-    EXPECT_NE(functions.error().what.find("truncated"), std::string::npos)
-        << functions.error().what;
+    EXPECT_HAS(functions.error().what, "truncated");
   }
 }
 
@@ -237,15 +219,6 @@ TEST(FunctionsFile, MeasurementsAreParsedOnDemand) {
   EXPECT_EQ(error_of_asking("{\"key\":\"k\"}"), "4: these functions cannot be read");
 }
 
-TEST(FunctionsFile, BytesThatAreNotGzipAreRefused) {
-  EXPECT_FALSE(parsed("not gzip"));
-  EXPECT_FALSE(parsed(gzip_member(kStart).value() + std::string(100, '\0')));
-  EXPECT_FALSE(
-      parsed(std::string("\x7f"
-                         "ELF\0\0",
-                         6)));
-}
-
 TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
   const SideLimits limits{.member = 200, .text = 1000, .line = 150, .names = 10};
   const auto refused = [&limits](const std::vector<std::string>& texts) {
@@ -265,7 +238,7 @@ TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
   blank.front() = kStart;
   EXPECT_EQ(refused(blank), "no error");
   blank.emplace_back(100, '\n');
-  EXPECT_NE(refused(blank).find("more text than instr_bench ever writes"), std::string::npos);
+  EXPECT_HAS(refused(blank), "more text than instr_bench ever writes");
   std::string names = R"({"first":0,"names":[["",""])";
   for (int i = 1; i < 10; ++i) names += ",[\"\",\"\"]";
   EXPECT_EQ(refused({kStart, names + "]}\n"}), "no error");
@@ -287,31 +260,15 @@ TEST(FunctionsFile, SurvivesGarbage) {
   std::string deep(100'000, '[');
   EXPECT_NE(error_of({kStart, "{\"first\":0,\"names\":" + deep + "\n"}), "no error");
   EXPECT_NE(error_of_asking("{\"key\":\"k\",\"functions\":" + deep), "no error");
-  const std::string whole = packed({kStart, text});
-  std::mt19937 random(5);
-  for (int round = 0; round < 2000; ++round) {
-    std::string damaged = whole;
-    damaged[random() % damaged.size()] = static_cast<char>(random());
-    auto functions = parsed(damaged);
-    if (functions) (*functions)("k\n");
-  }
 }
 
 class FunctionsBeside : public ::testing::Test {
  protected:
   // Writes results of two keys that call one function.
   void write() {
-    auto target = value_of(ResultsTarget::open(file_));
-    auto writer = value_of(ResultsWriter::create(std::move(target), header_));
     Counted counted;
     counted.functions = {{"f", "a.so", 1, 2}};
-    for (const char* key : {"k", "l"}) {
-      Measurement measurement;
-      measurement.variant.key = key;
-      measurement.outcome = counted;
-      ASSERT_TRUE(writer.append(measurement));
-    }
-    ASSERT_TRUE(writer.finish(true));
+    write_results(file_, header_, {measured("k", counted), measured("l", counted)});
   }
 
   Expected<FunctionsOf> opened(const fs::path& file) const {

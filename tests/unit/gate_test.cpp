@@ -26,12 +26,6 @@ ResultsHeader measured_with(Fingerprint::Entries entries) {
   return header;
 }
 
-TEST(Gate, ResultsThatWereMeasuredAlikeCanBeCompared) {
-  auto header = measured_with({{"libtorch_version", "2.13.0"}, {"compiler", "clang 14"}});
-  auto differences = value_of(check(header, header, {}));
-  EXPECT_TRUE(differences.empty());
-}
-
 TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
   auto before = measured_with({{"libtorch_version", "1.13.1"},
                                {"libtorch_build_id", "aa"},
@@ -50,13 +44,6 @@ TEST(Gate, DifferencesAreNamedWithTheFewestOptionsThatAllowThem) {
   refused = check(before, after, {});
   ASSERT_FALSE(refused);
   EXPECT_GOLDEN("gate/measured_with_another_compiler.txt", to_string(refused.error()) + "\n");
-}
-
-TEST(Gate, OnlyKeepsTheSelected) {
-  ResultSet set = only(before({counted("a", 1), counted("b", 2)}),
-                       [](const Variant& variant) { return variant.key == "b"; });
-  ASSERT_EQ(set.results.measurements.size(), 1u);
-  EXPECT_EQ(set.results.measurements[0].variant.key, "b");
 }
 
 TEST(Gate, AMissingBaselineIsAnError) {
@@ -118,9 +105,7 @@ TEST(Gate, TheFileOfLimitsIsThatOfTheBase) {
 
 // Writes results and their functions, as a run does, and reads them.
 Expected<ResultSet> through_a_file(const fs::path& folder, const Measurement& one) {
-  auto writer =
-      ResultsWriter::create(*ResultsTarget::open(folder / "r.jsonl"), make_results_header({}, {}));
-  EXPECT_TRUE(writer && writer->append(one) && writer->finish(true));
+  write_results(folder / "r.jsonl", make_results_header({}, {}), {one});
   return read_result_set(folder / "r.jsonl", "r");
 }
 

@@ -335,38 +335,6 @@ TEST_F(HistoryFaults, OnlyWhatIsAddedMakesAHistory) {
   }
 }
 
-// The file's header is as it was, so that SQLite comes by the damage late, or never.
-TEST_F(HistoryFaults, DamagedInAnyPageItIsLeftAsItIs) {
-  fill();
-  const std::string whole = text_of(file());
-  std::mt19937 random(11);
-  const std::vector<std::function<char()>> damages{
-      [] { return 'x'; }, [] { return '\0'; }, [&random] { return static_cast<char>(random()); }};
-  std::size_t turn = 0;
-  std::map<std::string, int> refusals;
-  for (std::size_t page = 1; page < whole.size() / kPage; ++page) {
-    for (const std::size_t kept : {0, 8}) {  // 8: what the page says it is
-      for (const auto& damage : damages) {
-        std::string bytes = whole;
-        std::generate_n(bytes.begin() + static_cast<std::ptrdiff_t>(page * kPage + kept),
-                        kPage - kept, damage);
-        for (const Use& use : uses()) {
-          if (++turn % 11 != 0) continue;  // of all a sample
-          SCOPED_TRACE(fmt::format("{}, page {}, first bytes kept: {}", use.name, page + 1, kept));
-          write(file(), bytes);
-          Expected<void> used;
-          EXPECT_NO_THROW(used = use.of(file()));
-          if (used) continue;
-          ++refusals[use.name];
-          expect_says(used.error(), file(), "truncated or damaged");
-          EXPECT_EQ(text_of(file()), bytes);
-        }
-      }
-    }
-  }
-  EXPECT_EQ(refusals.size(), uses().size());
-}
-
 // Rows that do not fit together, in pages that are as they should be.
 TEST_F(HistoryFaults, DamagedInItsRowsItIsLeftAsItIs) {
   fill();

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -70,30 +68,6 @@ TEST(Inspection, TheTraceHasTheFieldsThatPerfettoNeeds) {
   EXPECT_EQ(kernel["ph"], "X");
 }
 
-TEST(Inspection, WritesTheRequestedFiles) {
-  TemporaryFolder scratch;
-  wire::Message inspected{"inspected",
-                          {{"graph", "before"},
-                           {"optimized_graph", "after"},
-                           {"events", kEvents},
-                           {"graphs", "1"},
-                           {"fused", "2"}}};
-  auto folder = scratch.path() / "one";
-  ASSERT_TRUE(write_dump(folder, {DumpPart::kGraph, DumpPart::kBreaks, DumpPart::kTrace},
-                         variant_of_key("k"), inspected));
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    names.push_back(entry.path().filename());
-  }
-  std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"counters.txt", "graph.after.txt", "graph.before.txt",
-                                             "trace.json"}));
-  std::ifstream counters(folder / "counters.txt");
-  std::ostringstream text;
-  text << counters.rdbuf();
-  EXPECT_EQ(text.str(), "graphs 1\nfused 2\n");
-}
-
 TEST(Inspection, WritesWhatACompilerSaid) {
   TemporaryFolder scratch;
   const DumpParts parts{DumpPart::kGraph, DumpPart::kCode, DumpPart::kBreaks};
@@ -111,11 +85,7 @@ TEST(Inspection, WritesWhatACompilerSaid) {
                                  {"events", kEvents},
                                  {"graph_breaks", "1"}}};
   ASSERT_TRUE(write_dump(scratch.path(), parts, variant_of_key("k"), inspected));
-  const auto text = [&scratch](const char* name) {
-    std::ostringstream content;
-    content << std::ifstream(scratch.path() / name).rdbuf();
-    return content.str();
-  };
+  const auto text = [&scratch](const char* name) { return text_of(scratch / name); };
   EXPECT_EQ(text("graph.before.txt"), "before");
   EXPECT_EQ(text("graph.after.txt"), "after");
   EXPECT_EQ(text("hlo.txt"), "HloModule");

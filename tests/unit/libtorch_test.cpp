@@ -208,14 +208,14 @@ TEST_F(LibTorchTest, ANamedPlaceWithoutOneIsAnError) {
   ::setenv("VIRTUAL_ENV", (root() / "venv").c_str(), 1);
   auto missing = find_libtorch(root() / "nothing");
   ASSERT_FALSE(missing);
-  EXPECT_NE(missing.error().what.find("there is no such folder"), std::string::npos);
+  EXPECT_HAS(missing.error().what, "there is no such folder");
   EXPECT_FALSE(missing.error().advice.empty());
   put(root() / "half/lib/libtorch_cpu.so", "");
   ::setenv("TORCH_DIR", (root() / "half").c_str(), 1);
   auto half = find_libtorch(std::nullopt);
   ASSERT_FALSE(half);
   EXPECT_EQ(half.error().what.rfind("TORCH_DIR names '", 0), 0u);
-  EXPECT_NE(half.error().what.find("no headers"), std::string::npos);
+  EXPECT_HAS(half.error().what, "no headers");
 }
 
 TEST_F(LibTorchTest, BuildIdsOfOddFiles) {

@@ -98,24 +98,6 @@ hard = { ir = "+7" }
   EXPECT_TRUE(resolved.unmatched.empty());
 }
 
-// Through the comparison that uses these limits.
-TEST(LimitsFile, DecidesWhatAComparisonFailsOn) {
-  const LimitsFile file = parsed(R"(
-[[limit]]
-keys = "wide"
-hard = { ir = "10%" }
-soft = { ir = "none" }
-)");
-  CompareOptions options;
-  options.by_key = resolve_limits(file, {"wide", "usual"}).by_key;
-  const Comparison comparison =
-      value_of(compare(before({counted("wide", 1000), counted("usual", 1000)}),
-                       after({counted("wide", 1050), counted("usual", 1050)}), options));
-  for (const ComparedRow& row : comparison.rows) {
-    EXPECT_EQ(row.verdict, row.key == "wide" ? Verdict::kPasses : Verdict::kFails) << row.key;
-  }
-}
-
 TEST(LimitsFile, TellsAllErrorsAtTheirPlaces) {
   EXPECT_GOLDEN("limits/errors_of_a_limits_file.txt", errors(R"([[limits]]
 [[limit]]
@@ -144,27 +126,6 @@ TEST(LimitsFile, RefusesAFileWithoutALimit) {
   EXPECT_EQ(errors("limit = 1\n"),
             "l.toml:1:9: `limit` must be a list of tables, not an integer: write for example "
             "`[[limit]]`\n");
-}
-
-TEST(LimitsFile, IsReadFromAFile) {
-  const TemporaryFolder folder;
-  const auto good = folder.write("l.toml", "[[limit]]\nkeys = \"\"\nhard = { ir = \"1%\" }\n");
-  ASSERT_TRUE(read_limits_file(good));
-  const auto broken = folder.write("b.toml", "[[limit]]\nkeys = \xFF\n");
-  EXPECT_EQ(error_lines(read_limits_file(broken).error(), folder.path()),
-            "b.toml:2:8: a byte that is not valid UTF-8: this is a binary file, or text in another "
-            "encoding: it must be text in UTF-8\n");
-  EXPECT_EQ(error_lines(read_limits_file(folder.path() / "none").error(), folder.path()),
-            "none: cannot be read: No such file or directory: check the path\n");
-}
-
-TEST(LimitsFile, SurvivesTruncationAtEveryByte) {
-  const std::string text =
-      "[[limit]]\nkeys = [\"^a\", 'b']\nhard = { ir = \"1%|+2\" }\n[limit.soft]\nir = \"none\"\n";
-  for (std::size_t length = 0; length < text.size(); ++length) {
-    const auto file = parse_limits_file(SourceText("l.toml", text.substr(0, length)));
-    EXPECT_TRUE(file || !file.error().empty()) << length;
-  }
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/gzip.h"
 #include "core/results/results.h"
 #include "tests/testing.h"
 
@@ -15,12 +14,6 @@ constexpr const char* kHeader = R"({"schema":2,"program":"instr_bench"})";
 
 LineCosts example() {
   return {10, {{"a b.cpp", 3, 120, 200, "f(\"x\");"}, {"a b.cpp", 7, 5, std::nullopt, ""}}};
-}
-
-std::string packed(const std::vector<std::string>& texts) {
-  std::string bytes;
-  for (const std::string& text : texts) bytes += gzip_member(text).value();
-  return bytes;
 }
 
 LinesOf parsed(const std::vector<std::string>& texts) {
@@ -60,10 +53,7 @@ TEST(LinesFile, DamagedLinesAreErrors) {
   const std::string start = SideLines::start(kLinesFile, kHeader);
   const std::string good = next_lines(lines, "k", example());
   const auto error_of = [&](const std::string& old, const std::string& with) {
-    std::string text = good;
-    const std::size_t at = text.find(old);
-    EXPECT_NE(at, std::string::npos) << old;
-    auto costs = parsed({start, text.replace(at, old.size(), with)})("k");
+    auto costs = parsed({start, replaced(good, old, with)})("k");
     return costs ? "no error" : costs.error().what;
   };
   EXPECT_EQ(error_of("[3,7]", "[3,7]"), "no error");
@@ -87,14 +77,9 @@ TEST(LinesFile, IsBesideResultsThatHaveThem) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "r.jsonl";
   for (const bool has_lines : {true, false}) {
-    Measurement one;
-    one.variant.key = "k";
     Counted counted;
     if (has_lines) counted.lines = std::make_shared<const LineCosts>(example());
-    one.outcome = counted;
-    auto target = value_of(ResultsTarget::open(file));
-    auto writer = ResultsWriter::create(std::move(target), {});
-    ASSERT_TRUE(writer && writer->append(one) && writer->finish(true));
+    write_results(file, {}, {measured("k", counted)});
     const auto results = value_of(read_results(file));
     const auto lines = value_of(open_lines(file, results.header_line, Incomplete::kRefused));
     const auto costs = value_of(lines("k"));

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <link.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -80,47 +79,6 @@ TEST(LoadedLibraries, WithoutABuildIdTheContentCounts) {
   EXPECT_NE(id_of("a"), id_of("b"));
   EXPECT_EQ(id_of("a"), id_of("a"));
   EXPECT_EQ(id_of("a").find("inode"), std::string::npos);
-}
-
-// The notes that the loader itself has in memory, by the library's name.
-std::map<std::string, std::string> build_ids_in_memory() {
-  std::map<std::string, std::string> ids;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* to) {
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& segment = info->dlpi_phdr[i];
-          if (segment.p_type != PT_NOTE) continue;
-          auto at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
-          for (const char* end = at + segment.p_memsz; at < end;) {
-            ElfW(Nhdr) note;
-            std::memcpy(&note, at, sizeof note);
-            const char* content = at + sizeof note + ((note.n_namesz + 3) & ~3U);
-            at = content + ((note.n_descsz + 3) & ~3U);
-            if (note.n_type != NT_GNU_BUILD_ID) continue;
-            std::string id;
-            for (unsigned j = 0; j < note.n_descsz; ++j) {
-              char hex[3];
-              std::snprintf(hex, sizeof hex, "%02x", static_cast<unsigned char>(content[j]));
-              id += hex;
-            }
-            auto& found = *static_cast<std::map<std::string, std::string>*>(to);
-            found[fs::path(info->dlpi_name).filename().string()] = id;
-          }
-        }
-        return 0;
-      },
-      &ids);
-  return ids;
-}
-
-TEST(LoadedLibraries, OfThisProcessAreThoseThatItsLoaderKnows) {
-  auto fields = loaded_libraries(getpid());
-  auto known = build_ids_in_memory();
-  for (const char* name : {"libc.so.6", "libstdc++.so.6"}) {
-    ASSERT_TRUE(known.contains(name)) << name;
-    EXPECT_EQ(fields["library " + std::string(name)], known[name]);
-  }
-  EXPECT_TRUE(loaded_libraries(-1).empty());
 }
 
 }  // namespace

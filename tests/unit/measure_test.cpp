@@ -138,19 +138,6 @@ TEST(OutcomeOf, SimulatedEventsAreThoseOfFurtherIterations) {
   EXPECT_EQ(metrics["mispredictions"], 1 + 1);
 }
 
-TEST(OutcomeOf, WithoutSimulationThereAreNoSimulatedMetrics) {
-  auto reply = measured();
-  reply.fields["events"] = "Ir";
-  reply.fields["events_2"] = "631229 0 0";
-  reply.fields["double_events"] = "1262429 0 0";
-  reply.fields["loop_events"] = "2 0 0";
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics.size(), kUsualMetrics.size());
-  reply.fields["events"] = "Ir Bc Bcm Bi Bim";
-  auto metrics = std::get<Counted>(outcome_of(reply, {}, nullptr)).metrics;
-  EXPECT_TRUE(metrics.contains("mispredictions"));
-  EXPECT_FALSE(metrics.contains("l1_hits"));
-}
-
 TEST(OutcomeOf, IsSteadyIfAllCountsAreEqual) {
   auto reply = measured();
   reply.fields["steady"] = "0";
@@ -250,18 +237,6 @@ TEST(FunctionsOf, TheCallOfTheSnippetDoesNotBelongToIterations) {
   EXPECT_EQ(counted.functions[1].calls, 0.75);
 }
 
-// The name of a unit is not part of its functions' names.
-TEST(FunctionsOf, AreCalledTheSameInEveryUnit) {
-  auto given = profile();
-  given.functions = {
-      {"instr_unit_0123456789abcdef0123456789abcdef::twice(int)", "unit-1.so", {0, 50}, 50},
-      {"instr_unit_fedcba9876543210fedcba9876543210::twice(int)", "unit-1.so", {0, 50}, 50}};
-  const auto functions = functions_of(given, 50);
-  ASSERT_EQ(functions.size(), 1U);
-  EXPECT_EQ(functions[0].function, "twice(int)");
-  EXPECT_EQ(functions[0].ir, 2);
-}
-
 TEST(FunctionsOf, HaveTheOtherEventsNetOfTheLoop) {
   auto functions = functions_of(profile(), 50);
   EXPECT_EQ(functions[1].events, (std::map<std::string, double>{{"Dr", 9.0 * 2 / 50}}));
@@ -273,13 +248,6 @@ TEST(FunctionsOf, HaveTheOtherEventsNetOfTheLoop) {
   given.functions.push_back({"instr_snippet_1", "unit-1.so", {900, 630079}, 1});
   const auto counted = std::get<Counted>(outcome_of(reply, {}, &given));
   EXPECT_EQ(counted.functions[0].events.at("Dr"), 9 - 1);
-}
-
-TEST(FunctionsOf, GoWithTheCount) {
-  auto reply = measured();
-  reply.fields["ir_1"] = reply.fields["ir_2"] = "1150";
-  auto given = profile();
-  EXPECT_EQ(std::get<Counted>(outcome_of(reply, {}, &given)).functions.size(), 3U);
 }
 
 TEST(FunctionsOf, AreNoneWithoutInstructionCounts) {
@@ -294,11 +262,6 @@ TEST(FailureOfStatus, DistinguishesSignalsAndExits) {
   EXPECT_EQ(failure_of_status(3 << 8)->kind, FailureKind::kExited);
   EXPECT_NE(failure_of_status(3 << 8)->message.find("3"), std::string::npos);
   EXPECT_FALSE(failure_of_status(SIGKILL));
-}
-
-TEST(ProfileFileName, ReadsLikeTheKey) {
-  EXPECT_EQ(profile_file_name("matmul/mm/n=64/eager/forward_backward/t1/cpu"),
-            "matmul.mm.n=64.eager.forward_backward.t1.cpu.callgrind.out");
 }
 
 TEST(ProfileFileName, IsNeverTheSameForTwoKeys) {

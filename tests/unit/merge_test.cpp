@@ -64,20 +64,5 @@ TEST(Merge, RefusesIncompleteOrMixedRuns) {
   EXPECT_GOLDEN("merge/errors.txt", errors);
 }
 
-TEST(Merge, IsCompleteIfAllPartsAre) {
-  ResultSet first = part("a", Shard{1, 2}, {counted("x", 1)});
-  const ResultSet second = part("b", Shard{2, 2}, {counted("y", 1)});
-  EXPECT_TRUE(merge({first, second}, {})->results.is_complete);
-  first.results.is_complete = false;
-  EXPECT_FALSE(merge({first, second}, {})->results.is_complete);
-}
-
-TEST(Merge, AMissingShardCanBeAllowed) {
-  GateOptions gate;
-  gate.allow_missing_shards = true;
-  auto merged = value_of(merge({part("a", Shard{1, 3}, {counted("x", 1)})}, gate));
-  EXPECT_FALSE(merged.results.is_complete);
-}
-
 }  // namespace
 }  // namespace instr::merge_test

@@ -74,12 +74,6 @@ TEST(PlotAxis, IsLogarithmicBeyondAFactorOf8) {
   EXPECT_FALSE(parameter_axis("n", {-4, 64}).is_logarithmic);
 }
 
-TEST(PlotAxis, OfBarsBeginsAt0) {
-  Axis axis = bar_axis("", AxisUnit::kRatio, {0.9, 1.2});
-  EXPECT_EQ(axis.from, 0);
-  EXPECT_GT(axis.to, 1.2);
-}
-
 TEST(PlotAxis, TellsGnuplotItsUnit) {
   std::string text;
   const auto add = [&text](const std::string& name, AxisUnit unit, double least, double most) {
@@ -292,20 +286,6 @@ TEST(PlotScript, QuotesWhatItIsGiven) {
   Chart chart = good({timed("it's `date` \"$(x)\" @y\n\\", Runtime::kEager, 2),
                       timed("it's `date` \"$(x)\" @y\n\\", Runtime::kFused, 1)});
   EXPECT_GOLDEN("plot/quoted_names.gnuplot", plot_script(chart));
-}
-
-TEST(PlotScript, GrowsWithWhatItShows) {
-  auto height_of = [](int benchmarks) {
-    std::vector<Measurement> all;
-    for (int i = 0; i < benchmarks; ++i) {
-      all.push_back(timed("a" + std::to_string(i), Runtime::kEager, 1));
-      all.push_back(timed("a" + std::to_string(i), Runtime::kFused, 1));
-    }
-    std::string script = plot_script(good(all));
-    std::size_t size = script.find(',', script.find(" size ")) + 1;
-    return std::stoi(script.substr(size));
-  };
-  EXPECT_GE(height_of(30) - height_of(20), 200);
 }
 
 }  // namespace

@@ -35,17 +35,6 @@ std::string error_of(const json& probe) {
   return python ? "none" : python.error().what;
 }
 
-TEST(Python, IsWhatTheProbeSays) {
-  auto python = python_from(probed().dump(), "/venv/bin/python");
-  ASSERT_TRUE(python);
-  EXPECT_EQ(python->command, "/venv/bin/python");
-  EXPECT_EQ(python->program, "/usr/bin/python3.11");
-  EXPECT_EQ(python->version, "3.11.2");
-  EXPECT_EQ(python->build, "3.11.2 (main, Apr 28 2025) [GCC 12.2.0]");
-  EXPECT_EQ(python->path, std::vector<fs::path>{"/venv/lib/python3.11/site-packages"});
-  EXPECT_EQ(python->torch_version, "2.13.0");
-}
-
 TEST(Python, IsRefusedWithTheReason) {
   json other = probed();
   other["implementation"] = "pypy";

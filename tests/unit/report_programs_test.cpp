@@ -151,11 +151,5 @@ TEST(ReportCsv, IsUtf8WithoutControlCharacters) {
                 report_csv({measurement("a\xff\x01\tb", Skipped{std::string("n\0l", 3)})}, {}));
 }
 
-TEST(ReportFormats, EachHasOutput) {
-  for (const FormatFacts& one : kReportFormats) {
-    EXPECT_NE(report(one.format, all_kinds(), {}), "") << one.name;
-  }
-}
-
 }  // namespace
 }  // namespace instr::report_programs_test

@@ -60,7 +60,7 @@ TEST_F(RepositoryTest, RefusesWhatIsNoCommit) {
   for (const char* name : {"gone", "--all", "", "HEAD:file", "HEAD~5"}) {
     auto refused = repository_.find(name);
     ASSERT_FALSE(refused) << name;
-    EXPECT_NE(refused.error().what.find("there is no commit"), std::string::npos);
+    EXPECT_HAS(refused.error().what, "there is no commit");
   }
   EXPECT_FALSE(Repository("/").find("HEAD"));
 }

@@ -57,28 +57,6 @@ Measurement counted(const std::string& key, double ir) {
   return measurement;
 }
 
-void expect_same(const Variant& a, const Variant& b) {
-  EXPECT_EQ(a.key, b.key);
-  EXPECT_EQ(a.label, b.label);
-  EXPECT_EQ(a.params, b.params);
-  EXPECT_EQ(a.runtime, b.runtime);
-  EXPECT_EQ(a.autograd, b.autograd);
-  EXPECT_EQ(a.threads, b.threads);
-  EXPECT_EQ(a.device, b.device);
-  EXPECT_EQ(a.limits, b.limits);
-}
-
-void expect_same(const Counted& a, const Counted& b) {
-  EXPECT_EQ(a.metrics, b.metrics);
-  EXPECT_EQ(a.iterations, b.iterations);
-  EXPECT_EQ(a.warmup, b.warmup);
-  EXPECT_EQ(a.steady, b.steady);
-  EXPECT_EQ(a.first_block_ir, b.first_block_ir);
-  EXPECT_EQ(a.second_block_ir, b.second_block_ir);
-  EXPECT_EQ(a.gated, b.gated);
-  EXPECT_EQ(a.profile, b.profile);
-}
-
 Expected<FunctionsOf> functions_beside(const fs::path& file) {
   return open_functions(file, to_line(to_json(header())), Incomplete::kAllowed);
 }
@@ -175,14 +153,6 @@ TEST(ResultsLine, NumbersThatJsonLacksAreNull) {
   EXPECT_TRUE(to_json(back.measurements[0])["metrics"]["ir"].is_null());
 }
 
-TEST(ResultsLine, IsOneLineOfUtf8WhateverTheText) {
-  std::string line = to_line(to_json(failed("k\n\t\"\x01", FailureKind::kExited, "bad \xFF byte")));
-  EXPECT_EQ(line.find('\n'), std::string::npos);
-  auto back = value_of(parse_results(document({line}), "r", Incomplete::kAllowed));
-  EXPECT_EQ(back.measurements[0].variant.key, "k\n\t\"\x01");
-  EXPECT_EQ(std::get<Failure>(back.measurements[0].outcome).message, "bad \uFFFD byte");
-}
-
 TEST(Results, RoundTrip) {
   TemporaryFolder folder;
   std::vector<Measurement> written{counted("matmul/mm/n=64/eager", 1234567.125),
@@ -201,42 +171,9 @@ TEST(Results, RoundTrip) {
   EXPECT_EQ(results.header.version, header().version);
   EXPECT_EQ(results.header.started, header().started);
   ASSERT_EQ(results.measurements.size(), written.size());
-  for (std::size_t i = 0; i < 2; ++i) {
-    expect_same(results.measurements[i].variant, written[i].variant);
-    expect_same(std::get<Counted>(results.measurements[i].outcome),
-                std::get<Counted>(written[i].outcome));
-    EXPECT_EQ(results.measurements[i].seconds, written[i].seconds);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    EXPECT_EQ(to_json(results.measurements[i]), to_json(written[i]));
   }
-  EXPECT_EQ(std::get<Failure>(results.measurements[2].outcome).kind, FailureKind::kCompileError);
-  EXPECT_EQ(std::get<Failure>(results.measurements[2].outcome).message, "line 1\nline 2");
-  EXPECT_EQ(std::get<Skipped>(results.measurements[3].outcome).reason, "needs LibTorch >=2.0");
-}
-
-TEST(Results, EachLineIsThereAtOnce) {
-  TemporaryFolder folder;
-  auto writer = value_of(created(folder / "r.jsonl"));
-  EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 0u);
-  ASSERT_TRUE(writer.append(counted("a", 1)));
-  EXPECT_EQ(results_so_far(folder / "r.jsonl")->measurements.size(), 1u);
-  EXPECT_TRUE(has_functions(folder / "r.jsonl", "a"));
-}
-
-TEST(Results, FunctionsAreInAFileBeside) {
-  TemporaryFolder folder;
-  auto writer = value_of(created(folder / "r.jsonl"));
-  ASSERT_TRUE(writer.append(counted("a", 1)));
-  ASSERT_TRUE(writer.append(failed("b", FailureKind::kExited, "")));
-  ASSERT_TRUE(writer.append(counted("c\n", 1)));
-  auto functions = value_of(functions_beside(folder / "r.jsonl"));
-  auto costs = value_of(functions("c\n"));
-  ASSERT_EQ(costs.size(), 2u);
-  EXPECT_EQ(costs[0].function, "at::mm(\"x\")");
-  EXPECT_EQ(costs[0].object, "libtorch_cpu.so");
-  EXPECT_EQ(costs[0].ir, 1200.5);
-  EXPECT_EQ(costs[0].calls, 3);
-  EXPECT_EQ(costs[1].function, "malloc");
-  EXPECT_TRUE(has_functions(folder / "r.jsonl", "a"));
-  EXPECT_FALSE(has_functions(folder / "r.jsonl", "b"));
 }
 
 // An interrupted run writes no end, in either file.
@@ -267,52 +204,6 @@ TEST(Results, OldOnesStayWhereNewOnesCannotBeWritten) {
   EXPECT_FALSE(created(file));
   EXPECT_EQ(text_of(file), before);
   EXPECT_EQ(text_of(functions_path(file)), functions);
-}
-
-TEST(Results, OtherFilesAreNotReplaced) {
-  TemporaryFolder folder;
-  const std::string definitions = "schema = 1\n[[benchmark]]\nlabel = \"a\"\n";
-  folder.write("bench.toml", definitions);
-  fs::create_symlink(folder / "bench.toml", folder / "link.jsonl");
-  fs::create_symlink(folder / "later.jsonl", folder / "dangling.jsonl");
-  for (const char* name : {"bench.toml", "link.jsonl"}) {
-    EXPECT_EQ(error_text(created(folder / name)),
-              (folder / name).string() +
-                  ": does not hold results of instr_bench: name "
-                  "another file, or remove this one");
-  }
-  EXPECT_EQ(text_of(folder / "bench.toml"), definitions);
-  folder.write("empty.jsonl");
-  EXPECT_TRUE(created(folder / "empty.jsonl"));
-  EXPECT_TRUE(created(folder / "dangling.jsonl"));
-  EXPECT_TRUE(fs::is_symlink(folder / "dangling.jsonl"));
-  EXPECT_TRUE(results_so_far(folder / "later.jsonl"));
-  write(functions_path(folder / "new.jsonl"), "mine");
-  EXPECT_FALSE(created(folder / "new.jsonl"));
-}
-
-TEST(Results, AnExistingFileIsReplaced) {
-  TemporaryFolder folder;
-  fs::path file = folder / "r.jsonl";
-  {
-    auto writer = value_of(created(file));
-    ASSERT_TRUE(writer.append(counted("old", 1)));
-  }
-  auto writer = created(file);
-  ASSERT_TRUE(writer);
-  EXPECT_TRUE(results_so_far(file)->measurements.empty());
-  EXPECT_FALSE(has_functions(file, "old"));
-  // Nothing is left behind.
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 2);
-}
-
-TEST(Results, ALinkStaysALink) {
-  TemporaryFolder folder;
-  folder.write("real.jsonl", document({}));
-  fs::create_symlink(folder / "real.jsonl", folder / "link.jsonl");
-  ASSERT_TRUE(created(folder / "link.jsonl"));
-  EXPECT_TRUE(fs::is_symlink(folder / "link.jsonl"));
-  EXPECT_TRUE(results_so_far(folder / "real.jsonl"));
 }
 
 TEST(Results, ManyThreadsWriteWholeLines) {
@@ -369,7 +260,7 @@ TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
     EXPECT_FALSE(writer.append(counted("c", 3)));
     auto finished = writer.finish(true);
     ASSERT_FALSE(finished);
-    EXPECT_NE(finished.error().what.find("2 measurements are not in the file"), std::string::npos);
+    EXPECT_HAS(finished.error().what, "2 measurements are not in the file");
   }
   ASSERT_TRUE(writer.append(counted("d", 4)));
   EXPECT_TRUE(writer.finish(true));
@@ -378,21 +269,6 @@ TEST(ResultsWriter, AFullDiskLosesNothingThatWasMeasured) {
   ASSERT_EQ(results.measurements.size(), 4u);
   EXPECT_EQ(results.measurements[2].variant.key, "c");
   for (const char* key : {"a", "b", "c", "d"}) EXPECT_TRUE(has_functions(file, key)) << key;
-}
-
-TEST(ResultsReader, LeavesOutATruncatedLastLine) {
-  std::string whole =
-      document({to_line(to_json(counted("a", 1))), to_line(to_json(counted("b", 2)))});
-  std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
-  for (std::size_t size = last + 1; size + 1 < whole.size(); ++size) {
-    auto results = parse_results(whole.substr(0, size), "r", Incomplete::kAllowed);
-    ASSERT_TRUE(results) << size;
-    EXPECT_EQ(results->measurements.size(), 1u);
-  }
-  // Only the newline is missing.
-  auto results =
-      value_of(parse_results(whole.substr(0, whole.size() - 1), "r", Incomplete::kAllowed));
-  EXPECT_EQ(results.measurements.size(), 2u);
 }
 
 // Cut anywhere, at a line's end or within one: the file is never complete, but its measurements
@@ -407,6 +283,9 @@ TEST(ResultsReader, ATruncatedFileIsIncomplete) {
     auto results = parse_results(whole.substr(0, size), "r", Incomplete::kAllowed);
     ASSERT_TRUE(results) << size;
     EXPECT_FALSE(results->is_complete) << size;
+    const std::string with_next = whole.substr(0, size + 1);
+    const auto lines = std::count(with_next.begin(), with_next.end(), '\n');
+    EXPECT_EQ(results->measurements.size() + 1, static_cast<std::size_t>(lines)) << size;
     auto refused = parse_results(whole.substr(0, size), "r", Incomplete::kRefused);
     ASSERT_FALSE(refused) << size;
     EXPECT_EQ(to_string(refused.error()),
@@ -503,17 +382,6 @@ TEST(ResultsReader, AnInvalidTimeIsAnError) {
   }
 }
 
-TEST(ResultsReader, ACountWithoutBlocksIsWrittenAsItIsRead) {
-  auto results =
-      value_of(parse_results("{\"schema\":2}\n"
-                             R"({"key":"a","outcome":"counted","metrics":{"ir":5},"steady":true})"
-                             "\n" +
-                                 end_line(1) + "\n",
-                             "r.jsonl", Incomplete::kAllowed));
-  const std::string again = to_line(to_json(results.measurements[0])) + "\n";
-  EXPECT_EQ(error_of("{\"schema\":2}\n" + again + end_line(1) + "\n"), "no error");
-}
-
 TEST(ResultsReader, ACountThatContradictsItsBlocksWasEdited) {
   auto with = [](const char* ir, const char* steady, const char* blocks) {
     return error_of(
@@ -568,31 +436,6 @@ TEST(ResultsReader, TakesWrongTypesAsMissing) {
   EXPECT_EQ(std::get<Counted>(first.outcome).iterations, 0u);
   EXPECT_EQ(first.seconds, 0);
   EXPECT_EQ(results.measurements[1].variant.threads, 1);
-}
-
-// Every single byte changed, and deep nesting: an error or results, never a crash.
-TEST(ResultsReader, SurvivesGarbage) {
-  std::string whole = document({to_line(to_json(counted("a", 1)))});
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    for (char c : {'\0', '"', '9'}) {
-      std::string changed = whole;
-      changed[i] = c;
-      auto results = parse_results(changed, "r", Incomplete::kAllowed);
-      if (results) {
-        EXPECT_LE(results->measurements.size(), 1u);
-      }
-    }
-  }
-  EXPECT_NE(error_of(document({std::string(100'000, '[')})), "no error");
-}
-
-TEST(ResultsReader, MissingFiles) {
-  TemporaryFolder folder;
-  EXPECT_EQ(error_text(read_results(folder / "none.jsonl")),
-            (folder / "none.jsonl").string() +
-                ": cannot be read: No such file or directory: check the "
-                "path");
-  EXPECT_FALSE(read_results(folder.path()));
 }
 
 }  // namespace

@@ -3,26 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "core/definitions/requirement.h"
 
 namespace instr::runtimes_test {
 namespace {
-
-TEST(Runtimes, HaveDistinctNamesAndTitles) {
-  std::set<std::string> names;
-  std::set<std::string> titles;
-  for (const RuntimeFacts& one : kRuntimes) {
-    names.insert(one.name);
-    titles.insert(one.title);
-    EXPECT_EQ(runtime_from(one.name), one.runtime);
-    EXPECT_STREQ(to_string(one.runtime), one.name);
-  }
-  EXPECT_EQ(names.size(), kRuntimes.size());
-  EXPECT_EQ(titles.size(), kRuntimes.size());
-  EXPECT_EQ(runtime_from("Eager"), std::nullopt);
-}
 
 TEST(Runtimes, HaveRequirementsThatCanBeRead) {
   for (const RuntimeFacts& one : kRuntimes) {

@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <random>
-#include <string>
 #include <vector>
-
-#include "tests/unit/preprocess.h"
 
 namespace instr::self_contained_test {
 namespace {
@@ -94,38 +90,6 @@ TEST(JumpsOut, OnlyWhereTheLabelIsElsewhere) {
   }
   for (const char* code : {"goto a;", "a::b(); goto a;", "x ? a : b; goto a;", "goto *where;"}) {
     EXPECT_TRUE(jumps_out(code)) << code;
-  }
-}
-
-// Text after text, of pieces that mean something to a preprocessor: a self-contained text is read
-// the same after any other, and does not affect later ones.
-TEST(IsSelfContained, HoldsForAnyText) {
-  const std::vector<std::string> pieces{"%:",      "define ", "f ",
-                                        "g ",      "\n",      "\\",
-                                        " ",       "#",       "//",
-                                        "/*",      "*/",      "\"",
-                                        "'",       "R\"(",    ")\"",
-                                        "{",       "}",       "<%",
-                                        "%>",      "?\?/",    "_Pragma(\"push_macro(\\\"f\\\")\")",
-                                        "undef ",  "1'0",     "R",
-                                        "a",       "\t",      "?\?=",
-                                        "if 0\n",  "endif\n", "__COUNTER__",
-                                        "u8R\"x(", ")x\"",    "<:",
-                                        ":>",      "::",      "%",
-                                        ":",       "\r"};
-  std::mt19937 random(12);
-  std::vector<std::string> accepted;
-  int refused = 0;
-  while (accepted.size() < 400) {
-    std::string text;
-    for (auto length = random() % 12 + 1; length != 0; --length)
-      text += pieces[random() % pieces.size()];
-    is_self_contained(text) ? accepted.push_back(text) : (void)++refused;
-  }
-  EXPECT_GT(refused, 400);
-  for (const char* compiler : {"clang++", "g++"}) {
-    if (!find_program(compiler)) continue;
-    EXPECT_EQ(reaching_text(compiler, accepted), "");
   }
 }
 

@@ -18,12 +18,6 @@ TEST(Simulation, IsOfWhatTheMetricsNeed) {
   EXPECT_EQ(simulation_for({"branches", "ll_hits"}), (Simulation{true, true}));
 }
 
-TEST(Simulation, EveryMetricIsCountedTimedOrOfASimulation) {
-  EXPECT_EQ(
-      kUsualMetrics.size() + kCacheMetrics.size() + kBranchMetrics.size() + kTimeMetrics.size(),
-      kMetrics.size());
-}
-
 TEST(Simulation, RequestsOnlyWhatIsNeeded) {
   EXPECT_TRUE(valgrind_options({}).empty());
   EXPECT_EQ(valgrind_options({false, true}), Words{"--branch-sim=yes"});

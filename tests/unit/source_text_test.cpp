@@ -1,7 +1,5 @@
 #include "core/base/source_text.h"
 
-#include <sys/stat.h>
-
 #include "tests/testing.h"
 
 namespace instr::source_text_test {
@@ -65,32 +63,6 @@ TEST(SourceText, RefusesBinaryFilesAtTheFirstInvalidByte) {
     EXPECT_EQ(source.error().where.column, 5);
     EXPECT_FALSE(source.error().advice.empty());
   }
-}
-
-TEST(SourceText, RefusesWhatIsNotAFile) {
-  const TemporaryFolder folder;
-  EXPECT_EQ(SourceText::read(folder.path() / "none.toml").error().what,
-            "cannot be read: No such file or directory");
-  EXPECT_EQ(SourceText::read(folder.path()).error().what, "is a folder");
-  EXPECT_EQ(SourceText::read("/dev/zero").error().what, "is not a regular file");
-  const auto pipe = folder.path() / "pipe.toml";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(SourceText::read(pipe).error().what, "is not a regular file");
-}
-
-TEST(SourceText, RefusesWhatIsTooLarge) {
-  const TemporaryFolder folder;
-  const auto file = folder.write("a.toml", "");
-  std::filesystem::resize_file(file, (64u << 20) + 1);  // sparse
-  EXPECT_EQ(SourceText::read(file).error().what, "is larger than 64 MiB");
-}
-
-TEST(SourceText, RefusesWhatMayNotBeRead) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
-  const TemporaryFolder folder;
-  const auto file = folder.write("a.toml", "schema = 1\n");
-  ::chmod(file.c_str(), 0);
-  EXPECT_EQ(SourceText::read(file).error().what, "cannot be read: Permission denied");
 }
 
 }  // namespace

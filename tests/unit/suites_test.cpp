@@ -54,8 +54,7 @@ TEST_P(Suites, PutEveryNameInBracesIn) {
     for (const char* name : {"{size}", "{batch_size}", "{device}", "{training}"}) {
       EXPECT_EQ(text.find(name), std::string::npos) << variant.key;
     }
-    EXPECT_NE(text.find("\"" + variant.params.at(1).second + "\" == \"small\""), std::string::npos)
-        << variant.key;
+    EXPECT_HAS(text, "\"" + variant.params.at(1).second + "\" == \"small\"") << variant.key;
   }
 }
 
@@ -66,8 +65,7 @@ TEST(CppSuite, HasTenModelsThatRunInEveryWay) {
     EXPECT_EQ(variant.language, Language::kCpp) << variant.key;
     models[variant.label].insert(variant.key);
     const bool is_training = variant.autograd == Autograd::kForwardBackward;
-    EXPECT_NE(variant.module->code.find(is_training ? ", true, " : ", false, "), std::string::npos)
-        << variant.module->code;
+    EXPECT_HAS(variant.module->code, is_training ? ", true, " : ", false, ");
     std::string text = variant.global_setup->code + variant.module->code;
     for (const Text& setup : variant.setups) text += setup.code;
     for (const char* name : {"{size}", "{batch_size}", "{device}", "{training}"}) {

@@ -124,7 +124,7 @@ TEST(Timing, RoundTrip) {
                      to_line(to_json(counted("a", 100))) + "\n" +
                      to_line(to_json(timed("a", {5.5, 6, 7}))) + "\n" +
                      to_line(to_json(timed("b", {1, 2, 3}))) + "\n";
-  EXPECT_NE(file.find("\"outcome\":\"timed\""), std::string::npos);
+  EXPECT_HAS(file, "\"outcome\":\"timed\"");
   auto results = value_of(parse_results(file, "r.jsonl", Incomplete::kAllowed));
   ASSERT_EQ(results.measurements.size(), 2u);
   const auto& a = std::get<Counted>(results.measurements[0].outcome);

@@ -59,10 +59,10 @@ TEST_F(TrustedPath, NobodyElseOwnsAFolderAboveIt) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
   fs::path mine = inside("theirs", fs::perms(0755));
   ASSERT_EQ(::chown(mine.parent_path().c_str(), 12345, 12345), 0);
-  EXPECT_NE(problem_of(mine).find("belongs to another user"), std::string::npos);
+  EXPECT_HAS(problem_of(mine), "belongs to another user");
   fs::path grouped = inside("grouped", fs::perms(0775));
   ASSERT_EQ(::chown(grouped.parent_path().c_str(), 0, 12345), 0);
-  EXPECT_NE(problem_of(grouped).find("others may write"), std::string::npos);
+  EXPECT_HAS(problem_of(grouped), "others may write");
 }
 
 }  // namespace

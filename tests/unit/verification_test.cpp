@@ -271,30 +271,6 @@ TEST(VerifiedUnit, HasASymbolOfItsOwnThatKnowsTheOutput) {
   EXPECT_NE(snippet_symbol(other, Purpose::kVerify), symbol);
 }
 
-TEST(VerifiedUnit, RunsTheStatementOnceAndHandsOverItsResults) {
-  Variant eager = eager_of(script());
-  eager.autograd = Autograd::kForwardBackward;
-  const std::string text = unit_source(std::vector{eager}, Purpose::kVerify);
-  auto has = [&text](const char* part) { return text.find(part) != std::string::npos; };
-  EXPECT_TRUE(has("hand_over(instr_verification_, \"\", y);"));
-  EXPECT_TRUE(has("constexpr instr_support::NoOutput y{};"));
-  EXPECT_TRUE(has("y.backward();"));
-  EXPECT_TRUE(has("hand_over_gradients(instr_verification_, \"x\", x);"));
-  EXPECT_TRUE(has("hand_over_gradients(instr_verification_, \"w\", w);"));
-  EXPECT_FALSE(has("instr_trial_"));
-  EXPECT_FALSE(has("INSTR_BLOCKS_BEGIN"));
-  EXPECT_EQ(unit_source(std::vector{eager}).find("instr_verification_"), std::string::npos);
-}
-
-TEST(VerifiedUnit, TriesAScriptOnCopiesFirst) {
-  const std::string text = unit_source(std::vector{script()}, Purpose::kVerify);
-  auto copies = text.find(".forward({instr_support::copy_of(x), instr_support::copy_of(w)});");
-  auto measured = text.find(".forward({x, w});");
-  ASSERT_NE(copies, std::string::npos);
-  ASSERT_NE(measured, std::string::npos);
-  EXPECT_LT(copies, measured);
-}
-
 // --- Results and reports ---
 
 Measurement verified(const std::string& key, const Verification& verification) {
