@@ -49,12 +49,8 @@ void declare_how(CommandLine& line, RunOptions& options) {
   line.needs(
       {"warm"}, [&measure] { return measure.wants_counts; }, "a metric that is counted");
   declare_timing(line, measure);
-  line.option("--time-cores", "N",
-              "reserve N cores for timing while the others count (default: time after the "
-              "counts)",
-              take_number(measure.time_cores, 1));
   line.needs(
-      {"repetitions", "min-time", "time-cores"}, [&measure] { return measure.wants_times; },
+      {"repetitions", "min-time"}, [&measure] { return measure.wants_times; },
       "a metric that is timed, such as --metrics=wall");
   line.flag("--verify",
             "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results "

@@ -36,8 +36,7 @@ WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& fol
           .work_dir = folder,
           .churn = options.churn,
           .simulation = options.simulation,
-          .call_paths = options.call_paths,
-          .cores = options.cores};
+          .call_paths = options.call_paths};
 }
 
 StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {

@@ -2,7 +2,6 @@
 // that they coexist with counts. No test depends on a duration, except that of a sleep.
 #include <thread>
 
-#include "core/base/cores.h"
 #include "tests/e2e/program.h"
 #include "tests/labels.h"
 
@@ -167,32 +166,6 @@ TEST_F(Timing, CoexistsWithCounts) {
   EXPECT_NE(same.output.find("1 same"), std::string::npos) << same.output;
 }
 
-TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
-  const std::size_t cores = usable_cores().size();
-  auto none_left = time({"--metrics=ir,wall", "--time-cores=" + std::to_string(cores)});
-  EXPECT_EQ(none_left.exit_code, 2);
-  EXPECT_NE(none_left.errors.find("leaves no core to count on"), std::string::npos)
-      << none_left.errors;
-  if (cores < 2) GTEST_SKIP() << "there is but one core";
-  auto after = time({"--metrics=ir,wall", "--filter=/cpu$", "--output=" + file("after.jsonl")});
-  auto beside = time({"--metrics=ir,wall", "--filter=/cpu$", "--time-cores=1",
-                      "--output=" + file("beside.jsonl")});
-  EXPECT_EQ(beside.exit_code, 0) << beside.errors;
-  EXPECT_NE(beside.output.find("3 counted; 3 timed"), std::string::npos) << beside.output;
-  std::map<std::string, nlohmann::json> counts[2];
-  for (int i : {0, 1}) {
-    std::ifstream lines(file(i == 0 ? "after.jsonl" : "beside.jsonl"));
-    for (std::string line; std::getline(lines, line);) {
-      auto one = nlohmann::json::parse(line);
-      if (one.value("outcome", "") == "counted")
-        counts[i][one.at("key")] = one.at("metrics").at("ir");
-    }
-  }
-  EXPECT_EQ(counts[0].size(), 3u);
-  EXPECT_EQ(counts[0], counts[1]);
-  EXPECT_TRUE(stray_processes().empty());
-}
-
 // The code that both sides of ab run: each process records its side, and no two may exist at once.
 const char* const kTurns = R"(#pragma once
 #include <fcntl.h>
@@ -236,19 +209,9 @@ label = "few"
 stmt = "usleep(200);"
 iterations = 2
 )");
-  const std::vector<std::string> both{"ab",
-                                      "--build=" + file("a.toml"),
-                                      "--build=" + file("b.toml"),
-                                      "--definitions=" + file("d.toml"),
-                                      "--metrics=wall",
-                                      "--repetitions=4",
-                                      "--min-time=0.01"};
-  auto with = [&both](const std::string& more) {
-    auto words = both;
-    words.push_back(more);
-    return run(words);
-  };
-  auto result = with("--output=" + file("both"));
+  auto result = run({"ab", "--build=" + file("a.toml"), "--build=" + file("b.toml"),
+                     "--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=4",
+                     "--min-time=0.01", "--output=" + file("both")});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
   EXPECT_EQ(text_of(file("turns")), "abbaabba");
   for (const char* side : {"both/a.jsonl", "both/b.jsonl"}) {
@@ -257,8 +220,6 @@ iterations = 2
       EXPECT_EQ(records.at(label + kPlain).at("times").at("wall").size(), 4u) << side << label;
     }
   }
-  auto refused = with("--time-cores=1");
-  EXPECT_EQ(refused.exit_code, 2) << refused.errors;
 }
 
 // The same failures as when counted, each on its own, and all others unharmed.
