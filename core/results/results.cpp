@@ -84,7 +84,6 @@ Json to_json(const ResultsHeader& header) {
   json["command"] = header.command;
   if (!header.commit.empty()) json["commit"] = header.commit;
   if (header.shard) json["shard"] = {header.shard->index, header.shard->count};
-  if (header.shard && !header.shard->dealt_by.empty()) json["dealt_by"] = header.shard->dealt_by;
   json["fingerprint"] = to_json(header.fingerprint);
   return json;
 }

@@ -191,8 +191,7 @@ TEST(RunOptions, Shards) {
   EXPECT_EQ(options.plan.selection.shard, (Shard{2, 4}));
   EXPECT_GOLDEN("commands/malformed_shards.txt",
                 errors_of({"--shard=0/4", "--shard=5/4", "--shard=1", "--shard=1/", "--shard=/4",
-                           "--shard=1/4/2", "--shard=a/b", "--shard=-1/4", "--shard=1/0",
-                           "--shard-costs=old.jsonl", "--shard=1/2 --shard-costs=none.jsonl"}));
+                           "--shard=1/4/2", "--shard=a/b", "--shard=-1/4", "--shard=1/0"}));
 }
 
 TEST(RunOptions, WhatMetricsAndLimitsNeedIsSimulated) {
