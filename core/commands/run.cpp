@@ -63,7 +63,6 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.group("What to show and keep");
   declare_format(line, options.format);
   declare_show_keys(line, options.showing);
-  declare_show_binding(line, options.showing);
   declare_metrics(line, options.metrics);
   line.option("-o,--output", "FILE", "store the results in FILE (JSON Lines), one by one",
               take_path(options.output));
