@@ -36,6 +36,12 @@ Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
   });
 }
 
+Expected<SourceText> SourceText::read_if_exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return SourceText(path.string(), "");
+  return read(path);
+}
+
 Expected<SourceText> SourceText::checked(std::string path, std::string text) {
   SourceText source(std::move(path), std::move(text));
   if (auto checked = source.check_text(); !checked) {

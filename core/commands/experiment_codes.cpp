@@ -52,13 +52,9 @@ void declare_codes(CommandLine& line, CodesOptions& options) {
 }
 
 tl::expected<std::vector<ExpectedCode>, Errors> codes_to_expect(const CodesOptions& options) {
-  std::error_code ignored;
   if (!options.file) return {};
-  if (options.update && !std::filesystem::exists(*options.file, ignored)) {
-    return parse_expected_codes(SourceText(options.file->string(), ""));
-  }
   if (!options.update) return read_expected_codes(*options.file);
-  auto source = SourceText::read(*options.file);
+  auto source = SourceText::read_if_exists(*options.file);
   if (!source) return tl::unexpected(Errors{source.error()});
   return parse_expected_codes(*source);
 }

@@ -219,10 +219,7 @@ tl::expected<void, Errors> check_update(const GateOptions& options) {
   constexpr FileKind kAny{"expected counts", [](std::string_view) { return true; }};
   auto output = OutputFile::open(*options.expect, kAny);
   if (!output) return tl::unexpected(Errors{output.error()});
-  std::error_code ignored;
-  const bool is_there = fs::exists(output->path(), ignored);
-  auto source =
-      is_there ? SourceText::read(*options.expect) : SourceText(options.expect->string(), "");
+  auto source = SourceText::read_if_exists(*options.expect);
   if (!source) return tl::unexpected(Errors{source.error()});
   return check_expected_counts(*source);
 }
