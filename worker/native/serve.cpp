@@ -8,6 +8,9 @@
 #include "worker/torch_side.h"
 
 namespace instr {
+namespace {
+
+}  // namespace
 
 void serve_natively() {
   rlimit no_core{0, 0};
