@@ -167,6 +167,11 @@ void wrap_line(std::string_view line, std::size_t width, std::vector<std::string
 
 }  // namespace
 
+std::size_t utf8_length(std::string_view text) {
+  const Character character = decode_character(text);
+  return character.valid ? character.bytes : 0;
+}
+
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   for (std::size_t at = 0; at < text.size();) {

@@ -12,7 +12,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/base/output_folder.h"
+#include "core/base/output_file.h"
 #include "core/base/replace_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
@@ -27,7 +27,6 @@
 #include "core/compare/expected_codes.h"
 #include "core/definitions/definition_keys.h"
 #include "core/engine/pipeline.h"
-#include "core/report/experiment_report.h"
 #include "core/report/experiment_summary.h"
 #include "core/report/plot_picture.h"
 #include "core/results/results.h"

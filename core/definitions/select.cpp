@@ -14,7 +14,7 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/shell.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 
 namespace instr {
 namespace {

@@ -25,7 +25,7 @@ bool is_in(const Shard& shard, const std::string& key);
 // An empty list selects everything. A variant is selected if every list selects it.
 //
 // A pattern is looked for anywhere in the variant's key, and in its name in tables, with the
-// group and without (core/definitions/variant_names.h): "matmul/mm n=4 eager fwd+bwd" and
+// group and without (VariantName): "matmul/mm n=4 eager fwd+bwd" and
 // "mm n=4 eager fwd+bwd". It matches as a regular expression (RE2), as plain text or, if it has
 // wildcards and nothing specific to regular expressions, as a glob. Letters of any case match,
 // unless it has a capital one.

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "core/base/cores.h"
+#include "core/base/environment.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/trim.h"

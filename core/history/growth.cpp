@@ -11,7 +11,7 @@
 #include "core/compare/compare_report.h"
 #include "core/compare/compare_text.h"
 #include "core/history/history_report.h"
-#include "core/history/open_steps.h"
+#include "core/history/read.h"
 #include "core/history/step_functions.h"
 
 namespace instr {

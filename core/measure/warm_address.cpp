@@ -11,7 +11,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "core/base/cores.h"
+#include "core/base/environment.h"
 #include "core/base/read_file.h"
 #include "core/compile/cache.h"
 

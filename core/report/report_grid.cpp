@@ -11,7 +11,7 @@
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 #include "core/report/report_summary.h"
 #include "core/values/backends.h"
 #include "core/values/significance.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 #include "core/report/report_grid.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
