@@ -20,7 +20,7 @@
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
-#include "core/results/library_fields.h"
+#include "core/results/fingerprint.h"
 
 namespace instr {
 

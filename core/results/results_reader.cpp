@@ -7,8 +7,8 @@
 #include "core/base/read_file.h"
 #include "core/base/trim.h"
 #include "core/results/end_line.h"
+#include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
-#include "core/results/library_fields.h"
 #include "core/results/results.h"
 
 namespace instr {

@@ -1,7 +1,7 @@
 #include "core/results/results_schema.h"
 
 #include "core/base/json_schema.h"
-#include "core/results/library_fields.h"
+#include "core/results/fingerprint.h"
 #include "core/results/results.h"
 
 namespace instr {
