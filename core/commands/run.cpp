@@ -10,8 +10,8 @@
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
+#include "core/commands/commands.h"
 #include "core/commands/flames.h"
-#include "core/commands/list.h"
 #include "core/engine/session.h"
 
 namespace instr {

@@ -22,8 +22,7 @@
 #include "core/history/history_report.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
-#include "core/html/report_of_history.h"
-#include "core/html/report_page.h"
+#include "core/html/report_data.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::history_faults_test {

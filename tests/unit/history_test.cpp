@@ -17,7 +17,7 @@
 #include "core/history/prune.h"
 #include "core/history/read.h"
 #include "core/history/read_runs.h"
-#include "core/history/run_of_results.h"
+#include "core/history/recording.h"
 #include "core/history/steps.h"
 #include "core/history/timeline.h"
 #include "tests/golden.h"
