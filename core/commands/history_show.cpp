@@ -8,7 +8,6 @@
 #include "core/base/terminal.h"
 #include "core/commands/history.h"
 #include "core/definitions/select.h"
-#include "core/history/growth.h"
 #include "core/history/history_report.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"

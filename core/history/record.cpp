@@ -13,7 +13,7 @@
 
 #include "core/base/format.h"
 #include "core/history/dictionary.h"
-#include "core/history/steps_table.h"
+#include "core/history/profiles.h"
 #include "core/history/timeline.h"
 #include "core/results/results.h"
 

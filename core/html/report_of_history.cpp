@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/history/history_report.h"
-#include "core/history/step_functions.h"
+#include "core/history/profiles.h"
 #include "core/history/timeline.h"
 #include "core/html/report_data.h"
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "core/values/compiler_report.h"
+#include "core/values/measurement.h"
 
 namespace instr {
 

@@ -18,7 +18,6 @@
 #include <tuple>
 
 #include "core/base/process.h"
-#include "core/history/growth.h"
 #include "core/history/history_report.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
