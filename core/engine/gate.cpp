@@ -95,13 +95,14 @@ Expected<ResultSet> result_set_in(std::string_view bytes, const fs::path& file, 
   const auto counts = counts_of(*results);
   auto functions = checked_functions(file, *results, *counts, incomplete);
   if (!functions) return tl::unexpected(functions.error());
-  auto trees = open_call_trees(file, results->header_line, incomplete);
+  auto trees = read_side_file(file, kCallTreesFile);
   if (!trees) return tl::unexpected(trees.error());
-  auto lines = open_lines(file, results->header_line, incomplete);
+  auto lines = read_side_file(file, kLinesFile);
   if (!lines) return tl::unexpected(lines.error());
-  auto checked_trees = with_checked_sums(std::move(*trees), file, counts);
+  const std::string header = results->header_line;
   return ResultSet{std::move(name), std::move(*results), std::move(*functions),
-                   std::move(checked_trees), std::move(*lines)};
+                   with_checked_sums(call_trees_in(*trees, header, incomplete), file, counts),
+                   line_costs_in(*lines, header, incomplete)};
 }
 
 }  // namespace

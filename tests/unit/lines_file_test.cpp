@@ -24,7 +24,8 @@ std::string packed(const std::vector<std::string>& texts) {
 }
 
 LinesOf parsed(const std::vector<std::string>& texts) {
-  return parse_lines(packed(texts), kHeader, "file", Incomplete::kAllowed);
+  const auto file = std::make_shared<SideFile>(kLinesFile, packed(texts), "file", SideLimits{});
+  return line_costs_in(file, kHeader, Incomplete::kAllowed);
 }
 
 TEST(LinesFile, IsWhatItsHeaderSays) {
@@ -96,7 +97,8 @@ TEST(LinesFile, IsBesideResultsThatHaveThem) {
     auto writer = ResultsWriter::create(std::move(target), {});
     ASSERT_TRUE(writer && writer->append(one) && writer->finish(true));
     const auto results = value_of(read_results(file));
-    const auto lines = value_of(open_lines(file, results.header_line, Incomplete::kRefused));
+    const auto lines = line_costs_in(value_of(read_side_file(file, kLinesFile)),
+                                     results.header_line, Incomplete::kRefused);
     const auto costs = value_of(lines("k"));
     EXPECT_EQ(costs != nullptr, has_lines);
   }
