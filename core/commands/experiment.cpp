@@ -26,7 +26,7 @@
 #include "core/definitions/definition_keys.h"
 #include "core/engine/pipeline.h"
 #include "core/report/experiment_summary.h"
-#include "core/report/plot_picture.h"
+#include "core/report/plot.h"
 #include "core/results/results.h"
 
 namespace instr {
