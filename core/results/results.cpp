@@ -15,8 +15,8 @@
 #include "core/base/replace_file.h"
 #include "core/base/version.h"
 #include "core/results/call_trees_file.h"
-#include "core/results/end_line.h"
 #include "core/results/lines_file.h"
+#include "core/results/side_file.h"
 
 namespace instr {
 

@@ -6,10 +6,10 @@
 #include "core/base/format.h"
 #include "core/base/read_file.h"
 #include "core/base/trim.h"
-#include "core/results/end_line.h"
 #include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
 #include "core/results/results.h"
+#include "core/results/side_file.h"
 
 namespace instr {
 
