@@ -492,11 +492,8 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
                                       std::stop_token stop) {
   if (candidates.empty()) return true;
   measuring("verifying");
-  VerifierOptions verifying;
-  verifying.memory_limit = memory_limit_here(1);
-  if (config.timeout) verifying.timeout_s = *config.timeout;
   return by_language(candidates, stop, [&](const auto& its, const NativeLanguage& runner) {
-    return verify_all(its, runner, verifying, native_events(), stop);
+    return verify_all(its, runner, timer_options(), native_events(), stop);
   });
 }
 

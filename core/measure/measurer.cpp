@@ -21,6 +21,7 @@
 #include "core/compile/generate_python.h"
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/schedule_plan.h"
 #include "core/values/line_costs.h"
 #include "core/values/profile.h"
 
@@ -97,6 +98,9 @@ Attempt lost(std::string message, const std::string& log) {
   return {Failure{FailureKind::kWorkerLost, std::move(message)}};
 }
 
+Measurer::Measurer(const ScheduleOptions& options)
+    : options_(options), memory_limit_(memory_limit_here(options.jobs)) {}
+
 wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
   const Variant& variant = compiled.variant;
   auto timeout = timeout_of(variant.timeout.value_or(options_.timeout_s));
@@ -107,12 +111,12 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
        {"warmup", std::to_string(variant.warmup.value_or(0))},
        {"iterations", std::to_string(variant.iterations.value_or(0))},
        {"timeout_ms", std::to_string(timeout.count())},
-       {"memory_limit", std::to_string(options_.memory_limit)},
+       {"memory_limit", std::to_string(memory_limit_)},
        {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
        {"follow_calls", options_.follow_calls ? "1" : "0"},
        {"cache_sim", options_.simulation.cache ? "1" : "0"},
        {"branch_sim", options_.simulation.branch ? "1" : "0"},
-       {"fork", options_.fork ? "1" : "0"}}};
+       {"fork", options_.fresh_process ? "0" : "1"}}};
   if (options_.call_paths) request.fields["instrument_late"] = "1";
   return request;
 }
@@ -135,7 +139,7 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   auto begin = Clock::now();
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
   // Without a fork there is no host to enforce the timeout.
-  auto limit = options_.fork ? with_margin(timeout) : timeout;
+  auto limit = options_.fresh_process ? timeout : with_margin(timeout);
   auto reply = where.request(request_for(compiled), limit);
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) {
@@ -146,7 +150,8 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
     return {with_timeout_advice(std::move(outcome), compiled.variant), seconds};
   }
   if (auto late = late_text(reply.error(), limit); !late.empty()) {
-    Failure failure{FailureKind::kTimedOut, options_.fork ? "the worker itself was " + late : late};
+    Failure failure{FailureKind::kTimedOut,
+                    options_.fresh_process ? late : "the worker itself was " + late};
     return {with_timeout_advice(std::move(failure), compiled.variant), seconds};
   }
   auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),

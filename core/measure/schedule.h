@@ -38,7 +38,6 @@ struct ScheduleOptions {
   bool want_functions = true;
   bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
-  std::uint64_t memory_limit = 0;  // bytes that one variant may use; 0: the worker's own
 };
 
 class Scheduler {
