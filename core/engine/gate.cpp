@@ -166,7 +166,6 @@ tl::expected<Reference, Errors> read_expected(const std::string& file) {
 
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete) {
-  if (fs::path(name_or_file).extension() == ".csv") return read_expected(name_or_file);
   auto set = find_baseline(name_or_file).and_then([&](const fs::path& file) {
     return read_result_set(file, name_or_file, incomplete);
   });
