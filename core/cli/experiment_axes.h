@@ -13,6 +13,7 @@ namespace instr {
 // --accelerator, --backend, ...: lists of values, and of those that are left out, after a "-".
 void declare_axes(CommandLine& line, PlanConfig& plan);
 
+// The configuration of `instr_bench experiment`, which a TOML file may set instead of options.
 struct ExperimentOptions {
   PlanConfig plan = {};
   std::optional<int> repeat = {};  // timed runs

@@ -57,7 +57,7 @@ struct Variant {
 // only.
 Variant variant_of_key(const std::string& key);
 
-// A variant's name in tables, printable.
+// A variant's name in tables, which people also type to select it. Printable.
 struct VariantName {
   std::string group;   // "matmul": the heading of rows whose labels start alike
   std::string row;     // "mm n=4 t2 cuda": the row below it

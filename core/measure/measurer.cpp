@@ -60,13 +60,14 @@ std::vector<std::string> lines_in(const std::string& file) {
   return lines;
 }
 
-// Names its files as they are named here: that of a definition by its TOML file, one below the
-// working directory relative to it, and "" for code that nobody wrote.
+// Names a profile's files as they are named here: that of a definition by its TOML file, one below
+// the working directory relative to it, and "" for code that nobody wrote.
 void name_files(Profile& profile) {
   for (std::string& file : profile.files) file = name_here(file);
 }
 
-// Of a profile whose files are named so. Reads the sources as they are now.
+// The costs of a profile's lines, with their text, of a profile whose files are named so. Reads the
+// sources as they are now.
 std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint64_t iterations) {
   auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations));
   std::map<std::string, std::vector<std::string>> files;

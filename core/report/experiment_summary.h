@@ -82,7 +82,8 @@ struct ExperimentReportOptions {
   bool shows_each = false;  // also a line for each experiment
 };
 
-// Without the last line's end, to which what the run took can be added.
+// The report of experiments that a person reads: a summary by backend, what to look at, and how
+// many there were; without the last line's end, to which what the run took can be added.
 std::string experiment_report(const std::vector<ExperimentRecord>& records,
                               const ExperimentReportOptions& options);
 

@@ -29,7 +29,9 @@ std::uint64_t nanoseconds(const Json& seconds) {
   return static_cast<std::uint64_t>(std::llround(seconds.get<double>() * kNanoseconds));
 }
 
-// Left out if there are none.
+// The times by operator as a member of an experiment's line: `operators`, a list of {"name",
+// "on_device", "calls", "self_time", "total_time"}, in seconds of one iteration. Left out if there
+// are none.
 void add_operators(Json& line, const std::vector<OperatorTime>& operators) {
   for (const OperatorTime& one : operators) {
     line[kOperators].push_back({{"name", one.name},

@@ -36,7 +36,9 @@ std::string to_string(const Speedup& speedup);
 // Nothing where a side has no value above 0.
 std::optional<Speedup> speedup(const std::vector<double>& before, const std::vector<double>& after);
 
-// Where the values of a series change their level by more than chance.
+// Where the level of a noisy series changed: E-divisive, of Matteson and James, "A Nonparametric
+// Approach for Multiple Change Point Analysis of Multivariate Data" (J. Am. Stat. Assoc. 109,
+// 2014): the split of the greatest energy distance, tested by permutation, then those of its parts.
 struct ChangePoint {
   std::size_t first = 0;  // the index of the first value after it
   double p = 1;           // of a split as good as this by chance
