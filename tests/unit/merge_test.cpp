@@ -1,7 +1,6 @@
-#include "core/commands/merge.h"
-
 #include <gtest/gtest.h>
 
+#include "core/commands/merge_shards.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 
