@@ -10,7 +10,7 @@
 #include "core/base/json_line.h"
 #include "core/definitions/metrics.h"
 #include "core/history/timeline.h"
-#include "core/values/significance.h"
+#include "core/values/change_points.h"
 #include "core/values/timing.h"
 
 namespace instr {

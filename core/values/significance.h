@@ -1,7 +1,6 @@
-// Whether two sets of times differ by more than chance, and where those of a series do.
+// Whether two sets of times differ by more than chance.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,25 +34,5 @@ std::string to_string(const Speedup& speedup);
 
 // Nothing where a side has no value above 0.
 std::optional<Speedup> speedup(const std::vector<double>& before, const std::vector<double>& after);
-
-// Where the level of a noisy series changed: E-divisive, of Matteson and James, "A Nonparametric
-// Approach for Multiple Change Point Analysis of Multivariate Data" (J. Am. Stat. Assoc. 109,
-// 2014): the split of the greatest energy distance, tested by permutation, then those of its parts.
-struct ChangePoint {
-  std::size_t first = 0;  // the index of the first value after it
-  double p = 1;           // of a split as good as this by chance
-
-  bool operator==(const ChangePoint&) const = default;
-};
-
-struct ChangePointOptions {
-  std::size_t least = 5;  // values between two changes, and before and after them: never from one
-  double level = 0.01;    // of significance
-  std::size_t permutations = 999;
-};
-
-// Sorted. The same for the same values: the permutations are pseudo-random.
-std::vector<ChangePoint> change_points(const std::vector<double>& values,
-                                       const ChangePointOptions& options = {});
 
 }  // namespace instr

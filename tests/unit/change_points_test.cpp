@@ -1,10 +1,10 @@
 // Change points of series whose changes are known, and of series without any.
+#include "core/values/change_points.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
-
-#include "core/values/significance.h"
 
 namespace instr::change_points_test {
 namespace {

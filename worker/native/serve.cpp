@@ -32,8 +32,8 @@
 namespace instr {
 namespace {
 
-// Forks hosts, loads units, and times or verifies their variants in a forked child, as
-// worker/host.h does under Callgrind.
+// Forks hosts, loads units, and times or verifies their variants in a forked child, as worker/host.h
+// does under Callgrind.
 class NativeHost {
  public:
   explicit NativeHost(int fd) : channel_(fd) {}
