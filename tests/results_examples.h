@@ -16,7 +16,7 @@ inline ResultsHeader example_header() {
                          {"library libc.so.6", "cd34"}};
   fingerprint.machine = {{"kernel", "Linux"}, {"cpu_model", "a CPU"}};
   auto header = make_results_header(fingerprint, {"instr_bench", "--filter=a b"});
-  header.shard = Shard{1, 4, "0123"};
+  header.shard = Shard{1, 4};
   return header;
 }
 

@@ -5,15 +5,16 @@
 #include <string_view>
 
 #include "core/base/format.h"
+#include "core/base/trim.h"
 
 namespace instr {
 
 namespace {
 
 std::string csv_field(const std::string& text) {
-  bool needs_quotes = text.find_first_of(",\"\r\n") != std::string::npos || text.starts_with(' ') ||
-                      text.ends_with(' ');
-  if (!needs_quotes) return text;
+  const bool is_plain = text.find_first_of(",\"\r\n") == std::string::npos && text == trim(text) &&
+                        !text.starts_with('#');
+  if (is_plain) return text;
   std::string out = "\"";
   for (char c : text) {
     if (c == '"') out += '"';
@@ -45,13 +46,18 @@ std::string from_cell(const std::string& cell) {
   return cell.starts_with('\'') && begins_as_formula(cell) ? cell.substr(1) : cell;
 }
 
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::string line;
+std::string csv_record(const std::vector<std::string>& fields) {
+  std::string record;
   for (const std::string& field : fields) {
-    if (&field != &fields.front()) line += ',';
-    line += csv_field(as_cell(printable(field, true)));
+    if (&field != &fields.front()) record += ',';
+    record += csv_field(field);
   }
-  return line + "\r\n";
+  return record;
+}
+
+std::string csv_line(std::vector<std::string> fields) {
+  for (std::string& field : fields) field = as_cell(printable(field, true));
+  return csv_record(fields) + "\r\n";
 }
 
 }  // namespace instr

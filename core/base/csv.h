@@ -12,8 +12,13 @@ namespace instr {
 std::string as_cell(const std::string& text);
 std::string from_cell(const std::string& cell);
 
-// The fields, each as_cell(), as one line with its end. They are quoted if necessary, and made
-// printable first, since readers stop at bytes that are not UTF-8, and some at control characters.
-std::string csv_line(const std::vector<std::string>& fields);
+// The fields as a record, without the end of its line. Fields that could be misread are quoted,
+// also by readers that drop the blanks around a field, or take a line that begins with `#` for a
+// comment.
+std::string csv_record(const std::vector<std::string>& fields);
+
+// A record with the end of its line, each field as_cell(). They are made printable first, since
+// readers stop at bytes that are not UTF-8, and some at control characters.
+std::string csv_line(std::vector<std::string> fields);
 
 }  // namespace instr

@@ -1,3 +1,4 @@
+// What this process was given: variables of the environment, and cores.
 #pragma once
 
 #include <string>
@@ -7,5 +8,8 @@ namespace instr {
 
 // This process's environment variables, "NAME=value" each.
 std::vector<std::string> own_environment();
+
+// The numbers of the cores of this machine that it may run on, ascending; at least one.
+std::vector<int> usable_cores();
 
 }  // namespace instr

@@ -20,6 +20,9 @@ std::string format_time(double nanoseconds);
 // "1 variant", "2 variants", "2,000 variants".
 std::string format_plural(std::size_t count, std::string_view noun);
 
+// Bytes of the UTF-8 character at the start of `text`, which is not empty; 0 if none is valid.
+std::size_t utf8_length(std::string_view text);
+
 // Columns that UTF-8 text takes on a terminal: 2 for wide characters, 0 for combining ones, 1 for a
 // byte that is not UTF-8. The text has no control characters.
 std::size_t display_width(std::string_view text);

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "core/base/private_folder.h"
 #include "core/base/replace_file.h"
@@ -126,6 +128,21 @@ Expected<void> write_to(OutputFile file, std::string_view text) {
   const Written written = write_all(file.take_stream().get(), text);
   if (written.error != 0) return tl::unexpected(write_error(file.path(), written.error));
   return {};
+}
+
+Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return tl::unexpected(
+        Error{{folder.string()}, "cannot make this folder: " + error.message(), advice});
+  }
+  const auto tried = PrivateFolder::make_in(folder);
+  if (tried) return {};
+  return tl::unexpected(
+      Error{{folder.string()},
+            std::string("cannot write to this folder: ") + std::strerror(tried.error()),
+            advice});
 }
 
 }  // namespace instr

@@ -40,4 +40,8 @@ class OutputFile {
 // All of `text`: a regular file has either that or what it had before.
 Expected<void> write_to(OutputFile file, std::string_view text);
 
+// Makes a folder that a command is to write files to, before the command does any work, unless it
+// is there. An error, with `advice`, if it or a file in it cannot be created.
+Expected<void> make_output_folder(const std::filesystem::path& folder, const char* advice);
+
 }  // namespace instr

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/personality.h>
@@ -55,7 +54,6 @@ struct ChildPlan {
   int above = 3;           // first descriptor number that no mapping names
   bool pin_layout = false;
   bool own_group = true;
-  std::optional<cpu_set_t> cores;
 };
 
 Expected<ChildPlan> plan_child(const SpawnOptions& options) {
@@ -74,8 +72,6 @@ Expected<ChildPlan> plan_child(const SpawnOptions& options) {
   for (const auto& [from, to] : plan.descriptors) plan.above = std::max({plan.above, from, to + 1});
   plan.pin_layout = options.pin_layout;
   plan.own_group = options.own_group;
-  if (!options.cores.empty()) CPU_ZERO(&plan.cores.emplace());
-  for (int core : options.cores) CPU_SET(core, &*plan.cores);
   return plan;
 }
 
@@ -148,7 +144,6 @@ void reset_signals() {
   if (!plan.working_directory.empty() && ::chdir(plan.working_directory.c_str()) != 0) {
     report_fault(channel, kDirectory);
   }
-  if (plan.cores) ::sched_setaffinity(0, sizeof *plan.cores, &*plan.cores);  // best effort
   if (plan.pin_layout && !pin_layout()) report_fault(channel, kLayout);
   ::execve(plan.program.c_str(), plan.argv.data(), plan.environment.data());
   report_fault(channel, kExec);

@@ -46,7 +46,6 @@ struct SpawnOptions {
   // The same memory layout, whatever the caller's settings are: no address space randomisation, an
   // 8 MiB stack, 1024 descriptors, no core files.
   bool pin_layout = false;
-  std::vector<int> cores = {};  // it may run on these; empty: the caller's
   // False: it stays in the caller's process group, so that it may read the terminal and gets Ctrl-C
   // and Ctrl-Z from it, as a command in a script does. Its surviving children are then not killed.
   bool own_group = true;

@@ -3,28 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/format.h"
 #include "core/base/read_file.h"
 
 namespace instr {
 namespace {
-
-// Bytes of the UTF-8 character at the start of `text`; 0 if there is none that is valid.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and code points beyond Unicode.
-  if ((first == 0xE0 && byte(1) < 0xA0) || (first == 0xED && byte(1) > 0x9F) ||
-      (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F)) {
-    return 0;
-  }
-  return length;
-}
 
 bool is_space_or_newline(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
@@ -34,6 +17,12 @@ Expected<SourceText> SourceText::read(const std::filesystem::path& path) {
   return read_file(path, kMostText).and_then([&path](std::string&& text) {
     return checked(path.string(), std::move(text));
   });
+}
+
+Expected<SourceText> SourceText::read_if_exists(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return SourceText(path.string(), "");
+  return read(path);
 }
 
 Expected<SourceText> SourceText::checked(std::string path, std::string text) {

@@ -16,6 +16,9 @@ class SourceText {
   // first byte that is not text). A byte order mark is dropped.
   static Expected<SourceText> read(const std::filesystem::path& path);
 
+  // The same of a file that may be missing: then the text is empty.
+  static Expected<SourceText> read_if_exists(const std::filesystem::path& path);
+
   // For text that does not come from a file.
   SourceText(std::string path, std::string text);
   // The same, checked to be valid UTF-8 without a zero byte, as by read().

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <span>
 
-#include "core/cli/test_settings.h"
+#include "core/base/error.h"
 #include "core/cli/values.h"
 #include "core/definitions/metrics.h"
+#include "core/engine/config.h"
 
 namespace instr {
 
@@ -29,6 +31,32 @@ std::string metrics_help() {
     how = group.how;
   }
   return help;
+}
+
+struct TestSetting {
+  const char* variable;
+  Take take;
+};
+
+// Stores the settings for tests of this program, INSTR_TEST_* in the environment (CONTRIBUTING.md),
+// that are set; a malformed one is an error.
+Expected<void> read_test_settings(PlanConfig& plan, MeasureConfig& measure) {
+  const Choices<Isolation> isolations{{"fork", Isolation::kFork}, {"process", Isolation::kProcess}};
+  const Choices<bool> switches{{"0", false}, {"1", true}};
+  const TestSetting settings[] = {
+      {"INSTR_TEST_CHURN", take_number(measure.churn, 0)},
+      {"INSTR_TEST_ISOLATION", take_choice(measure.isolation, isolations)},
+      {"INSTR_TEST_RETRIES", take_number(measure.retries, 0)},
+      {"INSTR_TEST_REVERSE", take_choice(plan.is_reversed, switches)},
+  };
+  for (const auto& [variable, take] : settings) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr) continue;
+    if (auto taken = take({variable, value}); !taken) {
+      return fail(std::string(variable) + ": " + taken.error().what, taken.error().advice);
+    }
+  }
+  return {};
 }
 
 Choices<DumpPart> dump_parts() {

@@ -1,17 +1,10 @@
 #include "core/cli/selecting.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <map>
-#include <memory>
-#include <optional>
 
 #include "core/cli/values.h"
-#include "core/compile/cache.h"
 #include "core/compile/installation.h"
 #include "core/definitions/definition_keys.h"
-#include "core/results/results.h"
 
 namespace instr {
 
@@ -71,19 +64,6 @@ Expected<Shard> shard_from(const Given& given) {
               "write its number, from 1, and how many there are: --shard=1/4");
 }
 
-// As even parts as these results' times allow.
-Expected<void> deal_out_by(const std::filesystem::path& file, Selection& selection) {
-  auto results = read_results(file, Incomplete::kAllowed);
-  if (!results) return tl::unexpected(results.error());
-  std::map<std::string, double> seconds;
-  for (const Measurement& one : results->measurements) seconds[one.variant.key] += one.seconds;
-  selection.parts = deal_out(seconds, selection.shard->count);
-  std::string parts;
-  for (const auto& [key, part] : selection.parts) parts += fmt::format("{} {}\n", part, key);
-  selection.shard->dealt_by = content_hash(parts);
-  return {};
-}
-
 }  // namespace
 
 void declare_filters(CommandLine& line, Selection& selection) {
@@ -132,16 +112,6 @@ void declare_shard(CommandLine& line, Selection& selection) {
               [&selection](const Given& given) {
                 return shard_from(given).map([&](const Shard& part) { selection.shard = part; });
               });
-  auto costs = std::make_shared<std::optional<std::filesystem::path>>();
-  line.option("--shard-costs", "FILE",
-              "parts that take equally long, by how long each benchmark took in these results; "
-              "the same file for all parts",
-              take_path(*costs));
-  line.needs(
-      {"shard-costs"}, [&selection] { return selection.shard.has_value(); }, "--shard");
-  line.check([&selection, costs]() -> Expected<void> {
-    return *costs ? deal_out_by(**costs, selection) : Expected<void>{};
-  });
 }
 
 }  // namespace instr

@@ -19,7 +19,7 @@ void declare_definitions(CommandLine& line, PlanConfig& config);
 // definitions say.
 void declare_plan(CommandLine& line, PlanConfig& config);
 
-// --shard, --shard-costs.
+// --shard.
 void declare_shard(CommandLine& line, Selection& selection);
 
 }  // namespace instr

@@ -48,16 +48,6 @@ void declare_show_keys(CommandLine& line, Showing& showing) {
   line.flag("--show-keys", "rows are full keys, one measurement per line", showing.show_keys);
 }
 
-void declare_show_binding(CommandLine& line, Showing& showing) {
-  line.flag("--show-binding", "a column of Python minus C++: what the binding costs",
-            showing.show_binding);
-  line.check([&line]() -> Expected<void> {
-    if (!line.has("show-binding") || !line.has("show-keys")) return {};
-    return fail("--show-binding and --show-keys cannot go together",
-                "a row of --show-keys is one measurement: omit one of them");
-  });
-}
-
 void declare_format(CommandLine& line, ReportFormat& format,
                     const std::vector<ReportFormat>& possible) {
   Choices<ReportFormat> formats;
@@ -104,7 +94,6 @@ ReportOptions report_options(const Showing& showing, const std::vector<std::stri
   report.width = terminal.width;
   report.color = terminal.color;
   report.show_keys = showing.show_keys;
-  report.show_binding = showing.show_binding;
   if (!metrics.empty()) report.metrics = metrics;
   return report;
 }

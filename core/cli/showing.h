@@ -14,8 +14,7 @@ namespace instr {
 struct Showing {
   Verbosity verbosity = Verbosity::kNormal;
   ColorMode color = ColorMode::kAuto;
-  bool show_keys = false;     // in tables, instead of names
-  bool show_binding = false;  // in tables, Python minus C++
+  bool show_keys = false;  // in tables, instead of names
 };
 
 // --quiet, --verbose, --color, --help: for every command.
@@ -23,9 +22,6 @@ void declare_showing(CommandLine& line, Showing& showing);
 
 // --show-keys.
 void declare_show_keys(CommandLine& line, Showing& showing);
-
-// --show-binding.
-void declare_show_binding(CommandLine& line, Showing& showing);
 
 // --format, with these choices; with all if empty.
 void declare_format(CommandLine& line, ReportFormat& format,

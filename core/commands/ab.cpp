@@ -6,8 +6,8 @@
 #include <optional>
 #include <thread>
 
-#include "core/base/cores.h"
-#include "core/base/output_folder.h"
+#include "core/base/environment.h"
+#include "core/base/output_file.h"
 #include "core/cli/gating.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"

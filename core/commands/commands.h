@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/exit_status.h"
 #include "core/cli/showing.h"
 #include "core/commands/command.h"
+#include "core/engine/config.h"
 #include "core/engine/gate.h"
 
 namespace instr {
@@ -44,5 +46,9 @@ struct ComparisonShowing {
 // Prints a comparison and, on standard error, the differences between the two fingerprints.
 ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
                            const std::vector<FieldDifference>& differences);
+
+// Prints what a run would do with each of the selected variants.
+ExitStatus show_dry_run(const PlanConfig& plan, const MeasureConfig& measure,
+                        const Showing& showing);
 
 }  // namespace instr

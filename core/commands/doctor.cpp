@@ -1,16 +1,142 @@
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
+#include <stop_token>
+#include <string>
 
+#include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/cli/measuring.h"
 #include "core/commands/commands.h"
-#include "core/commands/doctor_checks.h"
+#include "core/compile/cache.h"
+#include "core/compile/installation.h"
+#include "core/compile/libtorch.h"
+#include "core/compile/python.h"
+#include "core/compile/toolchain.h"
+#include "core/definitions/metrics.h"
+#include "core/engine/config.h"
+#include "core/engine/session.h"
+#include "core/measure/timer.h"
 
 namespace instr {
 
 namespace {
+
+struct Finding {
+  std::string name;  // "Valgrind"
+  bool good = false;
+  std::string detail;  // what was found, or the problem and its solution
+};
+
+// Instructions of the canary in worker/canary.S, counted by hand.
+constexpr double kCanaryInstructions = 1000;
+
+constexpr std::size_t kNameWidth = 20;
+
+// A variant without code: its symbol is in the worker itself.
+CompiledVariant canary_variant() {
+  CompiledVariant canary;
+  canary.variant.key = canary.variant.label = "canary";
+  canary.symbol = "instr_canary_snippet";
+  return canary;
+}
+
+Finding judge_canary(const Measurement& measurement) {
+  Finding finding{"canary", false, ""};
+  if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
+    double ir = counted->metrics.at(kInstructions);
+    finding.good = ir == kCanaryInstructions && counted->steady;
+    finding.detail = format_count(ir) + " instructions counted, " +
+                     format_count(kCanaryInstructions) + " expected";
+    if (!finding.good) finding.detail += ": counts of this Valgrind and worker cannot be trusted";
+  } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
+    finding.detail = std::string(to_string(failure->kind)) + ": " + failure->message;
+  }
+  return finding;
+}
+
+// Without an interpreter everything but snippets in Python can be measured.
+Finding judge_python(const ToolConfig& tools, const LibTorch& libtorch) {
+  auto python = find_python(tools.python, libtorch, find_installation().sources);
+  if (python) {
+    return {"Python", true, python->version + " with torch (" + python->command.string() + ")"};
+  }
+  const bool is_requested = tools.python.has_value();
+  return {"Python", !is_requested,
+          is_requested ? to_string(python.error())
+                       : "none, so snippets in Python are skipped: " + python.error().what};
+}
+
+// Without them everything else can be measured.
+Finding judge_counters() {
+  const auto countable = check_events(names_of(metrics_of(MetricGroup::kHardware)));
+  return {"hardware counters", true,
+          countable ? "there are some: --metrics=hw" : "none: " + to_string(countable.error())};
+}
+
+// Checks one thing after the other, each passed to `on_finding` as soon as it is known; checks that
+// depend on a failed one are skipped. True if all succeeded.
+bool examine(const ToolConfig& tools, const std::function<void(const Finding&)>& on_finding,
+             std::stop_token stop) {
+  bool all_good = true;
+  auto report = [&](const Finding& finding) {
+    all_good = all_good && finding.good;
+    on_finding(finding);
+  };
+  auto check = [&](const char* name, const auto& expected, auto&& describe) {
+    if (expected) {
+      report({name, true, describe(*expected)});
+    } else {
+      report({name, false, to_string(expected.error())});
+    }
+    return bool(expected);
+  };
+
+  check("Valgrind", find_valgrind(), [](const std::string& version) { return version; });
+  auto libtorch = find_libtorch(tools.libtorch);
+  check("LibTorch", libtorch, [](const LibTorch& found) {
+    return found.version + " in " + found.root.string() + " (" + found.found_by + ")" +
+           (found.has_cuda ? ", with CUDA" : "");
+  });
+  if (libtorch) {
+    check("compiler", find_toolchain(tools.compiler, *libtorch), [](const Toolchain& found) {
+      return found.version + " (" + found.compiler.string() + ")" +
+             (found.is_clang ? "" : "; clang compiles units about five times faster");
+    });
+  }
+  if (libtorch) report(judge_python(tools, *libtorch));
+  report(judge_counters());
+  check("cache", Cache::open(!tools.no_cache), [](const Cache& cache) {
+    return cache.folder().string() + (cache.note() ? " (" + *cache.note() + ")" : "");
+  });
+  if (!all_good) return false;
+
+  Finding canary{"canary", false, "was not measured"};
+  SessionEvents events;
+  events.on_done = [&](const Measurement& measurement) { canary = judge_canary(measurement); };
+  MeasureConfig measure;
+  measure.tools = tools;
+  auto session = Session::open(measure, events, stop);
+  auto worker = session.and_then([](const Session& opened) { return opened.worker(); });
+  if (!check("worker", worker, [](const auto&) { return std::string("built"); })) return false;
+  auto fingerprint = session->measure_builtin({canary_variant()}, stop);
+  if (!check("zygote", fingerprint, [](const Fingerprint& found) {
+        return "started; CPU capability inside Valgrind: " + found.get("cpu_capability");
+      })) {
+    return false;
+  }
+  report(canary);
+  return all_good;
+}
+
+// "  ok  Valgrind   valgrind-3.19.0", with a newline.
+std::string finding_line(const Finding& finding, bool color) {
+  std::string mark =
+      finding.good ? styled("ok  ", Style::kGood, color) : styled("FAIL", Style::kBad, color);
+  return "  " + mark + "  " + pad_right(finding.name, kNameWidth) + finding.detail + "\n";
+}
 
 struct DoctorArguments {
   ToolConfig tools;

@@ -2,35 +2,187 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/base/format.h"
 #include "core/base/output.h"
+#include "core/base/output_file.h"
+#include "core/base/replace_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
 #include "core/cli/experiment_axes.h"
-#include "core/cli/experiment_file.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/commands/experiment_codes.h"
-#include "core/commands/experiment_folder.h"
 #include "core/commands/experiment_run.h"
-#include "core/commands/list.h"
+#include "core/compare/expected_codes.h"
 #include "core/definitions/definition_keys.h"
 #include "core/engine/pipeline.h"
-#include "core/report/experiment_report.h"
 #include "core/report/experiment_summary.h"
+#include "core/report/plot.h"
+#include "core/results/results.h"
 
 namespace instr {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr const char* kPrintCommands = "--print-commands";
 constexpr const char* kDumpFolder = "instr_bench_dump";
+
+// The folder of --output-dirname: its files, and what is written there beside the results.
+class ExperimentFolder {
+ public:
+  explicit ExperimentFolder(fs::path path) : path_(std::move(path)) {}
+
+  fs::path results() const { return path_ / "results.jsonl"; }
+  fs::path dumps() const { return path_ / "dumps"; }
+
+  // Makes it, unless it is there; an error if it cannot be written to.
+  Expected<void> make() const;
+
+  // summary.txt and summary.md.
+  Expected<void> write_summary(const std::vector<ExperimentRecord>& records) const;
+
+  // KIND.svg for each kind of picture that there is something to draw for. What is missing is
+  // reported.
+  Expected<void> draw(const std::vector<ExperimentRecord>& records, std::stop_token stop) const;
+
+ private:
+  fs::path path_;
+};
+
+Expected<void> write(const fs::path& file, const std::string& text) {
+  return replace_file(file, text).map([](const Fd&) {});
+}
+
+Expected<void> ExperimentFolder::make() const {
+  return make_output_folder(path_, "name another one with --output-dirname");
+}
+
+Expected<void> ExperimentFolder::write_summary(const std::vector<ExperimentRecord>& records) const {
+  const auto write_as = [&](ReportFormat format, const char* name) {
+    return write(path_ / name, experiment_report(records, {.format = format}) + "\n");
+  };
+  return write_as(ReportFormat::kTable, "summary.txt").and_then([&] {
+    return write_as(ReportFormat::kMarkdown, "summary.md");
+  });
+}
+
+Expected<void> ExperimentFolder::draw(const std::vector<ExperimentRecord>& records,
+                                      std::stop_token stop) const {
+  std::vector<Measurement> measurements;
+  for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
+  for (const auto& [kind, chart] : make_charts(measurements, kWall)) {
+    if (!chart) {
+      print_message(fmt::format("no {}.svg: {}: see instr_bench plot {} --kind={}\n",
+                                to_string(kind), chart.error().what, results().string(),
+                                to_string(kind)));
+      continue;
+    }
+    auto drawn = draw_svg(*chart, stop);
+    if (stop.stop_requested()) return {};
+    if (!drawn) {  // the next ones would fail in the same way
+      print_message("no pictures: " + to_string(drawn.error()) + "\n");
+      return {};
+    }
+    auto written = write(path_ / (std::string(to_string(kind)) + ".svg"), *drawn);
+    if (!written) return written;
+  }
+  return {};
+}
+
+// --expect-codes: what was verified, compared with the codes in a committed file.
+struct CodesOptions {
+  std::optional<fs::path> file = {};
+  bool update = false;  // write the file instead
+};
+
+// What is to be told after the run, and what follows from it.
+struct CodesVerdict {
+  std::string text = {};                         // lines; empty if there is nothing to tell
+  bool is_worse = false;                         // the run fails
+  std::set<std::string> expected_failures = {};  // keys of failures that are none of this run's
+};
+
+std::string lines_of(const std::string& heading, const std::vector<CodeDifference>& differences) {
+  if (differences.empty()) return "";
+  std::string text = heading + "\n";
+  for (const CodeDifference& one : differences) {
+    text += fmt::format("- {}: {}, expected {}", printable(one.key), to_string(one.code),
+                        to_string(one.expected));
+    if (!one.reason.empty() && one.code != VerificationCode::kPass) {
+      text += fmt::format(" ({})", printable(one.reason));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string text_of(const CodeComparison& found, const std::string& file) {
+  std::string text = fmt::format("{}: {} as expected", file, found.same);
+  for (const auto& [count, what] : {std::pair{found.worse.size(), "worse"},
+                                    {found.better.size(), "better"},
+                                    {found.missing.size(), "missing"},
+                                    {found.fresh, "not in the file"}}) {
+    if (count != 0) text += fmt::format(", {} {}", count, what);
+  }
+  text += "\n" + lines_of("worse than expected:", found.worse);
+  text += lines_of("better than expected (--update-expected-codes writes it):", found.better);
+  if (found.missing.empty()) return text;
+  text += "in the file, but none of these experiments (--update-expected-codes removes them):\n";
+  for (const std::string& key : found.missing) text += fmt::format("- {}\n", printable(key));
+  return text;
+}
+
+void declare_codes(CommandLine& line, CodesOptions& options) {
+  line.option("--expect-codes", "FILE",
+              "fail if a verification code is neither PASS nor the one in this file (CSV)",
+              take_path(options.file));
+  line.flag("--update-expected-codes", "write the codes into that file", options.update);
+  line.needs(
+      {"update-expected-codes"}, [&options] { return options.file.has_value(); },
+      "--expect-codes=FILE");
+}
+
+// What is expected; nothing without a file, or if it is to be written. Before a run, so that a
+// malformed file costs none.
+tl::expected<std::vector<ExpectedCode>, Errors> codes_to_expect(const CodesOptions& options) {
+  if (!options.file) return {};
+  if (!options.update) return read_expected_codes(*options.file);
+  auto source = SourceText::read_if_exists(*options.file);
+  if (!source) return tl::unexpected(Errors{source.error()});
+  return parse_expected_codes(*source);
+}
+
+// Compares, or writes the file.
+tl::expected<CodesVerdict, Errors> judge_codes(const CodesOptions& options,
+                                               const std::vector<ExpectedCode>& expected,
+                                               const std::vector<ExperimentRecord>& records,
+                                               const Selection& selection) {
+  if (!options.file) return {};
+  const IsSelected is_selected = key_selector(selection);
+  const std::string file = options.file->string();
+  if (options.update) {
+    return update_expected_codes_file(*options.file, records, is_selected)
+        .map([&file](const ExpectedUpdate& updated) {
+          return CodesVerdict{fmt::format("{}: {} changed, {} added, {} removed\n", file,
+                                          updated.changed, updated.added, updated.removed)};
+        });
+  }
+  const CodeComparison found = compare_codes(expected, records, is_selected);
+  return CodesVerdict{text_of(found, file),
+                      !found.worse.empty() || !found.missing.empty(),
+                      {found.failing.begin(), found.failing.end()}};
+}
 
 struct ExperimentArguments : ExperimentOptions {
   std::vector<std::string> files;
@@ -39,14 +191,14 @@ struct ExperimentArguments : ExperimentOptions {
   bool collects_counters = false;
   bool prints_commands = false;
   std::optional<std::string> only;
-  std::optional<std::filesystem::path> output;
-  std::optional<std::filesystem::path> folder;
+  std::optional<fs::path> output;
+  std::optional<fs::path> folder;
   ReportFormat format = ReportFormat::kTable;
   CodesOptions codes;
   bool shows_each = false;
   Showing showing;
 
-  std::filesystem::path results() const {
+  fs::path results() const {
     if (output) return *output;
     return folder ? ExperimentFolder(*folder).results() : "results.jsonl";
   }

@@ -10,7 +10,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
-#include "core/base/output_folder.h"
+#include "core/base/output_file.h"
 #include "core/engine/pipeline.h"
 #include "core/measure/measure.h"
 #include "core/results/experiment_log.h"

@@ -20,7 +20,6 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/engine/pipeline.h"
-#include "core/report/explain_lines.h"
 #include "core/report/flame.h"
 #include "core/results/baselines.h"
 

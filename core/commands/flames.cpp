@@ -7,7 +7,6 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/base/output_folder.h"
 #include "core/cli/values.h"
 #include "core/commands/kept_values.h"
 #include "core/measure/measure.h"

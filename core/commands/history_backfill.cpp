@@ -11,7 +11,7 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/commands/history.h"
-#include "core/history/open_steps.h"
+#include "core/history/read.h"
 #include "core/history/schema.h"
 
 namespace instr {

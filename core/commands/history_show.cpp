@@ -9,6 +9,7 @@
 #include "core/commands/history.h"
 #include "core/definitions/select.h"
 #include "core/history/history_report.h"
+#include "core/history/read_runs.h"
 #include "core/history/schema.h"
 
 namespace instr {
@@ -139,5 +140,44 @@ ExitStatus history_list(const HistoryOptions& options) { return print(options, l
 ExitStatus history_show(const HistoryOptions& options) { return print(options, show); }
 
 ExitStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
+
+ExitStatus history_export(const HistoryOptions& options) {
+  if (options.format == ReportFormat::kMarkdown) {
+    return refuse({{}, "`history export` is for programs", "write --format=csv or --format=jsonl"});
+  }
+  const auto format =
+      options.format == ReportFormat::kJsonl ? ReportFormat::kJsonl : ReportFormat::kCsv;
+  auto database = open_history(options.recording.file(), SqlAccess::kRead);
+  if (!database) return refuse(database.error());
+  const auto print = [format](const Listing& listing) {
+    return print_output(listing_text(listing, format, 0, false));
+  };
+  print(points_listing());
+  auto exported = for_each_point(*database, options.choice(), [&](const HistoryPoint& point) {
+    Listing listing = points_listing(point);
+    listing.has_head = false;
+    return print(listing);
+  });
+  return exported ? kGood : refuse(exported.error());
+}
+
+ExitStatus history_issue(const HistoryOptions& options) {
+  auto database = open_history(options.recording.file(), SqlAccess::kRead);
+  if (!database) return refuse(database.error());
+  auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
+  if (!accepted) return refuse(accepted.error());
+  auto since = options.place_since();
+  if (!since) return refuse(since.error());
+  auto steps = unaccepted_growth(*database, options.choice(), *since, *accepted);
+  if (!steps) return refuse(steps.error());
+  if (steps->empty()) {
+    print_message("nothing costs more, or it was accepted\n");
+    return kGood;
+  }
+  auto text = growth_issue(*database, *steps, options.rest);
+  if (!text) return refuse(text.error());
+  print_output(*text);
+  return kRegression;
+}
 
 }  // namespace instr

@@ -1,4 +1,5 @@
-#include "core/commands/list.h"
+
+#include "core/report/list.h"
 
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/engine/pipeline.h"
-#include "core/report/list.h"
 
 namespace instr {
 

@@ -17,7 +17,6 @@ namespace {
 Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_missing) {
   std::map<int, std::string> seen;
   int count = 0;
-  std::string dealt_by;
   for (const ResultSet& part : parts) {
     const auto& shard = part.results.header.shard;
     if (!shard) continue;
@@ -26,13 +25,7 @@ Expected<bool> check_shards(const std::vector<ResultSet>& parts, bool allow_miss
                               seen.begin()->second, count),
                   "merge the shards of one run");
     }
-    if (count != 0 && shard->dealt_by != dealt_by) {
-      return fail(fmt::format("{} and {} were not dealt out by the same --shard-costs", part.name,
-                              seen.begin()->second),
-                  "merge the shards of one run");
-    }
     count = shard->count;
-    dealt_by = shard->dealt_by;
     auto [first, is_new] = seen.emplace(shard->index, part.name);
     if (!is_new) {
       return fail(fmt::format("{} and {} are both shard {}/{}", first->second, part.name,

@@ -16,7 +16,6 @@
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/report/plot_picture.h"
 #include "core/results/baselines.h"
 #include "core/results/experiment_log.h"
 #include "core/results/results.h"

@@ -15,9 +15,7 @@
 #include "core/engine/gate.h"
 #include "core/history/repository.h"
 #include "core/history/schema.h"
-#include "core/html/report_of_files.h"
-#include "core/html/report_of_history.h"
-#include "core/html/report_page.h"
+#include "core/html/report_data.h"
 #include "core/results/baselines.h"
 
 namespace instr {

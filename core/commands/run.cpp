@@ -10,8 +10,8 @@
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
+#include "core/commands/commands.h"
 #include "core/commands/flames.h"
-#include "core/commands/list.h"
 #include "core/engine/session.h"
 
 namespace instr {
@@ -49,12 +49,8 @@ void declare_how(CommandLine& line, RunOptions& options) {
   line.needs(
       {"warm"}, [&measure] { return measure.wants_counts; }, "a metric that is counted");
   declare_timing(line, measure);
-  line.option("--time-cores", "N",
-              "reserve N cores for timing while the others count (default: time after the "
-              "counts)",
-              take_number(measure.time_cores, 1));
   line.needs(
-      {"repetitions", "min-time", "time-cores"}, [&measure] { return measure.wants_times; },
+      {"repetitions", "min-time"}, [&measure] { return measure.wants_times; },
       "a metric that is timed, such as --metrics=wall");
   line.flag("--verify",
             "compare the results of other runtimes with eager's: PASS, FAIL, ... in the results "
@@ -67,7 +63,6 @@ void declare_output(CommandLine& line, RunOptions& options) {
   line.group("What to show and keep");
   declare_format(line, options.format);
   declare_show_keys(line, options.showing);
-  declare_show_binding(line, options.showing);
   declare_metrics(line, options.metrics);
   line.option("-o,--output", "FILE", "store the results in FILE (JSON Lines), one by one",
               take_path(options.output));

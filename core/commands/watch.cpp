@@ -1,17 +1,186 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
 
+#include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/commands/commands.h"
-#include "core/commands/watch_files.h"
+#include "core/definitions/metrics.h"
 #include "core/engine/pipeline.h"
+#include "core/engine/session.h"
+#include "core/values/measurement.h"
 
 namespace instr {
 
 namespace {
+
+namespace fs = std::filesystem;
+
+// The state of the definition files: a change of any of these is a save.
+using FileStamps = std::map<fs::path, std::string>;
+
+// The line for each measurement of a watch.
+class WatchLines {
+ public:
+  // With its previous figure; empty if a failure or a skip is unchanged.
+  std::string next(const Measurement& now, bool color);
+
+ private:
+  std::map<std::string, double> last_ir_;
+  std::map<std::string, std::string> last_failure_;
+};
+
+using namespace std::chrono_literals;
+
+// Often enough that nobody notices; checking some dozens of files costs microseconds.
+constexpr auto kLookEvery = 50ms;
+
+std::string stamp(const fs::path& file) {
+  struct stat status;
+  if (::stat(file.c_str(), &status) != 0) return "missing";
+  return fmt::format("{}.{:09}/{}/{}", status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
+                     status.st_size, status.st_ino);
+}
+
+void stamp_folder(const fs::path& folder, FileStamps& stamps) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == ".toml") stamps[entry.path()] = stamp(entry.path());
+  }
+}
+
+// Waits for a change of the files; false if `stop` came first.
+bool wait_for_save(const std::function<FileStamps()>& look, const FileStamps& known,
+                   std::stop_token stop) {
+  while (!stop.stop_requested()) {
+    if (look() != known) return true;
+    std::this_thread::sleep_for(kLookEvery);
+  }
+  return false;
+}
+
+std::string clock_now() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  return fmt::format("{:02}:{:02}:{:02}", parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+// All *.toml in these paths and beside the files among them, and the users' sources they name.
+FileStamps stamp_files(const std::vector<fs::path>& paths, const std::vector<Variant>& variants) {
+  FileStamps stamps;
+  std::set<fs::path> folders;
+  std::error_code ignored;
+  for (const auto& path : paths) {
+    if (!fs::is_directory(path, ignored)) {
+      folders.insert(path.has_parent_path() ? path.parent_path() : fs::path("."));
+      continue;
+    }
+    folders.insert(path);
+    for (const auto& entry : fs::recursive_directory_iterator(path, ignored)) {
+      if (entry.is_directory(ignored)) folders.insert(entry.path());
+    }
+  }
+  for (const auto& variant : variants) {
+    for (const auto& setup : variant.setups) {
+      fs::path file(setup.where.file);
+      folders.insert(file.has_parent_path() ? file.parent_path() : fs::path("."));
+    }
+    if (!variant.build) continue;
+    for (const auto& source : variant.build->sources) stamps[source] = stamp(source);
+  }
+  for (const auto& folder : folders) stamp_folder(folder, stamps);
+  return stamps;
+}
+
+// "matmul/mm/...   1,234   was 1,200   +34 (+2.83%)": one line, with a newline.
+std::string watch_line(const Measurement& now, const std::optional<double>& last_ir, bool color) {
+  const std::string& key = now.variant.key;
+  std::string time = styled(clock_now(), Style::kDim, color);
+  if (const auto* skipped = std::get_if<Skipped>(&now.outcome)) {
+    return fmt::format("{}  {}  skipped: {}\n", time, key, skipped->reason);
+  }
+  if (const auto* failure = std::get_if<Failure>(&now.outcome)) {
+    return fmt::format("{}  {}  {}: {}\n", time, key,
+                       styled(to_string(failure->kind), Style::kBad, color), failure->message);
+  }
+  const auto& counted = std::get<Counted>(now.outcome);
+  double ir = counted.metrics.at(kInstructions);
+  std::string line =
+      fmt::format("{}  {}  {}{}", time, key, format_count(ir), counted.steady ? "" : " ~");
+  if (last_ir) {
+    double difference = ir - *last_ir;
+    std::string change =
+        difference == 0 ? "same"
+                        : fmt::format("{}{}", difference > 0 ? "+" : "", format_count(difference));
+    if (difference != 0 && *last_ir != 0)
+      change += fmt::format(" ({:+.2f}%)", 100 * difference / *last_ir);
+    Style style = difference > 0 ? Style::kBad : difference < 0 ? Style::kGood : Style::kDim;
+    line += fmt::format("  was {}  {}", format_count(*last_ir), styled(change, style, color));
+  }
+  return line + "\n";
+}
+
+std::string WatchLines::next(const Measurement& now, bool color) {
+  const std::string& key = now.variant.key;
+  auto before = last_ir_.find(key);
+  std::string line = watch_line(
+      now, before == last_ir_.end() ? std::nullopt : std::optional(before->second), color);
+  if (const auto* counted = std::get_if<Counted>(&now.outcome)) {
+    last_ir_[key] = counted->metrics.at(kInstructions);
+    last_failure_.erase(key);
+    return line;
+  }
+  const auto* failure = std::get_if<Failure>(&now.outcome);
+  std::string why = failure ? failure->message : std::get<Skipped>(now.outcome).reason;
+  return std::exchange(last_failure_[key], why) == why ? "" : line;
+}
+
+// Runs until `stop`. Errors in the files go to `diagnose`, and it waits for the next save;
+// measurements go to the session's on_done.
+Expected<void> watch(const PlanConfig& config, Session& session,
+                     const std::function<void(const std::string&)>& diagnose,
+                     std::stop_token stop) {
+  const std::vector<fs::path> paths = definition_paths(config);
+  std::map<std::string, std::string> measured;  // key -> the code of it that was measured last
+  std::vector<Variant> variants;
+  while (!stop.stop_requested()) {
+    FileStamps before = stamp_files(paths, variants);
+    auto loaded = plan(config);
+    if (loaded) {
+      variants = std::move(*loaded);
+      session.prepare(variants);
+      // Content-addressed units tell what changed: the same symbol of the same unit is the same
+      // code.
+      auto selected = [&](const CompiledVariant& one) {
+        std::string code = one.unit.string() + ":" + one.symbol;
+        return std::exchange(measured[one.variant.key], code) != code;
+      };
+      auto finished = session.measure(variants, stop, selected);
+      if (!finished) return tl::unexpected(finished.error());
+      if (!*finished) break;
+      diagnose("watching; save a definition to count it again, Ctrl-C to quit\n");
+    } else {
+      for (const auto& error : loaded.error()) diagnose(to_string(error) + "\n");
+    }
+    if (!wait_for_save([&] { return stamp_files(paths, variants); }, before, stop)) break;
+  }
+  return {};
+}
 
 struct WatchArguments {
   PlanConfig plan;
@@ -35,7 +204,7 @@ ExitStatus run_watch(const WatchArguments& options, std::stop_token interrupted)
   auto session = Session::open(options.measure, events, stop);
   if (!session) return refuse(session.error());
   auto ended = watch(
-      definition_paths(options.plan), [&] { return plan(options.plan); }, *session,
+      options.plan, *session,
       [&](const std::string& text) {
         progress.phase("");
         progress.print(STDERR_FILENO, text);

@@ -13,22 +13,55 @@
 
 namespace instr {
 
-bool is_csv(const SourceText& source) {
-  return std::filesystem::path(source.path()).extension() == ".csv";
-}
-
 Errors CsvReader::read_all() {
-  const auto header = scanner_.next();
+  const bool is_csv = std::filesystem::path(source_.path()).extension() == ".csv";
+  if (!is_csv && !format_.things.empty()) {
+    return {{source_.at(0, 0), fmt::format("{} are in a CSV file", format_.things),
+             "give the file a name that ends in .csv"}};
+  }
+  const std::string names = fmt::format("{}\n", fmt::join(format_.columns, ","));
+  const auto header = next();
   if (!header) {
-    head_ = scanner_.comment();
+    head_ = std::exchange(comment_, "") + names;
     return std::move(errors_);
   }
-  head_ = header->comment;
-  if (read_header(*header)) {
-    while (const auto record = scanner_.next()) read_record(*record);
+  head_ = header->comment + names;
+  if (!read_header(*header)) return std::move(errors_);
+  while (const auto record = next()) {
+    if (has_its_fields(*record)) read_record(*record);
   }
-  tail_ = scanner_.comment();
   return std::move(errors_);
+}
+
+bool CsvReader::read_header(const CsvRecord& header) {
+  const auto& fields = header.fields;
+  const auto& columns = format_.columns;
+  const std::string advice = fmt::format("the first line is `{}`", fmt::join(columns, ","));
+  for (std::size_t i = 0; i < std::min(fields.size(), columns.size()); ++i) {
+    if (trim(fields[i].text) == columns[i]) continue;
+    return refuse(
+        fields[i].begin,
+        fmt::format("column {} is `{}` and not `{}`", i + 1, printable(fields[i].text), columns[i]),
+        advice);
+  }
+  if (fields.size() < format_.min_columns) {
+    return refuse(fields.back().end, fmt::format("there is no column `{}`", columns[fields.size()]),
+                  advice);
+  }
+  if (fields.size() > columns.size()) {
+    return refuse(fields[columns.size()].begin, "there is a column too many", advice);
+  }
+  columns_ = fields.size();
+  return true;
+}
+
+bool CsvReader::has_its_fields(const CsvRecord& record) {
+  const std::size_t count = record.fields.size();
+  if (count >= format_.min_columns && count <= columns_) return true;
+  return refuse(
+      record.begin,
+      fmt::format("this line has {}, and the header {}", format_plural(count, "field"), columns_),
+      std::string(format_.record_advice));
 }
 
 bool CsvReader::refuse(std::size_t at, std::string what, std::string advice) {
@@ -42,6 +75,77 @@ bool CsvReader::read_metric(const CsvField& field, std::string& metric) {
   if (std::find(known.begin(), known.end(), metric) != known.end()) return true;
   return refuse(field.begin, fmt::format("unknown metric `{}`", printable(metric)),
                 did_you_mean(metric, known));
+}
+
+std::optional<CsvRecord> CsvReader::next() {
+  while (at_ < text_.size()) {
+    const std::string_view line = text_.substr(at_, line_end() - at_);
+    if (line.starts_with('#') || trim(line).empty()) {
+      comment_ += std::string(line) + "\n";
+      skip_line();
+      continue;
+    }
+    CsvRecord record{{}, at_, std::exchange(comment_, "")};
+    const bool is_whole = read_fields(record);
+    skip_line();
+    if (is_whole) return record;
+  }
+  return std::nullopt;
+}
+
+// The end of the line's text: before "\n", "\r\n" or the end of the file.
+std::size_t CsvReader::line_end() const {
+  const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+  return end > at_ && text_[end - 1] == '\r' ? end - 1 : end;
+}
+
+void CsvReader::skip_line() { at_ = std::min(text_.find('\n', at_), text_.size() - 1) + 1; }
+
+bool CsvReader::read_fields(CsvRecord& record) {
+  for (;;) {
+    CsvField& field = record.fields.emplace_back();
+    const bool is_quoted = at_ < text_.size() && text_[at_] == '"';
+    if (!(is_quoted ? read_quoted(field) : read_plain(field))) return false;
+    if (at_ >= text_.size() || text_[at_] != ',') return true;
+    ++at_;
+  }
+}
+
+bool CsvReader::read_plain(CsvField& field) {
+  const std::size_t end = line_end();
+  field.begin = at_;
+  field.end = std::min(text_.find(',', at_), end);
+  field.text = text_.substr(at_, field.end - at_);
+  if (const auto quote = field.text.find('"'); quote != std::string::npos) {
+    return refuse(at_ + quote, "a quote in an unquoted field",
+                  "put the whole field in quotes, and write each quote in it twice");
+  }
+  at_ = field.end;
+  return true;
+}
+
+bool CsvReader::read_quoted(CsvField& field) {
+  const std::size_t open = at_++;
+  field.begin = at_;
+  for (;;) {
+    const std::size_t quote = text_.find('"', at_);
+    if (quote == std::string_view::npos) {
+      return refuse(open, "this quote is never closed",
+                    "close it; a quote in a field is written twice");
+    }
+    field.text += text_.substr(at_, quote - at_);
+    at_ = quote + 1;
+    if (at_ >= text_.size() || text_[at_] != '"') break;
+    field.text += '"';
+    ++at_;
+  }
+  field.end = at_ - 1;
+  if (at_ == line_end() || text_[at_] == ',') return true;
+  return refuse(at_, "text after the closing quote", "a quote in a field is written twice");
+}
+
+std::string count_text(double value) {
+  return fmt::format("{}", value + 0.0);  // -0 becomes 0
 }
 
 }  // namespace instr

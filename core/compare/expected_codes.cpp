@@ -17,11 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kCodesHeader = "key,code";
+constexpr const char* kCodeAdvice = "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`";
 
 class CodeReader : private CsvReader {
  public:
-  explicit CodeReader(const SourceText& source) : CsvReader(source) {}
+  explicit CodeReader(const SourceText& source)
+      : CsvReader(source, {{"key", "code"}, 2, kCodeAdvice, "expected codes"}) {}
 
   tl::expected<std::vector<ExpectedCode>, Errors> read() {
     if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
@@ -32,22 +33,8 @@ class CodeReader : private CsvReader {
   using CsvReader::tail;
 
  private:
-  bool read_header(const CsvRecord& header) override {
-    const auto& fields = header.fields;
-    const bool is_header =
-        fields.size() == 2 && trim(fields[0].text) == "key" && trim(fields[1].text) == "code";
-    return is_header || refuse(header.begin, "this is not a file of expected codes",
-                               fmt::format("the first line is `{}`", kCodesHeader));
-  }
-
   void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
-    if (fields.size() != 2) {
-      refuse(record.begin,
-             fmt::format("this line has {}, and not 2", format_plural(fields.size(), "field")),
-             "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`");
-      return;
-    }
     ExpectedCode code{from_cell(fields[0].text), {}, record.comment};
     if (read_key(fields[0], code) && read_code(fields[1], code)) codes_.push_back(std::move(code));
   }
@@ -94,20 +81,13 @@ std::set<std::string> keys_of(std::span<const ExperimentRecord> records) {
   return keys;
 }
 
-tl::expected<std::vector<ExpectedCode>, Errors> read_codes(CodeReader& reader,
-                                                           const SourceText& source) {
-  if (is_csv(source)) return reader.read();
-  return tl::unexpected(Errors{{source.at(0, 0), "expected codes are in a CSV file",
-                                "give the file a name that ends in .csv"}});
-}
-
 std::string text_of(std::vector<ExpectedCode> codes, const std::string& head,
                     const std::string& tail) {
   std::sort(codes.begin(), codes.end(),
             [](const ExpectedCode& a, const ExpectedCode& b) { return a.key < b.key; });
-  std::string text = fmt::format("{}{}\n", head, kCodesHeader);
+  std::string text = head;
   for (const ExpectedCode& one : codes) {
-    text += one.comment + csv_record({as_cell(one.key), to_string(one.code)});
+    text += one.comment + csv_record({as_cell(one.key), to_string(one.code)}) + "\n";
   }
   return text + tail;
 }
@@ -115,8 +95,7 @@ std::string text_of(std::vector<ExpectedCode> codes, const std::string& head,
 }  // namespace
 
 tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const SourceText& source) {
-  CodeReader reader(source);
-  return read_codes(reader, source);
+  return CodeReader(source).read();
 }
 
 tl::expected<std::vector<ExpectedCode>, Errors> read_expected_codes(const fs::path& file) {
@@ -158,7 +137,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
     const SourceText& source, std::span<const ExperimentRecord> records,
     const IsSelected& is_selected) {
   CodeReader reader(source);
-  auto codes = read_codes(reader, source);
+  auto codes = reader.read();
   if (!codes) return tl::unexpected(codes.error());
   ExpectedUpdate update;
   ByKey rest = with_codes(records);

@@ -29,15 +29,17 @@ struct ExpectedCount {
   std::optional<Limit> margin = {};
 };
 
-constexpr std::string_view kCountsHeader = "key,metric,expected,margin";
-constexpr std::size_t kMaxCountColumns = 4;
-constexpr std::string_view kCountColumns[kMaxCountColumns] = {"key", "metric", "expected",
-                                                              "margin"};
 constexpr std::size_t kMinCountColumns = 3;  // the margin may be omitted
+constexpr const char* kCountAdvice =
+    "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`";
 
 class CountReader : private CsvReader {
  public:
-  explicit CountReader(const SourceText& source) : CsvReader(source) {}
+  explicit CountReader(const SourceText& source)
+      : CsvReader(source, {{"key", "metric", "expected", "margin"},
+                           kMinCountColumns,
+                           kCountAdvice,
+                           "expected counts"}) {}
 
   tl::expected<std::vector<ExpectedCount>, Errors> read() {
     if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
@@ -48,36 +50,8 @@ class CountReader : private CsvReader {
   using CsvReader::tail;
 
  private:
-  bool read_header(const CsvRecord& header) override {
-    const auto& fields = header.fields;
-    const std::string advice = fmt::format("the first line is `{}`", kCountsHeader);
-    for (std::size_t i = 0; i < std::min(fields.size(), kMaxCountColumns); ++i) {
-      if (trim(fields[i].text) == kCountColumns[i]) continue;
-      return refuse(fields[i].begin,
-                    fmt::format("column {} is `{}` and not `{}`", i + 1, printable(fields[i].text),
-                                kCountColumns[i]),
-                    advice);
-    }
-    if (fields.size() < kMinCountColumns) {
-      return refuse(fields.back().end,
-                    fmt::format("there is no column `{}`", kCountColumns[fields.size()]), advice);
-    }
-    if (fields.size() > kMaxCountColumns) {
-      return refuse(fields[kMaxCountColumns].begin, "there is a fifth column", advice);
-    }
-    columns_ = fields.size();
-    return true;
-  }
-
   void read_record(const CsvRecord& record) override {
     const auto& fields = record.fields;
-    if (fields.size() < kMinCountColumns || fields.size() > columns_) {
-      refuse(record.begin,
-             fmt::format("this line has {}, and the header {}",
-                         format_plural(fields.size(), "field"), columns_),
-             "write for example `matmul/mm/n=64/eager/forward/t1/cpu,ir,12345`");
-      return;
-    }
     ExpectedCount count{record.comment, from_cell(fields[0].text)};
     if (count.key.empty()) {
       refuse(fields[0].begin, "the key is empty", "list shows all keys");
@@ -122,17 +96,9 @@ class CountReader : private CsvReader {
                   "remove one of them");
   }
 
-  std::size_t columns_ = 0;
   std::vector<ExpectedCount> counts_;
   std::map<std::pair<std::string, std::string>, int> seen_;
 };
-
-tl::expected<std::vector<ExpectedCount>, Errors> read_counts(CountReader& reader,
-                                                             const SourceText& source) {
-  if (is_csv(source)) return reader.read();
-  return tl::unexpected(Errors{{source.at(0, 0), "expected counts are in a CSV file",
-                                "give the file a name that ends in .csv"}});
-}
 
 ExpectedCounts baseline_of(const std::vector<ExpectedCount>& counts) {
   ExpectedCounts expected;
@@ -231,11 +197,12 @@ std::string text_of(std::vector<ExpectedCount> counts, const std::string& head,
   std::sort(counts.begin(), counts.end(), [](const ExpectedCount& a, const ExpectedCount& b) {
     return std::tie(a.key, a.metric) < std::tie(b.key, b.metric);
   });
-  std::string text = fmt::format("{}{}\n", head, kCountsHeader);
+  std::string text = head;
   for (const ExpectedCount& count : counts) {
     text += count.comment;
     text += csv_record({as_cell(count.key), count.metric, count_text(count.value),
                         count.margin ? to_string(*count.margin) : ""});
+    text += "\n";
   }
   return text + tail;
 }
@@ -243,8 +210,7 @@ std::string text_of(std::vector<ExpectedCount> counts, const std::string& head,
 }  // namespace
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
-  CountReader reader(source);
-  const auto counts = read_counts(reader, source);
+  const auto counts = CountReader(source).read();
   if (!counts) return tl::unexpected(counts.error());
   if (!counts->empty()) return baseline_of(*counts);
   return tl::unexpected(Errors{{source.at(0, 0), "there is no expected count in this file",
@@ -258,15 +224,14 @@ tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file) 
 }
 
 tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
-  CountReader reader(source);
-  return read_counts(reader, source).map([](const auto&) {});
+  return CountReader(source).read().map([](const auto&) {});
 }
 
 tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected) {
   CountReader reader(source);
-  auto counts = read_counts(reader, source);
+  auto counts = reader.read();
   if (!counts) return tl::unexpected(counts.error());
   const std::vector<std::string> metrics = metrics_in(*counts);
   const CountsByKey measured = exact_counts(measurements);
@@ -285,9 +250,7 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
 tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
                                                      const Update& update_of) {
   const fs::path target = follow_links(file);
-  std::error_code error;
-  const bool is_there = fs::exists(target, error);
-  const auto source = is_there ? SourceText::read(file) : SourceText(file.string(), "");
+  const auto source = SourceText::read_if_exists(file);
   if (!source) return tl::unexpected(Errors{source.error()});
   auto update = update_of(*source);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))

@@ -3,7 +3,12 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include "core/definitions/read_limits.h"
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/definitions/limit.h"
+#include "core/definitions/toml_reader.h"
 
 namespace instr {
 namespace {
@@ -43,6 +48,24 @@ std::vector<Text> read_patterns(const TableReader& read) {
                    "add `keys = \"^matmul/\"`; `keys = \"\"` matches all");
   }
   return patterns;
+}
+
+// { ir = "0.5%", allocs = "+0" }. `title` names the table in messages. Invalid limits and unknown
+// metrics are left out and added to `errors`.
+std::map<std::string, Limit> read_limits(const toml::table& table, std::string_view title,
+                                         const SourceText& source, Errors& errors) {
+  std::map<std::string, Limit> limits;
+  const TableReader read(table, title, limit_keys(), source, errors);
+  for (const std::string& metric : names_of(limit_keys())) {
+    const std::optional<Text> text = read.text(metric);
+    if (!text) continue;
+    if (auto limit = parse_limit(text->code)) {
+      limits.emplace(metric, *limit);
+    } else {
+      read.add_error(text->where, std::move(limit.error().what), std::move(limit.error().advice));
+    }
+  }
+  return limits;
 }
 
 LimitsEntry read_entry(const toml::table& table, const SourceText& source, Errors& errors) {

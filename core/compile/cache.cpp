@@ -15,7 +15,6 @@
 #include "core/base/private_folder.h"
 #include "core/base/trusted_path.h"
 #include "core/compile/cache_files.h"
-#include "core/compile/cache_folder.h"
 
 namespace instr {
 

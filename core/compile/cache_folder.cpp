@@ -1,5 +1,3 @@
-#include "core/compile/cache_folder.h"
-
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 
 #include "core/base/file_lock.h"
 #include "core/base/trusted_path.h"
+#include "core/compile/cache_files.h"
 
 namespace instr {
 

@@ -9,7 +9,7 @@
 #include "core/compile/cache_files.h"
 #include "core/compile/generate.h"
 #include "core/compile/installation.h"
-#include "core/compile/preprocessed.h"
+#include "core/compile/self_contained.h"
 
 namespace instr {
 

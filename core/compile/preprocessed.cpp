@@ -1,4 +1,3 @@
-#include "core/compile/preprocessed.h"
 
 #include <fmt/core.h>
 

@@ -11,7 +11,6 @@
 #include "core/base/trim.h"
 #include "core/definitions/definition_files.h"
 #include "core/definitions/read_benchmark.h"
-#include "core/definitions/read_build.h"
 
 namespace instr {
 namespace {

@@ -11,8 +11,6 @@
 #include "core/base/trim.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/limit.h"
-#include "core/definitions/read_matrix.h"
-#include "core/definitions/read_statements.h"
 #include "core/definitions/requirement.h"
 #include "core/definitions/signature.h"
 

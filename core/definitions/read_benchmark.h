@@ -1,13 +1,17 @@
-// Reads one [[benchmark]] table into definitions, one for each statement and language.
+// Reads one [[benchmark]] table into definitions, one for each statement and language; and a file's
+// [build] table.
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/definitions/definition.h"
 #include "core/definitions/toml_reader.h"
 
 namespace instr {
@@ -31,5 +35,37 @@ std::vector<Definition> read_benchmark(const toml::table& table, const Benchmark
 // further down in the same file, else by a #line directive (marked as line_marker() of
 // core/compile/generate.h does for code that variants share). Nothing if `texts` is empty.
 std::optional<Text> join_texts(const std::vector<Text>& texts);
+
+// Reads a file's [build] table: users' own code. Paths become absolute, from the folder of the
+// file. A missing source is an error.
+std::shared_ptr<const BuildOptions> read_build(const toml::table& table, const SourceText& source,
+                                               Errors& errors);
+
+// Reads a benchmark's `matrix`: its parameters, in the order written; values as C++ spells them (a
+// float always has a point or an exponent). `variants_of_point`: how many variants each combination
+// makes. Errors go to the reader: bad names, empty lists, values that repeat or that cannot be part
+// of a key, and more variants than kMaxVariantsPerBenchmark, which is checked before any value is
+// read.
+std::vector<std::pair<std::string, std::vector<std::string>>> read_matrix(
+    const TableReader& benchmark, const SourceText& source, std::uint64_t variants_of_point);
+
+// A statement, and the suffix that it adds to the benchmark's label.
+struct Statement {
+  Language language = Language::kCpp;
+  std::string suffix;
+  std::optional<Text> text;    // absent if the module makes the statement
+  std::optional<Text> module;  // one of many; absent: the benchmark's
+};
+
+// Adds what a [[benchmark]] table measures in this language, in the order written: a statement,
+// many, or many modules.
+void read_statements(const TableReader& read, const SourceText& source, Language language,
+                     std::vector<Statement>& statements);
+
+// Those of one name follow each other, in the order of languages.
+void sort_statements(std::vector<Statement>& statements);
+
+// In a name or label, which are one line of plain text.
+bool has_control_character(std::string_view text);
 
 }  // namespace instr

@@ -1,9 +1,8 @@
-#include "core/definitions/read_build.h"
-
 #include <fmt/format.h>
 
 #include <system_error>
 
+#include "core/definitions/read_benchmark.h"
 #include "core/definitions/signature.h"
 
 namespace instr {

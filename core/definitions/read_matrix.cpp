@@ -1,5 +1,3 @@
-#include "core/definitions/read_matrix.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/definitions/expand.h"
+#include "core/definitions/read_benchmark.h"
 #include "core/definitions/signature.h"
 
 namespace instr {

@@ -1,5 +1,3 @@
-#include "core/definitions/read_statements.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "core/base/trim.h"
+#include "core/definitions/read_benchmark.h"
 
 namespace instr {
 

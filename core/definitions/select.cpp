@@ -14,7 +14,7 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/shell.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 
 namespace instr {
 namespace {
@@ -263,33 +263,11 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
           std::move(advice)};
 }
 
-bool is_in_shard(const Selection& selection, const std::string& key) {
-  if (!selection.shard) return true;
-  auto dealt = selection.parts.find(key);
-  return dealt == selection.parts.end() ? is_in(*selection.shard, key)
-                                        : dealt->second == selection.shard->index;
-}
-
 }  // namespace
 
 bool is_in(const Shard& shard, const std::string& key) {
   auto part = XXH3_64bits(key.data(), key.size()) % static_cast<std::uint64_t>(shard.count);
   return part + 1 == static_cast<std::uint64_t>(shard.index);
-}
-
-std::map<std::string, int> deal_out(const std::map<std::string, double>& costs, int count) {
-  std::vector<std::pair<double, const std::string*>> falling;
-  for (const auto& [key, cost] : costs) falling.emplace_back(cost, &key);
-  std::stable_sort(falling.begin(), falling.end(),
-                   [](const auto& left, const auto& right) { return left.first > right.first; });
-  std::vector<double> sums(static_cast<std::size_t>(count), 0);
-  std::map<std::string, int> parts;
-  for (const auto& [cost, key] : falling) {
-    const auto least = std::min_element(sums.begin(), sums.end());
-    *least += cost;
-    parts[*key] = static_cast<int>(least - sums.begin()) + 1;
-  }
-  return parts;
 }
 
 std::function<bool(const std::string&)> finder(const std::string& pattern) {
@@ -305,7 +283,7 @@ std::function<bool(const Variant&)> selector(const Selection& selection) {
            is_listed(selection.languages, v.language) && is_listed(selection.runtimes, v.runtime) &&
            is_listed(selection.autograds, v.autograd) && is_listed(selection.threads, v.threads) &&
            is_listed(selection.devices, v.device) && has_wanted_tag(selection.tags, v) &&
-           is_in_shard(selection, v.key);
+           (!selection.shard || is_in(*selection.shard, v.key));
   };
 }
 

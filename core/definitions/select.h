@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,23 +14,18 @@ namespace instr {
 struct Shard {
   int index = 1;  // 1 to count
   int count = 1;
-  // Identifies the costs that variants were dealt out by; empty: by their keys alone.
-  std::string dealt_by = {};
 
   bool operator==(const Shard&) const = default;
 };
 
-// Whether the variant with this key is in this part, if that depends on its key alone.
+// Whether the variant with this key is in this part. That depends on the key alone, so a variant
+// stays where it is when definitions come or go.
 bool is_in(const Shard& shard, const std::string& key);
-
-// The parts, from 1 to `count`, of the variants with these costs: as even as taking the most
-// expensive first makes them.
-std::map<std::string, int> deal_out(const std::map<std::string, double>& costs, int count);
 
 // An empty list selects everything. A variant is selected if every list selects it.
 //
 // A pattern is looked for anywhere in the variant's key, and in its name in tables, with the
-// group and without (core/definitions/variant_names.h): "matmul/mm n=4 eager fwd+bwd" and
+// group and without (VariantName): "matmul/mm n=4 eager fwd+bwd" and
 // "mm n=4 eager fwd+bwd". It matches as a regular expression (RE2), as plain text or, if it has
 // wildcards and nothing specific to regular expressions, as a glob. Letters of any case match,
 // unless it has a capital one.
@@ -45,9 +39,6 @@ struct Selection {
   std::vector<std::string> devices = {};
   std::vector<std::string> tags = {};  // one of the variant's tags is among them
   std::optional<Shard> shard = {};
-  // The parts of those that were dealt out. Any other variant's depends on its key alone, so it
-  // stays where it is when definitions come or go.
-  std::map<std::string, int> parts = {};
 
   bool operator==(const Selection&) const = default;
 };

@@ -62,8 +62,7 @@ struct MeasureConfig {
   int repetitions = 10;                // of a timed variant
   std::optional<int> iterations = {};  // of each of them; absent: as many as fill `min_time`
   double min_time = 0.05;              // seconds
-  int time_cores = 0;  // reserved for timing while the others count; 0: timing comes after counting
-  bool wants_operators = false;  // of an experiment, the time in each
+  bool wants_operators = false;        // of an experiment, the time in each
   DumpParts dump = {};
   std::filesystem::path dump_folder = {};
   std::optional<std::filesystem::path> keep_profiles = {};

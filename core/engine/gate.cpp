@@ -95,13 +95,14 @@ Expected<ResultSet> result_set_in(std::string_view bytes, const fs::path& file, 
   const auto counts = counts_of(*results);
   auto functions = checked_functions(file, *results, *counts, incomplete);
   if (!functions) return tl::unexpected(functions.error());
-  auto trees = open_call_trees(file, results->header_line, incomplete);
+  auto trees = read_side_file(file, kCallTreesFile);
   if (!trees) return tl::unexpected(trees.error());
-  auto lines = open_lines(file, results->header_line, incomplete);
+  auto lines = read_side_file(file, kLinesFile);
   if (!lines) return tl::unexpected(lines.error());
-  auto checked_trees = with_checked_sums(std::move(*trees), file, counts);
+  const std::string header = results->header_line;
   return ResultSet{std::move(name), std::move(*results), std::move(*functions),
-                   std::move(checked_trees), std::move(*lines)};
+                   with_checked_sums(call_trees_in(*trees, header, incomplete), file, counts),
+                   line_costs_in(*lines, header, incomplete)};
 }
 
 }  // namespace
@@ -165,7 +166,6 @@ tl::expected<Reference, Errors> read_expected(const std::string& file) {
 
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete) {
-  if (fs::path(name_or_file).extension() == ".csv") return read_expected(name_or_file);
   auto set = find_baseline(name_or_file).and_then([&](const fs::path& file) {
     return read_result_set(file, name_or_file, incomplete);
   });
@@ -219,10 +219,7 @@ tl::expected<void, Errors> check_update(const GateOptions& options) {
   constexpr FileKind kAny{"expected counts", [](std::string_view) { return true; }};
   auto output = OutputFile::open(*options.expect, kAny);
   if (!output) return tl::unexpected(Errors{output.error()});
-  std::error_code ignored;
-  const bool is_there = fs::exists(output->path(), ignored);
-  auto source =
-      is_there ? SourceText::read(*options.expect) : SourceText(options.expect->string(), "");
+  auto source = SourceText::read_if_exists(*options.expect);
   if (!source) return tl::unexpected(Errors{source.error()});
   return check_expected_counts(*source);
 }

@@ -59,7 +59,7 @@ struct Reference {
   std::map<std::string, Limits> margins;  // of expected counts, by key
 };
 
-// A baseline's name, a results file, or a file of expected counts (.csv).
+// A baseline's name or a results file.
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete);
 

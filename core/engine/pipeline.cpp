@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-#include "core/base/output_folder.h"
+#include "core/base/output_file.h"
 #include "core/compile/installation.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"

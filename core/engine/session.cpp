@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "core/base/cores.h"
+#include "core/base/environment.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/trim.h"
@@ -68,19 +68,6 @@ bool is_countable(const Variant& variant) {
   return variant.device != "cuda" && facts_of(variant.runtime).packages == nullptr;
 }
 
-// The cores for counting when `time_cores` of them are reserved for timing; an Error if none is
-// left.
-Expected<std::vector<int>> counting_cores(int time_cores) {
-  std::vector<int> cores = usable_cores();
-  if (time_cores < std::ssize(cores)) {
-    cores.resize(cores.size() - static_cast<std::size_t>(time_cores));
-    return cores;
-  }
-  return fail(fmt::format("`--time-cores={}` leaves no core to count on: there {} {}", time_cores,
-                          cores.size() == 1 ? "is" : "are", cores.size()),
-              "without it, timing comes after counting");
-}
-
 // What determines whether a variant can be measured.
 struct Means {
   const LibTorch& libtorch;
@@ -125,7 +112,6 @@ struct Session::State {
   Expected<void> open_native(std::stop_token stop);
   Expected<bool> verify(const std::vector<Variant>& candidates, std::stop_token stop);
   void take(UnitResult unit, const Selected& selected);
-  std::vector<CompiledVariant> take_beside();
   std::vector<TimedSide> sides(std::vector<CompiledVariant> variants, std::stop_token stop);
   Expected<NativeLanguage> natively(Language language, std::stop_token stop);
   template <class Run>
@@ -336,12 +322,6 @@ Expected<void> Session::State::open_scheduler(std::stop_token stop) {
   if (!config.wants_counts) return {};
   ScheduleOptions schedule;
   schedule.jobs = compile.jobs;
-  if (config.wants_times && config.time_cores > 0) {
-    auto cores = counting_cores(config.time_cores);
-    if (!cores) return tl::unexpected(cores.error());
-    schedule.cores = *cores;
-    schedule.jobs = std::min(compile.jobs, static_cast<int>(std::ssize(*cores)));
-  }
   if (cpu_class() == CpuClass::kPlain) {
     note(
         "this machine has no AVX2: LibTorch's plain code is counted, and cannot be compared with "
@@ -499,18 +479,6 @@ std::vector<TimedSide> Session::State::sides(std::vector<CompiledVariant> varian
   return sides;
 }
 
-// The variants to time while the others are counted: those for which the cores reserved for timing
-// suffice.
-std::vector<CompiledVariant> Session::State::take_beside() {
-  if (!scheduler) return {};
-  auto beside = std::stable_partition(to_time.begin(), to_time.end(), [this](const auto& one) {
-    return one.variant.threads > config.time_cores;
-  });
-  std::vector<CompiledVariant> taken(beside, to_time.end());
-  to_time.erase(beside, to_time.end());
-  return taken;
-}
-
 TimerOptions Session::State::timer_options() const {
   TimerOptions timing{config.repetitions, config.min_time};
   timing.events = config.events;
@@ -524,11 +492,8 @@ Expected<bool> Session::State::verify(const std::vector<Variant>& candidates,
                                       std::stop_token stop) {
   if (candidates.empty()) return true;
   measuring("verifying");
-  VerifierOptions verifying;
-  verifying.memory_limit = memory_limit_here(1);
-  if (config.timeout) verifying.timeout_s = *config.timeout;
   return by_language(candidates, stop, [&](const auto& its, const NativeLanguage& runner) {
-    return verify_all(its, runner, verifying, native_events(), stop);
+    return verify_all(its, runner, timer_options(), native_events(), stop);
   });
 }
 
@@ -662,7 +627,7 @@ Expected<bool> Session::count(const std::vector<Variant>& variants, std::stop_to
   auto compiled =
       compile(in_language(runnable, Language::kCpp), state.compile, *state.cache, on_unit, stop);
   if (!compiled && !stop.stop_requested()) return tl::unexpected(compiled.error());
-  if (!time_all(state.sides(state.take_beside(), stop), stop)) return false;
+  if (stop.stop_requested()) return false;
   return !state.scheduler || state.scheduler->wait(stop);
 }
 

@@ -1,10 +1,13 @@
-// What a history holds, as listings.
+// What a history holds, as listings; and steps that cost more, as an issue.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/sqlite.h"
+#include "core/compare/accepted.h"
 #include "core/history/listing.h"
 #include "core/history/read.h"
 #include "core/history/read_runs.h"
@@ -30,5 +33,18 @@ Listing points_listing(const HistoryPoint& point);
 
 // "main, at 0123456789ab (2026-01-02): 12 series end and others begin: compiler: …", for each.
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks);
+
+// Steps that cost more and that no one accepted: of exact metrics, beyond the usual limit, and not
+// undone since; in the order of their commits.
+Expected<std::vector<RecordedStep>> unaccepted_growth(const SqlDatabase& database,
+                                                      const SeriesChoice& choice,
+                                                      const std::optional<Place>& since,
+                                                      const Acceptances& accepted);
+
+// An issue's text in Markdown, whose first line is its title: the benchmarks by commit, with their
+// functions, and the commands that show it again and that accept it. `options`: those of the runs.
+Expected<std::string> growth_issue(const SqlDatabase& database,
+                                   const std::vector<RecordedStep>& steps,
+                                   const std::vector<std::string>& options);
 
 }  // namespace instr

@@ -1,5 +1,6 @@
 #include "core/history/profiles.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -126,6 +127,70 @@ void Profiles::remove_unused_names() {
   }
   auto remove = database_.prepare("DELETE FROM functions WHERE id = ?");
   for (const auto one : unused) remove.run(one);
+}
+
+StepsTable::StepsTable(const SqlDatabase& database)
+    : read_(database.prepare("SELECT commit_id, value FROM steps WHERE series_id = ?")),
+      put_(database.prepare("INSERT INTO steps (series_id, commit_id, value)"
+                            " VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = ?3")),
+      remove_(database.prepare("DELETE FROM steps WHERE series_id = ? AND commit_id = ?")),
+      profiles_(database) {}
+
+Steps StepsTable::read(std::int64_t series, const Timeline& timeline) {
+  Steps steps;
+  read_.start(series);
+  while (read_.step()) {
+    const auto commit = read_.integer(0);
+    if (timeline.has(commit)) steps.push_back({timeline.place_of(commit), read_.real(1)});
+  }
+  std::sort(steps.begin(), steps.end(),
+            [](const Step& left, const Step& right) { return left.place < right.place; });
+  return steps;
+}
+
+// What holds from a new step on is copied before what it is copied from may go.
+void StepsTable::write(std::int64_t series, const Timeline& timeline, const Steps& before,
+                       const Steps& after) {
+  for (const Step& step : after) {
+    if (std::find(before.begin(), before.end(), step) != before.end()) continue;
+    const auto commit = timeline.commit_at(step.place);
+    put_.run(series, commit, step.value);
+    const auto held = step_at(before, step.place);
+    if (held && held->place != step.place) {
+      profiles_.copy(series, timeline.commit_at(held->place), commit);
+    }
+  }
+  for (const Step& step : before) {
+    const auto kept = step_at(after, step.place);
+    if (!kept || kept->place != step.place) remove_.run(series, timeline.commit_at(step.place));
+  }
+}
+
+namespace {
+
+bool has_functions(const RecordedStep& step) {
+  return step.before && !step.p && step.series.metric == kInstructions;
+}
+
+}  // namespace
+
+std::optional<Attribution> StepFunctions::of(const RecordedStep& step) {
+  if (!has_functions(step)) return std::nullopt;
+  const Place before_place{step.series.id, step.before_id};
+  const auto before = last_place_ == before_place ? std::move(last_)
+                                                  : profiles_.read(step.series.id, step.before_id);
+  last_place_ = {step.series.id, step.commit_id};
+  last_ = profiles_.read(step.series.id, step.commit_id);
+  if (before.empty() || last_.empty()) return std::nullopt;
+  return attributor_.attribute(before, last_, step.after - *step.before);
+}
+
+std::shared_ptr<const AlignedTrees> StepFunctions::trees_of(const RecordedStep& step) {
+  if (!has_functions(step)) return nullptr;
+  const auto before = profiles_.read_call_tree(step.series.id, step.before_id);
+  const auto after = profiles_.read_call_tree(step.series.id, step.commit_id);
+  if (!before || !after) return nullptr;
+  return std::make_shared<const AlignedTrees>(aligned(*before, *after));
 }
 
 }  // namespace instr

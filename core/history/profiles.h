@@ -4,11 +4,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/sqlite.h"
 #include "core/history/dictionary.h"
+#include "core/history/read.h"
+#include "core/history/steps.h"
+#include "core/history/timeline.h"
+#include "core/values/attribution.h"
 #include "core/values/call_tree.h"
 #include "core/values/measurement.h"
 
@@ -49,6 +55,49 @@ class Profiles {
   SqlStatement remove_;
   SqlStatement read_;
   SqlStatement read_tree_;
+};
+
+// The steps of a series in a history's tables, with their functions.
+class StepsTable {
+ public:
+  explicit StepsTable(const SqlDatabase& database);
+
+  Steps read(std::int64_t series, const Timeline& timeline);
+
+  // Makes them `after`, where they were `before`. A new step has the functions of the one that held
+  // there before.
+  void write(std::int64_t series, const Timeline& timeline, const Steps& before,
+             const Steps& after);
+
+  Profiles& profiles() { return profiles_; }
+
+ private:
+  SqlStatement read_;
+  SqlStatement put_;
+  SqlStatement remove_;
+  Profiles profiles_;
+};
+
+// In which functions steps changed the instructions; quickest where those of one series follow each
+// other.
+class StepFunctions {
+ public:
+  explicit StepFunctions(const SqlDatabase& database) : profiles_(database) {}
+
+  // Nothing if it is of another metric, or if one of the two sides has no functions. Throws an
+  // SqlError if they are damaged.
+  std::optional<Attribution> of(const RecordedStep& step);
+
+  // The call trees of both sides; null if it is of another metric, or if one of them has none.
+  std::shared_ptr<const AlignedTrees> trees_of(const RecordedStep& step);
+
+ private:
+  using Place = std::pair<std::int64_t, std::int64_t>;  // series, commit
+
+  Profiles profiles_;
+  Attributor attributor_;
+  Place last_place_;
+  std::vector<FunctionCost> last_;
 };
 
 }  // namespace instr

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "core/history/profiles.h"
-#include "core/history/steps_table.h"
 #include "core/history/timeline.h"
 
 namespace instr {

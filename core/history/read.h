@@ -112,4 +112,20 @@ struct SeriesBreak {
 Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
                                                const SeriesChoice& choice);
 
+// A step of which it is not yet known which commit made it: the hashes of two commits, between
+// which a value changed and none was measured.
+struct OpenStep {
+  std::string before;
+  std::string after;
+
+  auto operator<=>(const OpenStep&) const = default;
+};
+
+// Those of the exact series of a branch; each pair once, in the order of commits.
+Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch);
+
+// Whether there is a run of this commit.
+Expected<bool> is_measured(const SqlDatabase& database, const std::string& branch,
+                           const std::string& hash);
+
 }  // namespace instr

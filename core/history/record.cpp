@@ -2,14 +2,222 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "core/base/format.h"
-#include "core/history/run_writer.h"
+#include "core/history/dictionary.h"
+#include "core/history/profiles.h"
+#include "core/history/timeline.h"
+#include "core/results/results.h"
 
 namespace instr {
 
 namespace {
+
+// Puts runs into the tables of a history: the one place that writes series, steps and samples.
+// Within a transaction of the caller's. Throws SqlErrors.
+class RunWriter {
+ public:
+  RunWriter(const SqlDatabase& database, OnContradiction on_contradiction);
+
+  Expected<void> add(const HistoryRun& run);
+  const Recorded& recorded() const { return recorded_; }
+
+ private:
+  struct Where {
+    std::int64_t branch = 0;
+    std::int64_t commit = 0;
+    Place place;
+    Timeline& timeline;
+  };
+
+  std::int64_t commit_number(const Commit& commit);
+  Timeline& timeline_of(std::int64_t branch);
+  Expected<std::vector<std::int64_t>> series_of(const HistoryRun& run, std::int64_t branch);
+  std::int64_t series_number(const RunValue& value, std::int64_t branch, std::int64_t class_id);
+  std::int64_t add_run(const HistoryRun& run, const Where& where, const SeriesSet& measured);
+  Expected<void> add_exact(const HistoryRun& run, const RunValue& value, const Where& where,
+                           std::int64_t series);
+  Expected<void> check_contradictions(const HistoryRun& run);
+
+  const SqlDatabase& database_;
+  const OnContradiction on_contradiction_;
+  Recorded recorded_;
+  std::vector<std::string> contradictions_;  // of the run that is added
+  std::unordered_map<std::int64_t, std::unique_ptr<Timeline>> timelines_;  // by branch
+  Dictionary branches_;
+  Dictionary classes_;
+  Dictionary keys_;
+  Dictionary sets_;
+  SqlStatement find_commit_;
+  SqlStatement add_commit_;
+  SqlStatement find_run_;
+  SqlStatement add_run_;
+  SqlStatement find_series_;
+  SqlStatement add_series_;
+  SqlStatement put_sample_;
+  SqlStatement put_outcome_;
+  StepsTable steps_;
+};
+
+constexpr std::size_t kMostListed = 5;
+
+RunWriter::RunWriter(const SqlDatabase& database, OnContradiction on_contradiction)
+    : database_(database),
+      on_contradiction_(on_contradiction),
+      branches_(database, "SELECT id FROM branches WHERE name = ?",
+                "INSERT INTO branches (name) VALUES (?)"),
+      classes_(database, "SELECT id FROM classes WHERE fields = ?",
+               "INSERT INTO classes (fields) VALUES (?)"),
+      keys_(database, "SELECT id FROM keys WHERE key = ?", "INSERT INTO keys (key) VALUES (?)"),
+      sets_(database, "SELECT id FROM series_sets WHERE members = ?",
+            "INSERT INTO series_sets (members) VALUES (?)"),
+      find_commit_(database.prepare("SELECT id FROM commits WHERE hash = ?")),
+      add_commit_(database.prepare("INSERT INTO commits (hash, position, authored, subject)"
+                                   " VALUES (?, ?, ?, ?)")),
+      find_run_(database.prepare(
+          "SELECT 1 FROM runs WHERE branch_id = ? AND commit_id = ? AND digest = ?")),
+      add_run_(database.prepare("INSERT INTO runs (branch_id, commit_id, set_id, started, version,"
+                                " digest) VALUES (?, ?, ?, ?, ?, ?)")),
+      find_series_(database.prepare("SELECT id FROM series WHERE branch_id = ? AND class_id = ?"
+                                    " AND key_id = ? AND metric = ? AND is_exact = ?")),
+      add_series_(database.prepare("INSERT INTO series (branch_id, class_id, key_id, metric,"
+                                   " is_exact) VALUES (?, ?, ?, ?, ?)")),
+      put_sample_(database.prepare("INSERT INTO samples (series_id, run_id, value, repetitions)"
+                                   " VALUES (?, ?, ?, ?)")),
+      put_outcome_(
+          database.prepare("INSERT OR REPLACE INTO outcomes (run_id, key_id, state, reason)"
+                           " VALUES (?, ?, ?, ?)")),
+      steps_(database) {}
+
+std::int64_t RunWriter::commit_number(const Commit& commit) {
+  if (find_commit_.start(commit.hash).step()) return find_commit_.integer(0);
+  add_commit_.run(commit.hash, commit.position, commit.authored, commit.subject);
+  return database_.last_id();
+}
+
+Timeline& RunWriter::timeline_of(std::int64_t branch) {
+  auto& timeline = timelines_[branch];
+  if (!timeline) timeline = std::make_unique<Timeline>(database_, branch);
+  return *timeline;
+}
+
+Expected<void> RunWriter::add(const HistoryRun& run) {
+  const auto branch = branches_.number_of(run.branch);
+  const Where where{branch, commit_number(run.commit), run.commit.place(), timeline_of(branch)};
+  if (find_run_.start(branch, where.commit, run.digest).step()) {
+    ++recorded_.known_runs;
+    return {};
+  }
+  where.timeline.add(where.place, where.commit);
+  auto series = series_of(run, branch);
+  if (!series) return tl::unexpected(series.error());
+  std::vector<std::int64_t> exact;
+  for (std::size_t i = 0; i < run.values.size(); ++i) {
+    if (run.values[i].is_exact) exact.push_back((*series)[i]);
+  }
+  const SeriesSet measured = SeriesSet::of(std::move(exact));
+  const auto run_id = add_run(run, where, measured);
+  for (std::size_t i = 0; i < run.values.size(); ++i) {
+    const RunValue& value = run.values[i];
+    if (!value.is_exact) {
+      std::optional<std::string> repetitions;
+      if (!value.repetitions.empty()) repetitions = json_numbers(value.repetitions).dump();
+      put_sample_.run((*series)[i], run_id, value.value, repetitions);
+    } else if (auto added = add_exact(run, value, where, (*series)[i]); !added) {
+      return added;
+    }
+  }
+  for (const RunOutcome& one : run.outcomes) {
+    // What a machine cannot measure would be there at every commit.
+    if (one.state == kSkippedState) continue;
+    put_outcome_.run(run_id, keys_.number_of(one.key), one.state, one.reason);
+  }
+  where.timeline.add(where.place, std::make_shared<const SeriesSet>(measured));
+  ++recorded_.runs;
+  recorded_.values += run.values.size();
+  return check_contradictions(run);
+}
+
+Expected<std::vector<std::int64_t>> RunWriter::series_of(const HistoryRun& run,
+                                                         std::int64_t branch) {
+  std::vector<std::int64_t> classes;
+  for (const std::string& fields : run.classes) classes.push_back(classes_.number_of(fields));
+  std::vector<std::int64_t> numbers;
+  std::set<std::int64_t> known;
+  for (const RunValue& value : run.values) {
+    numbers.push_back(series_number(value, branch, classes.at(value.class_index)));
+    if (known.insert(numbers.back()).second) continue;
+    return fail(fmt::format("`{}` was measured twice in one run", printable(value.key)),
+                "measure again");
+  }
+  return numbers;
+}
+
+std::int64_t RunWriter::series_number(const RunValue& value, std::int64_t branch,
+                                      std::int64_t class_id) {
+  const auto key = keys_.number_of(value.key);
+  if (find_series_.start(branch, class_id, key, value.metric, value.is_exact).step()) {
+    return find_series_.integer(0);
+  }
+  add_series_.run(branch, class_id, key, value.metric, value.is_exact);
+  ++recorded_.new_series;
+  return database_.last_id();
+}
+
+std::int64_t RunWriter::add_run(const HistoryRun& run, const Where& where,
+                                const SeriesSet& measured) {
+  add_run_.run(where.branch, where.commit, sets_.number_of(measured.text()), run.started,
+               run.version, run.digest);
+  return database_.last_id();
+}
+
+Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value,
+                                    const Where& where, std::int64_t series) {
+  const Steps before = steps_.read(series, where.timeline);
+  const auto known = step_at(before, where.place);
+  if (known && where.timeline.is_measured(where.place, series)) {
+    if (known->value == value.value) return {};
+    contradictions_.push_back(fmt::format("`{}`: {} was {}, is {}", printable(value.key),
+                                          printable(value.metric), known->value, value.value));
+    if (on_contradiction_ == OnContradiction::kRefuse) return {};
+  }
+  const Steps after =
+      with_value(before, where.place, value.value, where.timeline.next(where.place, series));
+  steps_.write(series, where.timeline, before, after);
+  if (!before.empty() && after.size() > before.size()) {
+    recorded_.steps += after.size() - before.size();
+  }
+  const auto own = step_at(after, where.place);
+  if (!own || own->place != where.place || value.metric != kInstructions) return {};
+  auto functions = run.functions ? run.functions(value.key) : Expected<std::vector<FunctionCost>>();
+  if (!functions) return tl::unexpected(functions.error());
+  auto tree = run.call_trees ? run.call_trees(value.key) : nullptr;
+  if (!tree) return tl::unexpected(tree.error());
+  steps_.profiles().write(series, where.commit, *functions, tree->get());
+  return {};
+}
+
+Expected<void> RunWriter::check_contradictions(const HistoryRun& run) {
+  const std::vector<std::string> found = std::exchange(contradictions_, {});
+  if (found.empty() || on_contradiction_ == OnContradiction::kReplace) return {};
+  const auto listed = static_cast<std::ptrdiff_t>(std::min(found.size(), kMostListed));
+  return fail(fmt::format("commit {} is recorded with other counts, measured alike, so one of the "
+                          "two was of other code:\n  {}{}",
+                          short_hash(run.commit.hash),
+                          fmt::join(found.begin(), found.begin() + listed, "\n  "),
+                          found.size() > kMostListed
+                              ? fmt::format("\n  and {} more", found.size() - kMostListed)
+                              : ""),
+              "name the right commit with --commit, or take the new ones with --replace");
+}
 
 std::string vary_text(const std::vector<std::string>& vary) {
   return fmt::format("{}", fmt::join(vary, ","));

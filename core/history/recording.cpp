@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/history/run_of_results.h"
 #include "core/history/schema.h"
 
 namespace instr {

@@ -1,5 +1,3 @@
-#include "core/history/run_of_results.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 
 #include "core/base/format.h"
 #include "core/compile/cache.h"
+#include "core/history/recording.h"
 #include "core/results/fingerprint_check.h"
 
 namespace instr {

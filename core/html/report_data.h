@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/compare/accepted.h"
+#include "core/compare/compare.h"
 #include "core/history/read.h"
 #include "core/history/timeline.h"
 #include "core/values/attribution.h"
@@ -76,5 +78,21 @@ struct ReportData {
   std::vector<ReportOutcome> outcomes;
   std::optional<ReportSince> since;
 };
+
+// A report of files of results, with a column for each, oldest first. `vary`: what may differ
+// between them (--vary of compare).
+Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
+                                     const std::vector<std::string>& vary,
+                                     const Acceptances& accepted);
+
+// A report of a history. `accepted`: which steps someone accepted.
+Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
+                                       const Acceptances& accepted);
+
+// The values as the page's scripts read them: numbers stand for texts that occur often.
+nlohmann::ordered_json report_json(const ReportData& data);
+
+// One HTML file, which needs neither a server nor a network. `made`: when, UTC.
+std::string report_page(const ReportData& data, const std::string& made);
 
 }  // namespace instr

@@ -1,5 +1,3 @@
-#include "core/html/report_of_files.h"
-
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -7,7 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/history/run_of_results.h"
+#include "core/history/recording.h"
+#include "core/html/report_data.h"
 
 namespace instr {
 

@@ -1,5 +1,3 @@
-#include "core/html/report_of_history.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -7,8 +5,9 @@
 #include <utility>
 
 #include "core/history/history_report.h"
-#include "core/history/step_functions.h"
+#include "core/history/profiles.h"
 #include "core/history/timeline.h"
+#include "core/html/report_data.h"
 
 namespace instr {
 

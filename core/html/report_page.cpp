@@ -1,5 +1,3 @@
-#include "core/html/report_page.h"
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,6 +10,7 @@
 #include "core/definitions/axes.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/variant.h"
+#include "core/html/report_data.h"
 #include "core/report/flame.h"
 #include "core/report/page.h"
 #include "core/results/results.h"

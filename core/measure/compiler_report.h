@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/definitions/variant.h"
-#include "core/values/compiler_report.h"
+#include "core/values/measurement.h"
 
 namespace instr {
 

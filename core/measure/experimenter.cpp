@@ -78,8 +78,7 @@ std::optional<Outcome> Experiment::start() {
 }
 
 tl::expected<Verification, std::string> Experiment::verified() {
-  const VerifierOptions options{options_.timeout_s, options_.memory_limit, options_.compiler};
-  return verify(variant_, compiled_.to_verify, worker_, options);
+  return verify(variant_, compiled_.to_verify, worker_, options_);
 }
 
 Outcome Experiment::measure() {

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
+#include <system_error>
+#include <tuple>
 
 #include "core/base/read_file.h"
 #include "core/compile/cache_files.h"
+#include "core/compile/compile_python.h"
 #include "core/compile/elf.h"
-#include "core/results/library_fields.h"
+#include "core/results/fingerprint.h"
 
 namespace instr {
 
@@ -24,6 +28,28 @@ bool is_library(const fs::path& path) {
 bool is_core(const MappedFile& library) { return library_name(library.path).starts_with(kCore); }
 
 bool is_libc(const MappedFile& library) { return library_name(library.path) == "libc.so.6"; }
+
+// The files whose code is mapped, each once.
+std::vector<MappedFile> mapped_files(std::string_view maps) {
+  std::vector<MappedFile> files;
+  std::istringstream lines{std::string(maps)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string range, access, offset, device, inode, path;
+    words >> range >> access >> offset >> device >> inode >> std::ws;
+    std::getline(words, path);
+    if (access.find('x') == std::string::npos || !path.starts_with('/')) continue;
+    const bool is_known = std::any_of(files.begin(), files.end(), [&path](const MappedFile& known) {
+      return known.path == path;
+    });
+    if (!is_known) files.push_back({path, device + " " + inode});
+  }
+  return files;
+}
+
+std::string maps_of(pid_t process) {
+  return read_file("/proc/" + std::to_string(process) + "/maps", kMostText).value_or("");
+}
 
 fs::path folder_of(const std::vector<MappedFile>& libraries, bool is_it(const MappedFile&)) {
   for (const MappedFile& library : libraries) {
@@ -45,19 +71,8 @@ std::string identity_of(const MappedFile& library) {
 }  // namespace
 
 std::vector<MappedFile> mapped_libraries(std::string_view maps) {
-  std::vector<MappedFile> libraries;
-  std::istringstream lines{std::string(maps)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string range, access, offset, device, inode, path;
-    words >> range >> access >> offset >> device >> inode >> std::ws;
-    std::getline(words, path);
-    bool is_code = access.find('x') != std::string::npos;
-    if (!is_code || !path.starts_with('/') || !is_library(path)) continue;
-    bool is_known = std::any_of(libraries.begin(), libraries.end(),
-                                [&path](const MappedFile& known) { return known.path == path; });
-    if (!is_known) libraries.push_back({path, device + " " + inode});
-  }
+  std::vector<MappedFile> libraries = mapped_files(maps);
+  std::erase_if(libraries, [](const MappedFile& file) { return !is_library(file.path); });
   return libraries;
 }
 
@@ -85,8 +100,47 @@ std::map<std::string, std::string> library_fields(const std::vector<MappedFile>&
 }
 
 std::map<std::string, std::string> loaded_libraries(pid_t process) {
-  auto maps = read_file("/proc/" + std::to_string(process) + "/maps", kMostText);
-  return library_fields(mapped_libraries(maps.value_or("")));
+  return library_fields(mapped_libraries(maps_of(process)));
+}
+
+namespace {
+
+// How far the clock that stamps files may be behind: a tick of the kernel.
+constexpr long kTick = 10'000'000;  // ns
+
+std::optional<struct stat> stat_of(const fs::path& file) {
+  struct stat found {};
+  if (::stat(file.c_str(), &found) != 0) return std::nullopt;
+  return found;
+}
+
+auto nanoseconds(const timespec& time) { return time.tv_sec * 1'000'000'000L + time.tv_nsec; }
+
+auto identity(const struct stat& one) {
+  return std::tuple(one.st_dev, one.st_ino, one.st_size, nanoseconds(one.st_mtim),
+                    nanoseconds(one.st_ctim));
+}
+
+}  // namespace
+
+UsedFiles UsedFiles::of(pid_t process, const fs::path& worker, timespec started) {
+  UsedFiles used;
+  const auto add = [&used, started](const fs::path& file) {
+    auto found = stat_of(file);
+    if (found && nanoseconds(found->st_ctim) > nanoseconds(started) - kTick) found.reset();
+    used.stamps_.emplace(file, found);
+  };
+  for (const MappedFile& file : mapped_files(maps_of(process))) add(file.path);
+  for (const fs::path& module : python_modules(worker)) add(module);
+  return used;
+}
+
+std::optional<fs::path> UsedFiles::changed() const {
+  for (const auto& [file, stamp] : stamps_) {
+    const auto now = stat_of(file);
+    if (!stamp || !now || identity(*now) != identity(*stamp)) return file;
+  }
+  return std::nullopt;
 }
 
 }  // namespace instr

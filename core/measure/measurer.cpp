@@ -1,16 +1,28 @@
 #include "core/measure/measurer.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/replace_file.h"
+#include "core/base/source_text.h"
+#include "core/base/trim.h"
 #include "core/compile/cache_files.h"
+#include "core/compile/generate.h"
 #include "core/compile/generate_python.h"
+#include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
-#include "core/measure/source_lines.h"
+#include "core/measure/schedule_plan.h"
+#include "core/values/line_costs.h"
 #include "core/values/profile.h"
 
 namespace instr {
@@ -18,6 +30,55 @@ namespace instr {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kLongestText = 400;
+
+// In the cache, plain and beside its precompiled form.
+bool is_support_header(const std::string& file) {
+  static const RE2 header(R"(/(support-[0-9a-f]{32}|pch-[0-9a-f]{32}/support)\.h$)");
+  return RE2::PartialMatch(file, header);
+}
+
+std::string name_here(const std::string& file) {
+  if (const auto marked = file_of_marker(file)) return *marked;
+  if (file.empty() || file == "???" || is_support_header(file)) return "";
+  std::error_code error;
+  const fs::path path = fs::path(file).lexically_normal();
+  const fs::path below = path.lexically_relative(fs::current_path(error));
+  const bool is_below = !error && !below.empty() && *below.begin() != "..";
+  return (path.is_absolute() && is_below ? below : path).string();
+}
+
+// None if the file cannot be read, as where it was compiled elsewhere.
+std::vector<std::string> lines_in(const std::string& file) {
+  std::vector<std::string> lines;
+  const auto source = SourceText::read(file);
+  if (!source) return lines;
+  for (const std::string& line : lines_of(source->text())) {
+    lines.emplace_back(trim(line, " \t\r").substr(0, kLongestText));
+  }
+  return lines;
+}
+
+// Names a profile's files as they are named here: that of a definition by its TOML file, one below
+// the working directory relative to it, and "" for code that nobody wrote.
+void name_files(Profile& profile) {
+  for (std::string& file : profile.files) file = name_here(file);
+}
+
+// The costs of a profile's lines, with their text, of a profile whose files are named so. Reads the
+// sources as they are now.
+std::shared_ptr<const LineCosts> source_lines(const Profile& profile, std::uint64_t iterations) {
+  auto costs = std::make_shared<LineCosts>(line_costs(profile, iterations));
+  std::map<std::string, std::vector<std::string>> files;
+  for (LineCost& line : costs->lines) {
+    auto [entry, is_new] = files.try_emplace(line.file);
+    if (is_new) entry->second = lines_in(line.file);
+    const auto at = static_cast<std::size_t>(line.line) - 1;
+    if (at < entry->second.size()) line.text = entry->second[at];
+  }
+  return costs;
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -38,6 +99,9 @@ Attempt lost(std::string message, const std::string& log) {
   return {Failure{FailureKind::kWorkerLost, std::move(message)}};
 }
 
+Measurer::Measurer(const ScheduleOptions& options)
+    : options_(options), memory_limit_(memory_limit_here(options.jobs)) {}
+
 wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
   const Variant& variant = compiled.variant;
   auto timeout = timeout_of(variant.timeout.value_or(options_.timeout_s));
@@ -48,12 +112,12 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
        {"warmup", std::to_string(variant.warmup.value_or(0))},
        {"iterations", std::to_string(variant.iterations.value_or(0))},
        {"timeout_ms", std::to_string(timeout.count())},
-       {"memory_limit", std::to_string(options_.memory_limit)},
+       {"memory_limit", std::to_string(memory_limit_)},
        {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
        {"follow_calls", options_.follow_calls ? "1" : "0"},
        {"cache_sim", options_.simulation.cache ? "1" : "0"},
        {"branch_sim", options_.simulation.branch ? "1" : "0"},
-       {"fork", options_.fork ? "1" : "0"}}};
+       {"fork", options_.fresh_process ? "0" : "1"}}};
   if (options_.call_paths) request.fields["instrument_late"] = "1";
   return request;
 }
@@ -76,7 +140,7 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   auto begin = Clock::now();
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
   // Without a fork there is no host to enforce the timeout.
-  auto limit = options_.fork ? with_margin(timeout) : timeout;
+  auto limit = options_.fresh_process ? timeout : with_margin(timeout);
   auto reply = where.request(request_for(compiled), limit);
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) {
@@ -87,7 +151,8 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
     return {with_timeout_advice(std::move(outcome), compiled.variant), seconds};
   }
   if (auto late = late_text(reply.error(), limit); !late.empty()) {
-    Failure failure{FailureKind::kTimedOut, options_.fork ? "the worker itself was " + late : late};
+    Failure failure{FailureKind::kTimedOut,
+                    options_.fresh_process ? late : "the worker itself was " + late};
     return {with_timeout_advice(std::move(failure), compiled.variant), seconds};
   }
   auto attempt = lost(std::string("the worker was lost: ") + to_string(reply.error()),

@@ -9,6 +9,7 @@
 
 #include "core/compile/compile.h"
 #include "core/measure/measure.h"
+#include "core/measure/schedule.h"
 #include "core/measure/worker_client.h"
 
 namespace instr {
@@ -25,19 +26,8 @@ Attempt lost(std::string message, const std::string& log = "");
 
 class Measurer {
  public:
-  struct Options {
-    double timeout_s = 60;           // of a variant without its own
-    std::uint64_t memory_limit = 0;  // bytes
-    bool want_functions = true;
-    std::optional<std::filesystem::path> keep_profiles;
-    bool fork = true;
-    Simulation simulation = {};
-    bool follow_calls = false;  // of an interpreter
-    bool call_paths = false;    // WorkerOptions::call_paths
-    bool want_lines = false;
-  };
-
-  explicit Measurer(Options options) : options_(std::move(options)) {}
+  // `options` must outlive it.
+  explicit Measurer(const ScheduleOptions& options);
 
   // How long loading a unit for it may take: its timeout, plus a margin for a busy machine.
   std::chrono::milliseconds load_patience(const Variant& variant) const;
@@ -56,7 +46,8 @@ class Measurer {
       const std::filesystem::path& work_dir) const;
   static Outcome with_cause(Outcome outcome, const std::filesystem::path& work_dir);
 
-  const Options options_;
+  const ScheduleOptions& options_;
+  const std::uint64_t memory_limit_;
 };
 
 }  // namespace instr

@@ -19,15 +19,6 @@ namespace {
 
 constexpr std::chrono::seconds kClearAwayTime{2};
 
-Measurer::Options measurer_options(const ScheduleOptions& options) {
-  auto limit = options.memory_limit != 0 ? options.memory_limit : memory_limit_here(options.jobs);
-  return {options.timeout_s,      limit,
-          options.want_functions, options.keep_profiles,
-          !options.fresh_process, options.simulation,
-          options.follow_calls,   options.call_paths,
-          options.want_lines};
-}
-
 }  // namespace
 
 WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& folder) {
@@ -36,8 +27,7 @@ WorkerOptions worker_options(const ScheduleOptions& options, const fs::path& fol
           .work_dir = folder,
           .churn = options.churn,
           .simulation = options.simulation,
-          .call_paths = options.call_paths,
-          .cores = options.cores};
+          .call_paths = options.call_paths};
 }
 
 StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder) {
@@ -49,7 +39,7 @@ StartSource zygote_source(const ScheduleOptions& options, const fs::path& folder
 Scheduler::State::State(ScheduleOptions given, PrivateFolder where, OnStart start, OnDone done)
     : options(std::move(given)),
       folder(std::move(where)),
-      measurer(measurer_options(options)),
+      measurer(options),
       on_start(std::move(start)),
       on_done(std::move(done)),
       zygotes(zygote_source(options, folder.path()), [this] {

@@ -30,16 +30,14 @@ struct ScheduleOptions {
   int jobs = 1;                                 // cores in total
   // How long a variant is expected to take, in seconds; without: all the same.
   std::function<double(const Variant&)> expected = {};
-  std::vector<int> cores = {};  // SpawnOptions::cores
-  double timeout_s = 60;        // of a variant without its own
-  int retries = 2;              // per variant, after a lost worker
-  bool fresh_process = false;   // a Valgrind for each variant
-  bool is_warm = false;         // zygotes come from warm workers (core/measure/warm_client.h)
+  double timeout_s = 60;       // of a variant without its own
+  int retries = 2;             // per variant, after a lost worker
+  bool fresh_process = false;  // a Valgrind for each variant
+  bool is_warm = false;        // zygotes come from warm workers (core/measure/warm_client.h)
   std::function<void(const std::string&)> note = {};  // why they do not, from another thread
   bool want_functions = true;
   bool follow_calls = false;                           // of an interpreter
   std::optional<std::filesystem::path> keep_profiles;  // folder; made if it is missing
-  std::uint64_t memory_limit = 0;  // bytes that one variant may use; 0: the worker's own
 };
 
 class Scheduler {

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/cores.h"
+#include "core/base/environment.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/measure.h"

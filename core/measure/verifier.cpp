@@ -34,7 +34,7 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
 namespace {
 
 wire::Message request_for(const CompiledVariant& candidate, const CompiledVariant& eager,
-                          const VerifierOptions& options, std::chrono::milliseconds limit) {
+                          const TimerOptions& options, std::chrono::milliseconds limit) {
   const Variant& variant = candidate.variant;
   wire::Message request{"verify",
                         {{"eager", eager.symbol},
@@ -55,8 +55,7 @@ wire::Message request_for(const CompiledVariant& candidate, const CompiledVarian
 
 tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
-                                               NativeWorker& worker,
-                                               const VerifierOptions& options) {
+                                               NativeWorker& worker, const TimerOptions& options) {
   std::string eager_key = eager_of(candidate).key;
   if (auto failed = compiled.failures.find(eager_key); failed != compiled.failures.end()) {
     return Verification{Code::kEagerFailed, failed->second.message};
@@ -85,7 +84,7 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
 }
 
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
-                          const VerifierOptions& options, const NativeEvents& events,
+                          const TimerOptions& options, const NativeEvents& events,
                           std::stop_token stop) {
   NativeWorker& worker = language.worker;
   auto compiled = compile_for_verification(candidates, language, stop);

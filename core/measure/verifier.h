@@ -13,12 +13,6 @@
 
 namespace instr {
 
-struct VerifierOptions {
-  double timeout_s = 60;           // of a variant without its own
-  std::uint64_t memory_limit = 0;  // bytes that a process may use; 0: no limit
-  CompilerOptions compiler = {};
-};
-
 // Compiles the candidates and their eager variants.
 Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& candidates,
                                                     const NativeLanguage& language,
@@ -27,14 +21,13 @@ Expected<CompiledVariants> compile_for_verification(const std::vector<Variant>& 
 // The error says how the worker was lost, for which the candidate is not to blame.
 tl::expected<Verification, std::string> verify(const Variant& candidate,
                                                const CompiledVariants& compiled,
-                                               NativeWorker& worker,
-                                               const VerifierOptions& options);
+                                               NativeWorker& worker, const TimerOptions& options);
 
 // Compiles the candidates and their eager variants for this, and verifies one after the other: each
 // ends in one call of on_done, with a measurement that has only a verification. False if `stop` was
 // requested first: then the worker is killed; an Error if none can be verified at all.
 Expected<bool> verify_all(const std::vector<Variant>& candidates, const NativeLanguage& language,
-                          const VerifierOptions& options, const NativeEvents& events,
+                          const TimerOptions& options, const NativeEvents& events,
                           std::stop_token stop);
 
 }  // namespace instr

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "core/base/cores.h"
+#include "core/base/environment.h"
 #include "core/base/read_file.h"
 #include "core/compile/cache.h"
 
@@ -50,14 +50,13 @@ Fd make_socket() { return Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)); 
 }  // namespace
 
 std::string word_of(const WorkerOptions& options) {
-  const auto cores = options.cores.empty() ? usable_cores() : options.cores;
   std::string word = wire::encode({"warm",
                                    {{"worker", options.worker.string()},
                                     {"valgrind", options.valgrind.string()},
                                     {"language", to_string(options.language)},
                                     {"cache_sim", options.simulation.cache ? "1" : "0"},
                                     {"branch_sim", options.simulation.branch ? "1" : "0"},
-                                    {"cores", fmt::format("{}", fmt::join(cores, " "))}}});
+                                    {"cores", fmt::format("{}", fmt::join(usable_cores(), " "))}}});
   word.pop_back();
   return word;
 }
@@ -71,8 +70,6 @@ Expected<WorkerOptions> options_of(const std::string& word) {
   options.valgrind = message->get("valgrind");
   options.language = *language;
   options.simulation = {message->get("cache_sim") == "1", message->get("branch_sim") == "1"};
-  std::istringstream cores(message->get("cores"));
-  for (int core = 0; cores >> core;) options.cores.push_back(core);
   return options;
 }
 

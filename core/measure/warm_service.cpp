@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "core/base/private_folder.h"
-#include "core/measure/used_files.h"
+#include "core/measure/loaded_libraries.h"
 #include "core/measure/warm_address.h"
 #include "core/measure/zygote_pool.h"
 

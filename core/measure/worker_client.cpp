@@ -20,7 +20,7 @@
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
-#include "core/results/library_fields.h"
+#include "core/results/fingerprint.h"
 
 namespace instr {
 
@@ -372,7 +372,6 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
                        {program_folder.get(), wire::kProgramFolderFd},
                        {log->first.get(), STDERR_FILENO}};
   spawn.pin_layout = !options.is_native;
-  spawn.cores = options.cores;
   auto process = Process::spawn(spawn);
   if (!process) return tl::unexpected(process.error());
   const pid_t pid = process->pid();

@@ -91,7 +91,6 @@ struct WorkerOptions {
   // What a native worker for Python imports before it forks, as far as it is there: modules, and
   // "compiler" for what torch.compile() needs.
   std::vector<std::string> imports = {};
-  std::vector<int> cores = {};  // SpawnOptions::cores
   // A process that prepares itself and is idle for so long is stuck. However long it takes
   // otherwise: an emulated machine needs half an hour to start LibTorch.
   std::chrono::milliseconds idle_limit = std::chrono::minutes(5);

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/base/format.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 #include "core/report/experiment_summary.h"
 
 namespace instr {

@@ -9,7 +9,8 @@
 
 #include "core/base/format.h"
 #include "core/definitions/axes.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
+#include "core/report/experiment_findings.h"
 #include "core/values/backends.h"
 #include "core/values/verification.h"
 
@@ -77,7 +78,8 @@ SummaryKey summary_key(const ExperimentRecord& record) {
 }
 
 // How often each is the fastest.
-void count_fastest(const std::vector<AgainstEager>& all, std::map<SummaryKey, Collected>& collected) {
+void count_fastest(const std::vector<AgainstEager>& all,
+                   std::map<SummaryKey, Collected>& collected) {
   std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
   for (const AgainstEager& one : all) {
     rivals[{suite_of(*one.record), benchmark_of(one.record->variant)}].push_back(one.record);
@@ -235,6 +237,24 @@ std::string experiment_line(const std::vector<ExperimentRecord>& records) {
   if (auto skipped = states[ExperimentState::kSkipped])
     text += fmt::format(", {} skipped", skipped);
   return text;
+}
+
+std::string experiment_report(const std::vector<ExperimentRecord>& records,
+                              const ExperimentReportOptions& options) {
+  const bool is_markdown = options.format == ReportFormat::kMarkdown;
+  std::string text;
+  const auto add = [&](const Grid& grid, const std::string& title, const std::string& of) {
+    text +=
+        is_markdown ? markdown_of(grid, of) : table_of(grid, title, options.width, options.color);
+    text += "\n";
+  };
+  if (options.shows_each) add(each_experiment_grid(records), "by experiment:", "experiment");
+  add(experiment_grid(summarize_experiments(records)), "by backend:", "backend");
+  for (const auto& [title, grid] : findings_among(records)) {
+    if (!is_markdown) text += title + ":\n";
+    add(grid, "", title);
+  }
+  return text + experiment_line(records);
 }
 
 }  // namespace instr

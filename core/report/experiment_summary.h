@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/report/report.h"
 #include "core/report/report_grid.h"
 #include "core/results/experiment.h"
 #include "core/values/significance.h"
@@ -73,5 +74,17 @@ std::string experiment_line(const std::vector<ExperimentRecord>& records);
 
 // Seconds in the runs that were timed.
 double timed_seconds(std::span<const ExperimentRecord> records);
+
+struct ExperimentReportOptions {
+  ReportFormat format = ReportFormat::kTable;  // or kMarkdown
+  int width = 0;                               // columns of a table; 0: as many as it needs
+  bool color = false;
+  bool shows_each = false;  // also a line for each experiment
+};
+
+// The report of experiments that a person reads: a summary by backend, what to look at, and how
+// many there were; without the last line's end, to which what the run took can be added.
+std::string experiment_report(const std::vector<ExperimentRecord>& records,
+                              const ExperimentReportOptions& options);
 
 }  // namespace instr

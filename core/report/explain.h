@@ -12,6 +12,7 @@
 
 #include "core/report/report.h"
 #include "core/values/call_graph.h"
+#include "core/values/line_costs.h"
 #include "core/values/measurement.h"
 
 namespace instr {
@@ -81,5 +82,11 @@ std::string explain_table(const Explanation& explanation, const ExplainOptions& 
 
 // The same as tables in Markdown.
 std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options = {});
+
+// Where a count goes by source line, in one of explain_formats(). `total`: the count, in
+// instructions per iteration; the lines need not add up to it. JSON and CSV hold all lines, by file
+// and place. All end with a newline.
+std::string lines_report(ReportFormat format, const std::string& key, double total,
+                         const LineCosts& costs, const ExplainOptions& options);
 
 }  // namespace instr

@@ -1,5 +1,3 @@
-#include "core/report/explain_lines.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/base/csv.h"
 #include "core/base/format.h"
 #include "core/base/version.h"
+#include "core/report/explain.h"
 #include "core/report/report_grid.h"
 #include "core/report/table.h"
 #include "core/results/results.h"

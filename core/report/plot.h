@@ -1,10 +1,11 @@
 // Pictures of results: how much faster than eager each runtime is, for each benchmark and for how
 // many, how a metric grows with a parameter, what latency goes with how much memory. Results to a
-// value, and that to a script for gnuplot, which draws it. Pure.
+// value, and that to a script for gnuplot, which draws it.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,5 +87,8 @@ std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
 // What gnuplot makes an SVG of, on its standard output. What names say it draws, and neither runs
 // nor expands.
 std::string plot_script(const Chart& chart);
+
+// What gnuplot draws of a chart, as an SVG. It is run for that; an error says how to get it.
+Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop);
 
 }  // namespace instr

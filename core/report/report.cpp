@@ -7,7 +7,7 @@
 
 #include "core/base/csv.h"
 #include "core/report/report_summary.h"
-#include "core/results/end_line.h"
+#include "core/results/side_file.h"
 
 namespace instr {
 

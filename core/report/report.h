@@ -27,10 +27,9 @@ enum class ReportFormat {
 };
 
 struct ReportOptions {
-  int width = 0;              // columns of the terminal; 0: no limit
-  bool color = false;         // of the table
-  bool show_keys = false;     // the tables have a row for each measurement, named by its key
-  bool show_binding = false;  // the tables have columns of Python minus C++
+  int width = 0;           // columns of the terminal; 0: no limit
+  bool color = false;      // of the table
+  bool show_keys = false;  // the tables have a row for each measurement, named by its key
   std::vector<std::string> metrics = default_metrics();  // shown in the tables
   std::optional<double> seconds;        // wall time of the whole run; absent: the sum of all
   std::optional<ResultsHeader> header;  // for JSON and JSON Lines

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "core/base/format.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 #include "core/report/report_grid.h"
 #include "core/values/backends.h"
 

@@ -11,7 +11,7 @@
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 #include "core/report/report_summary.h"
 #include "core/values/backends.h"
 #include "core/values/significance.h"
@@ -167,26 +167,12 @@ TableCell variant_cell(const Bench& bench, std::size_t slot, std::string_view me
                           : metric_cell(*timed, std::string(metric));
 }
 
-// Python's eager in a slot minus that of C++; empty where one of them has no value.
-TableCell binding_cell(const Bench& bench, std::size_t slot, const std::string& metric) {
-  const auto value = [&](std::size_t of) -> std::optional<double> {
-    const Counted* counted = counted_of(bench.slots[of]);
-    if (counted == nullptr || !counted->metrics.contains(metric)) return std::nullopt;
-    return counted->metrics.at(metric);
-  };
-  const auto python = value(slot);
-  const auto cpp = value(slot % kLanguageSlots);
-  if (!python || !cpp) return {};
-  return {format_metric(metric, *python - *cpp)};
-}
-
 // Which columns there are, and how to fill them.
 struct Plan {
   std::vector<const Metric*> panels;  // with a cell for each variant of a row, side by side
   std::vector<std::size_t> slots;
-  std::vector<std::size_t> bindings;  // those of Python's eager that are compared with C++
-  std::vector<std::string> metrics;   // the others
-  std::vector<std::size_t> owners;    // the slots of a row that these are shown of
+  std::vector<std::string> metrics;  // the others
+  std::vector<std::size_t> owners;   // the slots of a row that these are shown of
   bool has_counts = false;
   bool names_fastest = false;  // there is more than one runtime to choose from
 
@@ -218,25 +204,6 @@ std::vector<std::size_t> slots_of(const std::vector<Bench>& benches) {
   return {slots.begin(), slots.end()};
 }
 
-// Those of Python's eager that some row has beside C++'s.
-std::vector<std::size_t> bindings_of(const std::vector<Bench>& benches) {
-  std::vector<std::size_t> bindings;
-  const std::size_t first = static_cast<std::size_t>(Language::kPython) * kLanguageSlots;
-  for (std::size_t slot = first; slot < first + kAutogradSlots; ++slot) {
-    const bool exists = std::any_of(benches.begin(), benches.end(), [slot](const Bench& bench) {
-      return bench.slots[slot] != nullptr && bench.slots[slot % kLanguageSlots] != nullptr;
-    });
-    if (exists) bindings.push_back(slot);
-  }
-  return bindings;
-}
-
-std::string binding_name(std::size_t slot) {
-  const char* of = slot % kAutogradSlots == 0 ? "" : " fwd+bwd";
-  return fmt::format("{} - {}{}", facts_of(Language::kPython).title, facts_of(Language::kCpp).title,
-                     of);
-}
-
 // Those that are the first of some row: eager forward, where nothing was left out.
 std::vector<std::size_t> first_slots_of(const std::vector<Bench>& benches) {
   std::set<std::size_t> first;
@@ -260,7 +227,6 @@ Plan plan_of(const std::vector<Bench>& benches, const ReportOptions& options) {
     plan.has_counts = plan.has_counts || find_metric(metric, kTimeMetrics) == nullptr;
   }
   plan.slots = slots_of(benches);
-  if (options.show_binding) plan.bindings = bindings_of(benches);
   plan.owners = plan.panels.empty() ? plan.slots : first_slots_of(benches);
   std::set<std::size_t> runtimes;
   for (const std::size_t slot : plan.slots) {
@@ -360,9 +326,6 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
   Grid grid{{}, {}, footnotes_of(measurements, plan)};
   for (const Metric* panel : plan.panels) {
     for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->heading});
-    for (std::size_t slot : plan.bindings) {
-      grid.columns.push_back({binding_name(slot), panel->heading});
-    }
   }
   std::vector<std::string> owners;
   for (std::size_t owner : plan.owners) {
@@ -378,9 +341,6 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
     for (const Metric* panel : plan.panels) {
       for (std::size_t slot : plan.slots) {
         row.cells.push_back(variant_cell(bench, slot, panel->name));
-      }
-      for (std::size_t slot : plan.bindings) {
-        row.cells.push_back(binding_cell(bench, slot, panel->name));
       }
     }
     add_metric_cells(row, bench, plan, plan.owners);
@@ -413,16 +373,6 @@ Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOp
       }
       add_metric_cells(row, alone, plan, {slot});
       grid.groups.back().rows.push_back(std::move(row));
-    }
-    for (const std::size_t slot : plan.bindings) {
-      GridRow row{bench.name.full + " " + binding_name(slot), binding_name(slot), {}};
-      for (const Metric* panel : plan.panels) {
-        row.cells.push_back(binding_cell(bench, slot, panel->name));
-      }
-      const bool has_value = std::any_of(row.cells.begin(), row.cells.end(),
-                                         [](const TableCell& cell) { return !cell.text.empty(); });
-      row.cells.resize(grid.columns.size());
-      if (has_value) grid.groups.back().rows.push_back(std::move(row));
     }
   }
   return grid;

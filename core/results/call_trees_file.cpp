@@ -162,17 +162,9 @@ std::string next_call_tree(SideLines& lines, const std::string& key, const CallT
   return lines.next(key, object.substr(1, object.size() - 2));
 }
 
-Expected<CallTreesOf> open_call_trees(const std::filesystem::path& file, const std::string& header,
-                                      Incomplete incomplete) {
-  return read_side_file(file, kCallTreesFile).map([&](const std::shared_ptr<SideFile>& side) {
-    return values_in<CallTree>(side, header, incomplete, tree_from);
-  });
-}
-
-CallTreesOf parse_call_trees(std::string bytes, const std::string& header, const std::string& name,
-                             Incomplete incomplete, const SideLimits& limits) {
-  const auto side = std::make_shared<SideFile>(kCallTreesFile, std::move(bytes), name, limits);
-  return values_in<CallTree>(side, header, incomplete, tree_from);
+CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,
+                          Incomplete incomplete) {
+  return values_in<CallTree>(file, header, incomplete, tree_from);
 }
 
 }  // namespace instr

@@ -35,13 +35,9 @@ std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const Name
 // A measurement's lines.
 std::string next_call_tree(SideLines& lines, const std::string& key, const CallTree& tree);
 
-// Those of the results file `file`, whose first line, without its newline, is `header`; none if it
-// has none. The file is read, but its errors, those of SideFile::index(), come when one is needed.
-Expected<CallTreesOf> open_call_trees(const std::filesystem::path& file, const std::string& header,
-                                      Incomplete incomplete);
-
-// The same on the bytes of such a file; `name` is for messages.
-CallTreesOf parse_call_trees(std::string bytes, const std::string& header, const std::string& name,
-                             Incomplete incomplete, const SideLimits& limits = {});
+// Those of a file beside results, whose first line, without its newline, is `header`; none if
+// `file` is null. Errors, those of SideFile::index(), come when one is needed.
+CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,
+                          Incomplete incomplete);
 
 }  // namespace instr

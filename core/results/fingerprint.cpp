@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "core/base/read_file.h"
-#include "core/results/library_fields.h"
 #include "core/values/simulation.h"
 
 namespace instr {

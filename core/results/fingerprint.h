@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,5 +36,22 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
 
 // {"libtorch_version": "2.13.0", ..., "machine": {"kernel": ...}}
 nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
+
+// The fields that say which libraries were loaded, one for each: "library libc.so.6",
+// "libtorch_library libc10.so" for those that come with LibTorch, "timed_library ..." for the
+// worker that times. A LibTorch that is linked with much of a system has hundreds.
+inline constexpr std::string_view kOfTimes = "timed_";
+inline constexpr std::string_view kLibrary = "library ";
+inline constexpr std::string_view kTorchLibrary = "libtorch_library ";
+inline constexpr std::string_view kLibraries = "libraries";  // all of them
+
+inline std::string_view without_times(std::string_view name) {
+  return name.starts_with(kOfTimes) ? name.substr(kOfTimes.size()) : name;
+}
+
+inline bool is_library_field(std::string_view name) {
+  name = without_times(name);
+  return name.starts_with(kLibrary) || name.starts_with(kTorchLibrary);
+}
 
 }  // namespace instr

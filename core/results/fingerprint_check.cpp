@@ -6,7 +6,7 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
-#include "core/results/library_fields.h"
+#include "core/results/fingerprint.h"
 
 namespace instr {
 

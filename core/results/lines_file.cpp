@@ -98,17 +98,9 @@ std::string next_lines(SideLines& lines, const std::string& key, const LineCosts
   return lines.next(key, object.substr(1, object.size() - 2));
 }
 
-Expected<LinesOf> open_lines(const std::filesystem::path& file, const std::string& header,
-                             Incomplete incomplete) {
-  return read_side_file(file, kLinesFile).map([&](const std::shared_ptr<SideFile>& side) {
-    return values_in<LineCosts>(side, header, incomplete, lines_from);
-  });
-}
-
-LinesOf parse_lines(std::string bytes, const std::string& header, const std::string& name,
-                    Incomplete incomplete, const SideLimits& limits) {
-  const auto side = std::make_shared<SideFile>(kLinesFile, std::move(bytes), name, limits);
-  return values_in<LineCosts>(side, header, incomplete, lines_from);
+LinesOf line_costs_in(const std::shared_ptr<SideFile>& file, const std::string& header,
+                      Incomplete incomplete) {
+  return values_in<LineCosts>(file, header, incomplete, lines_from);
 }
 
 }  // namespace instr

@@ -21,13 +21,9 @@ using LinesOf = ValuesOf<LineCosts>;
 // A measurement's lines.
 std::string next_lines(SideLines& lines, const std::string& key, const LineCosts& costs);
 
-// Those of the results file `file`, whose first line, without its newline, is `header`; none if it
-// has none. The file is read, but its errors, those of SideFile::index(), come when one is needed.
-Expected<LinesOf> open_lines(const std::filesystem::path& file, const std::string& header,
-                             Incomplete incomplete);
-
-// The same on the bytes of such a file; `name` is for messages.
-LinesOf parse_lines(std::string bytes, const std::string& header, const std::string& name,
-                    Incomplete incomplete, const SideLimits& limits = {});
+// Those of a file beside results, whose first line, without its newline, is `header`; none if
+// `file` is null. Errors, those of SideFile::index(), come when one is needed.
+LinesOf line_costs_in(const std::shared_ptr<SideFile>& file, const std::string& header,
+                      Incomplete incomplete);
 
 }  // namespace instr

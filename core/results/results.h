@@ -1,7 +1,7 @@
 // Results files: JSON Lines, one header line, then one line for each measurement, written as each
-// ends, so that a kill loses nothing finished; and an end line once all are there
-// (core/results/end_line.h), so that a truncated file does not pass for a complete one. The
-// functions are in a file beside it (core/results/functions_file.h).
+// ends, so that a kill loses nothing finished; and an end line once all are there, so that a
+// truncated file does not pass for a complete one. The functions are in a file beside it
+// (core/results/functions_file.h).
 #pragma once
 
 #include <cstdint>

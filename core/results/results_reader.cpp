@@ -6,10 +6,10 @@
 #include "core/base/format.h"
 #include "core/base/read_file.h"
 #include "core/base/trim.h"
-#include "core/results/end_line.h"
+#include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
-#include "core/results/library_fields.h"
 #include "core/results/results.h"
+#include "core/results/side_file.h"
 
 namespace instr {
 
@@ -234,7 +234,6 @@ std::optional<Shard> shard_from(JsonValue json) {
   if (numbers.size() != 2) return std::nullopt;
   Shard shard{value_as<int>(numbers[0]).value_or(0), value_as<int>(numbers[1]).value_or(0)};
   if (shard.index < 1 || shard.index > shard.count) return std::nullopt;
-  shard.dealt_by = text_or(json, "dealt_by");
   return shard;
 }
 

@@ -1,7 +1,7 @@
 #include "core/results/results_schema.h"
 
 #include "core/base/json_schema.h"
-#include "core/results/library_fields.h"
+#include "core/results/fingerprint.h"
 #include "core/results/results.h"
 
 namespace instr {
@@ -85,8 +85,6 @@ Json header() {
       {"shard",
        "The shard that these are the results of: [1, 4] is the first of four (--shard=1/4).",
        pair_of(at_least("integer", 1)), Presence::kSometimes},
-      {"dealt_by", "Identifies the costs that the shards were dealt out by (--shard-costs).",
-       text(), Presence::kSometimes},
       {"fingerprint",
        "Everything that may change a count without a change of the measured code, each as text: "
        "results whose fingerprints differ are not compared unless --vary allows it. `timed_...` "

@@ -8,7 +8,6 @@
 
 #include "core/base/format.h"
 #include "core/base/read_file.h"
-#include "core/results/end_line.h"
 #include "core/results/json_reader.h"
 #include "core/results/results.h"
 
@@ -235,6 +234,16 @@ Expected<std::shared_ptr<SideFile>> read_side_file(const fs::path& file, const S
   return read_file(path, kMostResults).map([&](std::string&& bytes) {
     return std::make_shared<SideFile>(kind, std::move(bytes), path.string(), SideLimits{});
   });
+}
+
+std::string end_line(std::size_t measurements) {
+  return "{\"end\":{\"measurements\":" + std::to_string(measurements) + "}}";
+}
+
+std::optional<std::size_t> measurements_at_end(JsonValue line) {
+  const auto end = member(line, "end");
+  if (!end || members_of(line).size() != 1) return std::nullopt;
+  return member_as<std::uint64_t>(*end, "measurements");
 }
 
 }  // namespace instr

@@ -15,6 +15,7 @@
 // truncates only one measurement, and one can be read without the others.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -27,6 +28,10 @@
 
 #include "core/base/error.h"
 #include "core/base/gzip.h"
+
+namespace simdjson::dom {
+class element;
+}
 
 namespace instr {
 
@@ -179,5 +184,12 @@ ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::stri
     return value;
   };
 }
+
+// The last line, without its newline, of a complete file, of results or beside them: a truncated
+// one lacks it. `measurements` is how many the file has.
+std::string end_line(std::size_t measurements);
+
+// The number in such a line; nothing for any other `line`.
+std::optional<std::size_t> measurements_at_end(simdjson::dom::element line);
 
 }  // namespace instr

@@ -1,11 +1,10 @@
-#include "core/values/loop_name.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "core/values/function_names.h"
+#include "core/values/profile.h"
 
 namespace instr {
 

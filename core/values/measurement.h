@@ -14,7 +14,6 @@
 #include "core/definitions/select.h"
 #include "core/definitions/variant.h"
 #include "core/values/call_tree.h"
-#include "core/values/compiler_report.h"
 #include "core/values/followed_calls.h"
 #include "core/values/line_costs.h"
 #include "core/values/operator_times.h"
@@ -43,6 +42,27 @@ std::optional<FailureKind> failure_kind_from(const std::string& name);
 struct Failure {
   FailureKind kind = FailureKind::kWorkerLost;
   std::string message;
+};
+
+// Why a compiler of whole functions did something at a place in the code.
+struct CompilerNote {
+  std::string place;  // "layers.toml:12:3", or of a library; empty: not known
+  std::string reason;
+  std::uint64_t count = 1;  // times
+
+  bool operator==(const CompilerNote&) const = default;
+};
+
+// What a compiler of whole functions (torch.compile()) said of its work.
+struct CompilerReport {
+  std::vector<CompilerNote> graph_breaks = {};    // why there is more than one graph
+  std::vector<CompilerNote> recompilations = {};  // which guard failed
+  // Operators that it left to LibTorch, by name, and how many or how often.
+  std::map<std::string, std::uint64_t> unlowered = {};
+  // All of its counters, by group and name.
+  std::map<std::string, std::map<std::string, double>> counters = {};
+
+  bool operator==(const CompilerReport&) const = default;
 };
 
 // What one function costs itself and how often it is called, per iteration of the statement.

@@ -10,7 +10,6 @@
 
 #include "core/base/read_file.h"
 #include "core/base/trim.h"
-#include "core/values/loop_name.h"
 
 namespace instr {
 

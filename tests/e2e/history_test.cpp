@@ -4,8 +4,8 @@
 
 #include "core/history/repository.h"
 #include "core/history/schema.h"
-#include "core/results/end_line.h"
 #include "core/results/results.h"
+#include "core/results/side_file.h"
 #include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
 

@@ -2,7 +2,6 @@
 // that they coexist with counts. No test depends on a duration, except that of a sleep.
 #include <thread>
 
-#include "core/base/cores.h"
 #include "tests/e2e/program.h"
 #include "tests/labels.h"
 
@@ -150,29 +149,19 @@ TEST_F(Timing, AMissingDeviceIsSkippedWithTheReason) {
   EXPECT_EQ(result.exit_code, 0);
 }
 
-TEST_F(Timing, CountsAreTheSameBesideTimesOnACoreOfTheirOwn) {
-  const std::size_t cores = usable_cores().size();
-  auto none_left = time({"--metrics=ir,wall", "--time-cores=" + std::to_string(cores)});
-  EXPECT_EQ(none_left.exit_code, 2);
-  EXPECT_HAS(none_left.errors, "leaves no core to count on");
-  if (cores < 2) GTEST_SKIP() << "there is but one core";
-  auto after = time({"--metrics=ir,wall", "--filter=/cpu$", "--output=" + file("after.jsonl")});
-  auto beside = time({"--metrics=ir,wall", "--filter=/cpu$", "--time-cores=1",
-                      "--output=" + file("beside.jsonl")});
-  EXPECT_EQ(beside.exit_code, 0) << beside.errors;
-  EXPECT_HAS(beside.output, "3 counted; 3 timed");
-  std::map<std::string, nlohmann::json> counts[2];
-  for (int i : {0, 1}) {
-    for (const std::string& line :
-         split_lines(text_of(file(i == 0 ? "after.jsonl" : "beside.jsonl")))) {
-      auto one = nlohmann::json::parse(line);
-      if (one.value("outcome", "") == "counted")
-        counts[i][one.at("key")] = one.at("metrics").at("ir");
-    }
-  }
-  EXPECT_EQ(counts[0].size(), 3u);
-  EXPECT_EQ(counts[0], counts[1]);
-  EXPECT_TRUE(stray_processes().empty());
+TEST_F(Timing, CoexistsWithCounts) {
+  auto result = time({"--metrics=ir,wall", "--filter=set up once", "--format=json",
+                      "--output=" + file("r.jsonl")});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  auto report = nlohmann::json::parse(result.output);
+  ASSERT_EQ(report.at("measurements").size(), 1u);
+  auto metrics = report.at("measurements").at(0).at("metrics");
+  EXPECT_EQ(metrics.at("ir"), 100);
+  EXPECT_GT(metrics.at("wall").get<double>(), 0);
+  // A results file with both reads as one measurement, and is the same as itself when compared.
+  auto same = run({"compare", file("r.jsonl"), file("r.jsonl")});
+  EXPECT_EQ(same.exit_code, 0) << same.errors << same.output;
+  EXPECT_HAS(same.output, "1 same");
 }
 
 // The code that both sides of ab run: each process records its side, and no two may exist at once.
@@ -218,19 +207,9 @@ label = "few"
 stmt = "usleep(200);"
 iterations = 2
 )");
-  const std::vector<std::string> both{"ab",
-                                      "--build=" + file("a.toml"),
-                                      "--build=" + file("b.toml"),
-                                      "--definitions=" + file("d.toml"),
-                                      "--metrics=wall",
-                                      "--repetitions=4",
-                                      "--min-time=0.01"};
-  auto with = [&both](const std::string& more) {
-    auto words = both;
-    words.push_back(more);
-    return run(words);
-  };
-  auto result = with("--output=" + file("both"));
+  auto result = run({"ab", "--build=" + file("a.toml"), "--build=" + file("b.toml"),
+                     "--definitions=" + file("d.toml"), "--metrics=wall", "--repetitions=4",
+                     "--min-time=0.01", "--output=" + file("both")});
   EXPECT_EQ(result.exit_code, 0) << result.errors << result.output;
   EXPECT_EQ(text_of(file("turns")), "abbaabba");
   for (const char* side : {"both/a.jsonl", "both/b.jsonl"}) {
@@ -239,8 +218,6 @@ iterations = 2
       EXPECT_EQ(records.at(label + kPlain).at("times").at("wall").size(), 4u) << side << label;
     }
   }
-  auto refused = with("--time-cores=1");
-  EXPECT_EQ(refused.exit_code, 2) << refused.errors;
 }
 
 // The same failures as when counted, each on its own, and all others unharmed.

@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "core/base/format.h"
-#include "core/results/end_line.h"
 #include "core/results/experiment.h"
 #include "core/results/results.h"
+#include "core/results/side_file.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

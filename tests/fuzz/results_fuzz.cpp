@@ -1,8 +1,8 @@
 // Results files.
 #include <nlohmann/json.hpp>
 
-#include "core/results/end_line.h"
 #include "core/results/results.h"
+#include "core/results/side_file.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

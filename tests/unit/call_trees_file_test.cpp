@@ -43,8 +43,12 @@ void expect_equal(const CallTree& one, const CallTree& other) {
   }
 }
 
+std::shared_ptr<SideFile> side_file(std::string bytes) {
+  return std::make_shared<SideFile>(kCallTreesFile, std::move(bytes), "file", SideLimits{});
+}
+
 CallTreesOf parsed(const std::vector<std::string>& texts) {
-  return parse_call_trees(packed(texts), kHeader, "file", Incomplete::kAllowed);
+  return call_trees_in(side_file(packed(texts)), kHeader, Incomplete::kAllowed);
 }
 
 TEST(CallTreesFile, IsWhatItsHeaderSays) {
@@ -104,7 +108,7 @@ TEST(CallTreesFile, DamagedTreesAreErrors) {
 }
 
 TEST(CallTreesFile, ErrorsComeWhenATreeIsNeeded) {
-  const CallTreesOf trees = parse_call_trees("hello", kHeader, "file", Incomplete::kRefused);
+  const CallTreesOf trees = call_trees_in(side_file("hello"), kHeader, Incomplete::kRefused);
   EXPECT_FALSE(trees("k"));
   EXPECT_FALSE(trees("k"));
 }
@@ -120,7 +124,8 @@ TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
     if (has_tree) counted.call_tree = std::make_shared<const CallTree>(example());
     write_results(file, header, {measured("k", counted)});
     EXPECT_EQ(std::filesystem::exists(beside), has_tree);
-    auto trees = value_of(open_call_trees(file, to_line(to_json(header)), Incomplete::kRefused));
+    auto trees = call_trees_in(value_of(read_side_file(file, kCallTreesFile)),
+                               to_line(to_json(header)), Incomplete::kRefused);
     auto tree = value_of(trees("k"));
     ASSERT_EQ(tree != nullptr, has_tree);
     if (has_tree) expect_equal(*tree, example());

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/compile/generate_python.h"
-#include "core/results/compiler_json.h"
+#include "core/results/experiment.h"
 
 namespace instr::compiler_report_test {
 namespace {

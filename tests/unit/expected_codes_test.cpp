@@ -51,7 +51,7 @@ TEST(ExpectedCodes, AreReadWithTheirPlaces) {
 
 TEST(ExpectedCodes, NameWhatIsWrongAndWhere) {
   EXPECT_EQ(errors_of(csv("key,metric\n")),
-            "codes.csv:1:1: this is not a file of expected codes: the first line is `key,code`\n");
+            "codes.csv:1:5: column 2 is `metric` and not `code`: the first line is `key,code`\n");
   EXPECT_GOLDEN("expected/errors_of_codes.txt",
                 errors_of(csv("key,code\na,PAS\n,PASS\nb\nc,FAIL\nc,PASS\n")));
   EXPECT_EQ(errors_of(SourceText("codes.toml", "")),

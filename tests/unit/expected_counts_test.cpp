@@ -131,7 +131,7 @@ TEST(ExpectedCounts, ReportMissingColumns) {
             "`key,metric,expected,margin`\n");
   EXPECT_EQ(
       errors("key,metric,expected,margin,by\n"),
-      "e.csv:1:28: there is a fifth column: the first line is `key,metric,expected,margin`\n");
+      "e.csv:1:28: there is a column too many: the first line is `key,metric,expected,margin`\n");
   EXPECT_EQ(errors("matmul/mm,ir,5\n"),
             "e.csv:1:1: column 1 is `matmul/mm` and not `key`: the first line is "
             "`key,metric,expected,margin`\n");

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/cli/experiment_file.h"
+#include "core/cli/experiment_axes.h"
 #include "core/report/experiment_findings.h"
 #include "core/report/experiment_summary.h"
 #include "core/results/experiment_log.h"

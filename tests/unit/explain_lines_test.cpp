@@ -1,9 +1,8 @@
-#include "core/report/explain_lines.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "core/report/explain.h"
 #include "tests/golden.h"
 
 namespace instr::explain_lines_test {

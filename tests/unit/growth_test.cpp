@@ -1,6 +1,5 @@
 // What costs more and was not accepted, and the issue about it.
-#include "core/history/growth.h"
-
+#include "core/history/history_report.h"
 #include "history_testing.h"
 #include "tests/golden.h"
 

@@ -18,12 +18,10 @@
 #include <tuple>
 
 #include "core/base/process.h"
-#include "core/history/growth.h"
 #include "core/history/history_report.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
-#include "core/html/report_of_history.h"
-#include "core/html/report_page.h"
+#include "core/html/report_data.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::history_faults_test {

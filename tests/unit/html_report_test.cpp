@@ -5,9 +5,7 @@
 
 #include "core/compare/compare.h"
 #include "core/engine/gate.h"
-#include "core/html/report_of_files.h"
-#include "core/html/report_of_history.h"
-#include "core/html/report_page.h"
+#include "core/html/report_data.h"
 #include "tests/results_examples.h"
 #include "tests/testing.h"
 #include "tests/unit/history_testing.h"

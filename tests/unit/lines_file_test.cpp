@@ -17,7 +17,8 @@ LineCosts example() {
 }
 
 LinesOf parsed(const std::vector<std::string>& texts) {
-  return parse_lines(packed(texts), kHeader, "file", Incomplete::kAllowed);
+  const auto file = std::make_shared<SideFile>(kLinesFile, packed(texts), "file", SideLimits{});
+  return line_costs_in(file, kHeader, Incomplete::kAllowed);
 }
 
 TEST(LinesFile, IsWhatItsHeaderSays) {
@@ -81,7 +82,8 @@ TEST(LinesFile, IsBesideResultsThatHaveThem) {
     if (has_lines) counted.lines = std::make_shared<const LineCosts>(example());
     write_results(file, {}, {measured("k", counted)});
     const auto results = value_of(read_results(file));
-    const auto lines = value_of(open_lines(file, results.header_line, Incomplete::kRefused));
+    const auto lines = line_costs_in(value_of(read_side_file(file, kLinesFile)),
+                                     results.header_line, Incomplete::kRefused);
     const auto costs = value_of(lines("k"));
     EXPECT_EQ(costs != nullptr, has_lines);
   }

@@ -58,7 +58,6 @@ TEST(Merge, RefusesIncompleteOrMixedRuns) {
   add({part("a", Shard{1, 3}, {}), part("c", Shard{3, 3}, {})});
   add({part("a", Shard{1, 2}, {}), part("b", Shard{1, 2}, {})});
   add({part("a", Shard{1, 2}, {}), part("b", Shard{2, 3}, {})});
-  add({part("a", Shard{1, 2, "x"}, {}), part("b", Shard{2, 2}, {})});
   add({part("a", {}, {counted("x", 1)}), part("b", {}, {counted("x", 1)})});
   add({part("a", {}, {counted("x", 1)}), part("b", {}, {counted("y", 1)}, "g++")});
   EXPECT_GOLDEN("merge/errors.txt", errors);

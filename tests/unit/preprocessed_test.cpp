@@ -1,6 +1,6 @@
-#include "core/compile/preprocessed.h"
-
 #include <gtest/gtest.h>
+
+#include "core/compile/self_contained.h"
 
 namespace instr::preprocessed_test {
 namespace {

@@ -11,7 +11,6 @@
 #include <fstream>
 #include <thread>
 
-#include "core/base/cores.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 
@@ -64,13 +63,6 @@ TEST(RunCommand, PassesArgumentsUnchanged) {
   options.argv = {"printf", "%s|", "a b", "$HOME", "", "'\"\n"};
   auto result = value_of(run_command(options));
   EXPECT_EQ(result.output, "a b|$HOME||'\"\n|");
-}
-
-TEST(RunCommand, UsesOnlyTheGivenCores) {
-  const int last = usable_cores().back();
-  SpawnOptions options = shell("grep Cpus_allowed_list /proc/self/status");
-  options.cores = {last};
-  EXPECT_EQ(run_command(options)->output, "Cpus_allowed_list:\t" + std::to_string(last) + "\n");
 }
 
 TEST(RunCommand, TakesBigOutputsOnBothStreams) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/format.h"
-#include "core/definitions/variant_names.h"
+#include "core/definitions/variant.h"
 #include "core/report/report_grid.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
@@ -273,22 +273,6 @@ TEST(ReportTable, ShowsNamesThatSelect) {
     }
   }
   EXPECT_EQ(cells, measurements.size());
-}
-
-TEST(ReportTable, ShowsWhatTheBindingCostsOnRequest) {
-  ReportOptions options = at_width(0);
-  options.show_binding = true;
-  options.metrics = {"ir"};
-  const auto in_python = [](Measurement one) {
-    one.variant.language = Language::kPython;
-    return one;
-  };
-  const std::vector<Measurement> both{counted("relu", "", 4832),
-                                      in_python(counted("relu", "", 8053)), counted("mm", "", 5313),
-                                      in_python(counted("abs", "", 9000))};
-  EXPECT_GOLDEN("report/binding.txt", report_table(both, options));
-  options.width = 24;
-  EXPECT_GOLDEN("report/binding_in_a_narrow_table.txt", report_table(both, options));
 }
 
 TEST(ReportTable, ShowsKeysOnRequest) {

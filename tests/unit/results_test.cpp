@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "core/results/end_line.h"
+#include "core/results/side_file.h"
 #include "tests/golden.h"
 #include "tests/labels.h"
 #include "tests/testing.h"

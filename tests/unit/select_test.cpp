@@ -211,25 +211,5 @@ TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
   EXPECT_TRUE(is_in({1 + static_cast<int>(0x2D06800538D394C2 % 7), 7}, ""));
 }
 
-TEST(Select, DealtOutPartsTakeEquallyLong) {
-  // By falling cost, each to the part that has least: 9 | 7 + 2 | 6 + 3 | 5 + 4.
-  const auto parts =
-      deal_out({{"a", 9}, {"b", 7}, {"c", 6}, {"d", 5}, {"e", 4}, {"f", 3}, {"g", 2}}, 4);
-  EXPECT_EQ(parts, (std::map<std::string, int>{
-                       {"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 4}, {"f", 3}, {"g", 2}}));
-  EXPECT_TRUE(deal_out({}, 3).empty());
-}
-
-TEST(Select, WhatWasNotDealtOutStaysWhereItIs) {
-  const auto all = selected({});
-  Selection selection{.shard = Shard{1, 2}};
-  selection.parts = {{all.front(), is_in({1, 2}, all.front()) ? 2 : 1}};
-  const auto first = selected(selection);
-  for (const std::string& key : all) {
-    const bool is_there = std::find(first.begin(), first.end(), key) != first.end();
-    EXPECT_EQ(is_there, is_in({1, 2}, key) != (key == all.front())) << key;
-  }
-}
-
 }  // namespace
 }  // namespace instr::select_test

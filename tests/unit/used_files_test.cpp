@@ -1,11 +1,10 @@
-#include "core/measure/used_files.h"
-
 #include <gtest/gtest.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
+#include "core/measure/loaded_libraries.h"
 #include "tests/testing.h"
 
 namespace instr::used_files_test {

@@ -19,7 +19,6 @@ WorkerOptions some() {
   options.valgrind = "valgrind\t=%";
   options.language = Language::kPython;
   options.simulation = {true, false};
-  options.cores = {0, 3};
   return options;
 }
 
@@ -29,7 +28,6 @@ TEST(WarmAddress, AWordKeepsWhatAWorkerIsStartedFor) {
   EXPECT_EQ(read.valgrind, some().valgrind);
   EXPECT_EQ(read.language, some().language);
   EXPECT_EQ(read.simulation, some().simulation);
-  EXPECT_EQ(read.cores, some().cores);
   EXPECT_EQ(word_of(read), word_of(some()));
 }
 
@@ -50,7 +48,6 @@ TEST(WarmAddress, IsAnotherForEachOption) {
   add([](auto& options) { options.valgrind = "/other"; });
   add([](auto& options) { options.language = Language::kCpp; });
   add([](auto& options) { options.simulation.branch = true; });
-  add([](auto& options) { options.cores = {0}; });
   EXPECT_EQ(warm_address(word_of(some())), all[0]);
   std::sort(all.begin(), all.end());
   EXPECT_EQ(std::unique(all.begin(), all.end()), all.end());
