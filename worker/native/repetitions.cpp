@@ -1,71 +1,20 @@
 #include "worker/native/repetitions.h"
 
 #include <benchmark/benchmark.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "worker/ended.h"
 #include "worker/event_counter.h"
 #include "worker/native/device.h"
+#include "worker/native/machine_use.h"
 #include "worker/native/timed_snippet.h"
 
 namespace instr {
 namespace {
-
-// How busy the machine is with other processes while this one is timed.
-class MachineUse {
- public:
-  MachineUse();  // starts the measurement
-
-  // Cores that other processes have used since then, on average, including those taken by other
-  // virtual machines on the same hardware; nothing if the kernel does not say. It counts in ticks
-  // of 10 ms.
-  std::optional<double> others() const;
-
- private:
-  double start_;               // seconds of the clock
-  double own_;                 // CPU seconds of this process
-  std::optional<double> all_;  // CPU seconds of all of them
-};
-
-double seconds_of(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-// /proc/stat's first line: user, nice, system, idle, waiting for a disk, interrupts (two), stolen.
-// Guests, which follow, are counted as users already.
-std::optional<double> machine_seconds() {
-  std::ifstream stat("/proc/stat");
-  std::string name;
-  double user = 0, nice = 0, system = 0, idle = 0, disk = 0, irq = 0, soft_irq = 0, stolen = 0;
-  stat >> name >> user >> nice >> system >> idle >> disk >> irq >> soft_irq >> stolen;
-  if (!stat || name != "cpu") return std::nullopt;
-  return (user + nice + system + irq + soft_irq + stolen) /
-         static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-MachineUse::MachineUse()
-    : start_(seconds_of(CLOCK_MONOTONIC)),
-      own_(seconds_of(CLOCK_PROCESS_CPUTIME_ID)),
-      all_(machine_seconds()) {}
-
-std::optional<double> MachineUse::others() const {
-  const auto all = machine_seconds();
-  const double elapsed = seconds_of(CLOCK_MONOTONIC) - start_;
-  if (!all || !all_ || elapsed <= 0) return std::nullopt;
-  const double own = seconds_of(CLOCK_PROCESS_CPUTIME_ID) - own_;
-  return std::max(0.0, *all - *all_ - own) / elapsed;
-}
 
 // A snippet and its results.
 struct Entry {

@@ -1,0 +1,239 @@
+#include "worker/native/native_host.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <sstream>
+
+#include "worker/children.h"
+#include "worker/ended.h"
+#include "worker/native/code.h"
+#include "worker/native/data_type.h"
+#include "worker/native/device.h"
+#include "worker/native/experiment.h"
+#include "worker/native/verification.h"
+#include "worker/unit.h"
+
+namespace instr {
+namespace {
+
+constexpr std::size_t kMostPrinted = 4096;
+
+// The beginning of a snippet's output.
+std::string read_start(int fd) {
+  std::string text(kMostPrinted, '\0');
+  ssize_t size = pread(fd, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+// A child's reply, in memory shared with its host, so that it survives whatever a snippet does to
+// the child's descriptors. The text is always complete: its size is stored last, since the child
+// may be killed at any moment.
+class SharedText {
+ public:
+  SharedText()
+      : page_(static_cast<Page*>(mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+  ~SharedText() {
+    if (is_there()) munmap(page_, sizeof(Page));
+  }
+  SharedText(const SharedText&) = delete;
+  SharedText& operator=(const SharedText&) = delete;
+
+  bool is_there() const { return page_ != MAP_FAILED; }
+  // False if it is too long: then there is no text.
+  bool set(const std::string& text) {
+    page_->size.store(0);
+    if (text.size() > sizeof page_->text) return false;
+    memcpy(page_->text, text.data(), text.size());
+    page_->size.store(text.size());
+    return true;
+  }
+  // Empty: none was set. The snippet can also write here: the text may not be a message.
+  std::string get() const {
+    return std::string(page_->text, std::min(page_->size.load(), sizeof page_->text));
+  }
+
+ private:
+  struct Page {
+    std::atomic<std::size_t> size;
+    char text[15 << 20];  // the coordinator's limit, less what the host adds
+  };
+  Page* page_;
+};
+
+// Beyond the limit the child's allocations fail. Devices reserve address space that they never use.
+void limit_memory(std::uint64_t bytes, const std::string& device) {
+  if (bytes == 0 || device != "cpu") return;
+  rlimit limit{bytes, bytes};
+  setrlimit(RLIMIT_DATA, &limit);
+}
+
+template <class T>
+std::vector<T> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<T> words;
+  for (T word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// This process runs only on these cores; empty: on all it has.
+void keep_to(const std::vector<int>& cores) {
+  if (cores.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int core : cores) CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+double number(const wire::Message& request, const char* name, const char* usual) {
+  return strtod(request.get(name, usual).c_str(), nullptr);
+}
+
+wire::Message no_such(const std::string& symbol) {
+  return failed("definition_error", "no unit has '" + symbol + "'");
+}
+
+// A child's report of its stage.
+constexpr const char* kStage = "stage";
+
+// One reply that holds several, each under its number.
+wire::Message time_all(const TimingRequest& request) {
+  const std::vector<wire::Message> messages = time_in_turns(request);
+  wire::Message reply{"all", {}};
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    reply.fields[std::to_string(i)] = wire::encode(messages[i]);
+  }
+  return reply;
+}
+
+// Requests that run snippets as they are measured.
+const std::map<std::string, wire::Message (*)(const TimingRequest&)> kTimed{
+    {"time", time_all},
+    {"start", time_start},
+    {"experiment", run_experiment},
+    {"inspect", inspect}};
+
+}  // namespace
+
+void NativeHost::serve() {
+  adopt_orphans();
+  while (auto request = channel_.receive()) {
+    wire::Message reply = answer(*request);
+    if (!channel_.send(reply) || reply.verb == "bye") break;
+  }
+  end_process();
+}
+
+wire::Message NativeHost::answer(const wire::Message& request) {
+  if (request.verb == "load") return load(request.get("path"));
+  if (kTimed.contains(request.verb)) return time(request);
+  if (request.verb == "verify") return verify(request);
+  if (request.verb == "quit") return {"bye", {}};
+  if (request.verb != "fork") {
+    return failed("worker_lost", "the worker does not know the request '" + request.verb + "'");
+  }
+  int fd = channel_.take_descriptor();
+  if (fd < 0) return failed("worker_lost", "a fork request came without a socket");
+  pid_t pid = fork_server(fd, [] { NativeHost(wire::kControlFd).serve(); });
+  if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  return {"forked", {{"pid", std::to_string(pid)}}};
+}
+
+wire::Message NativeHost::load(const std::string& path) {
+  channel_.move_out_of_reach();
+  if (auto problem = load_unit(path); !problem.empty()) return failed("definition_error", problem);
+  return {"loaded", {}};
+}
+
+wire::Message NativeHost::time(const wire::Message& request) {
+  TimingRequest timing;
+  for (const std::string& symbol : words_of<std::string>(request.get("symbols"))) {
+    const void* code = find_code(symbol);
+    if (code == nullptr) return no_such(symbol);
+    timing.snippets.push_back(code);
+  }
+  timing.device = request.get("device", "cpu");
+  timing.threads = static_cast<int>(number(request, "threads", "1"));
+  timing.repetitions = static_cast<int>(number(request, "repetitions", "10"));
+  timing.events = words_of<std::string>(request.get("events"));
+  timing.min_time_s = number(request, "min_time", "0.05");
+  timing.warm_up_s = number(request, "warm_up", "0.02");
+  timing.iterations = static_cast<std::uint64_t>(number(request, "iterations", "0"));
+  timing.memory_limit = static_cast<std::uint64_t>(number(request, "memory_limit", "0"));
+  timing.wants_events = request.get("wants_events") == "1";
+  timing.logs = words_of<std::string>(request.get("compiler_logs"));
+  auto cores = words_of<int>(request.get("cores"));
+  return in_child(request, [&](const auto&) {
+    keep_to(cores);
+    return kTimed.at(request.verb)(timing);
+  });
+}
+
+wire::Message NativeHost::verify(const wire::Message& request) {
+  VerificationRequest asked;
+  asked.eager = find_code(request.get("eager"));
+  asked.candidate = find_code(request.get("candidate"));
+  if (asked.eager == nullptr) return no_such(request.get("eager"));
+  if (asked.candidate == nullptr) return no_such(request.get("candidate"));
+  asked.threads = static_cast<int>(number(request, "threads", "1"));
+  std::istringstream allowed(request.get("allowed"));
+  Allowed limit;
+  for (std::string type; allowed >> type >> limit.relative >> limit.absolute;) {
+    asked.allowed[type] = limit;
+  }
+  return in_child(request, [&](const auto& on_stage) { return instr::verify(asked, on_stage); });
+}
+
+wire::Message NativeHost::in_child(const wire::Message& request, const Work& work) {
+  std::string device = request.get("device", "cpu");
+  SharedText answer;
+  int output = answer.is_there() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
+  if (output < 0)
+    return failed("worker_lost", std::string("no memory for the reply: ") + strerror(errno));
+  auto on_stage = [&answer](const std::string& stage) {
+    answer.set(wire::encode({kStage, {{"stage", stage}}}));
+  };
+  auto body = [&] {
+    close(channel_.fd());
+    limit_memory(static_cast<std::uint64_t>(number(request, "memory_limit", "0")), device);
+    // Only checked in the child, which then owns the device: a fork would share it.
+    auto reason = unusable_reason(device);
+    if (!set_default_type(request.get("dtype", "float32"))) {
+      reason = "the data type '" + request.get("dtype") + "' is not known";
+    }
+    if (!reason && request.get("compiler") == "1") {
+      watch_compiler({request.get("compiler_cache"), request.get("compiler_logs")});
+    }
+    auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
+    if (!answer.set(wire::encode(reply))) {
+      answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));
+    }
+  };
+  Ended ended = run_in_child(
+      body, output, static_cast<std::int64_t>(number(request, "timeout_ms", "0")),
+      [] { return false; }, [this] { return channel_.hung_up(); });
+  std::string printed = read_start(output);
+  auto said = wire::decode_line(answer.get());
+  close(output);
+  if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  bool is_answer = said && said->verb != kStage && !ended.was_stopped();
+  wire::Message reply = is_answer ? *said
+                        : ended.was_stopped()
+                            ? failed("timed_out", stopped_text(ended.stopped, ended.limit_ms))
+                            : ended_early(ended.status, printed);
+  if (!is_answer && said) reply.fields["stage"] = said->get("stage");
+  reply.fields["output"] = printed;
+  return reply;
+}
+
+}  // namespace instr

@@ -1,0 +1,36 @@
+// Answers requests on a control socket, as worker/host.h does under Callgrind: forks hosts, loads
+// units, and times or verifies their variants in a forked child.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "worker/channel.h"
+#include "worker/native/repetitions.h"
+
+namespace instr {
+
+class NativeHost {
+ public:
+  explicit NativeHost(int fd) : channel_(fd) {}
+
+  Channel& channel() { return channel_; }
+
+  // Serves until `quit` or the other side's end. Never returns: the process ends.
+  [[noreturn]] void serve();
+
+ private:
+  wire::Message answer(const wire::Message& request);
+  wire::Message load(const std::string& path);
+  wire::Message time(const wire::Message& request);
+  wire::Message verify(const wire::Message& request);
+  // Does `work` in a child, under the request's device, memory_limit and timeout_ms. If it fails,
+  // the stage that it reported is the failure's field `stage`.
+  using Work =
+      std::function<wire::Message(const std::function<void(const std::string&)>& on_stage)>;
+  wire::Message in_child(const wire::Message& request, const Work& work);
+
+  Channel channel_;
+};
+
+}  // namespace instr
