@@ -23,7 +23,7 @@ constexpr int kScriptTrials = 12;
 // What is a string literal in JSON is one in Python.
 std::string literal_in_python(const std::string& text) {
   return nlohmann::ordered_json(text).dump(-1, ' ', /*ensure_ascii=*/false,
-                                   nlohmann::ordered_json::error_handler_t::replace);
+                                           nlohmann::ordered_json::error_handler_t::replace);
 }
 
 bool is_on_xla(const Variant& variant) { return facts_of(variant.runtime).is_on_xla; }
