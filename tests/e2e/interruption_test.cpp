@@ -126,11 +126,11 @@ int run_on_terminal(std::vector<std::string> arguments, const std::string& typed
 
 TEST(Interruption, TheCommandOfBisectMayPromptOnTheTerminal) {
   TemporaryFolder folder;
-  fs::path good = folder.path() / "good.csv", answer = folder.path() / "answer";
-  write(good, "key,metric,expected,margin\na/eager/forward/t1/cpu,ir,1,\n");
+  const fs::path good = testing::fixture("formats/before.jsonl");
+  const fs::path answer = folder.path() / "answer";
   int status = run_on_terminal(
-      {"bisect", "--key=a/eager/forward/t1/cpu", "--baseline=" + good.string(), "--", "sh", "-c",
-       "read line && echo $line >" + answer.string() + "; exit 1"},
+      {"bisect", "--key=matmul/mm/eager/forward/t1/cpu", "--baseline=" + good.string(), "--", "sh",
+       "-c", "read line && echo $line >" + answer.string() + "; exit 1"},
       "yes\n");
   EXPECT_EQ(status, 125);  // it does not build
   EXPECT_EQ(text_of(answer), "yes\n");
