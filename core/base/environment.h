@@ -1,4 +1,4 @@
-// What this process was given: variables of the environment, and cores.
+// Environment variables and usable cores of this process.
 #pragma once
 
 #include <string>

@@ -106,7 +106,7 @@ struct CodesOptions {
   bool update = false;  // write the file instead
 };
 
-// What is to be told after the run, and what follows from it.
+// The result of comparing verification codes, printed after the run.
 struct CodesVerdict {
   std::string text = {};                         // lines; empty if there is nothing to tell
   bool is_worse = false;                         // the run fails
@@ -153,8 +153,8 @@ void declare_codes(CommandLine& line, CodesOptions& options) {
       "--expect-codes=FILE");
 }
 
-// What is expected; nothing without a file, or if it is to be written. Before a run, so that a
-// malformed file costs none.
+// Reads the expected codes before the run, so that a malformed file does not cost one. Empty
+// without a file; if the file is to be written, it may be missing.
 tl::expected<std::vector<ExpectedCode>, Errors> codes_to_expect(const CodesOptions& options) {
   if (!options.file) return {};
   if (!options.update) return read_expected_codes(*options.file);

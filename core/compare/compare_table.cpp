@@ -236,7 +236,7 @@ TableLine line_of(const LineChange& change, std::size_t width) {
                     {mark + printable(side.text)}}};
 }
 
-// Those that changed most, in their order.
+// Returns the lines that changed most, in their original order.
 std::vector<const LineChange*> most_changed(const std::vector<LineChange>& lines) {
   std::vector<const LineChange*> shown;
   for (const LineChange& one : lines) shown.push_back(&one);

@@ -62,7 +62,7 @@ struct Statement {
 void read_statements(const TableReader& read, const SourceText& source, Language language,
                      std::vector<Statement>& statements);
 
-// Those of one name follow each other, in the order of languages.
+// Sorts statements so that those with one name follow each other, in the order of languages.
 void sort_statements(std::vector<Statement>& statements);
 
 // In a name or label, which are one line of plain text.

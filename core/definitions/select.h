@@ -18,8 +18,8 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
-// Whether the variant with this key is in this part. That depends on the key alone, so a variant
-// stays where it is when definitions come or go.
+// Returns true if the variant with this key is in this shard. That depends on the key alone, so a
+// variant stays in its shard when definitions are added or removed.
 bool is_in(const Shard& shard, const std::string& key);
 
 // An empty list selects everything. A variant is selected if every list selects it.

@@ -236,7 +236,7 @@ std::string title_of(const RecordedSteps& steps, const std::vector<RecordedSteps
 std::string table_of(const SqlDatabase& database, const RecordedSteps& steps) {
   auto listing = steps_listing(database, steps, {.with_functions = false});
   if (!listing) throw SqlError{listing.error()};
-  // What the heading says.
+  // The issue names the commit already.
   for (ListingColumn& column : listing->columns) {
     const std::string_view name = column.name;
     if (name == "commit" || name == "date" || name == "subject") column.heading = nullptr;

@@ -1,4 +1,4 @@
-// What a history holds, as listings; and steps that cost more, as an issue.
+// Listings of a history, and its steps that cost more as an issue.
 #pragma once
 
 #include <cstddef>

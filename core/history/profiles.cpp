@@ -148,7 +148,7 @@ Steps StepsTable::read(std::int64_t series, const Timeline& timeline) {
   return steps;
 }
 
-// What holds from a new step on is copied before what it is copied from may go.
+// Copies functions to new steps before it removes the old steps that they are copied from.
 void StepsTable::write(std::int64_t series, const Timeline& timeline, const Steps& before,
                        const Steps& after) {
   for (const Step& step : after) {

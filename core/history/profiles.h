@@ -78,7 +78,7 @@ class StepsTable {
   Profiles profiles_;
 };
 
-// In which functions steps changed the instructions; quickest where those of one series follow each
+// Attributes the change of a step to functions. Steps of one series are quickest one after the
 // other.
 class StepFunctions {
  public:

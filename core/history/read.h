@@ -1,4 +1,4 @@
-// What a history holds, as values.
+// The content of a history as values.
 #pragma once
 
 #include <cstdint>
@@ -121,10 +121,10 @@ struct OpenStep {
   auto operator<=>(const OpenStep&) const = default;
 };
 
-// Those of the exact series of a branch; each pair once, in the order of commits.
+// Returns the open steps of a branch's exact series: each pair once, in the order of commits.
 Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch);
 
-// Whether there is a run of this commit.
+// Returns true if the history has a run of this commit.
 Expected<bool> is_measured(const SqlDatabase& database, const std::string& branch,
                            const std::string& hash);
 

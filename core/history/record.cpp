@@ -136,7 +136,7 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     }
   }
   for (const RunOutcome& one : run.outcomes) {
-    // What a machine cannot measure would be there at every commit.
+    // Variants that a machine cannot measure would be recorded at every commit.
     if (one.state == kSkippedState) continue;
     put_outcome_.run(run_id, keys_.number_of(one.key), one.state, one.reason);
   }

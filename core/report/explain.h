@@ -83,7 +83,7 @@ std::string explain_table(const Explanation& explanation, const ExplainOptions& 
 // The same as tables in Markdown.
 std::string explain_markdown(const Explanation& explanation, const ExplainOptions& options = {});
 
-// Where a count goes by source line, in one of explain_formats(). `total`: the count, in
+// Formats the costs of source lines in one of explain_formats(). `total`: the count, in
 // instructions per iteration; the lines need not add up to it. JSON and CSV hold all lines, by file
 // and place. All end with a newline.
 std::string lines_report(ReportFormat format, const std::string& key, double total,

@@ -88,7 +88,7 @@ std::vector<std::pair<ChartKind, Expected<Chart>>> make_charts(
 // nor expands.
 std::string plot_script(const Chart& chart);
 
-// What gnuplot draws of a chart, as an SVG. It is run for that; an error says how to get it.
+// Runs gnuplot to draw the chart as an SVG. The error for a missing gnuplot says how to install it.
 Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop);
 
 }  // namespace instr

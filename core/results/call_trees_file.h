@@ -35,8 +35,8 @@ std::shared_ptr<const CallTree> call_tree_from(std::string_view text, const Name
 // A measurement's lines.
 std::string next_call_tree(SideLines& lines, const std::string& key, const CallTree& tree);
 
-// Those of a file beside results, whose first line, without its newline, is `header`; none if
-// `file` is null. Errors, those of SideFile::index(), come when one is needed.
+// Returns the call trees of a file beside results; none if `file` is null. `header`: the first line
+// of the results, without its newline. Errors of SideFile::index() are returned at the first use.
 CallTreesOf call_trees_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete);
 

@@ -21,8 +21,8 @@ using LinesOf = ValuesOf<LineCosts>;
 // A measurement's lines.
 std::string next_lines(SideLines& lines, const std::string& key, const LineCosts& costs);
 
-// Those of a file beside results, whose first line, without its newline, is `header`; none if
-// `file` is null. Errors, those of SideFile::index(), come when one is needed.
+// Returns the line costs of a file beside results; none if `file` is null. `header`: the first line
+// of the results, without its newline. Errors of SideFile::index() are returned at the first use.
 LinesOf line_costs_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                       Incomplete incomplete);
 

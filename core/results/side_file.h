@@ -162,8 +162,8 @@ Expected<std::shared_ptr<SideFile>> read_side_file(const std::filesystem::path& 
 template <class Value>
 using ValuesOf = std::function<Expected<std::shared_ptr<const Value>>(const std::string& key)>;
 
-// Those of `file`, which is indexed when the first one is needed; null: of a file that is not
-// there. `value_of`: of a measurement's line; null if it is malformed.
+// Returns the values of `file`, which is indexed at the first use; none if `file` is null.
+// `value_of` parses a measurement's line, and returns null if it is malformed.
 template <class Value>
 ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::string& header,
                           Incomplete incomplete,

@@ -44,7 +44,7 @@ struct Failure {
   std::string message;
 };
 
-// Why a compiler of whole functions did something at a place in the code.
+// A reason that torch.compile() gave for a graph break or a recompilation, with its place.
 struct CompilerNote {
   std::string place;  // "layers.toml:12:3", or of a library; empty: not known
   std::string reason;
