@@ -113,7 +113,7 @@ show_steps() {
       break
     fi
     [ -n "$step" ] || [ "$SECONDS" -ge 2 ] || continue
-    text="$what: ${step:-0/?} steps, $SECONDS s"
+    text="$what: ${step:+$step steps, }$SECONDS s"
     if [ -t 2 ]; then
       printf '\r\033[K%s' "$text" >&2
     elif [ "$SECONDS" -ge "$next" ]; then
