@@ -51,19 +51,16 @@ struct Output {
 Expected<Output> output_of(const RunOptions& options) {
   Output output;
   if (options.save) {
-    auto draft = BaselineDraft::start(*options.save);
-    if (!draft) return tl::unexpected(draft.error());
-    output.draft = std::move(*draft);
+    TRY_ASSIGN(output.draft, BaselineDraft::start(*options.save));
   }
   if (!options.output && !output.draft) return output;
   output.file = options.output ? *options.output : output.draft->file();
-  auto target = ResultsTarget::open(output.file);
-  if (!target) return tl::unexpected(target.error());
-  if (output.draft && !target->is_file()) {
+  TRY_ASSIGN(auto target, ResultsTarget::open(output.file));
+  if (output.draft && !target.is_file()) {
     return fail("--save cannot keep what --output writes to a pipe or terminal",
                 "omit one of them, or name a file");
   }
-  output.target = std::move(*target);
+  output.target = std::move(target);
   return output;
 }
 
@@ -124,7 +121,7 @@ Expected<void> save(const RunOptions& options, const Run& run, const Output& out
 // --record: finds out first whether it can, and for which commit.
 Expected<std::optional<Recording>> recording_of(const RunOptions& options) {
   if (!options.record) return std::nullopt;
-  if (auto clean = Repository().check_is_clean(); !clean) return tl::unexpected(clean.error());
+  TRY(Repository().check_is_clean());
   return Recording::open(options.recording).map([](Recording&& recording) {
     return std::optional(std::move(recording));
   });
@@ -172,54 +169,42 @@ ExitStatus show_counts(const RunOptions& options, const Run& run) {
   return has_failed ? kNotMeasured : kGood;
 }
 
-ExitStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
-                        const Reference& reference) {
+ExpectedStatus show_changes(const RunOptions& options, const Run& run, const Gate& gate,
+                            const Reference& reference) {
   auto after = result_set_of("this run", run.header.value_or(ResultsHeader{}), run.measurements);
-  auto comparison = compare_with(reference, after, gate);
-  if (!comparison) return refuse(comparison.error());
+  TRY_ASSIGN(auto comparison, compare_with(reference, after, gate));
   if (options.flames) {
-    auto written = write_flames(*options.flames, *comparison, reference.set, after);
-    if (!written) return refuse(written.error());
+    TRY(write_flames(*options.flames, comparison, reference.set, after));
   }
-  return show_comparison({options.showing, options.format, options.show_same}, *comparison,
+  return show_comparison({options.showing, options.format, options.show_same}, comparison,
                          run.differences);
 }
 
-ExitStatus run(const RunOptions& options, const Invocation& invocation) {
-  auto variants = plan(options.plan);
-  if (!variants) return refuse(variants.error());
-  auto gate = open_gate(options.gate);
-  if (!gate) return refuse(gate.error());
-  auto reference = find_reference(options.gate, options.plan.selection, *variants);
-  if (!reference) return refuse(reference.error());
-  if (*reference) {
-    auto prepared = prepare_flames(options.flames, {&(*reference)->set});
-    if (!prepared) return refuse(prepared.error());
+ExpectedStatus run(const RunOptions& options, const Invocation& invocation) {
+  TRY_ASSIGN(auto variants, plan(options.plan));
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  TRY_ASSIGN(auto reference, find_reference(options.gate, options.plan.selection, variants));
+  if (reference) {
+    TRY(prepare_flames(options.flames, {&reference->set}));
   }
-  auto writable = check_update(options.gate);
-  if (!writable) return refuse(writable.error());
-  auto output = output_of(options);
-  if (!output) return refuse(output.error());
-  auto recording = recording_of(options);
-  if (!recording) return refuse(recording.error());
+  TRY(check_update(options.gate));
+  TRY_ASSIGN(auto output, output_of(options));
+  TRY_ASSIGN(auto recording, recording_of(options));
 
-  auto measured = measure(options, invocation, *variants, std::move(output->target), *reference);
-  if (!measured) return refuse(measured.error());
-  auto saved = save(options, *measured, *output);
-  if (!saved) return refuse(saved.error());
-  auto recorded = record(*measured, *recording);
-  if (!recorded) return refuse(recorded.error());
-  auto updated = update_expected(options, *measured);
-  if (!updated) return refuse(updated.error());
+  TRY_ASSIGN(auto measured,
+             measure(options, invocation, variants, std::move(output.target), reference));
+  TRY(save(options, measured, output));
+  TRY(record(measured, recording));
+  TRY(update_expected(options, measured));
 
-  if (variants->empty()) print_message("this shard has no benchmark\n");
-  bool is_compared = *reference && measured->is_whole() &&
-                     (!variants->empty() || !(*reference)->set.results.measurements.empty());
-  ExitStatus status = is_compared ? show_changes(options, *measured, *gate, **reference)
-                                  : show_counts(options, *measured);
+  if (variants.empty()) print_message("this shard has no benchmark\n");
+  bool is_compared = reference && measured.is_whole() &&
+                     (!variants.empty() || !reference->set.results.measurements.empty());
+  TRY_ASSIGN(const int status, is_compared ? show_changes(options, measured, gate, *reference)
+                                           : show_counts(options, measured));
   bool has_wrong =
-      std::any_of(measured->measurements.begin(), measured->measurements.end(), is_wrong);
-  return status == kGood && (has_wrong || !measured->has_dumped) ? kNotMeasured : status;
+      std::any_of(measured.measurements.begin(), measured.measurements.end(), is_wrong);
+  return status == kGood && (has_wrong || !measured.has_dumped) ? kNotMeasured : status;
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
-// Errors as values: the place, the problem, and what to do about it.
+// Errors as values: the place, the problem, and what to do about it. The two macros at the end pass
+// an error on to the caller.
 #pragma once
 
 #include <string>
 #include <tl/expected.hpp>
+#include <utility>
 #include <vector>
 
 namespace instr {
@@ -24,7 +26,11 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-using Errors = std::vector<Error>;
+// One error converts to it, so that a function that finds one can be called by one that finds many.
+struct Errors : std::vector<Error> {
+  using std::vector<Error>::vector;
+  Errors(Error error) { push_back(std::move(error)); }
+};
 
 template <class T>
 using Expected = tl::expected<T, Error>;
@@ -44,3 +50,18 @@ inline tl::unexpected<Error> fail(std::string what, std::string advice = "") {
 }
 
 }  // namespace instr
+
+// Returns the error of an Expected from the function around it; does nothing when there is none.
+#define TRY(...) \
+  if (auto tried = (__VA_ARGS__); !tried) return tl::unexpected(std::move(tried).error())
+
+// The same, and otherwise declares a variable with the value:
+//   TRY_ASSIGN(const auto text, read_file(path));
+#define TRY_ASSIGN(declaration, ...) \
+  TRY_ASSIGN_AS(INSTR_JOIN(tried_, __COUNTER__), declaration, __VA_ARGS__)
+#define TRY_ASSIGN_AS(tried, declaration, ...)                 \
+  auto tried = (__VA_ARGS__);                                  \
+  if (!tried) return tl::unexpected(std::move(tried).error()); \
+  declaration = *std::move(tried)
+#define INSTR_JOIN(a, b) INSTR_JOIN_NOW(a, b)
+#define INSTR_JOIN_NOW(a, b) a##b

@@ -9,6 +9,4 @@ ExitStatus refuse(const Errors& errors) {
   return kBadSetup;
 }
 
-ExitStatus refuse(const Error& error) { return refuse(Errors{error}); }
-
 }  // namespace instr

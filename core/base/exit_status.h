@@ -14,8 +14,10 @@ enum ExitStatus {
   kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs
 };
 
+// What a command ends with: its status, or the errors that kept it from its work.
+using ExpectedStatus = tl::expected<int, Errors>;
+
 // Reports the errors on standard error; returns kBadSetup.
 ExitStatus refuse(const Errors& errors);
-ExitStatus refuse(const Error& error);
 
 }  // namespace instr

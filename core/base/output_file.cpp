@@ -110,15 +110,11 @@ Expected<OutputFile> OutputFile::open(const fs::path& given, const FileKind& kin
   if (is_there && !S_ISREG(info.st_mode)) {
     return refuse(given, "is a disk or a socket", "name a file");
   }
-  if (auto checked = check_writable(path, is_there); !checked) {
-    return tl::unexpected(checked.error());
-  }
+  TRY(check_writable(path, is_there));
   if (is_there) {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!fd) return tl::unexpected(write_error(given, errno));
-    if (auto checked = check_content(given, fd, kind); !checked) {
-      return tl::unexpected(checked.error());
-    }
+    TRY(check_content(given, fd, kind));
   }
   return OutputFile(path, Fd());
 }

@@ -58,14 +58,13 @@ struct ChildPlan {
 
 Expected<ChildPlan> plan_child(const SpawnOptions& options) {
   if (options.argv.empty()) return fail("cannot run an empty command");
-  auto program = find_program(options.argv[0]);
-  if (!program) return tl::unexpected(program.error());
+  TRY_ASSIGN(auto program, find_program(options.argv[0]));
   ChildPlan plan;
   plan.argv_texts = options.argv;
   plan.environment_texts = options.environment ? *options.environment : own_environment();
   plan.argv = pointers(plan.argv_texts);
   plan.environment = pointers(plan.environment_texts);
-  plan.program = program->string();
+  plan.program = program.string();
   if (options.working_directory) plan.working_directory = options.working_directory->string();
   plan.descriptors = options.descriptors;
   plan.moved.resize(plan.descriptors.size(), -1);
@@ -301,27 +300,25 @@ void Fd::reset() {
 }
 
 Expected<Process> Process::spawn(const SpawnOptions& options) {
-  auto plan = plan_child(options);
-  if (!plan) return tl::unexpected(plan.error());
-  auto channel = make_pipe();
-  if (!channel) return tl::unexpected(channel.error());
+  TRY_ASSIGN(auto plan, plan_child(options));
+  TRY_ASSIGN(auto channel, make_pipe());
   pid_t pid = -1;
   {
     BlockSignals blocked;
     pid = ::fork();
-    if (pid == 0) become_program(*plan, (*channel)[1].get());
+    if (pid == 0) become_program(plan, channel[1].get());
   }
-  if (pid < 0) return fail("cannot start '" + plan->program + "': " + errno_text(errno));
+  if (pid < 0) return fail("cannot start '" + plan.program + "': " + errno_text(errno));
   Process process(pid, options.own_group);
   if (options.own_group) ::setpgid(pid, pid);  // by both sides, since either may run first
-  (*channel)[1].reset();
+  channel[1].reset();
   ChildFault fault;
   ssize_t count = 0;
   do {
-    count = ::read((*channel)[0].get(), &fault, sizeof fault);
+    count = ::read(channel[0].get(), &fault, sizeof fault);
   } while (count < 0 && errno == EINTR);
   if (count == static_cast<ssize_t>(sizeof fault)) {
-    return tl::unexpected(describe_fault(*plan, fault));
+    return tl::unexpected(describe_fault(plan, fault));
   }
   return process;
 }
@@ -411,27 +408,24 @@ int exit_code_of(int wait_status) {
 }
 
 Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop) {
-  auto output = make_pipe();
-  if (!output) return tl::unexpected(output.error());
-  auto errors = make_pipe();
-  if (!errors) return tl::unexpected(errors.error());
-  options.descriptors.emplace_back((*output)[1].get(), STDOUT_FILENO);
-  options.descriptors.emplace_back((*errors)[1].get(), STDERR_FILENO);
-  auto process = Process::spawn(options);
-  if (!process) return tl::unexpected(process.error());
-  for (auto* pipe : {&*output, &*errors}) {
+  TRY_ASSIGN(auto output, make_pipe());
+  TRY_ASSIGN(auto errors, make_pipe());
+  options.descriptors.emplace_back(output[1].get(), STDOUT_FILENO);
+  options.descriptors.emplace_back(errors[1].get(), STDERR_FILENO);
+  TRY_ASSIGN(auto process, Process::spawn(options));
+  for (auto* pipe : {&output, &errors}) {
     (*pipe)[1].reset();
     ::fcntl((*pipe)[0].get(), F_SETFL, O_NONBLOCK);
   }
   StopEvent stopped(stop);
-  Fd pidfd = open_pidfd(process->pid());
-  Fd& out = (*output)[0];
-  Fd& err = (*errors)[0];
+  Fd pidfd = open_pidfd(process.pid());
+  Fd& out = output[0];
+  Fd& err = errors[0];
   CommandResult result;
   // The end of the child is what counts: something it left behind may hold the pipes open.
-  while (!has_ended(process->pid())) {
+  while (!has_ended(process.pid())) {
     if (stop.stop_requested()) {
-      process->stop(std::chrono::milliseconds(500));
+      process.stop(std::chrono::milliseconds(500));
       return fail("'" + options.argv[0] + "' was interrupted");
     }
     pollfd watch[4] = {{stopped.get(), POLLIN, 0},
@@ -442,7 +436,7 @@ Expected<CommandResult> run_command(SpawnOptions options, std::stop_token stop) 
     drain(out, result.output);
     drain(err, result.errors);
   }
-  result.exit_code = exit_code_of(process->wait());
+  result.exit_code = exit_code_of(process.wait());
   drain(out, result.output);
   drain(err, result.errors);
   return result;

@@ -21,14 +21,13 @@ Expected<void> take(const std::string& axis, const std::string& item, const Conv
                     std::vector<T>& values, std::vector<AxisValue>& left_out) {
   const bool is_left_out = item.starts_with(kLeftOut);
   const std::string name = item.substr(is_left_out ? 1 : 0);
-  auto value = convert(name);
-  if (!value) return tl::unexpected(value.error());
+  TRY_ASSIGN(auto value, convert(name));
   if (is_left_out) {
     const AxisValue one{axis, name};
     return check_left_out(one).map([&] { left_out.push_back(one); });
   }
-  if (std::find(values.begin(), values.end(), *value) == values.end()) {
-    values.push_back(*std::move(value));
+  if (std::find(values.begin(), values.end(), value) == values.end()) {
+    values.push_back(std::move(value));
   }
   return {};
 }
@@ -192,10 +191,9 @@ Expected<std::string> as_it_is(const std::string& text) { return text; }
 
 tl::expected<void, Errors> apply_experiment_file(const SourceText& source,
                                                  ExperimentOptions& options) {
-  const auto table = parse_toml(source);
-  if (!table) return tl::unexpected(Errors{table.error()});
+  TRY_ASSIGN(const auto table, parse_toml(source));
   Errors errors;
-  const TableReader read(*table, "a file of experiments", kKeys, source, errors);
+  const TableReader read(table, "a file of experiments", kKeys, source, errors);
   Selection& selection = options.plan.selection;
   take(read, "filter", selection.filters, as_it_is);
   take(read, "exclude", selection.excludes, as_it_is);

@@ -99,8 +99,7 @@ ReportOptions report_options(const Showing& showing, const std::vector<std::stri
 }
 
 Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare) {
-  auto possible = compare_report(format, {});
-  if (!possible) return tl::unexpected(possible.error());
+  TRY(compare_report(format, {}));
   if (facts_of(format).has_all_attributions) compare.most_attributions = 1000;
   return {};
 }

@@ -108,8 +108,7 @@ Expected<void> measure_both(Side (&sides)[2], const std::vector<std::string>& co
   }
   if (!Session::time(sessions, stop)) return {};
   for (Session* session : sessions) {
-    auto inspected = session->inspect(stop);
-    if (!inspected) return tl::unexpected(inspected.error());
+    TRY(session->inspect(stop));
   }
   return {};
 }
@@ -125,9 +124,7 @@ Expected<Comparison> compare_sides(const AbArguments& options, const Gate& gate,
   // The user's own build is not a field of the fingerprint.
   if (options.builds.size() < 2) vary.emplace_back(options.under_test());
   Reference before{std::move(sets[0]), false, {}};
-  auto found = check_comparable(before, sets[1].results.header, vary);
-  if (!found) return tl::unexpected(found.error());
-  differences = std::move(*found);
+  TRY_ASSIGN(differences, check_comparable(before, sets[1].results.header, vary));
   auto comparison = compare_with(before, sets[1], gate);
   if (!comparison || !options.flames) return comparison;
   return write_flames(*options.flames, *comparison, before.set, sets[1]).map([&comparison] {
@@ -135,23 +132,18 @@ Expected<Comparison> compare_sides(const AbArguments& options, const Gate& gate,
   });
 }
 
-ExitStatus run_ab(const AbArguments& options, const std::vector<std::string>& command,
-                  std::stop_token stop) {
-  auto gate = open_gate(options.gate);
-  if (!gate) return refuse(gate.error());
-  auto prepared = prepare_flames(options.flames, {});
-  if (!prepared) return refuse(prepared.error());
+ExpectedStatus run_ab(const AbArguments& options, const std::vector<std::string>& command,
+                      std::stop_token stop) {
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  TRY(prepare_flames(options.flames, {}));
   Side sides[2];
   Progress progress(progress_options(options.how.showing));
   const char* files[2] = {"a.jsonl", "b.jsonl"};
   for (int i = 0; i < 2; ++i) {
     set_side(options, static_cast<std::size_t>(i), sides[i]);
-    auto variants = plan(sides[i].plan);
-    if (!variants) return refuse(variants.error());
-    sides[i].variants = std::move(*variants);
-    auto output = output_of(options, files[i]);
-    if (!output) return refuse(output.error());
-    sides[i].recorder.emplace(std::move(*output), [&progress](const Error& error) {
+    TRY_ASSIGN(sides[i].variants, plan(sides[i].plan));
+    TRY_ASSIGN(auto output, output_of(options, files[i]));
+    sides[i].recorder.emplace(std::move(output), [&progress](const Error& error) {
       progress.print(STDERR_FILENO, "error: " + to_string(error) + "\n");
     });
   }
@@ -163,14 +155,13 @@ ExitStatus run_ab(const AbArguments& options, const std::vector<std::string>& co
   const bool is_complete = measured && !stop.stop_requested();
   for (Side& side : sides) side.recorder->finish(is_complete);
   if (stop.stop_requested()) return kInterrupted;
-  if (!measured) return refuse(measured.error());
+  if (!measured) return tl::unexpected(measured.error());
   for (const Side& side : sides) {
     if (!side.recorder->could_write()) return kBadSetup;
   }
   std::vector<FieldDifference> differences;
-  auto comparison = compare_sides(options, *gate, sides, differences);
-  if (!comparison) return refuse(comparison.error());
-  return show_comparison(options.how, *comparison, differences);
+  TRY_ASSIGN(auto comparison, compare_sides(options, gate, sides, differences));
+  return show_comparison(options.how, comparison, differences);
 }
 
 Expected<void> check(AbArguments& options) {

@@ -70,31 +70,23 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
 }
 
 tl::expected<Found, Errors> found_in_results(const AcceptArguments& options) {
-  auto gate = open_gate(options.gate);
-  if (!gate) return tl::unexpected(gate.error());
-  auto before = read_reference(*options.base, options.gate.incomplete);
-  if (!before) return tl::unexpected(before.error());
-  auto after = read_reference(*options.results, options.gate.incomplete);
-  if (!after) return tl::unexpected(after.error());
-  auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
-  if (!differences) return tl::unexpected(Errors{differences.error()});
-  auto found =
-      compare_with(*before, after->set, *gate).and_then([&options](const Comparison& comparison) {
-        return found_in(comparison, options.keys);
-      });
-  if (!found) return tl::unexpected(Errors{found.error()});
-  return std::move(*found);
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  TRY_ASSIGN(auto before, read_reference(*options.base, options.gate.incomplete));
+  TRY_ASSIGN(auto after, read_reference(*options.results, options.gate.incomplete));
+  TRY(check_comparable(before, after.set.results.header, options.gate.vary));
+  TRY_ASSIGN(const auto comparison, compare_with(before, after.set, gate));
+  TRY_ASSIGN(auto found, found_in(comparison, options.keys));
+  return found;
 }
 
 // The growth at the last commit at which any metric of the key moved.
 Expected<void> add_last_step(Found& found, const SqlDatabase& database, const std::string& key,
                              const std::string& branch) {
   const SeriesChoice choice{[&key](const std::string& one) { return one == key; }, {}, branch};
-  auto steps = read_steps(database, choice, std::nullopt, /*with_first=*/false);
-  if (!steps) return tl::unexpected(steps.error());
+  TRY_ASSIGN(auto steps, read_steps(database, choice, std::nullopt, /*with_first=*/false));
   const std::size_t before = found.acceptances.size();
-  for (const RecordedStep& step : *steps) {
-    const bool is_last = step.commit.hash == steps->back().commit.hash;
+  for (const RecordedStep& step : steps) {
+    const bool is_last = step.commit.hash == steps.back().commit.hash;
     if (!is_last || step.after <= *step.before) continue;
     found.acceptances.push_back(
         {key, step.series.metric, *step.before, step.after, short_hash(step.commit.hash), "", ""});
@@ -106,38 +98,34 @@ Expected<void> add_last_step(Found& found, const SqlDatabase& database, const st
 }
 
 Expected<Found> found_in_history(const AcceptArguments& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kRead);
-  if (!database) return tl::unexpected(database.error());
-  auto branch = options.recording.branch_in(Repository());
-  if (!branch) return tl::unexpected(branch.error());
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
+  TRY_ASSIGN(auto branch, options.recording.branch_in(Repository()));
   Found found{{}, [](const Acceptance&) { return false; }};
   for (const std::string& key : options.keys) {
-    auto added = add_last_step(found, *database, key, *branch);
-    if (!added) return tl::unexpected(added.error());
+    TRY(add_last_step(found, database, key, branch));
   }
   return found;
 }
 
 tl::expected<Found, Errors> find(const AcceptArguments& options) {
   if (options.base) return found_in_results(options);
-  return found_in_history(options).map_error([](const Error& error) { return Errors{error}; });
+  TRY_ASSIGN(auto found, found_in_history(options));
+  return found;
 }
 
-ExitStatus run_accept(const AcceptArguments& options) {
+ExpectedStatus run_accept(const AcceptArguments& options) {
   const std::filesystem::path file = options.gate.accepted.value_or(usual_accepted());
-  auto found = find(options);
-  if (!found) return refuse(found.error());
+  TRY_ASSIGN(auto found, find(options));
   const Repository repository;
   const std::string who = repository.user().value_or("");
   const auto head = repository.find("HEAD");
-  for (Acceptance& one : found->acceptances) {
+  for (Acceptance& one : found.acceptances) {
     one.who = who;
     one.why = *options.reason;
     if (one.commit.empty() && head) one.commit = short_hash(head->hash);
   }
-  auto written = write_accepted(file, found->acceptances, found->is_in_base);
-  if (!written) return refuse(written.error());
-  for (const Acceptance& one : found->acceptances) {
+  TRY(write_accepted(file, found.acceptances, found.is_in_base));
+  for (const Acceptance& one : found.acceptances) {
     print_message(fmt::format("{}: {} {} from {} to {}\n", file.string(), printable(one.keys),
                               one.metric, format_count(one.before), format_count(one.after)));
   }

@@ -41,7 +41,7 @@ std::string baseline_line(const std::string& name, std::size_t width) {
                             printable(results->header.started));
 }
 
-ExitStatus list_baselines() {
+ExpectedStatus list_baselines() {
   std::vector<std::string> names = baseline_names();
   std::size_t width = 0;
   for (const std::string& name : names) width = std::max(width, name.size());
@@ -53,33 +53,31 @@ ExitStatus list_baselines() {
   return kGood;
 }
 
-ExitStatus show_baseline(const BaselineArguments& options, const std::string& name) {
-  auto results = find_baseline(name).and_then(
-      [&options](const fs::path& file) { return read_results(file, options.incomplete); });
-  if (!results) return refuse(results.error());
-  auto shown = select(std::move(results->measurements), options.selection);
-  if (!shown) return refuse(shown.error());
+ExpectedStatus show_baseline(const BaselineArguments& options, const std::string& name) {
+  TRY_ASSIGN(auto results, find_baseline(name).and_then([&options](const fs::path& file) {
+    return read_results(file, options.incomplete);
+  }));
+  TRY_ASSIGN(auto shown, select(std::move(results.measurements), options.selection));
   ReportOptions report_as = report_options(options.showing, options.metrics);
-  report_as.header = results->header;
-  report_as.is_complete = results->is_complete;
-  print_output(report(options.format, *shown, report_as));
+  report_as.header = results.header;
+  report_as.is_complete = results.is_complete;
+  print_output(report(options.format, shown, report_as));
   return kGood;
 }
 
-ExitStatus run_baseline(const BaselineArguments& options) {
+ExpectedStatus run_baseline(const BaselineArguments& options) {
   const std::string& what = options.operands[0];
   std::vector<std::string> names(options.operands.begin() + 1, options.operands.end());
   if (what == "list" && names.empty()) return list_baselines();
   if (what == "show" && names.size() == 1) return show_baseline(options, names[0]);
   if (what == "remove" && !names.empty()) {
     for (const std::string& name : names) {
-      if (auto removed = remove_baseline(name); !removed) return refuse(removed.error());
+      TRY(remove_baseline(name));
     }
     return kGood;
   }
-  return refuse({{},
-                 "`baseline` takes `list`, `show NAME` or `remove NAME`",
-                 "see instr_bench baseline --help"});
+  return fail("`baseline` takes `list`, `show NAME` or `remove NAME`",
+              "see instr_bench baseline --help");
 }
 
 }  // namespace

@@ -39,10 +39,9 @@ Expected<bool> build(const std::vector<std::string>& command, std::stop_token st
   spawn.argv = command;
   spawn.descriptors = {{STDIN_FILENO, 0}, {STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
   spawn.own_group = false;
-  auto process = Process::spawn(spawn);
-  if (!process) return tl::unexpected(process.error());
-  auto status = process->wait(stop);
-  if (!status) process->stop(kStopGrace);
+  TRY_ASSIGN(auto process, Process::spawn(spawn));
+  auto status = process.wait(stop);
+  if (!status) process.stop(kStopGrace);
   return status && exit_code_of(*status) == 0;
 }
 
@@ -72,25 +71,22 @@ int untestable(const Errors& errors) {
   return kUntestable;
 }
 
-int run_bisect(const BisectArguments& options, const std::vector<std::string>& command,
-               std::stop_token stop) {
+ExpectedStatus run_bisect(const BisectArguments& options, const std::vector<std::string>& command,
+                          std::stop_token stop) {
   // Before the build, which may take long; a status above 127 ends the bisection.
-  auto baseline = find_reference(options.gate, options.plan.selection, {});
-  if (!baseline) return kInterrupted + refuse(baseline.error());
-  auto gate = open_gate(options.gate);
-  if (!gate) return kInterrupted + refuse(gate.error());
-  gate->compare.accepted.clear();  // it is asked for the commit, not whether that may be
-  auto built = build(options.build, stop);
-  if (!built) return kInterrupted + refuse(built.error());
+  TRY_ASSIGN(const auto baseline, find_reference(options.gate, options.plan.selection, {}));
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  gate.compare.accepted.clear();  // it is asked for the commit, not whether that may be
+  TRY_ASSIGN(const bool is_built, build(options.build, stop));
   if (stop.stop_requested()) return kInterrupted;
-  if (!*built) return untestable({{{}, "this commit does not build", ""}});
+  if (!is_built) return untestable({{{}, "this commit does not build", ""}});
   auto variants = plan(options.plan);
   if (!variants) return untestable(variants.error());
   std::vector<FieldDifference> differences;
   auto comparison =
-      measure_and_compare(options, command, **baseline, *gate, *variants, stop, differences);
+      measure_and_compare(options, command, *baseline, gate, *variants, stop, differences);
   if (stop.stop_requested()) return kInterrupted;
-  if (!comparison) return untestable({comparison.error()});
+  if (!comparison) return untestable(comparison.error());
   show_comparison(options.how, *comparison, differences);
   if (comparison->summary.comparable == 0) return kUntestable;
   return comparison->verdict == Verdict::kFails ? kBadCommit : kGoodCommit;

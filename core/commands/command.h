@@ -17,7 +17,7 @@ struct RunOptions;
 struct Invocation;
 
 // Measures and reports: the function in main.cpp.
-using Pipeline = ExitStatus (*)(const RunOptions& options, const Invocation& invocation);
+using Pipeline = ExpectedStatus (*)(const RunOptions& options, const Invocation& invocation);
 
 struct Invocation {
   std::vector<std::string> words;  // the whole command line, beginning with the program's name
@@ -25,8 +25,8 @@ struct Invocation {
   Pipeline pipeline = nullptr;
 };
 
-// Runs a command whose options have been parsed; returns an exit status.
-using Action = std::function<int(const Invocation& invocation)>;
+// Runs a command whose options have been parsed.
+using Action = std::function<ExpectedStatus(const Invocation& invocation)>;
 
 // What the first Ctrl-C does to a command.
 enum class OnInterrupt {

@@ -44,11 +44,11 @@ struct ComparisonShowing {
 };
 
 // Prints a comparison and, on standard error, the differences between the two fingerprints.
-ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
-                           const std::vector<FieldDifference>& differences);
+ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
+                               const std::vector<FieldDifference>& differences);
 
 // Prints what a run would do with each of the selected variants.
-ExitStatus show_dry_run(const PlanConfig& plan, const MeasureConfig& measure,
-                        const Showing& showing);
+ExpectedStatus show_dry_run(const PlanConfig& plan, const MeasureConfig& measure,
+                            const Showing& showing);
 
 }  // namespace instr

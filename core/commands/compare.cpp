@@ -16,8 +16,8 @@
 
 namespace instr {
 
-ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
-                           const std::vector<FieldDifference>& differences) {
+ExpectedStatus show_comparison(const ComparisonShowing& how, const Comparison& comparison,
+                               const std::vector<FieldDifference>& differences) {
   if (how.showing.verbosity == Verbosity::kVerbose) {
     for (const FieldDifference& one : differences) print_message(to_string(one) + "\n");
   } else if (how.showing.verbosity != Verbosity::kQuiet) {
@@ -31,9 +31,8 @@ ExitStatus show_comparison(const ComparisonShowing& how, const Comparison& compa
   report_as.table.color = terminal.color;
   report_as.table.show_same = how.show_same;
   report_as.table.show_keys = how.showing.show_keys;
-  auto text = compare_report(how.format, comparison, report_as);
-  if (!text) return refuse(text.error());
-  print_output(*text);
+  TRY_ASSIGN(auto text, compare_report(how.format, comparison, report_as));
+  print_output(text);
   return comparison.verdict == Verdict::kFails ? kRegression : kGood;
 }
 
@@ -56,36 +55,27 @@ Expected<void> check_selection(const ResultSet& before, const ResultSet& after,
   return all.empty() ? Expected<void>{} : check_selection(all, selection);
 }
 
-ExitStatus run_compare(const CompareArguments& options) {
-  auto gate = open_gate(options.gate);
-  if (!gate) return refuse(gate.error());
-  auto before = read_reference(options.files[0], options.gate.incomplete);
-  if (!before) return refuse(before.error());
-  auto after = read_reference(options.files[1], options.gate.incomplete);
-  if (!after) return refuse(after.error());
-  auto is_any = check_selection(before->set, after->set, options.selection);
-  if (!is_any) return refuse(is_any.error());
+ExpectedStatus run_compare(const CompareArguments& options) {
+  TRY_ASSIGN(auto gate, open_gate(options.gate));
+  TRY_ASSIGN(auto before, read_reference(options.files[0], options.gate.incomplete));
+  TRY_ASSIGN(auto after, read_reference(options.files[1], options.gate.incomplete));
+  TRY(check_selection(before.set, after.set, options.selection));
   auto selected = selector(options.selection);
-  before->set = only(std::move(before->set), selected);
-  auto checked = check_shard(*before, after->set.results.header.shard, options.gate.incomplete);
-  if (!checked) return refuse(checked.error());
-  auto differences = check_comparable(*before, after->set.results.header, options.gate.vary);
-  if (!differences) return refuse(differences.error());
-  after->set = only(std::move(after->set), selected);
-  auto prepared = prepare_flames(options.flames, {&before->set, &after->set});
-  if (!prepared) return refuse(prepared.error());
-  for (const ResultSet* set : {&before->set, &after->set}) {
+  before.set = only(std::move(before.set), selected);
+  TRY(check_shard(before, after.set.results.header.shard, options.gate.incomplete));
+  TRY_ASSIGN(auto differences,
+             check_comparable(before, after.set.results.header, options.gate.vary));
+  after.set = only(std::move(after.set), selected);
+  TRY(prepare_flames(options.flames, {&before.set, &after.set}));
+  for (const ResultSet* set : {&before.set, &after.set}) {
     if (!options.gate.compare.wants_lines) break;
-    auto has_lines = check_kept(*set, set->lines, kKeptLines);
-    if (!has_lines) return refuse(has_lines.error());
+    TRY(check_kept(*set, set->lines, kKeptLines));
   }
-  auto comparison = compare_with(*before, after->set, *gate);
-  if (!comparison) return refuse(comparison.error());
+  TRY_ASSIGN(auto comparison, compare_with(before, after.set, gate));
   if (options.flames) {
-    auto written = write_flames(*options.flames, *comparison, before->set, after->set);
-    if (!written) return refuse(written.error());
+    TRY(write_flames(*options.flames, comparison, before.set, after.set));
   }
-  return show_comparison(options.how, *comparison, *differences);
+  return show_comparison(options.how, comparison, differences);
 }
 
 }  // namespace

@@ -158,9 +158,8 @@ void declare_codes(CommandLine& line, CodesOptions& options) {
 tl::expected<std::vector<ExpectedCode>, Errors> codes_to_expect(const CodesOptions& options) {
   if (!options.file) return {};
   if (!options.update) return read_expected_codes(*options.file);
-  auto source = SourceText::read_if_exists(*options.file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  return parse_expected_codes(*source);
+  TRY_ASSIGN(auto source, SourceText::read_if_exists(*options.file));
+  return parse_expected_codes(source);
 }
 
 // Compares, or writes the file.
@@ -207,10 +206,8 @@ struct ExperimentArguments : ExperimentOptions {
 // The options completed from the file.
 tl::expected<ExperimentArguments, Errors> with_file(ExperimentArguments options) {
   if (!options.files.empty()) {
-    auto source = SourceText::read(options.files.front());
-    if (!source) return tl::unexpected(Errors{source.error()});
-    auto applied = apply_experiment_file(*source, options);
-    if (!applied) return tl::unexpected(applied.error());
+    TRY_ASSIGN(auto source, SourceText::read(options.files.front()));
+    TRY(apply_experiment_file(source, options));
   }
   Selection& selection = options.plan.selection;
   if (selection.runtimes.empty()) {
@@ -243,20 +240,19 @@ bool has_failed(const ExperimentRecord& record) {
 }
 
 // The status by the codes of a complete run.
-ExitStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
-                 const std::vector<ExperimentRecord>& records) {
-  auto verdict = judge_codes(options.codes, expected, records, options.plan.selection);
-  if (!verdict) return refuse(verdict.error());
-  print_output(verdict->text);
-  if (verdict->is_worse) return kRegression;
+ExpectedStatus judge(const ExperimentArguments& options, const std::vector<ExpectedCode>& expected,
+                     const std::vector<ExperimentRecord>& records) {
+  TRY_ASSIGN(auto verdict, judge_codes(options.codes, expected, records, options.plan.selection));
+  print_output(verdict.text);
+  if (verdict.is_worse) return kRegression;
   const bool is_bad = std::any_of(records.begin(), records.end(), [&](const auto& one) {
-    return has_failed(one) && !verdict->expected_failures.contains(one.variant.key);
+    return has_failed(one) && !verdict.expected_failures.contains(one.variant.key);
   });
   return is_bad ? kNotMeasured : kGood;
 }
 
-ExitStatus show(const ExperimentArguments& options, const Ran& ran,
-                const std::vector<ExpectedCode>& expected, bool is_interrupted) {
+ExpectedStatus show(const ExperimentArguments& options, const Ran& ran,
+                    const std::vector<ExpectedCode>& expected, bool is_interrupted) {
   const std::vector<ExperimentRecord>& records = ran.records;
   Terminal terminal = inspect_terminal(STDOUT_FILENO, options.showing.color);
   print_output(experiment_report(
@@ -292,30 +288,27 @@ void print_commands(std::vector<std::string> words, const std::vector<Variant>& 
   print_output(lines);
 }
 
-ExitStatus run_experiment(const ExperimentArguments& given, const Invocation& invocation) {
+ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation& invocation) {
   const std::stop_token& stop = invocation.stop;
-  auto options = with_file(given);
-  if (!options) return refuse(options.error());
-  if (options->is_dry_run) return show_dry_run(options->plan, options->measure, options->showing);
-  auto variants = plan(options->plan);
-  if (!variants) return refuse(variants.error());
-  if (options->prints_commands) {
-    print_commands(invocation.words, *variants);
+  TRY_ASSIGN(auto options, with_file(given));
+  if (options.is_dry_run) return show_dry_run(options.plan, options.measure, options.showing);
+  TRY_ASSIGN(auto variants, plan(options.plan));
+  if (options.prints_commands) {
+    print_commands(invocation.words, variants);
     return kGood;
   }
-  if (options->folder) {
-    auto made = ExperimentFolder(*options->folder).make();
-    if (!made) return refuse(made.error());
+  if (options.folder) {
+    TRY(ExperimentFolder(*options.folder).make());
   }
-  auto expected = codes_to_expect(options->codes);
-  if (!expected) return refuse(expected.error());
-  auto ran = measure_experiments({options->measure, options->results(), options->only,
-                                  options->collects_counters, options->showing},
-                                 *variants, stop);
-  if (!ran) return stop.stop_requested() ? kInterrupted : refuse(ran.error());
-  const ExitStatus status = show(*options, *ran, *expected, stop.stop_requested());
-  auto kept = keep(*options, *ran, stop);
-  return kept ? status : refuse(kept.error());
+  TRY_ASSIGN(auto expected, codes_to_expect(options.codes));
+  auto ran = measure_experiments({options.measure, options.results(), options.only,
+                                  options.collects_counters, options.showing},
+                                 variants, stop);
+  if (!ran && stop.stop_requested()) return kInterrupted;
+  if (!ran) return tl::unexpected(ran.error());
+  const ExpectedStatus status = show(options, *ran, expected, stop.stop_requested());
+  TRY(keep(options, *ran, stop));
+  return status;
 }
 
 }  // namespace

@@ -83,8 +83,7 @@ Expected<ExperimentLog> open_log(const ExperimentRun& run, const Task& task,
   if (!log || run.only) return log;
   const std::size_t before = log->records().size();
   for (const fs::path& part : files_in(parts_of(run.results))) {
-    auto taken = log->take_in(part, task.variants, setting);
-    if (!taken) return tl::unexpected(taken.error());
+    TRY(log->take_in(part, task.variants, setting));
   }
   if (const std::size_t taken = log->records().size() - before; taken != 0) {
     progress.note(fmt::format("{} taken from {}", format_plural(taken, "result"),
@@ -117,26 +116,20 @@ Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Va
     add(std::move(record), *log, progress);
     progress.finished(measurement);
   };
-  auto task = task_of(run, all);
-  if (!task) return tl::unexpected(task.error());
+  TRY_ASSIGN(auto task, task_of(run, all));
   auto writable =
-      ExperimentLog::check(task->file).and_then([&run] { return make_folders(run.measure); });
+      ExperimentLog::check(task.file).and_then([&run] { return make_folders(run.measure); });
   if (!writable) return tl::unexpected(writable.error());
-  auto session = Session::open(run.measure, events, stop);
-  if (!session) return tl::unexpected(session.error());
-  auto found = setting_of(run.measure, *session, stop);
-  if (!found) return tl::unexpected(found.error());
-  setting = *found;
-  auto opened = open_log(run, *task, *setting, progress);
-  if (!opened) return tl::unexpected(opened.error());
-  log = std::move(*opened);
+  TRY_ASSIGN(auto session, Session::open(run.measure, events, stop));
+  TRY_ASSIGN(setting, setting_of(run.measure, session, stop));
+  TRY_ASSIGN(log, open_log(run, task, *setting, progress));
   const std::size_t were_there = log->records().size();
-  auto rest = log->missing(task->variants);
-  if (const std::size_t asked = task->variants.size(); rest.size() != asked) {
+  auto rest = log->missing(task.variants);
+  if (const std::size_t asked = task.variants.size(); rest.size() != asked) {
     progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
   }
   progress.expect(rest.size());
-  auto finished = session->experiment(rest, stop);
+  auto finished = session.experiment(rest, stop);
   const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
   if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

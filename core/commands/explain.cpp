@@ -83,15 +83,13 @@ Expected<Measurement> measured(const ExplainArguments& options,
 
 Expected<Measurement> stored(const std::string& key, const std::string& name_or_file,
                              Incomplete incomplete) {
-  auto file = find_baseline(name_or_file);
-  if (!file) return tl::unexpected(file.error());
-  auto set = read_result_set(*file, name_or_file, incomplete);
-  if (!set) return tl::unexpected(set.error());
+  TRY_ASSIGN(auto file, find_baseline(name_or_file));
+  TRY_ASSIGN(auto set, read_result_set(file, name_or_file, incomplete));
   std::vector<std::string> keys;
-  for (Measurement& one : set->results.measurements) {
+  for (Measurement& one : set.results.measurements) {
     keys.push_back(one.variant.key);
     if (one.variant.key != key) continue;
-    return whole_measurement(*set, std::move(one)).map([](Measurement&& all) {
+    return whole_measurement(set, std::move(one)).map([](Measurement&& all) {
       // Whatever is there by now, it is not the profile of this measurement.
       if (auto* counted = std::get_if<Counted>(&all.outcome)) counted->profile.reset();
       return std::move(all);
@@ -115,9 +113,8 @@ Expected<Explanation> explained_in_python(const std::string& key, const Counted&
 // Calls are in the kept profile alone.
 Expected<Explanation> explained_natively(const std::string& key, const Counted& counted,
                                          ProfilePaths paths) {
-  auto profile = read_profile(*counted.profile, paths);
-  if (!profile) return tl::unexpected(profile.error());
-  const auto costs = inclusive_costs(*profile, counted.iterations);
+  TRY_ASSIGN(auto profile, read_profile(*counted.profile, paths));
+  const auto costs = inclusive_costs(profile, counted.iterations);
   return explain(key, counted, &costs);
 }
 
@@ -146,10 +143,9 @@ struct Flame {
 
 Expected<std::optional<Flame>> open_flame(const ExplainArguments& options) {
   if (!options.flame) return std::nullopt;
-  auto format = flame_format_of(*options.flame);
-  if (!format) return tl::unexpected(format.error());
-  return OutputFile::open(*options.flame, (*format)->kind).map([&](OutputFile&& file) {
-    return std::optional(Flame{*format, std::move(file)});
+  TRY_ASSIGN(auto format, flame_format_of(*options.flame));
+  return OutputFile::open(*options.flame, format->kind).map([&](OutputFile&& file) {
+    return std::optional(Flame{format, std::move(file)});
   });
 }
 
@@ -184,51 +180,44 @@ Expected<std::string> report_of(const ExplainArguments& options, const std::stri
                       *counted.lines, shown);
 }
 
-ExitStatus show(const ExplainArguments& options, const Measurement& measurement) {
+ExpectedStatus show(const ExplainArguments& options, const Measurement& measurement) {
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   if (counted == nullptr) {
     print_output(report(ReportFormat::kTable, {measurement}, report_options(options.showing)));
     return std::holds_alternative<Skipped>(measurement.outcome) ? kGood : kNotMeasured;
   }
-  auto text = report_of(options, measurement.variant.key, *counted);
-  if (!text) return refuse(text.error());
-  print_output(*text);
+  TRY_ASSIGN(auto text, report_of(options, measurement.variant.key, *counted));
+  print_output(text);
   return kGood;
 }
 
-ExitStatus measure_and_show(ExplainArguments options, const std::vector<std::string>& command,
-                            std::stop_token stop) {
-  auto variants = plan_one(options);
-  if (!variants) return refuse(variants.error());
-  if (options.measure.follows_calls && variants->front().language != Language::kPython) {
-    return refuse(
-        Error{{}, "--functions=python: " + printable(options.key()) + " is not in Python", ""});
+ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std::string>& command,
+                                std::stop_token stop) {
+  TRY_ASSIGN(auto variants, plan_one(options));
+  if (options.measure.follows_calls && variants.front().language != Language::kPython) {
+    return fail("--functions=python: " + printable(options.key()) + " is not in Python");
   }
-  auto flame = open_flame(options);
-  if (!flame) return refuse(flame.error());
+  TRY_ASSIGN(auto flame, open_flame(options));
   options.measure.wants_functions = !options.measure.follows_calls;
   std::optional<PrivateFolder> folder;
   if (options.measure.wants_functions && !options.measure.keep_profiles) {
-    auto made = PrivateFolder::make();
-    if (!made) return refuse(made.error());
-    options.measure.keep_profiles = folder.emplace(std::move(*made)).path();
+    TRY_ASSIGN(auto made, PrivateFolder::make());
+    options.measure.keep_profiles = folder.emplace(std::move(made)).path();
   }
-  auto measurement = measured(options, command, *variants, stop);
+  auto measurement = measured(options, command, variants, stop);
   if (stop.stop_requested()) return kInterrupted;
-  if (!measurement) return refuse(measurement.error());
-  auto written = write_flame(*std::move(flame), *measurement);
-  return written ? show(options, *measurement) : refuse(written.error());
+  if (!measurement) return tl::unexpected(measurement.error());
+  TRY(write_flame(std::move(flame), *measurement));
+  return show(options, *measurement);
 }
 
-ExitStatus run_explain(const ExplainArguments& options, const std::vector<std::string>& command,
-                       std::stop_token stop) {
+ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<std::string>& command,
+                           std::stop_token stop) {
   if (options.is_measured()) return measure_and_show(options, command, stop);
-  auto flame = open_flame(options);
-  if (!flame) return refuse(flame.error());
-  auto measurement = stored(options.key(), options.operands[1], options.incomplete);
-  if (!measurement) return refuse(measurement.error());
-  auto written = write_flame(*std::move(flame), *measurement);
-  return written ? show(options, *measurement) : refuse(written.error());
+  TRY_ASSIGN(auto flame, open_flame(options));
+  TRY_ASSIGN(auto measurement, stored(options.key(), options.operands[1], options.incomplete));
+  TRY(write_flame(std::move(flame), measurement));
+  return show(options, measurement);
 }
 
 Expected<void> check(ExplainArguments& options) {

@@ -37,11 +37,9 @@ Expected<FlamePage> write_flame(const fs::path& folder, const ComparedRow& row,
                                 const ResultSet& before, const ResultSet& after) {
   const MetricChange& ir = *row.metric(kInstructions);
   FlamePage page{row.key, file_name_of(row.key) + ".html", *ir.before, *ir.after};
-  auto old_tree = tree_of(before, row.key);
-  if (!old_tree) return tl::unexpected(old_tree.error());
-  auto new_tree = tree_of(after, row.key);
-  if (!new_tree) return tl::unexpected(new_tree.error());
-  return write_page(folder / page.file, flame_page(aligned(**old_tree, **new_tree), row.key))
+  TRY_ASSIGN(auto old_tree, tree_of(before, row.key));
+  TRY_ASSIGN(auto new_tree, tree_of(after, row.key));
+  return write_page(folder / page.file, flame_page(aligned(*old_tree, *new_tree), row.key))
       .map([&page] { return std::move(page); });
 }
 
@@ -71,9 +69,8 @@ Expected<void> write_flames(const fs::path& folder, const Comparison& comparison
   std::vector<FlamePage> pages;
   for (const ComparedRow& row : comparison.rows) {
     if (row.ir_change() == 0) continue;
-    auto page = write_flame(folder, row, before, after);
-    if (!page) return tl::unexpected(page.error());
-    pages.push_back(*std::move(page));
+    TRY_ASSIGN(auto page, write_flame(folder, row, before, after));
+    pages.push_back(std::move(page));
   }
   const std::string title = fmt::format("{} → {}", comparison.before_name, comparison.after_name);
   return write_page(folder / kIndex, flame_index(pages, title)).map([&] {

@@ -108,7 +108,7 @@ std::optional<std::string> generate_schema(const std::string& name) {
   return std::nullopt;
 }
 
-ExitStatus generate(const std::vector<std::string>& operands) {
+ExpectedStatus generate(const std::vector<std::string>& operands) {
   const Declared declared;
   const auto& all = declared.summaries();
   const std::string& what = operands[0];
@@ -124,11 +124,10 @@ ExitStatus generate(const std::vector<std::string>& operands) {
     if (what == "commands") text = command_names(all);
   }
   if (!text) {
-    return refuse(
-        {{},
-         "`generate` takes bash, zsh, fish, man, man COMMAND, commands, schema definitions "
-         "or schema results",
-         "see instr_bench generate --help"});
+    return fail(
+        "`generate` takes bash, zsh, fish, man, man COMMAND, commands, schema definitions "
+        "or schema results",
+        "see instr_bench generate --help");
   }
   print_output(*text);
   return kGood;

@@ -9,7 +9,7 @@ namespace instr {
 
 namespace {
 
-ExitStatus print_help(const std::vector<std::string>& names) {
+ExpectedStatus print_help(const std::vector<std::string>& names) {
   const Command* command = names.empty() ? &commands().front() : find_command(names[0]);
   if (command != nullptr) {
     print_output(help_of(*command));
@@ -17,7 +17,7 @@ ExitStatus print_help(const std::vector<std::string>& names) {
   }
   std::vector<std::string> known;
   for (const Command& one : commands()) known.emplace_back(one.name);
-  return refuse({{}, "there is no command `" + names[0] + "`", what_it_takes(names[0], known)});
+  return fail("there is no command `" + names[0] + "`", what_it_takes(names[0], known));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ struct HistoryWord {
   std::size_t least;
   std::size_t most;
   WordOptions options;  // that it takes, besides those of every word
-  ExitStatus (*run)(const HistoryOptions& options);
+  ExpectedStatus (*run)(const HistoryOptions& options);
 };
 
 constexpr auto kWords = std::to_array<HistoryWord>({

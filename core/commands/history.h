@@ -36,14 +36,14 @@ struct HistoryOptions {
   Expected<std::optional<Place>> place_since() const;
 };
 
-ExitStatus history_add(const HistoryOptions& options);
-ExitStatus history_list(const HistoryOptions& options);
-ExitStatus history_show(const HistoryOptions& options);
-ExitStatus history_steps(const HistoryOptions& options);
-ExitStatus history_issue(const HistoryOptions& options);
-ExitStatus history_export(const HistoryOptions& options);
-ExitStatus history_merge(const HistoryOptions& options);
-ExitStatus history_prune(const HistoryOptions& options);
-ExitStatus history_backfill(const HistoryOptions& options);
+ExpectedStatus history_add(const HistoryOptions& options);
+ExpectedStatus history_list(const HistoryOptions& options);
+ExpectedStatus history_show(const HistoryOptions& options);
+ExpectedStatus history_steps(const HistoryOptions& options);
+ExpectedStatus history_issue(const HistoryOptions& options);
+ExpectedStatus history_export(const HistoryOptions& options);
+ExpectedStatus history_merge(const HistoryOptions& options);
+ExpectedStatus history_prune(const HistoryOptions& options);
+ExpectedStatus history_backfill(const HistoryOptions& options);
 
 }  // namespace instr

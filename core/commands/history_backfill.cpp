@@ -28,11 +28,9 @@ constexpr std::chrono::seconds kBackfillStopGrace{10};
 class WorkTree {
  public:
   static Expected<WorkTree> make(const Repository& repository) {
-    auto folder = PrivateFolder::make();
-    if (!folder) return tl::unexpected(folder.error());
-    auto added = repository.add_worktree(folder->path() / "tree");
-    if (!added) return tl::unexpected(added.error());
-    return WorkTree(repository, std::move(*folder));
+    TRY_ASSIGN(auto folder, PrivateFolder::make());
+    TRY(repository.add_worktree(folder.path() / "tree"));
+    return WorkTree(repository, std::move(folder));
   }
   WorkTree(WorkTree&& other) noexcept
       : repository_(std::move(other.repository_)),
@@ -77,10 +75,9 @@ class Backfill {
       if (auto done = measure(end); !done) return done;
     }
     for (;;) {
-      auto next = next_in_gaps();
-      if (!next) return tl::unexpected(next.error());
-      if (!*next || stop_.stop_requested()) return {};
-      if (auto done = measure(**next); !done) return done;
+      TRY_ASSIGN(auto next, next_in_gaps());
+      if (!next || stop_.stop_requested()) return {};
+      if (auto done = measure(*next); !done) return done;
     }
   }
 
@@ -96,22 +93,19 @@ class Backfill {
   // is reported, and others go on.
   Expected<void> measure(const std::string& commit) {
     if (stop_.stop_requested() || !tried_.insert(commit).second) return {};
-    auto recorded = is_recorded(commit);
-    if (!recorded) return tl::unexpected(recorded.error());
-    if (*recorded) {
+    TRY_ASSIGN(auto recorded, is_recorded(commit));
+    if (recorded) {
       ++known_;
       return {};
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
     if (auto out = tree_.check_out(commit); !out) return out;
-    auto built = run({"sh", "-c", options_.make.value_or("true")});
-    if (!built) return tl::unexpected(built.error());
-    auto good = *built ? run(measuring()) : Expected<bool>(false);
-    if (!good) return tl::unexpected(good.error());
+    TRY_ASSIGN(auto built, run({"sh", "-c", options_.make.value_or("true")}));
+    TRY_ASSIGN(auto good, built ? run(measuring()) : Expected<bool>(false));
     if (stop_.stop_requested()) return {};
-    if (!*good) {
+    if (!good) {
       print_message(fmt::format("commit {} {}\n", short_hash(commit),
-                                *built ? "cannot be measured" : "does not build"));
+                                built ? "cannot be measured" : "does not build"));
       ++failed_;
       return {};
     }
@@ -134,10 +128,9 @@ class Backfill {
     spawn.argv = std::move(words);
     spawn.working_directory = tree_.path();
     spawn.descriptors = {{STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
-    auto process = Process::spawn(spawn);
-    if (!process) return tl::unexpected(process.error());
-    auto status = process->wait(stop_);
-    if (!status) process->stop(kBackfillStopGrace);
+    TRY_ASSIGN(auto process, Process::spawn(spawn));
+    auto status = process.wait(stop_);
+    if (!status) process.stop(kBackfillStopGrace);
     return status && exit_code_of(*status) == 0;
   }
 
@@ -151,11 +144,9 @@ class Backfill {
 
   // Nothing if every step is at the commit that made it, as far as commits can be measured.
   Expected<std::optional<std::string>> next_in_gaps() const {
-    auto database = open_history(file(), SqlAccess::kRead);
-    if (!database) return tl::unexpected(database.error());
-    auto gaps = open_steps(*database, branch_);
-    if (!gaps) return tl::unexpected(gaps.error());
-    for (const OpenStep& gap : *gaps) {
+    TRY_ASSIGN(auto database, open_history(file(), SqlAccess::kRead));
+    TRY_ASSIGN(auto gaps, open_steps(database, branch_));
+    for (const OpenStep& gap : gaps) {
       auto before = std::find(commits_.begin(), commits_.end(), gap.before);
       auto after = std::find(commits_.begin(), commits_.end(), gap.after);
       if (before == commits_.end() || after == commits_.end()) continue;
@@ -186,25 +177,16 @@ class Backfill {
   std::set<std::string> tried_;
 };
 
-Expected<ExitStatus> backfill(const HistoryOptions& options) {
-  const Repository repository;
-  auto branch = options.recording.branch_in(repository);
-  if (!branch) return tl::unexpected(branch.error());
-  auto commits = repository.commits_of(options.operands.front());
-  if (!commits) return tl::unexpected(commits.error());
-  auto tree = WorkTree::make(repository);
-  if (!tree) return tl::unexpected(tree.error());
-  Backfill work(options, *branch, std::move(*commits), *tree);
-  auto done = options.bisect ? work.bisect() : work.all();
-  if (!done) return tl::unexpected(done.error());
-  return work.report();
-}
-
 }  // namespace
 
-ExitStatus history_backfill(const HistoryOptions& options) {
-  auto status = backfill(options);
-  return status ? *status : refuse(status.error());
+ExpectedStatus history_backfill(const HistoryOptions& options) {
+  const Repository repository;
+  TRY_ASSIGN(auto branch, options.recording.branch_in(repository));
+  TRY_ASSIGN(auto commits, repository.commits_of(options.operands.front()));
+  TRY_ASSIGN(auto tree, WorkTree::make(repository));
+  Backfill work(options, branch, std::move(commits), tree);
+  TRY(options.bisect ? work.bisect() : work.all());
+  return work.report();
 }
 
 }  // namespace instr

@@ -15,13 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Said once it is done, or why it is not.
-ExitStatus finish(const Expected<std::string>& done) {
-  if (!done) return refuse(done.error());
-  print_message(*done);
-  return kGood;
-}
-
 Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other) {
   std::error_code error;
   if (fs::equivalent(file, other, error)) {
@@ -32,11 +25,10 @@ Expected<SqlDatabase> open_other(const fs::path& file, const std::string& other)
 
 Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase& other,
                                  OnContradiction how) {
-  auto runs = runs_of(other);
-  if (!runs) return tl::unexpected(runs.error());
+  TRY_ASSIGN(auto runs, runs_of(other));
   return vary_of(other, {})
       .and_then(
-          [&](const std::vector<std::string>& vary) { return record(database, *runs, how, vary); })
+          [&](const std::vector<std::string>& vary) { return record(database, runs, how, vary); })
       .map([&](const Recorded& recorded) {
         return fmt::format("{}: {} of {}\n", database.file().string(), to_string(recorded),
                            printable(other.file().string()));
@@ -45,60 +37,48 @@ Expected<std::string> merge_into(const SqlDatabase& database, const SqlDatabase&
 
 }  // namespace
 
-ExitStatus history_add(const HistoryOptions& options) {
+ExpectedStatus history_add(const HistoryOptions& options) {
   std::vector<ResultSet> all;
   std::vector<Origin> origins;
   for (const std::string& file : options.operands) {
-    auto results = read_any_result_set(file, file, options.incomplete);
-    if (!results) return refuse(results.error());
-    origins.push_back({file, results->results.header.commit});
-    all.push_back(std::move(*results));
+    TRY_ASSIGN(auto results, read_any_result_set(file, file, options.incomplete));
+    origins.push_back({file, results.results.header.commit});
+    all.push_back(std::move(results));
   }
-  auto recording = Recording::open(options.recording, origins);
-  if (!recording) return refuse(recording.error());
+  TRY_ASSIGN(auto recording, Recording::open(options.recording, origins));
   std::vector<HistoryRun> runs;
   for (const ResultSet& results : all) {
-    auto run = recording->run_of(results);
-    if (!run) return refuse(run.error());
-    runs.push_back(std::move(*run));
+    TRY_ASSIGN(auto run, recording.run_of(results));
+    runs.push_back(std::move(run));
   }
-  return finish(recording->add(std::move(runs)));
+  TRY_ASSIGN(const auto text, recording.add(std::move(runs)));
+  print_message(text);
+  return kGood;
 }
 
-ExitStatus history_merge(const HistoryOptions& options) {
+ExpectedStatus history_merge(const HistoryOptions& options) {
   std::vector<SqlDatabase> others;  // all, before a history is made
   for (const std::string& name : options.operands) {
-    auto other = open_other(options.recording.file(), name);
-    if (!other) return refuse(other.error());
-    others.push_back(std::move(*other));
+    TRY_ASSIGN(auto other, open_other(options.recording.file(), name));
+    others.push_back(std::move(other));
   }
-  auto database = open_history(options.recording.file(), SqlAccess::kCreate);
-  if (!database) return refuse(database.error());
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kCreate));
   for (const SqlDatabase& other : others) {
-    const ExitStatus status =
-        finish(merge_into(*database, other, options.recording.on_contradiction()));
-    if (status != kGood) return status;
+    TRY_ASSIGN(const auto text, merge_into(database, other, options.recording.on_contradiction()));
+    print_message(text);
   }
   return kGood;
 }
 
-ExitStatus history_prune(const HistoryOptions& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kWrite);
-  if (!database) return refuse(database.error());
-  const ExitStatus status =
-      finish(Repository()
-                 .find(*options.keep_since)
-                 .and_then([&](const Commit& commit) {
-                   return prune(*database, commit.place(), options.recording.branch);
-                 })
-                 .map([&](const Pruned& pruned) {
-                   return fmt::format("{}: {} removed, and {} of which nothing is left\n",
-                                      database->file().string(), format_plural(pruned.runs, "run"),
-                                      format_count(static_cast<double>(pruned.series)) + " series");
-                 }));
-  if (status != kGood) return status;
+ExpectedStatus history_prune(const HistoryOptions& options) {
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kWrite));
+  TRY_ASSIGN(const auto since, Repository().find(*options.keep_since));
+  TRY_ASSIGN(const auto pruned, prune(database, since.place(), options.recording.branch));
+  print_message(fmt::format("{}: {} removed, and {} series of which nothing is left\n",
+                            database.file().string(), format_plural(pruned.runs, "run"),
+                            format_count(static_cast<double>(pruned.series))));
   // What is removed is removed: later runs take its space.
-  if (auto compacted = compact(*database); !compacted) {
+  if (auto compacted = compact(database); !compacted) {
     print_message("the file stays as large as it was: " + to_string(compacted.error()) + "\n");
   }
   return kGood;

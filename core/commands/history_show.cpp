@@ -61,9 +61,8 @@ std::vector<std::string> keys_of(const std::vector<SeriesSummary>& series) {
 
 // An error if the history does not have all of them.
 Expected<void> check_keys(const SqlDatabase& database, const std::vector<std::string>& keys) {
-  auto all = read_series(database, {});
-  if (!all) return tl::unexpected(all.error());
-  const std::vector<std::string> known = keys_of(*all);
+  TRY_ASSIGN(auto all, read_series(database, {}));
+  const std::vector<std::string> known = keys_of(all);
   for (const std::string& key : keys) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     return fail("the history has no benchmark `" + printable(key) + "`", did_you_mean(key, known));
@@ -80,18 +79,16 @@ Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options)
 }
 
 Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
-  auto known = check_keys(database, options.operands);
-  if (!known) return tl::unexpected(known.error());
+  TRY(check_keys(database, options.operands));
   SeriesChoice choice = options.choice();
   choice.key = [&options](const std::string& key) {
     return std::find(options.operands.begin(), options.operands.end(), key) !=
            options.operands.end();
   };
-  auto series = read_series(database, choice);
-  if (!series) return tl::unexpected(series.error());
+  TRY_ASSIGN(auto series, read_series(database, choice));
   std::string text;
   if (options.format == ReportFormat::kTable) {
-    text = text_of(series_listing(*series), options) + "\n";
+    text = text_of(series_listing(series), options) + "\n";
   }
   return read_steps(database, choice, std::nullopt, /*with_first=*/true)
       .and_then([&](const std::vector<RecordedStep>& steps) {
@@ -102,24 +99,21 @@ Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options)
 }
 
 Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options) {
-  auto since = options.place_since();
-  if (!since) return tl::unexpected(since.error());
+  TRY_ASSIGN(auto since, options.place_since());
   const SeriesChoice choice = options.choice();
-  return read_steps(database, choice, *since, /*with_first=*/false)
+  return read_steps(database, choice, since, /*with_first=*/false)
       .and_then([&](const std::vector<RecordedStep>& found) {
         return steps_text(database, found, options);
       })
       .and_then([&](std::string&& text) { return with_notes(std::move(text), database, choice); });
 }
 
-ExitStatus print(const HistoryOptions& options,
-                 Expected<Shown> (*read)(const SqlDatabase&, const HistoryOptions&)) {
-  const auto shown =
-      open_history(options.recording.file(), SqlAccess::kRead)
-          .and_then([&](const SqlDatabase& database) { return read(database, options); });
-  if (!shown) return refuse(shown.error());
-  print_output(shown->text);
-  if (!shown->notes.empty()) print_message(shown->notes);
+ExpectedStatus print(const HistoryOptions& options,
+                     Expected<Shown> (*read)(const SqlDatabase&, const HistoryOptions&)) {
+  TRY_ASSIGN(const auto database, open_history(options.recording.file(), SqlAccess::kRead));
+  TRY_ASSIGN(const auto shown, read(database, options));
+  print_output(shown.text);
+  if (!shown.notes.empty()) print_message(shown.notes);
   return kGood;
 }
 
@@ -135,48 +129,42 @@ Expected<std::optional<Place>> HistoryOptions::place_since() const {
       [](const Commit& commit) { return std::optional(commit.place()); });
 }
 
-ExitStatus history_list(const HistoryOptions& options) { return print(options, list); }
+ExpectedStatus history_list(const HistoryOptions& options) { return print(options, list); }
 
-ExitStatus history_show(const HistoryOptions& options) { return print(options, show); }
+ExpectedStatus history_show(const HistoryOptions& options) { return print(options, show); }
 
-ExitStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
+ExpectedStatus history_steps(const HistoryOptions& options) { return print(options, steps); }
 
-ExitStatus history_export(const HistoryOptions& options) {
+ExpectedStatus history_export(const HistoryOptions& options) {
   if (options.format == ReportFormat::kMarkdown) {
-    return refuse({{}, "`history export` is for programs", "write --format=csv or --format=jsonl"});
+    return fail("`history export` is for programs", "write --format=csv or --format=jsonl");
   }
   const auto format =
       options.format == ReportFormat::kJsonl ? ReportFormat::kJsonl : ReportFormat::kCsv;
-  auto database = open_history(options.recording.file(), SqlAccess::kRead);
-  if (!database) return refuse(database.error());
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
   const auto print = [format](const Listing& listing) {
     return print_output(listing_text(listing, format, 0, false));
   };
   print(points_listing());
-  auto exported = for_each_point(*database, options.choice(), [&](const HistoryPoint& point) {
+  TRY(for_each_point(database, options.choice(), [&](const HistoryPoint& point) {
     Listing listing = points_listing(point);
     listing.has_head = false;
     return print(listing);
-  });
-  return exported ? kGood : refuse(exported.error());
+  }));
+  return kGood;
 }
 
-ExitStatus history_issue(const HistoryOptions& options) {
-  auto database = open_history(options.recording.file(), SqlAccess::kRead);
-  if (!database) return refuse(database.error());
-  auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
-  if (!accepted) return refuse(accepted.error());
-  auto since = options.place_since();
-  if (!since) return refuse(since.error());
-  auto steps = unaccepted_growth(*database, options.choice(), *since, *accepted);
-  if (!steps) return refuse(steps.error());
-  if (steps->empty()) {
+ExpectedStatus history_issue(const HistoryOptions& options) {
+  TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
+  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(usual_accepted())));
+  TRY_ASSIGN(auto since, options.place_since());
+  TRY_ASSIGN(auto steps, unaccepted_growth(database, options.choice(), since, accepted));
+  if (steps.empty()) {
     print_message("nothing costs more, or it was accepted\n");
     return kGood;
   }
-  auto text = growth_issue(*database, *steps, options.rest);
-  if (!text) return refuse(text.error());
-  print_output(*text);
+  TRY_ASSIGN(auto text, growth_issue(database, steps, options.rest));
+  print_output(text);
   return kRegression;
 }
 

@@ -33,9 +33,8 @@ Expected<void> check_kept(const ResultSet& results, const ValuesOf<Value>& value
     const auto* counted = std::get_if<Counted>(&one.outcome);
     if (counted == nullptr || !counted->has_count()) continue;
     if (!values) return tl::unexpected(kind.missing_in(results.name));
-    auto value = values(one.variant.key);
-    if (!value) return tl::unexpected(value.error());
-    return *value ? Expected<void>() : tl::unexpected(kind.missing_in(results.name));
+    TRY_ASSIGN(auto value, values(one.variant.key));
+    return value ? Expected<void>() : tl::unexpected(kind.missing_in(results.name));
   }
   return {};
 }

@@ -16,23 +16,20 @@ namespace instr {
 
 namespace {
 
-ExitStatus show_list(const PlanConfig& config, ListFormat format) {
-  auto variants = plan(config);
-  if (!variants) return refuse(variants.error());
-  print_output(list_text(*variants, format));
-  if (isatty(STDOUT_FILENO)) print_message(list_summary(*variants));
+ExpectedStatus show_list(const PlanConfig& config, ListFormat format) {
+  TRY_ASSIGN(auto variants, plan(config));
+  print_output(list_text(variants, format));
+  if (isatty(STDOUT_FILENO)) print_message(list_summary(variants));
   return kGood;
 }
 
 }  // namespace
 
-ExitStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measure,
-                        const Showing& showing) {
-  auto variants = plan(config);
-  if (!variants) return refuse(variants.error());
-  auto planned = plan_run(measure, *variants);
-  if (!planned) return refuse(planned.error());
-  print_output(dry_run_text(*planned, inspect_terminal(STDOUT_FILENO, showing.color).color));
+ExpectedStatus show_dry_run(const PlanConfig& config, const MeasureConfig& measure,
+                            const Showing& showing) {
+  TRY_ASSIGN(auto variants, plan(config));
+  TRY_ASSIGN(auto planned, plan_run(measure, variants));
+  print_output(dry_run_text(planned, inspect_terminal(STDOUT_FILENO, showing.color).color));
   return kGood;
 }
 

@@ -21,34 +21,29 @@ struct MergeArguments {
 };
 
 Expected<void> write_all(const ResultSet& whole, ResultsTarget target) {
-  auto writer = ResultsWriter::create(std::move(target), whole.results.header);
-  if (!writer) return tl::unexpected(writer.error());
+  TRY_ASSIGN(auto writer, ResultsWriter::create(std::move(target), whole.results.header));
   for (const Measurement& one : whole.results.measurements) {
     auto written = whole_measurement(whole, one).and_then([&writer](const Measurement& all) {
-      return writer->append(all);
+      return writer.append(all);
     });
     if (!written) return written;
   }
-  return writer->finish(whole.results.is_complete);
+  return writer.finish(whole.results.is_complete);
 }
 
-ExitStatus run_merge(const MergeArguments& options) {
-  auto target = ResultsTarget::open(*options.output);
-  if (!target) return refuse(target.error());
+ExpectedStatus run_merge(const MergeArguments& options) {
+  TRY_ASSIGN(auto target, ResultsTarget::open(*options.output));
   std::vector<ResultSet> parts;
   for (const std::string& file : options.files) {
-    auto part = read_result_set(file, file, options.gate.incomplete);
-    if (!part) return refuse(part.error());
-    parts.push_back(std::move(*part));
+    TRY_ASSIGN(auto part, read_result_set(file, file, options.gate.incomplete));
+    parts.push_back(std::move(part));
   }
-  auto whole = merge(std::move(parts), options.gate);
-  if (!whole) return refuse(whole.error());
-  auto written = write_all(*whole, std::move(*target));
-  if (!written) return refuse(written.error());
+  TRY_ASSIGN(auto whole, merge(std::move(parts), options.gate));
+  TRY(write_all(whole, std::move(target)));
   print_message(fmt::format("{}: {} of {}{}\n", options.output->string(),
-                            format_plural(whole->results.measurements.size(), "benchmark"),
+                            format_plural(whole.results.measurements.size(), "benchmark"),
                             format_plural(options.files.size(), "file"),
-                            whole->results.is_complete ? "" : ", incomplete"));
+                            whole.results.is_complete ? "" : ", incomplete"));
   return kGood;
 }
 

@@ -66,13 +66,10 @@ Expected<void> check_alike(const std::vector<ResultSet>& parts,
 }  // namespace
 
 Expected<ResultSet> merge(std::vector<ResultSet> parts, const GateOptions& gate) {
-  auto has_all = check_shards(parts, gate.allow_missing_shards);
-  if (!has_all) return tl::unexpected(has_all.error());
-  if (auto checked = check_alike(parts, gate.vary); !checked) {
-    return tl::unexpected(checked.error());
-  }
+  TRY_ASSIGN(auto has_all, check_shards(parts, gate.allow_missing_shards));
+  TRY(check_alike(parts, gate.vary));
   ResultSet whole{"merged", {}, {}, {}};
-  whole.results.is_complete = *has_all;
+  whole.results.is_complete = has_all;
   std::map<std::string, std::size_t> part_of;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Results& part = parts[i].results;

@@ -42,25 +42,24 @@ constexpr FileKind kPicture{"a picture (SVG)", [](std::string_view start) {
 
 // Of a run's results file, or of one of experiments.
 Expected<std::vector<Measurement>> measurements_in(const fs::path& file, Incomplete incomplete) {
-  auto bytes = read_file(file, kMostResults, ReadFrom::kFilesAndPipes);
-  if (!bytes) return tl::unexpected(bytes.error());
-  auto results = parse_results(*bytes, file.string(), incomplete);
+  TRY_ASSIGN(auto bytes, read_file(file, kMostResults, ReadFrom::kFilesAndPipes));
+  auto results = parse_results(bytes, file.string(), incomplete);
   if (results) return std::move(results->measurements);
-  if (!are_experiments(*bytes)) return tl::unexpected(results.error());
-  auto records = whole_experiments(*bytes, file.string(), incomplete);
-  if (!records) return tl::unexpected(records.error());
+  if (!are_experiments(bytes)) return tl::unexpected(results.error());
+  TRY_ASSIGN(auto records, whole_experiments(bytes, file.string(), incomplete));
   std::vector<Measurement> measurements;
-  for (const ExperimentRecord& record : *records) measurements.push_back(measurement_of(record));
+  for (const ExperimentRecord& record : records) measurements.push_back(measurement_of(record));
   return measurements;
 }
 
 Expected<Chart> chart_of(const PlotArguments& options) {
-  auto measurements = find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
-    return measurements_in(file, options.incomplete);
+  TRY_ASSIGN(auto measurements,
+             find_baseline(options.operands[0]).and_then([&](const fs::path& file) {
+               return measurements_in(file, options.incomplete);
+             }));
+  return select(std::move(measurements), options.selection).and_then([&options](const auto& drawn) {
+    return make_chart(drawn, options.plot);
   });
-  if (!measurements) return tl::unexpected(measurements.error());
-  return select(std::move(*measurements), options.selection)
-      .and_then([&options](const auto& drawn) { return make_chart(drawn, options.plot); });
 }
 
 // A terminal would show the text that an SVG is.
@@ -70,29 +69,26 @@ Expected<void> check_output(const PlotArguments& options) {
               "write it to a file with --output=FILE");
 }
 
-ExitStatus run_plot(const PlotArguments& options, std::stop_token stop) {
-  if (auto checked = check_output(options); !checked) return refuse(checked.error());
+ExpectedStatus run_plot(const PlotArguments& options, std::stop_token stop) {
+  TRY(check_output(options));
   std::optional<OutputFile> output;
   if (options.output) {
-    auto opened = OutputFile::open(*options.output, kPicture);
-    if (!opened) return refuse(opened.error());
-    output = std::move(*opened);
+    TRY_ASSIGN(output, OutputFile::open(*options.output, kPicture));
   }
-  auto chart = chart_of(options);
-  if (!chart) return refuse(chart.error());
-  auto picture = draw_svg(*chart, stop);
+  TRY_ASSIGN(auto chart, chart_of(options));
+  auto picture = draw_svg(chart, stop);
   if (stop.stop_requested()) return kInterrupted;
-  if (!picture) return refuse(picture.error());
-  if (chart->left_out > 0 && options.showing.verbosity != Verbosity::kQuiet) {
+  if (!picture) return tl::unexpected(picture.error());
+  if (chart.left_out > 0 && options.showing.verbosity != Verbosity::kQuiet) {
     print_message(fmt::format("left out: {} that did not pass verification\n",
-                              format_plural(chart->left_out, "measurement")));
+                              format_plural(chart.left_out, "measurement")));
   }
   if (!output) {
     print_output(*picture);
     return kGood;
   }
-  auto written = write_to(std::move(*output), *picture);
-  return written ? kGood : refuse(written.error());
+  TRY(write_to(std::move(*output), *picture));
+  return kGood;
 }
 
 // A metric and a parameter are of growth alone.

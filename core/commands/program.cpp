@@ -86,7 +86,7 @@ Expected<void> check_belonging(const Words& words, const CommandLine& line) {
 }
 
 ParsedCommand printing(const Command& command, std::string text) {
-  return {&command, [text = std::move(text)](const Invocation&) -> int {
+  return {&command, [text = std::move(text)](const Invocation&) {
             print_output(text);
             return kGood;
           }};
@@ -110,8 +110,7 @@ Expected<ParsedCommand> parse_command(const Words& all) {
   if (operand != words.end()) words.erase(operand);
   CommandLine line(command->name);
   Action action = command->declare(line);
-  auto parsed = check_belonging(words, line).and_then([&] { return line.parse(words); });
-  if (!parsed) return tl::unexpected(parsed.error());
+  TRY(check_belonging(words, line).and_then([&] { return line.parse(words); }));
   return ParsedCommand{command, std::move(action)};
 }
 
@@ -141,9 +140,11 @@ int run_words(const Words& words, int failed, Pipeline pipeline) {
     return failed;
   }
   Interrupt interrupt(parsed->command->on_interrupt == OnInterrupt::kEnd);
-  const int status = parsed->action({words, interrupt.token(), pipeline});
+  const ExpectedStatus result = parsed->action({words, interrupt.token(), pipeline});
+  if (!result) refuse(result.error());
+  const int status = result.value_or(failed);
   // An interrupted read or write may have failed with another status.
-  return status == kBadSetup && interrupt.token().stop_requested() ? kInterrupted : status;
+  return status == failed && interrupt.token().stop_requested() ? kInterrupted : status;
 }
 
 }  // namespace

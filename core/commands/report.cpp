@@ -49,10 +49,10 @@ Expected<ReportData> of_files(const ReportArguments& options, const Acceptances&
   std::vector<ResultSet> files;
   const auto selected = selector(options.selection);
   for (const std::string& name : options.files) {
-    auto set = find_baseline(name).and_then(
-        [&](const fs::path& file) { return read_any_result_set(file, name, options.incomplete); });
-    if (!set) return tl::unexpected(set.error());
-    files.push_back(only(std::move(*set), selected));
+    TRY_ASSIGN(auto set, find_baseline(name).and_then([&](const fs::path& file) {
+      return read_any_result_set(file, name, options.incomplete);
+    }));
+    files.push_back(only(std::move(set), selected));
   }
   const SeriesChoice of_metrics{{}, options.metrics, {}};
   return report_of_files(files, options.vary, accepted).map([&](ReportData&& data) {
@@ -84,14 +84,12 @@ Expected<std::optional<ReportSince>> find_since(const ReportArguments& options,
 }
 
 Expected<ReportData> of_history(const ReportArguments& options, const Acceptances& accepted) {
-  auto database = open_history(options.history.value_or(usual_history()), SqlAccess::kRead);
-  if (!database) return tl::unexpected(database.error());
+  TRY_ASSIGN(auto database,
+             open_history(options.history.value_or(usual_history()), SqlAccess::kRead));
   const SeriesChoice choice{key_selector(options.selection), options.metrics, options.branch};
-  auto data = report_of_history(*database, choice, accepted);
+  auto data = report_of_history(database, choice, accepted);
   if (!data) return data;
-  auto since = find_since(options, *data);
-  if (!since) return tl::unexpected(since.error());
-  data->since = std::move(*since);
+  TRY_ASSIGN(data->since, find_since(options, *data));
   return data;
 }
 
@@ -111,22 +109,19 @@ std::string summary_of(const ReportArguments& options, const ReportData& data) {
                      format_plural(data.columns.size(), options.files.empty() ? "commit" : "file"));
 }
 
-ExitStatus run_report(const ReportArguments& options) {
-  auto output = OutputFile::open(*options.html, kReport);
-  if (!output) return refuse(output.error());
-  auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
-  if (!accepted) return refuse(accepted.error());
-  auto data = options.files.empty() ? of_history(options, *accepted) : of_files(options, *accepted);
-  if (!data) return refuse(data.error());
-  if (data->series.empty() && data->outcomes.empty()) {
-    return refuse(Error{{}, "there is nothing to report", "choose more, or record something"});
+ExpectedStatus run_report(const ReportArguments& options) {
+  TRY_ASSIGN(auto output, OutputFile::open(*options.html, kReport));
+  TRY_ASSIGN(auto accepted, read_accepted(options.accepted.value_or(usual_accepted())));
+  TRY_ASSIGN(auto data,
+             options.files.empty() ? of_history(options, accepted) : of_files(options, accepted));
+  if (data.series.empty() && data.outcomes.empty()) {
+    return fail("there is nothing to report", "choose more, or record something");
   }
-  data->title = options.title.value_or(usual_title());
-  auto written = write_to(std::move(*output), report_page(*data, utc_now()));
-  if (!written) return refuse(written.error());
+  data.title = options.title.value_or(usual_title());
+  TRY(write_to(std::move(output), report_page(data, utc_now())));
   if (options.showing.verbosity != Verbosity::kQuiet) {
     print_message(
-        fmt::format("{}: {}\n", printable(options.html->string()), summary_of(options, *data)));
+        fmt::format("{}: {}\n", printable(options.html->string()), summary_of(options, data)));
   }
   return kGood;
 }

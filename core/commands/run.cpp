@@ -164,7 +164,7 @@ void declare_run(CommandLine& line, RunOptions& options) {
 Action run_command(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
   declare_run(line, *options);
-  return [options](const Invocation& invocation) -> int {
+  return [options](const Invocation& invocation) -> ExpectedStatus {
     if (options->is_dry_run) {
       return show_dry_run(options->plan, options->measure, options->showing);
     }

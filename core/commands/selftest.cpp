@@ -61,12 +61,11 @@ class Runs {
     }
     spawn.argv.insert(spawn.argv.end(), common_.begin(), common_.end());
     spawn.argv.insert(spawn.argv.end(), more.begin(), more.end());
-    auto ended = run_command(spawn, stop_);
-    if (!ended) return tl::unexpected(ended.error());
-    failed = ended->exit_code == kRegression;
-    if (ended->exit_code != kGood && !failed) {
-      return fail(fmt::format("the run `{}` ended with status {}: {}", name, ended->exit_code,
-                              ended->errors));
+    TRY_ASSIGN(auto ended, run_command(spawn, stop_));
+    failed = ended.exit_code == kRegression;
+    if (ended.exit_code != kGood && !failed) {
+      return fail(fmt::format("the run `{}` ended with status {}: {}", name, ended.exit_code,
+                              ended.errors));
     }
     return read_result_set(file(name), name);
   }
@@ -79,9 +78,7 @@ class Runs {
 
 Expected<Comparison> compare_exactly(const ResultSet& before, const ResultSet& after) {
   CompareOptions options;
-  auto limits = parse_limits(exact_limits());
-  if (!limits) return tl::unexpected(limits.error());
-  options.limits.hard = *limits;
+  TRY_ASSIGN(options.limits.hard, parse_limits(exact_limits()));
   return compare(before, after, options);
 }
 
@@ -105,8 +102,7 @@ struct Tally {
 Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& tally) {
   bool failed = false;
   progress.phase("counting the library without plants");
-  auto base = runs.run("base", "", {}, {}, failed);
-  if (!base) return tl::unexpected(base.error());
+  TRY_ASSIGN(auto base, runs.run("base", "", {}, {}, failed));
   std::string heading =
       fmt::format("{}  {}  {:>6}  {}  {:>6}  {}  {}", pad_right("planted", 28),
                   pad_right("benchmark", 54), "change", "found", "there", "attributed", "function");
@@ -114,12 +110,10 @@ Expected<void> check_plants(Runs& runs, Progress& progress, bool color, Tally& t
   for (const Plant& plant : plants()) {
     progress.phase(fmt::format("planting {}", plant.what));
     std::string build = (find_installation().selftest / plant.build).string() + ".toml";
-    auto after = runs.run(plant.build, "base", {"--build=" + build}, {}, failed);
-    if (!after) return tl::unexpected(after.error());
-    auto comparison = compare_exactly(*base, *after);
-    if (!comparison) return tl::unexpected(comparison.error());
+    TRY_ASSIGN(auto after, runs.run(plant.build, "base", {"--build=" + build}, {}, failed));
+    TRY_ASSIGN(auto comparison, compare_exactly(base, after));
     progress.phase("");
-    for (const PlantFinding& finding : judge_plant(plant, *comparison)) {
+    for (const PlantFinding& finding : judge_plant(plant, comparison)) {
       ++tally.planted;
       if (failed && finding.is_found && finding.is_attributed) ++tally.caught;
       if (!print_finding(plant, finding, color)) return fail("nobody reads this");
@@ -158,20 +152,19 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Pro
                                   "--tag=standard", "--threads=1"};
   progress.phase("counting the standard set");
   if (repeats == 0) return {};
-  auto base = runs.run("unchanged", "", common, {}, failed);
-  if (!base) return tl::unexpected(base.error());
+  TRY_ASSIGN(auto base, runs.run("unchanged", "", common, {}, failed));
   for (int number = 1; number <= repeats; ++number) {
     progress.phase(fmt::format("unchanged run {} of {}", number, repeats));
     std::vector<std::string> more = common;
     for (std::string& option : perturbed_options(number)) more.push_back(std::move(option));
-    auto after = runs.run("again", "unchanged", more, perturbed(number, folder), failed);
-    if (!after) return tl::unexpected(after.error());
+    TRY_ASSIGN(auto after, runs.run("again", "unchanged", more, perturbed(number, folder), failed));
     std::set<std::string> measured;
-    for (const Measurement& one : after->results.measurements) measured.insert(one.variant.key);
-    auto comparison = compare_exactly(
-        only(*base, [&](const Variant& one) { return measured.contains(one.key); }), *after);
-    if (!comparison) return tl::unexpected(comparison.error());
-    auto alarms = false_alarms(*comparison);
+    for (const Measurement& one : after.results.measurements) measured.insert(one.variant.key);
+    TRY_ASSIGN(
+        auto comparison,
+        compare_exactly(only(base, [&](const Variant& one) { return measured.contains(one.key); }),
+                        after));
+    auto alarms = false_alarms(comparison);
     ++tally.runs;
     if (failed || !alarms.empty()) ++tally.alarms;
     progress.phase("");
@@ -182,24 +175,23 @@ Expected<void> check_alarms(Runs& runs, const fs::path& folder, int repeats, Pro
   print_output(
       fmt::format("\n{} unchanged runs of {} benchmarks, each with another environment, folder, "
                   "order, heap and number of jobs\n",
-                  repeats, base->results.measurements.size()));
+                  repeats, base.results.measurements.size()));
   return {};
 }
 
-ExitStatus run_selftest(const SelftestArguments& options, std::stop_token stop) {
+ExpectedStatus run_selftest(const SelftestArguments& options, std::stop_token stop) {
   bool color = inspect_terminal(STDOUT_FILENO, options.showing.color).color;
-  auto folder = PrivateFolder::make();
-  if (!folder) return refuse(folder.error());
-  Runs runs(options.tools, folder->path(), stop);
+  TRY_ASSIGN(auto folder, PrivateFolder::make());
+  Runs runs(options.tools, folder.path(), stop);
   Progress progress(progress_options(options.showing));
   Tally tally;
   auto checked = check_plants(runs, progress, color, tally).and_then([&] {
-    return check_alarms(runs, folder->path(), options.repeats, progress, tally);
+    return check_alarms(runs, folder.path(), options.repeats, progress, tally);
   });
   progress.finish();
   if (stop.stop_requested()) return kInterrupted;
   if (!print_output("")) return kGood;  // finish_output() has the status
-  if (!checked) return refuse(checked.error());
+  if (!checked) return tl::unexpected(checked.error());
   bool good = tally.planted > 0 && tally.caught == tally.planted && tally.alarms == 0;
   std::string sum = fmt::format(
       "{} of {} slow-downs found and attributed; {} of {} unchanged runs "

@@ -25,7 +25,7 @@ std::string line_of(const WarmStatus& one) {
       one.is_used ? "in use" : "ends in " + format_duration(static_cast<double>(left.count())));
 }
 
-ExitStatus list() {
+ExpectedStatus list() {
   const auto all = warm_status();
   for (const WarmStatus& one : all) print_output(line_of(one));
   if (all.empty()) print_message("no warm workers: instr_bench --warm starts one\n");
@@ -37,7 +37,7 @@ struct WarmArguments {
   Showing showing;
 };
 
-ExitStatus run_warm(const std::vector<std::string>& operands) {
+ExpectedStatus run_warm(const std::vector<std::string>& operands) {
   const std::string& what = operands[0];
   if (what == "list" && operands.size() == 1) return list();
   if (what == "stop" && operands.size() == 1) {
@@ -45,10 +45,10 @@ ExitStatus run_warm(const std::vector<std::string>& operands) {
     return kGood;
   }
   if (what == "serve" && operands.size() == 2) {
-    auto served = serve_warm(Fd(kWarmListeningFd), operands[1]);
-    return served ? kGood : refuse(served.error());
+    TRY(serve_warm(Fd(kWarmListeningFd), operands[1]));
+    return kGood;
   }
-  return refuse({{}, "`warm` takes `list` or `stop`", "see instr_bench warm --help"});
+  return fail("`warm` takes `list` or `stop`", "see instr_bench warm --help");
 }
 
 }  // namespace

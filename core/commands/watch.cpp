@@ -170,9 +170,8 @@ Expected<void> watch(const PlanConfig& config, Session& session,
         std::string code = one.unit.string() + ":" + one.symbol;
         return std::exchange(measured[one.variant.key], code) != code;
       };
-      auto finished = session.measure(variants, stop, selected);
-      if (!finished) return tl::unexpected(finished.error());
-      if (!*finished) break;
+      TRY_ASSIGN(auto finished, session.measure(variants, stop, selected));
+      if (!finished) break;
       diagnose("watching; save a definition to count it again, Ctrl-C to quit\n");
     } else {
       for (const auto& error : loaded.error()) diagnose(to_string(error) + "\n");
@@ -188,7 +187,7 @@ struct WatchArguments {
   Showing showing;
 };
 
-ExitStatus run_watch(const WatchArguments& options, std::stop_token interrupted) {
+ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrupted) {
   // There is no point in watching once nobody reads the output.
   std::stop_source ending;
   std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });
@@ -201,17 +200,16 @@ ExitStatus run_watch(const WatchArguments& options, std::stop_token interrupted)
     progress.finished(one);
     if (!progress.print(STDOUT_FILENO, lines.next(one, color))) ending.request_stop();
   };
-  auto session = Session::open(options.measure, events, stop);
-  if (!session) return refuse(session.error());
+  TRY_ASSIGN(auto session, Session::open(options.measure, events, stop));
   auto ended = watch(
-      options.plan, *session,
+      options.plan, session,
       [&](const std::string& text) {
         progress.phase("");
         progress.print(STDERR_FILENO, text);
       },
       stop);
   progress.finish();
-  if (!ended) return refuse(ended.error());
+  if (!ended) return tl::unexpected(ended.error());
   return kGood;  // Ctrl-C is how one leaves it
 }
 

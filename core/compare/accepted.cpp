@@ -92,9 +92,8 @@ std::string line_of(const Acceptance& one) {
 fs::path usual_accepted() { return project_folder() / "accepted.csv"; }
 
 tl::expected<Acceptances, Errors> read_accepted(const fs::path& file) {
-  const auto source = SourceText::read_if_exists(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  return AcceptedReader(*source).read().map([](const std::vector<AcceptedLine>& lines) {
+  TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
+  return AcceptedReader(source).read().map([](const std::vector<AcceptedLine>& lines) {
     Acceptances accepted;
     for (const AcceptedLine& line : lines) accepted.push_back(line.acceptance);
     return accepted;
@@ -113,14 +112,12 @@ const Acceptance* find_accepted(const Acceptances& accepted, const std::string& 
 tl::expected<void, Errors> write_accepted(
     const fs::path& file, const Acceptances& added,
     const std::function<bool(const Acceptance&)>& is_obsolete) {
-  const auto source = SourceText::read_if_exists(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  AcceptedReader reader(*source);
-  const auto lines = reader.read();
-  if (!lines) return tl::unexpected(lines.error());
+  TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
+  AcceptedReader reader(source);
+  TRY_ASSIGN(const auto lines, reader.read());
   std::string text = reader.head();
   Acceptances known;
-  for (const AcceptedLine& line : *lines) {
+  for (const AcceptedLine& line : lines) {
     known.push_back(line.acceptance);
     if (!is_obsolete(line.acceptance)) text += line.comment + line_of(line.acceptance);
   }
@@ -130,8 +127,7 @@ tl::expected<void, Errors> write_accepted(
   text += reader.tail();
   std::error_code ignored;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), ignored);
-  auto put = replace_file(file, text);
-  if (!put) return tl::unexpected(Errors{put.error()});
+  TRY(replace_file(file, text));
   return {};
 }
 

@@ -43,21 +43,19 @@ bool is_of_interest(const MetricChange& metric) {
 
 Expected<void> attribute(ComparedRow& row, const ResultSet& before, const ResultSet& after,
                          Attributor& attributor) {
-  auto functions_before = before.functions(row.key);
-  if (!functions_before) return tl::unexpected(functions_before.error());
-  auto functions_after = after.functions(row.key);
-  if (!functions_after) return tl::unexpected(functions_after.error());
-  if (functions_before->empty() || functions_after->empty()) return {};
+  TRY_ASSIGN(auto functions_before, before.functions(row.key));
+  TRY_ASSIGN(auto functions_after, after.functions(row.key));
+  if (functions_before.empty() || functions_after.empty()) return {};
   // The most important metric; the first of equal ones.
   const MetricChange* most = nullptr;
   for (const MetricChange& metric : row.metrics) {
     if (!is_of_interest(metric)) continue;
-    if (!is_attributable(metric.metric, *functions_before, *functions_after)) continue;
+    if (!is_attributable(metric.metric, functions_before, functions_after)) continue;
     if (most == nullptr || metric.verdict > most->verdict) most = &metric;
   }
   if (most == nullptr) return {};
   row.attribution =
-      attributor.attribute(*functions_before, *functions_after, *most->change(), most->metric);
+      attributor.attribute(functions_before, functions_after, *most->change(), most->metric);
   return {};
 }
 
@@ -80,12 +78,10 @@ Expected<void> attribute_rows(Comparison& comparison, const ResultSet& before,
 }
 
 Expected<void> add_lines(ComparedRow& row, const ResultSet& before, const ResultSet& after) {
-  auto lines_before = before.lines(row.key);
-  if (!lines_before) return tl::unexpected(lines_before.error());
-  auto lines_after = after.lines(row.key);
-  if (!lines_after) return tl::unexpected(lines_after.error());
-  if (!*lines_before || !*lines_after) return {};
-  row.lines = line_changes(**lines_before, **lines_after, row.ir_change());
+  TRY_ASSIGN(auto lines_before, before.lines(row.key));
+  TRY_ASSIGN(auto lines_after, after.lines(row.key));
+  if (!lines_before || !lines_after) return {};
+  row.lines = line_changes(*lines_before, *lines_after, row.ir_change());
   return {};
 }
 
@@ -228,16 +224,13 @@ FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> func
 }
 
 Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one) {
-  auto functions = set.functions(one.variant.key);
-  if (!functions) return tl::unexpected(functions.error());
-  auto tree = set.call_trees(one.variant.key);
-  if (!tree) return tl::unexpected(tree.error());
-  auto lines = set.lines(one.variant.key);
-  if (!lines) return tl::unexpected(lines.error());
+  TRY_ASSIGN(auto functions, set.functions(one.variant.key));
+  TRY_ASSIGN(auto tree, set.call_trees(one.variant.key));
+  TRY_ASSIGN(auto lines, set.lines(one.variant.key));
   if (auto* counted = std::get_if<Counted>(&one.outcome)) {
-    counted->functions = *std::move(functions);
-    counted->call_tree = *std::move(tree);
-    counted->lines = *std::move(lines);
+    counted->functions = std::move(functions);
+    counted->call_tree = std::move(tree);
+    counted->lines = std::move(lines);
   }
   return one;
 }
@@ -315,28 +308,21 @@ std::size_t ComparisonSummary::count(Verdict verdict) const {
 Expected<Comparison> compare(const ResultSet& before, const ResultSet& after,
                              const CompareOptions& options) {
   Pairs pairs;
-  if (auto added = add(pairs, before, &MeasurementPair::before); !added) {
-    return tl::unexpected(added.error());
-  }
-  if (auto added = add(pairs, after, &MeasurementPair::after); !added) {
-    return tl::unexpected(added.error());
-  }
+  TRY(add(pairs, before, &MeasurementPair::before));
+  TRY(add(pairs, after, &MeasurementPair::after));
   Comparison comparison;
   comparison.before_name = before.name;
   comparison.after_name = after.name;
   const std::set<std::string> known_before = metrics_of(before);
   comparison.rows.reserve(pairs.size());
   for (const auto& [key, pair] : pairs) {
-    auto row = compare_row(key, pair, known_before, options);
-    if (!row) return tl::unexpected(row.error());
-    comparison.verdict = std::max(comparison.verdict, row->verdict);
-    comparison.rows.push_back(std::move(*row));
+    TRY_ASSIGN(auto row, compare_row(key, pair, known_before, options));
+    comparison.verdict = std::max(comparison.verdict, row.verdict);
+    comparison.rows.push_back(std::move(row));
   }
   sort_rows(comparison.rows);
-  auto attributed = attribute_rows(comparison, before, after, options);
-  if (!attributed) return tl::unexpected(attributed.error());
-  auto with_lines = add_lines_of_rows(comparison, before, after, options);
-  if (!with_lines) return tl::unexpected(with_lines.error());
+  TRY(attribute_rows(comparison, before, after, options));
+  TRY(add_lines_of_rows(comparison, before, after, options));
   comparison.summary = summarize(comparison.rows);
   add_problems(comparison, before, after, options);
   return comparison;

@@ -325,11 +325,10 @@ Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair&
                                   const CompareOptions& options) {
   ComparedRow row;
   row.key = key;
-  auto limits = settle_limits(row, pair, options);
-  if (!limits) return tl::unexpected(limits.error());
+  TRY_ASSIGN(auto limits, settle_limits(row, pair, options));
   const Counted* before = counted_of(pair.before);
   const Counted* after = counted_of(pair.after);
-  row.metrics = metrics_of(before, after, *limits);
+  row.metrics = metrics_of(before, after, limits);
   if (before != nullptr && after != nullptr) {
     compare_counts(row, *before, *after, known_before, options);
     return row;

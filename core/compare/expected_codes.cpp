@@ -99,11 +99,10 @@ tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const Sourc
 }
 
 tl::expected<std::vector<ExpectedCode>, Errors> read_expected_codes(const fs::path& file) {
-  const auto source = SourceText::read(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  auto codes = parse_expected_codes(*source);
+  TRY_ASSIGN(const auto source, SourceText::read(file));
+  auto codes = parse_expected_codes(source);
   if (!codes || !codes->empty()) return codes;
-  return tl::unexpected(Errors{{source->at(0, 0), "there is no expected code in this file",
+  return tl::unexpected(Errors{{source.at(0, 0), "there is no expected code in this file",
                                 "--update-expected-codes writes those that are measured"}});
 }
 
@@ -137,23 +136,22 @@ tl::expected<ExpectedUpdate, Errors> update_expected_codes(
     const SourceText& source, std::span<const ExperimentRecord> records,
     const IsSelected& is_selected) {
   CodeReader reader(source);
-  auto codes = reader.read();
-  if (!codes) return tl::unexpected(codes.error());
+  TRY_ASSIGN(auto codes, reader.read());
   ExpectedUpdate update;
   ByKey rest = with_codes(records);
   const std::set<std::string> keys = keys_of(records);
-  for (ExpectedCode& one : *codes) {
+  for (ExpectedCode& one : codes) {
     const auto found = rest.extract(one.key);
     if (found.empty() || found.mapped()->code == one.code) continue;
     one.code = found.mapped()->code;
     ++update.changed;
   }
-  update.removed = std::erase_if(*codes, [&](const ExpectedCode& one) {
+  update.removed = std::erase_if(codes, [&](const ExpectedCode& one) {
     return !keys.contains(one.key) && is_selected(one.key);
   });
-  for (const auto& [key, record] : rest) codes->push_back({key, record->code});
+  for (const auto& [key, record] : rest) codes.push_back({key, record->code});
   update.added = rest.size();
-  update.text = text_of(*std::move(codes), reader.head(), reader.tail());
+  update.text = text_of(std::move(codes), reader.head(), reader.tail());
   return update;
 }
 

@@ -210,17 +210,15 @@ std::string text_of(std::vector<ExpectedCount> counts, const std::string& head,
 }  // namespace
 
 tl::expected<ExpectedCounts, Errors> parse_expected_counts(const SourceText& source) {
-  const auto counts = CountReader(source).read();
-  if (!counts) return tl::unexpected(counts.error());
-  if (!counts->empty()) return baseline_of(*counts);
+  TRY_ASSIGN(const auto counts, CountReader(source).read());
+  if (!counts.empty()) return baseline_of(counts);
   return tl::unexpected(Errors{{source.at(0, 0), "there is no expected count in this file",
                                 "--update-expected writes those that are measured"}});
 }
 
 tl::expected<ExpectedCounts, Errors> read_expected_counts(const fs::path& file) {
-  const auto source = SourceText::read(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  return parse_expected_counts(*source);
+  TRY_ASSIGN(const auto source, SourceText::read(file));
+  return parse_expected_counts(source);
 }
 
 tl::expected<void, Errors> check_expected_counts(const SourceText& source) {
@@ -231,14 +229,13 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
     const SourceText& source, const std::vector<Measurement>& measurements,
     const IsSelected& is_selected) {
   CountReader reader(source);
-  auto counts = reader.read();
-  if (!counts) return tl::unexpected(counts.error());
-  const std::vector<std::string> metrics = metrics_in(*counts);
+  TRY_ASSIGN(auto counts, reader.read());
+  const std::vector<std::string> metrics = metrics_in(counts);
   const CountsByKey measured = exact_counts(measurements);
   ExpectedUpdate update;
-  update_known(*counts, measured, is_selected, update);
-  add_new(*counts, measured, metrics, update);
-  update.text = text_of(*std::move(counts), reader.head(), reader.tail());
+  update_known(counts, measured, is_selected, update);
+  add_new(counts, measured, metrics, update);
+  update.text = text_of(std::move(counts), reader.head(), reader.tail());
   if (const auto readable = SourceText::checked(source.path(), update.text); !readable) {
     return tl::unexpected(Errors{{{source.path()},
                                   "a new key cannot be written: " + readable.error().what,
@@ -250,14 +247,11 @@ tl::expected<ExpectedUpdate, Errors> update_expected_counts(
 tl::expected<ExpectedUpdate, Errors> update_in_place(const fs::path& file,
                                                      const Update& update_of) {
   const fs::path target = follow_links(file);
-  const auto source = SourceText::read_if_exists(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  auto update = update_of(*source);
+  TRY_ASSIGN(const auto source, SourceText::read_if_exists(file));
+  auto update = update_of(source);
   if (!update || (update->changed == 0 && update->added == 0 && update->removed == 0))
     return update;
-  if (auto written = replace_file(target, update->text); !written) {
-    return tl::unexpected(Errors{written.error()});
-  }
+  TRY(replace_file(target, update->text));
   return update;
 }
 

@@ -90,11 +90,10 @@ LimitsEntry read_entry(const toml::table& table, const SourceText& source, Error
 }  // namespace
 
 tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source) {
-  const auto table = parse_toml(source);
-  if (!table) return tl::unexpected(Errors{table.error()});
+  TRY_ASSIGN(const auto table, parse_toml(source));
   Errors errors;
   LimitsFile file;
-  const TableReader read(*table, "a file of limits", kFileKeys, source, errors);
+  const TableReader read(table, "a file of limits", kFileKeys, source, errors);
   if (const toml::node* entries = read.get("limit")) {
     for (const toml::node& entry : *entries->as_array()) {
       file.push_back(read_entry(*entry.as_table(), source, errors));
@@ -110,9 +109,8 @@ tl::expected<LimitsFile, Errors> parse_limits_file(const SourceText& source) {
 }
 
 tl::expected<LimitsFile, Errors> read_limits_file(const fs::path& file) {
-  const auto source = SourceText::read(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  return parse_limits_file(*source);
+  TRY_ASSIGN(const auto source, SourceText::read(file));
+  return parse_limits_file(source);
 }
 
 ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys) {

@@ -60,10 +60,9 @@ Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
   spawn.environment->push_back(python_code_cache());
   spawn.working_directory = "/";
   spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
-  auto result = run_command(spawn, stop);
-  if (!result) return tl::unexpected(result.error());
-  if (result->exit_code == 0) return {};
-  return fail("torch cannot be imported:\n" + result->errors,
+  TRY_ASSIGN(auto result, run_command(spawn, stop));
+  if (result.exit_code == 0) return {};
+  return fail("torch cannot be imported:\n" + result.errors,
               "try it: python -c 'import torch'; --language=cpp leaves Python out");
 }
 
@@ -130,17 +129,16 @@ std::vector<std::string> python_environment() {
 Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
                                        const CompileOptions& options, Cache& cache,
                                        std::stop_token stop) {
-  auto worker = build_worker(kind, options.sources, options, cache, stop);
-  if (!worker) return tl::unexpected(worker.error());
+  TRY_ASSIGN(auto worker, build_worker(kind, options.sources, options, cache, stop));
   auto texts = modules_of(kind, options.sources);
   texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
-  std::string identity = worker->parent_path().filename().string() + "\n" + identity_of(python);
+  std::string identity = worker.parent_path().filename().string() + "\n" + identity_of(python);
   for (const auto& [name, text] : texts) identity += "\n" + text;
   const std::string name = "python-" + content_hash(identity);
   return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
     const fs::path folder = to.parent_path();
     std::error_code problem;
-    fs::copy_file(*worker, to, problem);
+    fs::copy_file(worker, to, problem);
     if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
     return write_texts(texts, folder)
         .and_then([&] { return make_links(python, folder); })

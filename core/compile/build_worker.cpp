@@ -226,13 +226,12 @@ class WorkerBuild {
     spawn.argv = {options_.toolchain.compiler.string()};
     spawn.argv.insert(spawn.argv.end(), arguments.begin(), arguments.end());
     spawn.environment = compiler_environment(scratch_);
-    auto result = run_command(spawn, stop_);
-    if (!result) return tl::unexpected(result.error());
-    if (result->exit_code == 0) return {};
+    TRY_ASSIGN(auto result, run_command(spawn, stop_));
+    if (result.exit_code == 0) return {};
     return fail("cannot build the worker for LibTorch " + options_.libtorch.version + " with " +
                     options_.toolchain.version + ": " + what + ":\n" +
-                    result->errors.substr(0, 4000),
-                advice_for(result->errors));
+                    result.errors.substr(0, 4000),
+                advice_for(result.errors));
   }
 
   KindFacts facts_;
@@ -246,12 +245,11 @@ class WorkerBuild {
 
 Expected<fs::path> build_worker(WorkerKind kind, const fs::path& sources,
                                 const CompileOptions& options, Cache& cache, std::stop_token stop) {
-  auto files = read_sources(sources / "worker", kind);
-  if (!files) return tl::unexpected(files.error());
+  TRY_ASSIGN(auto files, read_sources(sources / "worker", kind));
   const KindFacts facts = facts_of(kind);
-  std::string name = facts.artefact + content_hash(files->identity + toolchain_identity(options));
+  std::string name = facts.artefact + content_hash(files.identity + toolchain_identity(options));
   return cache.get(name + "/" + facts.program(), [&](const fs::path& to) {
-    return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files->compiled, to);
+    return WorkerBuild(kind, sources, options, cache.scratch(), stop).run(files.compiled, to);
   });
 }
 

@@ -53,16 +53,13 @@ class Store {
   // `temporary`: a folder that is removed with this object.
   static Expected<std::unique_ptr<Store>> open(const fs::path& root, const CacheWaiting& waiting,
                                                std::optional<PrivateFolder> temporary = {}) {
-    if (auto ready = prepare_cache_folder(root); !ready) return tl::unexpected(ready.error());
-    auto own = PrivateFolder::make(root / "runs");
-    if (!own) return tl::unexpected(own.error());
+    TRY(prepare_cache_folder(root));
+    TRY_ASSIGN(auto own, PrivateFolder::make(root / "runs"));
     // The disk may be full although a folder could be created.
-    if (auto written = write_text(own->path() / "probe", std::string(4096, '.')); !written) {
-      return tl::unexpected(written.error());
-    }
-    Fd used(::open((own->path() / kUsed).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    TRY(write_text(own.path() / "probe", std::string(4096, '.')));
+    Fd used(::open((own.path() / kUsed).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     return std::unique_ptr<Store>(
-        new Store(root, waiting, std::move(temporary), std::move(*own), std::move(used)));
+        new Store(root, waiting, std::move(temporary), std::move(own), std::move(used)));
   }
 
   const fs::path& root() const { return root_; }
@@ -161,8 +158,8 @@ class Store {
     std::error_code error;
     fs::create_directory(made, error);
     if (error) return fail("cannot make '" + made.string() + "': " + error.message());
-    if (auto done = make(made / name.file); !done) return tl::unexpected(done.error());
-    if (auto sealed = seal_folder(made); !sealed) return tl::unexpected(sealed.error());
+    TRY(make(made / name.file));
+    TRY(seal_folder(made));
     fs::path place = root_ / "artefacts" / name.folder;
     fs::rename(made, place, error);
     if (error && !is_whole(place)) {
@@ -224,13 +221,12 @@ class Store {
 namespace {
 
 Expected<std::unique_ptr<Store>> temporary_store(const CacheWaiting& waiting) {
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
-  fs::path root = folder->path();
+  TRY_ASSIGN(auto folder, PrivateFolder::make());
+  fs::path root = folder.path();
   if (auto trusted = check_trusted(fs::absolute(root)); !trusted) {
     return fail(trusted.error().what, "set TMPDIR to a folder of your own");
   }
-  auto store = Store::open(root, waiting, std::move(*folder));
+  auto store = Store::open(root, waiting, std::move(folder));
   if (!store) return fail("cannot use '" + root.string() + "': " + store.error().what);
   return store;
 }
@@ -255,9 +251,7 @@ struct Cache::State {
   Expected<void> fall_back(const std::string& reason) {
     std::lock_guard guard(mutex);
     if (fallback) return {};
-    auto made = temporary_store(waiting);
-    if (!made) return tl::unexpected(made.error());
-    fallback = std::move(*made);
+    TRY_ASSIGN(fallback, temporary_store(waiting));
     note = reason;
     return {};
   }
@@ -272,8 +266,7 @@ Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
   auto state = std::make_unique<State>(std::move(waiting));
   auto configured = configured_cache_folder();
   if (enabled && configured) {
-    auto safe = check_cache_folder(*configured);
-    if (!safe) return tl::unexpected(safe.error());
+    TRY(check_cache_folder(*configured));
     auto store = Store::open(*configured, state->waiting);
     if (store) {
       state->store = std::move(*store);
@@ -286,9 +279,7 @@ Expected<Cache> Cache::open(bool enabled, CacheWaiting waiting) {
   } else {
     state->note = "no cache, as requested: compiled code is not kept";
   }
-  auto temporary = temporary_store(state->waiting);
-  if (!temporary) return tl::unexpected(temporary.error());
-  state->store = std::move(*temporary);
+  TRY_ASSIGN(state->store, temporary_store(state->waiting));
   return Cache(std::move(state));
 }
 
@@ -305,10 +296,8 @@ Expected<fs::path> Cache::get(const std::string& name,
   if (auto found = find(name)) return *found;
   Name parts = split_name(name);
   auto attempt = [&](Store& store) -> Expected<fs::path> {
-    auto use = store.use_lock();
-    if (!use) return tl::unexpected(use.error());
-    auto alone = store.make_lock(parts.folder);
-    if (!alone) return tl::unexpected(alone.error());
+    TRY_ASSIGN(const auto use, store.use_lock());
+    TRY_ASSIGN(const auto alone, store.make_lock(parts.folder));
     if (auto found = store.find(parts)) return *found;
     return store.make(parts, make);
   };

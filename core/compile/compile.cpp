@@ -68,17 +68,16 @@ class UnitJob {
     while (!snippets.empty()) {
       std::vector<Variant> variants;
       for (const auto& snippet : snippets) variants.push_back(snippet.variants.front());
-      auto unit = compiler_.compile(context_, variants);
-      if (!unit) return tl::unexpected(unit.error());
-      if (unit->object) {
+      TRY_ASSIGN(auto unit, compiler_.compile(context_, variants));
+      if (unit.object) {
         UnitResult result;
-        for (const auto& snippet : snippets) add_compiled(result, snippet, *unit->object);
+        for (const auto& snippet : snippets) add_compiled(result, snippet, *unit.object);
         reporter_.report(std::move(result));
         return {};
       }
       std::size_t before = snippets.size();
-      if (unit->apart.empty()) drop_blamed(snippets, unit->says.errors, unit->apart);
-      if (auto ran = run_each(taken_out(snippets, unit->apart)); !ran) return ran;
+      if (unit.apart.empty()) drop_blamed(snippets, unit.says.errors, unit.apart);
+      if (auto ran = run_each(taken_out(snippets, unit.apart)); !ran) return ran;
       if (snippets.size() == before) return run_halves(std::move(snippets));
     }
     return {};
@@ -328,16 +327,15 @@ Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
 
 Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
                                               const CompileOptions& options, Cache& cache) {
-  auto compiler = UnitCompiler::make(options, cache, {});
-  if (!compiler) return tl::unexpected(compiler.error());
+  TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, {}));
   std::set<std::string> found;
   for (const auto& [build, its_variants] : by_build(variants)) {
     if (build != nullptr && !build->sources.empty()) continue;
-    auto context = compiler->prepare(its_variants.front().build);
+    auto context = compiler.prepare(its_variants.front().build);
     if (!context) continue;  // a run will report why
     for (const auto& group : group_snippets(its_variants, options.purpose)) {
       for (const auto& snippet : group.snippets) {
-        if (!find_unit(cache, *compiler, *context, snippet)) continue;
+        if (!find_unit(cache, compiler, *context, snippet)) continue;
         for (const auto& variant : snippet.variants) found.insert(variant.key);
       }
     }
@@ -348,10 +346,9 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
 Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
                        Cache& cache, const std::function<void(UnitResult)>& on_unit,
                        std::stop_token stop) {
-  auto compiler = UnitCompiler::make(options, cache, stop);
-  if (!compiler) return tl::unexpected(compiler.error());
+  TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, stop));
   Reporter reporter(on_unit);
-  return Compilation(options, cache, *compiler, reporter, stop).run(variants);
+  return Compilation(options, cache, compiler, reporter, stop).run(variants);
 }
 
 }  // namespace instr

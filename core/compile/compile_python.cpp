@@ -59,10 +59,9 @@ Expected<std::string> ask_compiler(const std::string& request, const Python& pyt
   spawn.argv = {python.program.string(), "-I", "-S", python_script(sources, kCompiler).string()};
   spawn.environment = std::vector<std::string>{"LC_ALL=C.UTF-8", "PYTHONHASHSEED=0"};
   spawn.descriptors = {{input.get(), STDIN_FILENO}};
-  auto result = run_command(spawn, stop);
-  if (!result) return tl::unexpected(result.error());
-  if (result->exit_code == 0) return result->output;
-  return fail(python.command.string() + " cannot compile snippets:\n" + result->errors,
+  TRY_ASSIGN(auto result, run_command(spawn, stop));
+  if (result.exit_code == 0) return result.output;
+  return fail(python.command.string() + " cannot compile snippets:\n" + result.errors,
               kPythonAdvice);
 }
 
@@ -107,20 +106,20 @@ Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const 
   }
   const std::string request = request_for(snippets);
   const std::string how = read_text(python_script(sources, kCompiler)).value_or("");
-  auto unit = cache.get(
-      "python-unit-" + content_hash(python.version + "\n" + how + "\n" + request) + "/unit",
-      [&](const fs::path& to) {
-        return ask_compiler(request, python, sources, stop).and_then([&](const std::string& reply) {
-          return write_unit(reply, to);
-        });
-      });
-  if (!unit) return tl::unexpected(unit.error());
+  TRY_ASSIGN(
+      auto unit,
+      cache.get(
+          "python-unit-" + content_hash(python.version + "\n" + how + "\n" + request) + "/unit",
+          [&](const fs::path& to) {
+            return ask_compiler(request, python, sources, stop)
+                .and_then([&](const std::string& reply) { return write_unit(reply, to); });
+          }));
   const Json errors =
-      parse_json(read_text(unit->parent_path() / kErrors).value_or("{}")).value_or(Json::object());
+      parse_json(read_text(unit.parent_path() / kErrors).value_or("{}")).value_or(Json::object());
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const auto error = errors.find(symbols[i]);
     if (error == errors.end()) {
-      result.compiled.push_back({variants[i], *unit, symbols[i]});
+      result.compiled.push_back({variants[i], unit, symbols[i]});
     } else {
       result.failed.push_back(
           not_compiled(variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));

@@ -85,14 +85,13 @@ Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& argume
   spawn.argv = {options_.toolchain.compiler.string()};
   append(spawn.argv, arguments);
   spawn.environment = compiler_environment(cache_.scratch());
-  auto result = run_command(spawn, stop_);
-  if (!result) return tl::unexpected(result.error());
+  TRY_ASSIGN(auto result, run_command(spawn, stop_));
   if (stop_.stop_requested()) return fail("stopped");
-  if (result->exit_code != 0) {
+  if (result.exit_code != 0) {
     says = CompilerSays{
-        result->errors.empty()
-            ? fmt::format("the compiler ended with status {} and said nothing", result->exit_code)
-            : result->errors};
+        result.errors.empty()
+            ? fmt::format("the compiler ended with status {} and said nothing", result.exit_code)
+            : result.errors};
   }
   return {};
 }
@@ -103,9 +102,8 @@ Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContex
   append(arguments, user_compile_flags(*context.build));
   BuildOptions alone = *context.build;
   alone.sources = {source};
-  auto inputs = user_inputs_identity(alone);
-  if (!inputs) return tl::unexpected(inputs.error());
-  std::string name = "object-" + content_hash(identity_ + one_per_line(arguments) + *inputs);
+  TRY_ASSIGN(auto inputs, user_inputs_identity(alone));
+  std::string name = "object-" + content_hash(identity_ + one_per_line(arguments) + inputs);
   return cache_.get(name + "/" + name + ".o", [&](const fs::path& to) -> Expected<void> {
     append(arguments, {"-c", source.string(), "-o", to.string()});
     if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
@@ -142,9 +140,8 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
   if (build) {
     append(context.flags, user_compile_flags(*build));
-    auto inputs = user_inputs_identity(*build);
-    if (!inputs) return tl::unexpected(inputs.error());
-    identity += "\n" + *inputs;
+    TRY_ASSIGN(auto inputs, user_inputs_identity(*build));
+    identity += "\n" + inputs;
     append(context.link_flags, user_link_flags(*build));
   }
   if (build && !build->sources.empty()) {
@@ -216,8 +213,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
     cache_.write_hint(wish, "wish\n");
     return {};
   }
-  auto plain = plain_header();
-  if (!plain) return tl::unexpected(plain.error());
+  TRY_ASSIGN(auto plain, plain_header());
   std::optional<CompilerSays> says;
   if (options_.on_phase) options_.on_phase("precompiling LibTorch's headers, once");
   auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
@@ -226,7 +222,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
     if (is_clang) {
       arguments.insert(arguments.end(),
                        {"-fpch-instantiate-templates", "-fpch-validate-input-files-content", "-x",
-                        "c++-header", plain->string(), "-o", to.string() + ".pch"});
+                        "c++-header", plain.string(), "-o", to.string() + ".pch"});
     } else {
       arguments.insert(arguments.end(),
                        {"-x", "c++-header", to.string(), "-o", to.string() + ".gch"});
@@ -273,16 +269,13 @@ Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
   if (variants.size() < 2) return std::set<std::string>{};
   fs::path source = folder / "texts.cpp";
   fs::path output = folder / "texts.ii";
-  if (auto written = write_text(source, texts_to_preprocess(variants, options_.purpose));
-      !written) {
-    return tl::unexpected(written.error());
-  }
+  TRY(write_text(source, texts_to_preprocess(variants, options_.purpose)));
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
   arguments.insert(arguments.end(), {"-E", "-o", output.string(), source.string()});
   if (!options_.toolchain.is_clang) arguments.push_back("-fpch-preprocess");
   std::optional<CompilerSays> says;
-  if (auto ran = run_compiler(arguments, says); !ran) return tl::unexpected(ran.error());
+  TRY(run_compiler(arguments, says));
   return reaching_symbols(read_text(output).value_or(""));
 }
 
@@ -302,9 +295,7 @@ Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
   std::optional<CompilerSays> says;
   std::set<std::string> apart;
   auto object = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
-    auto found = reaching(to.parent_path(), context, variants);
-    if (!found) return tl::unexpected(found.error());
-    apart = *std::move(found);
+    TRY_ASSIGN(apart, reaching(to.parent_path(), context, variants));
     if (!apart.empty()) return fail("texts that cannot share a unit");
     auto ran = compile_to(to, context, variants, says);
     if (ran && says && refuses_header(says->errors)) {

@@ -116,20 +116,18 @@ std::optional<std::string> lacking_package(const Python& python,
 
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const fs::path& sources) {
-  auto chosen = choose(requested, libtorch);
-  if (!chosen) return tl::unexpected(chosen.error());
+  TRY_ASSIGN(auto chosen, choose(requested, libtorch));
   SpawnOptions ask;
-  ask.argv = {*chosen, python_script(sources, "probe.py").string()};
-  auto result = run_command(ask);
-  if (!result) return tl::unexpected(result.error());
-  if (result->exit_code != 0) {
-    return fail(fmt::format("{} cannot be asked: {}", *chosen, trim_end(result->errors, "\n")),
+  ask.argv = {chosen, python_script(sources, "probe.py").string()};
+  TRY_ASSIGN(auto result, run_command(ask));
+  if (result.exit_code != 0) {
+    return fail(fmt::format("{} cannot be asked: {}", chosen, trim_end(result.errors, "\n")),
                 kPythonAdvice);
   }
-  auto python = python_from(result->output, *chosen);
+  auto python = python_from(result.output, chosen);
   if (python && library_id(python->torch / "lib") != libtorch.build_id) {
     return fail(fmt::format("{} has torch {} of its own, not the LibTorch {} that is measured",
-                            *chosen, python->torch_version, libtorch.version),
+                            chosen, python->torch_version, libtorch.version),
                 kPythonAdvice);
   }
   return python;

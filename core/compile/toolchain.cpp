@@ -49,15 +49,14 @@ struct Compiler {
 Expected<std::optional<Compiler>> ask_compiler(const fs::path& path) {
   SpawnOptions options;
   options.argv = {path.string(), "--version"};
-  auto result = run_command(options);
-  if (!result) return tl::unexpected(result.error());
+  TRY_ASSIGN(auto result, run_command(options));
   Compiler compiler;
   compiler.path = path;
-  compiler.version = result->output.substr(0, result->output.find('\n'));
+  compiler.version = result.output.substr(0, result.output.find('\n'));
   compiler.is_clang = compiler.version.find("clang") != std::string::npos;
   compiler.major =
       compiler.is_clang ? number_after(compiler.version, "version") : gcc_major(compiler.version);
-  if (result->exit_code != 0 || compiler.major == 0) return std::nullopt;
+  if (result.exit_code != 0 || compiler.major == 0) return std::nullopt;
   return compiler;
 }
 
@@ -71,16 +70,15 @@ Expected<Compiler> requested_compiler(const std::string& name) {
     return fail("the compiler '" + name + "' was not found",
                 "give --compiler the name or full path of clang++ (14 or newer) or g++");
   }
-  auto compiler = ask_compiler(*path);
-  if (!compiler) return tl::unexpected(compiler.error());
-  if (!*compiler) {
+  TRY_ASSIGN(auto compiler, ask_compiler(*path));
+  if (!compiler) {
     return fail("'" + path->string() + "' does not answer --version as a C++ compiler would");
   }
-  if (!is_new_enough(**compiler)) {
-    return fail("the compiler '" + name + "' is too old: " + (*compiler)->version,
+  if (!is_new_enough(*compiler)) {
+    return fail("the compiler '" + name + "' is too old: " + compiler->version,
                 "clang++ 14 or g++ 10 are the oldest that LibTorch's headers work with");
   }
-  return **compiler;
+  return *compiler;
 }
 
 Expected<Compiler> best_compiler() {
@@ -93,9 +91,8 @@ Expected<Compiler> best_compiler() {
     auto path = on_path(name);
     if (!path) continue;
     // One that cannot be asked now may be the one that earlier results were made with.
-    auto compiler = ask_compiler(*path);
-    if (!compiler) return tl::unexpected(compiler.error());
-    if (*compiler && is_new_enough(**compiler)) return **compiler;
+    TRY_ASSIGN(auto compiler, ask_compiler(*path));
+    if (compiler && is_new_enough(*compiler)) return *compiler;
   }
   return fail(
       "no C++ compiler found: neither clang++ (14 or newer) nor g++",
@@ -169,14 +166,13 @@ std::vector<std::string> linker_flags(const LibTorch& torch) {
 
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch) {
-  auto compiler = requested ? requested_compiler(*requested) : best_compiler();
-  if (!compiler) return tl::unexpected(compiler.error());
+  TRY_ASSIGN(auto compiler, requested ? requested_compiler(*requested) : best_compiler());
   Toolchain toolchain;
-  toolchain.compiler = compiler->path;
-  toolchain.is_clang = compiler->is_clang;
-  toolchain.version = compiler->version;
-  toolchain.flags = compile_flags(*compiler, libtorch, snippet_flags(compiler->is_clang));
-  toolchain.user_flags = compile_flags(*compiler, libtorch, {});
+  toolchain.compiler = compiler.path;
+  toolchain.is_clang = compiler.is_clang;
+  toolchain.version = compiler.version;
+  toolchain.flags = compile_flags(compiler, libtorch, snippet_flags(compiler.is_clang));
+  toolchain.user_flags = compile_flags(compiler, libtorch, {});
   toolchain.link_flags = linker_flags(libtorch);
   return toolchain;
 }

@@ -346,17 +346,15 @@ tl::expected<std::vector<Definition>, Errors> load_definitions(const std::vector
 }
 
 tl::expected<std::shared_ptr<const BuildOptions>, Errors> load_build(const fs::path& file) {
-  auto source = SourceText::read(file);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  auto table = parse_toml(*source);
-  if (!table) return tl::unexpected(Errors{table.error()});
-  const toml::node* build = table->get("build");
+  TRY_ASSIGN(auto source, SourceText::read(file));
+  TRY_ASSIGN(auto table, parse_toml(source));
+  const toml::node* build = table.get("build");
   if (build == nullptr || !build->is_table()) {
-    return tl::unexpected(Errors{{source->at(1, 1), "this file has no [build] table",
+    return tl::unexpected(Errors{{source.at(1, 1), "this file has no [build] table",
                                   "add one; docs/DEFINITIONS.md says what it holds"}});
   }
   Errors errors;
-  auto options = read_build(*build->as_table(), *source, errors);
+  auto options = read_build(*build->as_table(), source, errors);
   if (!errors.empty()) return tl::unexpected(std::move(errors));
   return options;
 }

@@ -315,9 +315,7 @@ Expected<void> check_selection(const std::vector<Variant>& variants, const Selec
 
 Expected<std::vector<Variant>> select(std::vector<Variant> variants, const Selection& selection) {
   if (variants.empty()) return fail("there is no benchmark to select from", "load definitions");
-  if (auto checked = check_selection(variants, selection); !checked) {
-    return tl::unexpected(checked.error());
-  }
+  TRY(check_selection(variants, selection));
   std::erase_if(variants, std::not_fn(selector(selection)));
   return variants;
 }

@@ -90,19 +90,15 @@ ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& e
 
 Expected<ResultSet> result_set_in(std::string_view bytes, const fs::path& file, std::string name,
                                   Incomplete incomplete) {
-  auto results = parse_results(bytes, file.string(), incomplete);
-  if (!results) return tl::unexpected(results.error());
-  const auto counts = counts_of(*results);
-  auto functions = checked_functions(file, *results, *counts, incomplete);
-  if (!functions) return tl::unexpected(functions.error());
-  auto trees = read_side_file(file, kCallTreesFile);
-  if (!trees) return tl::unexpected(trees.error());
-  auto lines = read_side_file(file, kLinesFile);
-  if (!lines) return tl::unexpected(lines.error());
-  const std::string header = results->header_line;
-  return ResultSet{std::move(name), std::move(*results), std::move(*functions),
-                   with_checked_sums(call_trees_in(*trees, header, incomplete), file, counts),
-                   line_costs_in(*lines, header, incomplete)};
+  TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
+  const auto counts = counts_of(results);
+  TRY_ASSIGN(auto functions, checked_functions(file, results, *counts, incomplete));
+  TRY_ASSIGN(auto trees, read_side_file(file, kCallTreesFile));
+  TRY_ASSIGN(auto lines, read_side_file(file, kLinesFile));
+  const std::string header = results.header_line;
+  return ResultSet{std::move(name), std::move(results), std::move(functions),
+                   with_checked_sums(call_trees_in(trees, header, incomplete), file, counts),
+                   line_costs_in(lines, header, incomplete)};
 }
 
 }  // namespace
@@ -166,28 +162,24 @@ tl::expected<Reference, Errors> read_expected(const std::string& file) {
 
 tl::expected<Reference, Errors> read_reference(const std::string& name_or_file,
                                                Incomplete incomplete) {
-  auto set = find_baseline(name_or_file).and_then([&](const fs::path& file) {
+  TRY_ASSIGN(auto set, find_baseline(name_or_file).and_then([&](const fs::path& file) {
     return read_result_set(file, name_or_file, incomplete);
-  });
-  if (!set) return tl::unexpected(Errors{set.error()});
-  return Reference{std::move(*set), false, {}};
+  }));
+  return Reference{std::move(set), false, {}};
 }
 
 tl::expected<std::optional<Reference>, Errors> find_reference(
     const GateOptions& gate, const Selection& selection, const std::vector<Variant>& variants) {
   if (!gate.has_reference()) return std::nullopt;
-  auto reference = gate.baseline ? read_reference(*gate.baseline, gate.incomplete)
-                                 : read_expected(gate.expect->string());
-  if (!reference) return tl::unexpected(reference.error());
-  if (auto checked = check_shard(*reference, selection.shard, gate.incomplete); !checked) {
-    return tl::unexpected(Errors{checked.error()});
-  }
+  TRY_ASSIGN(auto reference, gate.baseline ? read_reference(*gate.baseline, gate.incomplete)
+                                           : read_expected(gate.expect->string()));
+  TRY(check_shard(reference, selection.shard, gate.incomplete));
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
-  reference->set = only(std::move(reference->set), [&, selected = selector(selection)](auto& one) {
+  reference.set = only(std::move(reference.set), [&, selected = selector(selection)](auto& one) {
     return keys.contains(one.key) || selected(one);
   });
-  return std::optional(std::move(*reference));
+  return std::optional(std::move(reference));
 }
 
 Expected<void> check_shard(const Reference& before, const std::optional<Shard>& after,
@@ -200,13 +192,9 @@ Expected<void> check_shard(const Reference& before, const std::optional<Shard>& 
 
 tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
   Gate gate{options.compare, {}, {}};
-  auto accepted = read_accepted(options.accepted.value_or(usual_accepted()));
-  if (!accepted) return tl::unexpected(accepted.error());
-  gate.compare.accepted = *std::move(accepted);
+  TRY_ASSIGN(gate.compare.accepted, read_accepted(options.accepted.value_or(usual_accepted())));
   if (!options.limits_file) return gate;
-  auto file = read_limits_file(*options.limits_file);
-  if (!file) return tl::unexpected(file.error());
-  gate.limits_file = *std::move(file);
+  TRY_ASSIGN(gate.limits_file, read_limits_file(*options.limits_file));
   if (!options.base_limits_file) return gate;
   return read_limits_file(*options.base_limits_file).map([&gate](LimitsFile&& base) {
     gate.base_limits_file = std::move(base);
@@ -217,11 +205,9 @@ tl::expected<Gate, Errors> open_gate(const GateOptions& options) {
 tl::expected<void, Errors> check_update(const GateOptions& options) {
   if (!options.update_expected) return {};
   constexpr FileKind kAny{"expected counts", [](std::string_view) { return true; }};
-  auto output = OutputFile::open(*options.expect, kAny);
-  if (!output) return tl::unexpected(Errors{output.error()});
-  auto source = SourceText::read_if_exists(*options.expect);
-  if (!source) return tl::unexpected(Errors{source.error()});
-  return check_expected_counts(*source);
+  TRY(OutputFile::open(*options.expect, kAny));
+  TRY_ASSIGN(auto source, SourceText::read_if_exists(*options.expect));
+  return check_expected_counts(source);
 }
 
 Expected<std::vector<FieldDifference>> check_comparable(const Reference& before,
@@ -297,9 +283,7 @@ Expected<void> check_limits_apply(const ResultSet& before, const ResultSet& afte
 
 Expected<Comparison> compare_with(const Reference& before, const ResultSet& after,
                                   const Gate& gate) {
-  if (auto applies = check_limits_apply(before.set, after, gate); !applies) {
-    return tl::unexpected(applies.error());
-  }
+  TRY(check_limits_apply(before.set, after, gate));
   CompareOptions options = gate.compare;
   std::vector<std::string> keys = keys_of(before.set, after);
   ResolvedLimits patterns = resolve_limits(gate.limits_file, keys);

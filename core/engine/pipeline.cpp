@@ -79,23 +79,20 @@ std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
 }
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
-  auto definitions = load_definitions(definition_paths(config));
-  if (!definitions) return tl::unexpected(definitions.error());
+  TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
   auto variants =
-      expand(with_axes(*std::move(definitions), config.axes), runtimes_for(config.selection));
+      expand(with_axes(std::move(definitions), config.axes), runtimes_for(config.selection));
   if (!variants) return variants;
-  auto selected = without(std::move(*variants), config.axes.left_out)
-                      .and_then([&](std::vector<Variant>&& rest) {
-                        return select(std::move(rest), config.selection);
-                      });
-  if (!selected) return tl::unexpected(Errors{selected.error()});
+  TRY_ASSIGN(auto selected, without(std::move(*variants), config.axes.left_out)
+                                .and_then([&](std::vector<Variant>&& rest) {
+                                  return select(std::move(rest), config.selection);
+                                }));
   if (config.build) {
-    auto build = load_build(*config.build);
-    if (!build) return tl::unexpected(build.error());
-    for (Variant& variant : *selected) variant.build = *build;
+    TRY_ASSIGN(auto build, load_build(*config.build));
+    for (Variant& variant : selected) variant.build = build;
   }
-  if (config.is_reversed) std::reverse(selected->begin(), selected->end());
-  return std::move(*selected);
+  if (config.is_reversed) std::reverse(selected.begin(), selected.end());
+  return selected;
 }
 
 SessionEvents progress_events(Progress& progress) {
@@ -110,7 +107,7 @@ SessionEvents progress_events(Progress& progress) {
 Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
                             Progress& progress, Recorder& recorder, std::stop_token stop,
                             const HeaderCheck& check) {
-  if (auto made = make_folders(config.measure); !made) return tl::unexpected(made.error());
+  TRY(make_folders(config.measure));
   std::stop_source abandon;
   std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
   auto session = Session::open(config.measure, events_of(progress, recorder), abandon.get_token());
@@ -145,11 +142,10 @@ Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Vari
     recorder.open(header_of(config, {}));
     return MeasureEnd{true, 0};
   }
-  auto session = count_all(config, variants, progress, recorder, stop, check);
-  if (!session) return tl::unexpected(session.error());
-  if (!Session::time({&*session}, stop)) return MeasureEnd{};
-  return session->inspect(stop).map([&](bool is_finished) {
-    return MeasureEnd{is_finished, session->not_dumped()};
+  TRY_ASSIGN(auto session, count_all(config, variants, progress, recorder, stop, check));
+  if (!Session::time({&session}, stop)) return MeasureEnd{};
+  return session.inspect(stop).map([&](bool is_finished) {
+    return MeasureEnd{is_finished, session.not_dumped()};
   });
 }
 

@@ -173,10 +173,9 @@ Expected<std::string> find_valgrind() {
   if (!find_program("valgrind")) return fail("Valgrind was not found", advice);
   SpawnOptions ask;
   ask.argv = {"valgrind", "--version"};
-  auto result = run_command(ask);
-  if (!result) return tl::unexpected(result.error());
-  if (result->exit_code != 0) return fail("Valgrind does not run: " + result->errors, advice);
-  return std::string(trim_end(result->output, "\n"));
+  TRY_ASSIGN(auto result, run_command(ask));
+  if (result.exit_code != 0) return fail("Valgrind does not run: " + result.errors, advice);
+  return std::string(trim_end(result.output, "\n"));
 }
 
 // Where it would have to run.
@@ -245,29 +244,25 @@ CompileOptions compile_options(const MeasureConfig& config, const Toolchain& too
 
 Expected<std::vector<PlannedVariant>> plan_run(const MeasureConfig& config,
                                                const std::vector<Variant>& variants) {
-  auto libtorch = find_libtorch(config.tools.libtorch);
-  if (!libtorch) return tl::unexpected(libtorch.error());
-  auto toolchain = find_toolchain(config.tools.compiler, *libtorch);
-  if (!toolchain) return tl::unexpected(toolchain.error());
-  auto cache = Cache::open(!config.tools.no_cache);
-  if (!cache) return tl::unexpected(cache.error());
-  const CompileOptions compile = compile_options(config, *toolchain, *libtorch);
+  TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
+  TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, libtorch));
+  TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache));
+  const CompileOptions compile = compile_options(config, toolchain, libtorch);
   const auto in_cpp = in_language(variants, Language::kCpp);
-  auto compiled = find_compiled(in_cpp, compile, *cache);
-  if (!compiled) return tl::unexpected(compiled.error());
+  TRY_ASSIGN(auto compiled, find_compiled(in_cpp, compile, cache));
   std::optional<Expected<Python>> python;
   if (in_cpp.size() != variants.size()) {
-    python = find_python(config.tools.python, *libtorch, compile.sources);
+    python = find_python(config.tools.python, libtorch, compile.sources);
   }
-  const Means means{*libtorch, python, config.wants_times};
+  const Means means{libtorch, python, config.wants_times};
   std::vector<PlannedVariant> planned;
   for (const auto& variant : variants) {
     auto reason = unsupported_reason(variant, means);
     bool is_unknown = variant.build && !variant.build->sources.empty();
-    auto step = reason                            ? PlannedStep::kSkip
-                : compiled->contains(variant.key) ? PlannedStep::kCached
-                : is_unknown                      ? PlannedStep::kUnknown
-                                                  : PlannedStep::kCompile;
+    auto step = reason                           ? PlannedStep::kSkip
+                : compiled.contains(variant.key) ? PlannedStep::kCached
+                : is_unknown                     ? PlannedStep::kUnknown
+                                                 : PlannedStep::kCompile;
     planned.push_back({variant, step, reason.value_or("")});
   }
   return planned;
@@ -289,32 +284,24 @@ Expected<Session> Session::open(const MeasureConfig& config, SessionEvents event
   State* raw = state.get();
   state->events = std::move(events);
   state->config = config;
-  if (auto countable = check_events(config.events); !countable) {
-    return tl::unexpected(countable.error());
-  }
+  TRY(check_events(config.events));
   if (config.wants_counts) {
-    auto valgrind = find_valgrind();
-    if (!valgrind) return tl::unexpected(valgrind.error());
-    state->valgrind = *valgrind;
+    TRY_ASSIGN(state->valgrind, find_valgrind());
   }
-  auto libtorch = find_libtorch(config.tools.libtorch);
-  if (!libtorch) return tl::unexpected(libtorch.error());
-  state->libtorch = *libtorch;
-  auto toolchain = find_toolchain(config.tools.compiler, state->libtorch);
-  if (!toolchain) return tl::unexpected(toolchain.error());
-  state->toolchain = *toolchain;
-  auto cache = Cache::open(!config.tools.no_cache,
-                           {stop, [raw](const std::string& why) { raw->note(why); }});
-  if (!cache) return tl::unexpected(cache.error());
-  state->cache = std::move(*cache);
+  TRY_ASSIGN(auto libtorch, find_libtorch(config.tools.libtorch));
+  state->libtorch = libtorch;
+  TRY_ASSIGN(auto toolchain, find_toolchain(config.tools.compiler, state->libtorch));
+  state->toolchain = toolchain;
+  TRY_ASSIGN(auto cache, Cache::open(!config.tools.no_cache,
+                                     {stop, [raw](const std::string& why) { raw->note(why); }}));
+  state->cache = std::move(cache);
   if (state->cache->note()) state->note(*state->cache->note());
   state->costs = Costs::read(state->cache->folder() / kCosts);
 
   state->compile = compile_options(config, state->toolchain, state->libtorch);
   state->compile.on_phase = [raw](const std::string& what) { raw->phase(what); };
   state->phase("preparing the worker for LibTorch " + state->libtorch.version);
-  auto opened = state->open_scheduler(stop).and_then([&] { return state->open_native(stop); });
-  if (!opened) return tl::unexpected(opened.error());
+  TRY(state->open_scheduler(stop).and_then([&] { return state->open_native(stop); }));
   return Session(std::move(state));
 }
 
@@ -374,9 +361,9 @@ Expected<void> Session::State::open_native(std::stop_token stop) {
   if (!config.wants_times && !config.verify && config.dump.empty()) return {};
   if (counting_worker.valid())
     counting_worker.wait();  // two builds at once would use more cores than allowed
-  auto program = build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop);
-  if (!program) return tl::unexpected(program.error());
-  return NativeWorker::start(*program).map(
+  TRY_ASSIGN(auto program,
+             build_worker(WorkerKind::kNative, compile.sources, compile, *cache, stop));
+  return NativeWorker::start(program).map(
       [this](std::unique_ptr<NativeWorker>&& started) { native = std::move(started); });
 }
 
@@ -392,14 +379,13 @@ void Session::prepare(const std::vector<Variant>& variants) {
 }
 
 Expected<Fingerprint> Session::fingerprint(std::stop_token stop) {
-  auto hello = state_->scheduler ? state_->scheduler->hello(stop)
-                                 : Expected<wire::Message>(state_->native->hello());
-  if (!hello) return tl::unexpected(hello.error());
-  if (state_->config.wants_times) hello->fields.merge(std::map(state_->native->hello().fields));
+  TRY_ASSIGN(auto hello, state_->scheduler ? state_->scheduler->hello(stop)
+                                           : Expected<wire::Message>(state_->native->hello()));
+  if (state_->config.wants_times) hello.fields.merge(std::map(state_->native->hello().fields));
   if (const auto& python = state_->python; python && *python) {
-    hello->fields["python"] = (*python)->build;
+    hello.fields["python"] = (*python)->build;
   }
-  return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello->fields);
+  return make_fingerprint(state_->libtorch, state_->toolchain, state_->valgrind, hello.fields);
 }
 
 Expected<NativeLanguage> Session::State::natively(Language language, std::stop_token stop) {
@@ -414,12 +400,10 @@ Expected<NativeLanguage> Session::State::natively(Language language, std::stop_t
         *native};
   }
   if (!python_native) {
-    auto worker = build_python_worker(WorkerKind::kNativePython, **python, compile, *cache, stop);
-    if (!worker) return tl::unexpected(worker.error());
-    auto started =
-        NativeWorker::start(*worker, Language::kPython, {imports.begin(), imports.end()});
-    if (!started) return tl::unexpected(started.error());
-    python_native = *std::move(started);
+    TRY_ASSIGN(auto worker,
+               build_python_worker(WorkerKind::kNativePython, **python, compile, *cache, stop));
+    TRY_ASSIGN(python_native,
+               NativeWorker::start(worker, Language::kPython, {imports.begin(), imports.end()}));
   }
   return NativeLanguage{
       [this](const std::vector<Variant>& variants, Purpose purpose, std::stop_token ended) {
@@ -516,10 +500,9 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
   for (const CompiledVariant& one : variants) {
     if (stop.stop_requested()) return false;
     if (failed.contains(one.variant.key)) continue;
-    auto runner = natively(one.variant.language, stop);
-    if (!runner) return tl::unexpected(runner.error());
-    std::stop_callback end(stop, [&runner] { runner->worker.kill(); });
-    auto inspected = inspect_one(one, runner->worker);
+    TRY_ASSIGN(auto runner, natively(one.variant.language, stop));
+    std::stop_callback end(stop, [&runner] { runner.worker.kill(); });
+    auto inspected = inspect_one(one, runner.worker);
     if (stop.stop_requested()) return false;
     if (!inspected || inspected->verb != "inspected") {
       ++not_dumped;
@@ -527,9 +510,8 @@ Expected<bool> Session::State::dump(const std::vector<CompiledVariant>& variants
            ": cannot be inspected: " + (inspected ? inspected->get("message") : inspected.error()));
       continue;
     }
-    auto written = write_dump(config.dump_folder / file_name_of(one.variant.key), config.dump,
-                              one.variant, *inspected);
-    if (!written) return tl::unexpected(written.error());
+    TRY(write_dump(config.dump_folder / file_name_of(one.variant.key), config.dump, one.variant,
+                   *inspected));
   }
   note("the dumps are in " + config.dump_folder.string());
   return true;

@@ -330,9 +330,7 @@ Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSt
     for (const RecordedSteps& one : by_commit) {
       const std::string& branch = one.front().series.branch;
       if (!open_on.contains(branch)) {
-        auto open = open_steps(database, branch);
-        if (!open) return tl::unexpected(open.error());
-        open_on[branch] = std::move(*open);
+        TRY_ASSIGN(open_on[branch], open_steps(database, branch));
       }
       const std::vector<OpenStep>& open = open_on[branch];
       const auto gap = std::find_if(open.begin(), open.end(), [&one](const OpenStep& step) {

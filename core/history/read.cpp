@@ -278,10 +278,9 @@ Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
     }
     std::vector<SeriesBreak> list;
     for (auto& [kind, found] : breaks) {
-      auto differences = check_fingerprints(fingerprint_of(database, std::get<2>(kind)),
-                                            fingerprint_of(database, std::get<3>(kind)), {});
-      if (!differences) return tl::unexpected(differences.error());
-      found.differences = std::move(*differences);
+      TRY_ASSIGN(found.differences,
+                 check_fingerprints(fingerprint_of(database, std::get<2>(kind)),
+                                    fingerprint_of(database, std::get<3>(kind)), {}));
       list.push_back(std::move(found));
     }
     return list;
@@ -289,8 +288,8 @@ Expected<std::vector<SeriesBreak>> read_breaks(const SqlDatabase& database,
 }
 
 Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch) {
-  auto steps = read_steps(database, {{}, {}, branch}, std::nullopt, /*with_first=*/false);
-  if (!steps) return tl::unexpected(steps.error());
+  TRY_ASSIGN(auto steps,
+             read_steps(database, {{}, {}, branch}, std::nullopt, /*with_first=*/false));
   return sql_stage([&] {
     const auto commits = read_commits(database);
     auto number = database.prepare("SELECT id FROM branches WHERE name = ?");
@@ -298,7 +297,7 @@ Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const st
     if (!number.start(branch).step()) return open;
     const Timeline timeline(database, number.integer(0));
     std::set<OpenStep> known;
-    for (const RecordedStep& step : *steps) {
+    for (const RecordedStep& step : steps) {
       const auto before = timeline.previous(step.commit.place(), step.series.id);
       if (!before || before->position + 1 >= step.commit.position) continue;
       OpenStep one{row_of(database, commits, timeline.commit_at(*before)).hash, step.commit.hash};

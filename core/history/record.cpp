@@ -117,11 +117,10 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     return {};
   }
   where.timeline.add(where.place, where.commit);
-  auto series = series_of(run, branch);
-  if (!series) return tl::unexpected(series.error());
+  TRY_ASSIGN(auto series, series_of(run, branch));
   std::vector<std::int64_t> exact;
   for (std::size_t i = 0; i < run.values.size(); ++i) {
-    if (run.values[i].is_exact) exact.push_back((*series)[i]);
+    if (run.values[i].is_exact) exact.push_back(series[i]);
   }
   const SeriesSet measured = SeriesSet::of(std::move(exact));
   const auto run_id = add_run(run, where, measured);
@@ -130,8 +129,8 @@ Expected<void> RunWriter::add(const HistoryRun& run) {
     if (!value.is_exact) {
       std::optional<std::string> repetitions;
       if (!value.repetitions.empty()) repetitions = json_numbers(value.repetitions).dump();
-      put_sample_.run((*series)[i], run_id, value.value, repetitions);
-    } else if (auto added = add_exact(run, value, where, (*series)[i]); !added) {
+      put_sample_.run(series[i], run_id, value.value, repetitions);
+    } else if (auto added = add_exact(run, value, where, series[i]); !added) {
       return added;
     }
   }
@@ -197,11 +196,10 @@ Expected<void> RunWriter::add_exact(const HistoryRun& run, const RunValue& value
   }
   const auto own = step_at(after, where.place);
   if (!own || own->place != where.place || value.metric != kInstructions) return {};
-  auto functions = run.functions ? run.functions(value.key) : Expected<std::vector<FunctionCost>>();
-  if (!functions) return tl::unexpected(functions.error());
-  auto tree = run.call_trees ? run.call_trees(value.key) : nullptr;
-  if (!tree) return tl::unexpected(tree.error());
-  steps_.profiles().write(series, where.commit, *functions, tree->get());
+  TRY_ASSIGN(auto functions,
+             run.functions ? run.functions(value.key) : Expected<std::vector<FunctionCost>>());
+  TRY_ASSIGN(auto tree, run.call_trees ? run.call_trees(value.key) : nullptr);
+  steps_.profiles().write(series, where.commit, functions, tree.get());
   return {};
 }
 
@@ -265,15 +263,12 @@ Expected<Recorded> record(const SqlDatabase& database, const NextRun& next,
                           OnContradiction on_contradiction, const std::vector<std::string>& vary) {
   return sql_stage([&]() -> Expected<Recorded> {
     SqlTransaction transaction(database);
-    if (auto settled = settle_vary(database, vary_text(vary)); !settled) {
-      return tl::unexpected(settled.error());
-    }
+    TRY(settle_vary(database, vary_text(vary)));
     RunWriter writer(database, on_contradiction);
     for (;;) {
-      auto run = next();
-      if (!run) return tl::unexpected(run.error());
-      if (!*run) break;
-      if (auto added = writer.add(**run); !added) return tl::unexpected(added.error());
+      TRY_ASSIGN(auto run, next());
+      if (!run) break;
+      TRY(writer.add(*run));
     }
     transaction.commit();
     return writer.recorded();

@@ -31,8 +31,7 @@ Expected<Commit> find_commit(const RecordingOptions& options, const std::string&
         fmt::format("these results are of commit {}, not of {}", said, short_hash(commit->hash)),
         "omit --commit or, if both are the same code, add --trust-commit");
   }
-  auto checked = repository.check_is_on(branch, *commit);
-  if (!checked) return tl::unexpected(checked.error());
+  TRY(repository.check_is_on(branch, *commit));
   return commit;
 }
 
@@ -50,17 +49,14 @@ OnContradiction RecordingOptions::on_contradiction() const {
 
 Expected<Recording> Recording::open(const RecordingOptions& options,
                                     const std::vector<Origin>& origins) {
-  auto branch = options.branch_in(Repository());
-  if (!branch) return tl::unexpected(branch.error());
+  TRY_ASSIGN(auto branch, options.branch_in(Repository()));
   std::map<std::string, Commit> commits;
   for (const Origin& origin : origins) {
     if (commits.contains(origin.commit)) continue;
-    auto commit = find_commit(options, *branch, origin);
-    if (!commit) return tl::unexpected(commit.error());
-    commits[origin.commit] = std::move(*commit);
+    TRY_ASSIGN(commits[origin.commit], find_commit(options, branch, origin));
   }
   return open_history(options.file(), SqlAccess::kCreate).map([&](SqlDatabase&& database) {
-    return Recording(options, std::move(*branch), std::move(commits), std::move(database));
+    return Recording(options, std::move(branch), std::move(commits), std::move(database));
   });
 }
 
@@ -70,22 +66,20 @@ Expected<Commit> Recording::commit_of(const Origin& origin) const {
 }
 
 Expected<HistoryRun> Recording::run_of(const ResultSet& results) const {
-  auto vary = vary_of(database_, options_.vary);
-  if (!vary) return tl::unexpected(vary.error());
+  TRY_ASSIGN(auto vary, vary_of(database_, options_.vary));
   return commit_of({results.name, results.results.header.commit})
       .and_then([&](const Commit& commit) {
-        return instr::run_of(results, commit, branch_, *vary, options_.trust_commit);
+        return instr::run_of(results, commit, branch_, vary, options_.trust_commit);
       });
 }
 
 Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
-  auto vary = vary_of(database_, options_.vary);
-  if (!vary) return tl::unexpected(vary.error());
+  TRY_ASSIGN(auto vary, vary_of(database_, options_.vary));
   std::set<std::string> commits;
   for (const HistoryRun& run : runs) commits.insert(run.commit.hash);
   const std::string which = commits.size() == 1 ? "commit " + short_hash(*commits.begin())
                                                 : format_plural(commits.size(), "commit");
-  return record(database_, std::move(runs), options_.on_contradiction(), *vary)
+  return record(database_, std::move(runs), options_.on_contradiction(), vary)
       .map([&](const Recorded& recorded) {
         return fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
                            printable(branch_), to_string(recorded));

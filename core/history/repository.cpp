@@ -33,10 +33,9 @@ Expected<std::string> Repository::ask(std::vector<std::string> words) const {
   words.insert(words.begin(), {"git", "-C", folder_.string()});
   SpawnOptions spawn;
   spawn.argv = std::move(words);
-  auto ended = run_command(std::move(spawn));
-  if (!ended) return tl::unexpected(ended.error());
-  if (ended->exit_code == 0) return std::string(trim_end(ended->output, "\n"));
-  return fail("git: " + printable(trim_end(ended->errors, "\n")));
+  TRY_ASSIGN(auto ended, run_command(std::move(spawn)));
+  if (ended.exit_code == 0) return std::string(trim_end(ended.output, "\n"));
+  return fail("git: " + printable(trim_end(ended.errors, "\n")));
 }
 
 Expected<std::int64_t> Repository::position_of(const std::string& revision) const {
@@ -55,13 +54,11 @@ Expected<Commit> Repository::find(const std::string& revision) const {
     return fail("this clone is shallow, so a commit's place on its branch is unknown",
                 "git fetch --unshallow");
   }
-  auto position = position_of(*hash);
-  if (!position) return tl::unexpected(position.error());
-  auto shown = ask({"show", "--no-patch", "--format=%at%n%s", *hash});
-  if (!shown) return tl::unexpected(shown.error());
-  const auto end = std::min(shown->find('\n'), shown->size());
-  return Commit{*hash, *position, number_of(shown->substr(0, end)),
-                printable(std::string_view(*shown).substr(std::min(end + 1, shown->size())))};
+  TRY_ASSIGN(auto position, position_of(*hash));
+  TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", *hash}));
+  const auto end = std::min(shown.find('\n'), shown.size());
+  return Commit{*hash, position, number_of(shown.substr(0, end)),
+                printable(std::string_view(shown).substr(std::min(end + 1, shown.size())))};
 }
 
 Expected<std::string> Repository::last_release() const {
@@ -77,15 +74,13 @@ Expected<std::string> Repository::branch() const {
 Expected<std::string> Repository::user() const { return ask({"config", "user.name"}); }
 
 Expected<void> Repository::check_is_on(const std::string& branch, const Commit& commit) const {
-  auto refs = ask(
-      {"for-each-ref", "--format=%(refname)", "refs/heads/" + branch, "refs/remotes/*/" + branch});
-  if (!refs) return tl::unexpected(refs.error());
-  if (refs->empty()) return {};
-  std::istringstream lines(*refs);
+  TRY_ASSIGN(auto refs, ask({"for-each-ref", "--format=%(refname)", "refs/heads/" + branch,
+                             "refs/remotes/*/" + branch}));
+  if (refs.empty()) return {};
+  std::istringstream lines(refs);
   for (std::string ref; std::getline(lines, ref);) {
-    auto last = position_of(ref);
-    if (!last) return tl::unexpected(last.error());
-    const auto back = *last - commit.position;
+    TRY_ASSIGN(auto last, position_of(ref));
+    const auto back = last - commit.position;
     if (back >= 0 && ask({"rev-parse", fmt::format("{}~{}", ref, back)}) == commit.hash) return {};
   }
   return fail(fmt::format("commit {} is not on the branch {}, by first parents",
@@ -99,17 +94,13 @@ Expected<std::vector<std::string>> Repository::commits_of(const std::string& ran
     return fail("`" + printable(range) + "` is not a range of commits", "write A..B");
   }
   const std::string last = dots + 2 == range.size() ? "HEAD" : range.substr(dots + 2);
-  auto first = find(range.substr(0, dots));
-  if (!first) return tl::unexpected(first.error());
-  auto end = find(last);
-  if (!end) return tl::unexpected(end.error());
-  if (auto checked = check_is_behind(*end, *first); !checked) {
-    return tl::unexpected(checked.error());
-  }
-  auto listed = ask({"rev-list", "--first-parent", "--reverse", first->hash + ".." + end->hash});
-  if (!listed) return tl::unexpected(listed.error());
-  std::vector<std::string> commits{first->hash};
-  std::istringstream lines(*listed);
+  TRY_ASSIGN(auto first, find(range.substr(0, dots)));
+  TRY_ASSIGN(auto end, find(last));
+  TRY(check_is_behind(end, first));
+  TRY_ASSIGN(auto listed,
+             ask({"rev-list", "--first-parent", "--reverse", first.hash + ".." + end.hash}));
+  std::vector<std::string> commits{first.hash};
+  std::istringstream lines(listed);
   for (std::string hash; std::getline(lines, hash);) commits.push_back(hash);
   return commits;
 }
@@ -136,9 +127,8 @@ Expected<void> Repository::check_out(const std::string& hash) const {
 }
 
 Expected<void> Repository::check_is_clean() const {
-  auto changed = ask({"status", "--porcelain", "--untracked-files=no"});
-  if (!changed) return tl::unexpected(changed.error());
-  if (changed->empty()) return {};
+  TRY_ASSIGN(auto changed, ask({"status", "--porcelain", "--untracked-files=no"}));
+  if (changed.empty()) return {};
   return fail("there are changes here that are not committed, and would be counted as HEAD's",
               "commit or stash them first");
 }

@@ -30,9 +30,8 @@ class Classes {
   Expected<std::size_t> index_of(const MeasuredAs& as) {
     auto known = known_.find({as.is_timed, as.language});
     if (known != known_.end()) return known->second;
-    auto fields = class_of(fingerprint_, as, vary_);
-    if (!fields) return tl::unexpected(fields.error());
-    const std::string text = class_text(std::move(*fields));
+    TRY_ASSIGN(auto fields, class_of(fingerprint_, as, vary_));
+    const std::string text = class_text(std::move(fields));
     auto found = std::find(run_.classes.begin(), run_.classes.end(), text);
     const auto index = static_cast<std::size_t>(found - run_.classes.begin());
     if (found == run_.classes.end()) run_.classes.push_back(text);
@@ -58,9 +57,8 @@ Expected<void> add_values(HistoryRun& run, const Measurement& measured, Classes&
   if (counted == nullptr) return {};
   for (const auto& [metric, value] : counted->metrics) {
     if (!std::isfinite(value)) continue;
-    auto index = classes.index_of({is_timed(metric), measured.variant.language});
-    if (!index) return tl::unexpected(index.error());
-    run.values.push_back({measured.variant.key, metric, is_exact(metric, *counted), *index, value});
+    TRY_ASSIGN(auto index, classes.index_of({is_timed(metric), measured.variant.language}));
+    run.values.push_back({measured.variant.key, metric, is_exact(metric, *counted), index, value});
     if (counted->timing) run.values.back().repetitions = counted->timing->of(metric);
   }
   return {};
@@ -99,15 +97,13 @@ Expected<HistoryRun> run_of(const ResultSet& results, const Commit& commit,
         {results.name}, "these results do not say what they were measured with", "measure again"});
   }
   if (!is_commit_trusted) {
-    if (auto checked = check_age(results.name, header.started, commit); !checked) {
-      return tl::unexpected(checked.error());
-    }
+    TRY(check_age(results.name, header.started, commit));
   }
   HistoryRun run{commit, branch, header.started,    header.version,    digest_of(results.results),
                  {},     {},     results.functions, results.call_trees};
   Classes classes(header.fingerprint, vary, run);
   for (const Measurement& one : results.results.measurements) {
-    if (auto added = add_values(run, one, classes); !added) return tl::unexpected(added.error());
+    TRY(add_values(run, one, classes));
     add_outcome(run, one);
   }
   return run;

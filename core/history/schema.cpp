@@ -158,12 +158,12 @@ Expected<void> find_or_make_folder(const fs::path& file, SqlAccess access) {
 fs::path usual_history() { return project_folder() / "history.db"; }
 
 Expected<SqlDatabase> open_history(const fs::path& file, SqlAccess access) {
-  if (auto made = find_or_make_folder(file, access); !made) return tl::unexpected(made.error());
+  TRY(find_or_make_folder(file, access));
   return sql_stage([&]() -> Expected<SqlDatabase> {
     SqlDatabase database(file, access);
     const bool is_empty = database.integer("SELECT count(*) FROM sqlite_schema") == 0;
     if (is_empty && access == SqlAccess::kCreate) create(database);
-    if (auto checked = check_kind(database); !checked) return tl::unexpected(checked.error());
+    TRY(check_kind(database));
     if (access == SqlAccess::kRead) {
       check_last_page(database);
     } else {

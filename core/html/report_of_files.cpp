@@ -30,22 +30,22 @@ class FilesReportBuilder {
 
   Expected<void> add(const ResultSet& file) {
     const auto position = static_cast<std::int64_t>(data_.columns.size());
-    auto run = run_of(file, commit_of(file, position), "", vary_, /*is_commit_trusted=*/true);
-    if (!run) return tl::unexpected(run.error());
+    TRY_ASSIGN(auto run,
+               run_of(file, commit_of(file, position), "", vary_, /*is_commit_trusted=*/true));
     data_.columns.push_back({"",
                              file.name,
                              std::filesystem::path(file.name).filename().string(),
                              position,
-                             run->commit.authored,
+                             run.commit.authored,
                              command_text(file.results.header),
                              {}});
     files_.push_back(&file);
-    for (RunOutcome& one : run->outcomes) {
+    for (RunOutcome& one : run.outcomes) {
       data_.outcomes.push_back({std::move(one), column()});
     }
     std::vector<std::int64_t> measured;
-    for (const RunValue& value : run->values) {
-      ReportSeries& series = series_of(value, run->classes[value.class_index]);
+    for (const RunValue& value : run.values) {
+      ReportSeries& series = series_of(value, run.classes[value.class_index]);
       if (series.is_exact) measured.push_back(series.id);
       if (auto added = add_value(series, value); !added) return added;
     }
@@ -85,19 +85,17 @@ class FilesReportBuilder {
       }
       repetitions = value.repetitions;
     } else if (!is_first && !is_same) {
-      auto attribution = attribution_of(series, before, value.value);
-      if (!attribution) return tl::unexpected(attribution.error());
-      auto trees = trees_of(series);
-      if (!trees) return tl::unexpected(trees.error());
+      TRY_ASSIGN(auto attribution, attribution_of(series, before, value.value));
+      TRY_ASSIGN(auto trees, trees_of(series));
       const Acceptance* found =
           find_accepted(accepted_, series.key, series.metric, before, value.value);
       series.changes.push_back({.column = column(),
                                 .before = before,
                                 .after = value.value,
                                 .p = {},
-                                .attribution = std::move(*attribution),
+                                .attribution = std::move(attribution),
                                 .accepted = found == nullptr ? std::nullopt : std::optional(*found),
-                                .trees = std::move(*trees)});
+                                .trees = std::move(trees)});
     }
     if (!series.is_exact || !is_same) series.values.push_back({column(), value.value});
     return {};
@@ -112,24 +110,20 @@ class FilesReportBuilder {
                                                       double after) {
     const FunctionsOf& old = file_before(series).functions;
     if (series.metric != kInstructions || !old || !files_.back()->functions) return std::nullopt;
-    auto functions_before = old(series.key);
-    if (!functions_before) return tl::unexpected(functions_before.error());
-    auto functions_after = files_.back()->functions(series.key);
-    if (!functions_after) return tl::unexpected(functions_after.error());
-    if (functions_before->empty() || functions_after->empty()) return std::nullopt;
-    return attributor_.attribute(*functions_before, *functions_after, after - before);
+    TRY_ASSIGN(auto functions_before, old(series.key));
+    TRY_ASSIGN(auto functions_after, files_.back()->functions(series.key));
+    if (functions_before.empty() || functions_after.empty()) return std::nullopt;
+    return attributor_.attribute(functions_before, functions_after, after - before);
   }
 
   // The same of its call paths.
   Expected<std::shared_ptr<const AlignedTrees>> trees_of(const ReportSeries& series) {
     const CallTreesOf& old = file_before(series).call_trees;
     if (series.metric != kInstructions || !old || !files_.back()->call_trees) return nullptr;
-    auto before = old(series.key);
-    if (!before) return tl::unexpected(before.error());
-    auto after = files_.back()->call_trees(series.key);
-    if (!after) return tl::unexpected(after.error());
-    if (!*before || !*after) return nullptr;
-    return std::make_shared<const AlignedTrees>(aligned(**before, **after));
+    TRY_ASSIGN(auto before, old(series.key));
+    TRY_ASSIGN(auto after, files_.back()->call_trees(series.key));
+    if (!before || !after) return nullptr;
+    return std::make_shared<const AlignedTrees>(aligned(*before, *after));
   }
 
   const std::vector<std::string>& vary_;
@@ -149,7 +143,7 @@ Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
                                      const Acceptances& accepted) {
   FilesReportBuilder builder(vary, accepted);
   for (const ResultSet& file : files) {
-    if (auto added = builder.add(file); !added) return tl::unexpected(added.error());
+    TRY(builder.add(file));
   }
   return builder.take();
 }

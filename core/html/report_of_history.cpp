@@ -23,12 +23,12 @@ class HistoryReportBuilder {
 
   Expected<ReportData> build() {
     add_columns();
-    if (auto added = add_steps(); !added) return tl::unexpected(added.error());
+    TRY(add_steps());
     for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
     for (const RecordedOutcome& one : read_outcomes(database_, choice_)) {
       data_.outcomes.push_back({one.outcome, column_of(one.branch, one.commit)});
     }
-    if (auto added = add_breaks(); !added) return tl::unexpected(added.error());
+    TRY(add_breaks());
     return std::move(data_);
   }
 
@@ -48,14 +48,13 @@ class HistoryReportBuilder {
   }
 
   Expected<void> add_steps() {
-    auto steps = read_steps(database_, choice_, std::nullopt, /*with_first=*/true);
-    if (!steps) return tl::unexpected(steps.error());
+    TRY_ASSIGN(auto steps, read_steps(database_, choice_, std::nullopt, /*with_first=*/true));
     StepFunctions functions(database_);
-    add_trees(functions, *steps);
-    std::stable_sort(steps->begin(), steps->end(), [](const auto& left, const auto& right) {
+    add_trees(functions, steps);
+    std::stable_sort(steps.begin(), steps.end(), [](const auto& left, const auto& right) {
       return left.series.id < right.series.id;
     });
-    for (const RecordedStep& step : *steps) {
+    for (const RecordedStep& step : steps) {
       ReportSeries& series = series_of(step.series);
       const std::size_t column = column_of(step.series.branch, step.commit);
       if (step.series.is_exact) series.values.push_back({column, step.after});

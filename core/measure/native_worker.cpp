@@ -30,31 +30,27 @@ NativeWorker::NativeWorker(WorkerOptions options, PrivateFolder folder)
 Expected<std::unique_ptr<NativeWorker>> NativeWorker::start(const std::filesystem::path& program,
                                                             Language language,
                                                             std::vector<std::string> imports) {
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
+  TRY_ASSIGN(auto folder, PrivateFolder::make());
   WorkerOptions options{.worker = program,
                         .language = language,
-                        .work_dir = folder->path(),
+                        .work_dir = folder.path(),
                         .is_native = true,
                         .imports = std::move(imports)};
-  std::unique_ptr<NativeWorker> worker(new NativeWorker(std::move(options), *std::move(folder)));
-  auto hello = worker->bring_up();
-  if (!hello) return tl::unexpected(hello.error());
-  worker->hello_ = *std::move(hello);
+  std::unique_ptr<NativeWorker> worker(new NativeWorker(std::move(options), std::move(folder)));
+  TRY_ASSIGN(worker->hello_, worker->bring_up());
   return worker;
 }
 
 // Starts a root, replacing the old one.
 Expected<wire::Message> NativeWorker::bring_up() {
-  auto started = Root::start(options_);
-  if (!started) return tl::unexpected(started.error());
+  TRY_ASSIGN(auto started, Root::start(options_));
   std::shared_ptr<Root> old;  // ended after the mutex is released
   {
     std::lock_guard lock(mutex_);
     if (is_killed_) return fail("interrupted");
-    old = std::exchange(root_, *started);
+    old = std::exchange(root_, started);
   }
-  return (*started)->await_hello().and_then(check_hello);
+  return started->await_hello().and_then(check_hello);
 }
 
 std::shared_ptr<Root> NativeWorker::root() {

@@ -233,10 +233,9 @@ Expected<std::unique_ptr<Scheduler>> Scheduler::start(ScheduleOptions options, O
           "name a writable one with --keep-profiles");
     }
   }
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
+  TRY_ASSIGN(auto folder, PrivateFolder::make());
   return std::unique_ptr<Scheduler>(new Scheduler(std::make_unique<State>(
-      std::move(options), *std::move(folder), std::move(on_start), std::move(on_done))));
+      std::move(options), std::move(folder), std::move(on_start), std::move(on_done))));
 }
 
 void Scheduler::prepare(const std::vector<Variant>& variants) {

@@ -69,15 +69,15 @@ tl::expected<Verification, std::string> verify(const Variant& candidate,
     return Verification{Code::kVerifierDidntRun, "it was not compiled"};
   }
   auto limit = timeout_of(candidate.timeout.value_or(options.timeout_s));
-  auto reply = worker.ask({one->second.unit, eager->second.unit},
-                          request_for(one->second, eager->second, options, limit), limit);
-  if (!reply) return tl::unexpected(reply.error());
-  const auto kind = failure_kind_from(reply->get("kind"));
-  if (reply->verb == "failed" && kind == FailureKind::kWorkerLost)
-    return tl::unexpected(reply->get("message"));
-  Verification verified = verification_of(*reply, candidate.tolerance);
+  TRY_ASSIGN(auto reply,
+             worker.ask({one->second.unit, eager->second.unit},
+                        request_for(one->second, eager->second, options, limit), limit));
+  const auto kind = failure_kind_from(reply.get("kind"));
+  if (reply.verb == "failed" && kind == FailureKind::kWorkerLost)
+    return tl::unexpected(reply.get("message"));
+  Verification verified = verification_of(reply, candidate.tolerance);
   if (kind == FailureKind::kTimedOut) verified.reason += timeout_advice(candidate);
-  if (auto place = script_place(reply->get("message"), candidate)) {
+  if (auto place = script_place(reply.get("message"), candidate)) {
     verified.reason = to_string(*place) + ": " + verified.reason;
   }
   return verified;

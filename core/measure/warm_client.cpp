@@ -26,13 +26,12 @@ constexpr std::chrono::seconds kPatience{10};  // for what takes no time
 
 // It listens already when this returns: it was given the socket.
 Expected<void> start_at(const std::string& address, const std::string& word) {
-  auto listening = listen_at(address);
-  if (!listening) return tl::unexpected(listening.error());
+  TRY_ASSIGN(auto listening, listen_at(address));
   std::error_code ignored;
   SpawnOptions spawn;
   spawn.argv = {fs::read_symlink("/proc/self/exe", ignored).string(), "warm", "serve", word};
   spawn.working_directory = "/";
-  spawn.descriptors = {{listening->get(), kWarmListeningFd}};
+  spawn.descriptors = {{listening.get(), kWarmListeningFd}};
   return Process::spawn(spawn).map([](Process&& process) {
     // It lives longer than this program; if not, it is reaped here.
     std::thread([its = std::move(process)]() mutable { its.wait(); }).detach();
@@ -73,16 +72,13 @@ class WarmZygotes : public ZygoteSource {
 
   Expected<std::shared_ptr<WorkerProcess>> zygote(WarmUp which) override {
     if (own_) return zygote_of(own_, which);
-    auto link = find_or_start(word_);
-    if (!link) return tl::unexpected(link.error());
-    auto ends = Link::make();
-    if (!ends) return tl::unexpected(ends.error());
-    auto reply = ask(*link, {"zygote", {{"kind", to_string(which)}}}, ends->second.get());
-    if (!reply) return tl::unexpected(reply.error());
-    const pid_t pid = std::atoi(reply->get("pid").c_str());
-    if (reply->verb != "forked" || pid <= 0) return fail(reply->get("message"));
-    auto zygote = WorkerProcess::borrow(
-        std::move(ends->first), {pid, reply->get("log"), options_.worker, *std::move(link)});
+    TRY_ASSIGN(auto link, find_or_start(word_));
+    TRY_ASSIGN(auto ends, Link::make());
+    TRY_ASSIGN(auto reply, ask(link, {"zygote", {{"kind", to_string(which)}}}, ends.second.get()));
+    const pid_t pid = std::atoi(reply.get("pid").c_str());
+    if (reply.verb != "forked" || pid <= 0) return fail(reply.get("message"));
+    auto zygote = WorkerProcess::borrow(std::move(ends.first),
+                                        {pid, reply.get("log"), options_.worker, std::move(link)});
     std::lock_guard lock(mutex_);
     if (is_killed_) return fail("interrupted");
     borrowed_.push_back(zygote);
@@ -106,14 +102,13 @@ class WarmZygotes : public ZygoteSource {
   }
 
   Expected<wire::Message> start_own() {
-    auto root = Root::start(options_);
-    if (!root) return tl::unexpected(root.error());
+    TRY_ASSIGN(auto root, Root::start(options_));
     {
       std::lock_guard lock(mutex_);
       if (is_killed_) return fail("interrupted");
-      own_ = *root;
+      own_ = root;
     }
-    return (*root)->await_hello();
+    return root->await_hello();
   }
 
   // Waits as long as the warm worker is there, or until all is killed.

@@ -192,9 +192,8 @@ Expected<void> serve_warm(Fd listening, const std::string& word,
   if (!options) return tl::unexpected(options.error());
   if (!folder) return tl::unexpected(folder.error());
   options->work_dir = folder->path();
-  auto root = Root::start(*options);
-  if (!root) return tl::unexpected(root.error());
-  WarmService(std::move(listening), *std::move(root), options->language, started).serve(idle_time);
+  TRY_ASSIGN(auto root, Root::start(*options));
+  WarmService(std::move(listening), std::move(root), options->language, started).serve(idle_time);
   return {};
 }
 

@@ -318,18 +318,16 @@ tl::expected<std::unique_ptr<WorkerProcess>, Loss> WorkerProcess::fork(
     std::shared_ptr<WorkerProcess> parent) {
   auto ends = Link::make();
   if (!ends) return tl::unexpected(Loss::kClosed);
-  const auto pid = parent->fork_onto(ends->second.get());
-  if (!pid) return tl::unexpected(pid.error());
+  TRY_ASSIGN(const auto pid, parent->fork_onto(ends->second.get()));
   auto started = parent->started_;
   return std::unique_ptr<WorkerProcess>(
-      new WorkerProcess(std::move(started), std::move(ends->first), *pid, std::move(parent)));
+      new WorkerProcess(std::move(started), std::move(ends->first), pid, std::move(parent)));
 }
 
 tl::expected<pid_t, Loss> WorkerProcess::fork_onto(int socket) {
-  auto reply = ask({"fork", {}}, while_it_works(), socket);
-  if (!reply) return tl::unexpected(reply.error());
-  const pid_t pid = std::atoi(reply->get("pid").c_str());
-  if (reply->verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
+  TRY_ASSIGN(auto reply, ask({"fork", {}}, while_it_works(), socket));
+  const pid_t pid = std::atoi(reply.get("pid").c_str());
+  if (reply.verb != "forked" || pid <= 0) return tl::unexpected(Loss::kGarbled);
   return pid;
 }
 
@@ -351,34 +349,31 @@ std::string WorkerProcess::log_since(std::uintmax_t begin) const {
 }
 
 Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
-  auto log = open_log(options.work_dir);
-  if (!log) return tl::unexpected(log.error());
+  TRY_ASSIGN(auto log, open_log(options.work_dir));
   Fd folder(::open(options.work_dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder)
     return fail("cannot open " + options.work_dir.string() + ": " + std::strerror(errno));
   const fs::path beside = options.worker.parent_path();
   Fd program_folder(::open(beside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!program_folder) return fail("cannot open " + beside.string() + ": " + std::strerror(errno));
-  auto ends = Link::make();
-  if (!ends) return tl::unexpected(ends.error());
+  TRY_ASSIGN(auto ends, Link::make());
   SpawnOptions spawn;
   spawn.argv = worker_command(options);
   spawn.environment = environment_of(options);
   // The interpreter finds all that it needs by the descriptor of its folder, and libraries that it
   // loads keep the current one's path on the heap.
   spawn.working_directory = is_python(options) ? fs::path("/") : beside;
-  spawn.descriptors = {{ends->second.get(), wire::kControlFd},
+  spawn.descriptors = {{ends.second.get(), wire::kControlFd},
                        {folder.get(), wire::kWorkFolderFd},
                        {program_folder.get(), wire::kProgramFolderFd},
-                       {log->first.get(), STDERR_FILENO}};
+                       {log.first.get(), STDERR_FILENO}};
   spawn.pin_layout = !options.is_native;
-  auto process = Process::spawn(spawn);
-  if (!process) return tl::unexpected(process.error());
-  const pid_t pid = process->pid();
+  TRY_ASSIGN(auto process, Process::spawn(spawn));
+  const pid_t pid = process.pid();
   auto started =
-      std::make_shared<Started>(Started{*std::move(process), std::move(log->second), options.worker,
+      std::make_shared<Started>(Started{std::move(process), std::move(log.second), options.worker,
                                         options.is_native, options.idle_limit});
-  return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends->first), pid));
+  return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends.first), pid));
 }
 
 Expected<wire::Message> Root::await_hello() {

@@ -121,14 +121,13 @@ bool ZygotePool::is_killed() const {
 }
 
 Expected<wire::Message> ZygotePool::try_to_start(Language language) {
-  auto started = start_source_(language);
-  if (!started) return tl::unexpected(started.error());
+  TRY_ASSIGN(auto started, start_source_(language));
   {
     std::lock_guard lock(mutex_);
     if (killed_) return fail("interrupted");
-    source(language).source = *started;
+    source(language).source = started;
   }
-  return (*started)->hello().and_then(check_hello);
+  return started->hello().and_then(check_hello);
 }
 
 // Starts it if there is none; of several threads that need it one does, and the others wait.
@@ -169,10 +168,9 @@ void ZygotePool::drop(Language language, const std::shared_ptr<ZygoteSource>& lo
 
 Expected<std::shared_ptr<WorkerProcess>> ZygotePool::try_to_fork(WarmUp which) {
   const Language language = is_of_python(which) ? Language::kPython : Language::kCpp;
-  auto from = source_for(language);
-  if (!from) return tl::unexpected(from.error());
-  auto zygote = (*from)->zygote(which);
-  if (!zygote) drop(language, *from);
+  TRY_ASSIGN(auto from, source_for(language));
+  auto zygote = from->zygote(which);
+  if (!zygote) drop(language, from);
   return zygote;
 }
 

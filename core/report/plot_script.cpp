@@ -291,23 +291,20 @@ Expected<std::string> draw_svg(const Chart& chart, std::stop_token stop) {
     return fail("a picture needs gnuplot, which is not on PATH",
                 "install it: apt-get install gnuplot-nox");
   }
-  auto folder = PrivateFolder::make();
-  if (!folder) return tl::unexpected(folder.error());
+  TRY_ASSIGN(auto folder, PrivateFolder::make());
   // As a file, not on standard input: gnuplot then ends at the first line that it cannot read.
-  fs::path file = folder->path() / "plot.gp";
-  auto written = replace_file(file, plot_script(chart));
-  if (!written) return tl::unexpected(written.error());
+  fs::path file = folder.path() / "plot.gp";
+  TRY(replace_file(file, plot_script(chart)));
   SpawnOptions spawn;
   // Neither the user's settings nor the locale: the same results are the same picture.
   spawn.argv = {program->string(), "--default-settings", file.string()};
   spawn.environment = {{"LC_ALL=C.UTF-8"}};
-  auto ran = run_command(std::move(spawn), stop);
-  if (!ran) return tl::unexpected(ran.error());
-  if (ran->exit_code != 0 || ran->output.find("</svg>") == std::string::npos) {
-    return fail("gnuplot could not draw the picture: " + last_line(ran->errors),
+  TRY_ASSIGN(auto ran, run_command(std::move(spawn), stop));
+  if (ran.exit_code != 0 || ran.output.find("</svg>") == std::string::npos) {
+    return fail("gnuplot could not draw the picture: " + last_line(ran.errors),
                 "version 5.4 or newer is needed: gnuplot --version");
   }
-  return std::move(ran->output);
+  return std::move(ran.output);
 }
 
 }  // namespace instr

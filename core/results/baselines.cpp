@@ -141,9 +141,8 @@ std::vector<std::string> baseline_names() {
 }
 
 Expected<BaselineDraft> BaselineDraft::start(const std::string& name) {
-  auto path = baseline_path(name);
-  if (!path) return tl::unexpected(path.error());
-  const fs::path parent = path->parent_path();
+  TRY_ASSIGN(auto path, baseline_path(name));
+  const fs::path parent = path.parent_path();
   std::error_code error;
   fs::create_directories(parent, error);
   if (error) return tl::unexpected(io_error(parent, "cannot make", error));
@@ -152,7 +151,7 @@ Expected<BaselineDraft> BaselineDraft::start(const std::string& name) {
     return tl::unexpected(
         io_error(parent, "cannot write", {folder.error(), std::generic_category()}));
   }
-  return BaselineDraft(std::move(*path), std::move(*folder));
+  return BaselineDraft(std::move(path), std::move(*folder));
 }
 
 Expected<fs::path> BaselineDraft::publish(const fs::path& file) const {
@@ -176,16 +175,15 @@ std::optional<FileLock> hold_baselines(const fs::path& file) {
 }
 
 Expected<void> remove_baseline(const std::string& name) {
-  auto path = baseline_path(name);
-  if (!path) return tl::unexpected(path.error());
+  TRY_ASSIGN(auto path, baseline_path(name));
   std::error_code error;
-  if (!fs::exists(*path, error)) {
+  if (!fs::exists(path, error)) {
     return fail("there is no baseline `" + name + "`", did_you_mean(name, baseline_names()));
   }
-  const auto held = lock(path->parent_path(), LockKind::kExclusive);
-  fs::remove(*path, error);
-  if (error) return tl::unexpected(io_error(*path, "cannot remove", error));
-  for (const auto& [side, same] : side_paths(*path, *path)) fs::remove(side, error);
+  const auto held = lock(path.parent_path(), LockKind::kExclusive);
+  fs::remove(path, error);
+  if (error) return tl::unexpected(io_error(path, "cannot remove", error));
+  for (const auto& [side, same] : side_paths(path, path)) fs::remove(side, error);
   return {};
 }
 

@@ -141,9 +141,8 @@ Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
 }
 
 Expected<void> ExperimentLog::check(const fs::path& file) {
-  auto output = OutputFile::open(file, kExperimentsKind);
-  if (!output) return tl::unexpected(output.error());
-  if (output->is_regular()) return {};
+  TRY_ASSIGN(auto output, OutputFile::open(file, kExperimentsKind));
+  if (output.is_regular()) return {};
   return fail(fmt::format("{}: experiments cannot be kept in a pipe or terminal", file.string()),
               "name a file with --output");
 }
@@ -151,38 +150,32 @@ Expected<void> ExperimentLog::check(const fs::path& file) {
 Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
                                             const std::vector<Variant>& variants,
                                             const ExperimentSetting& setting) {
-  if (auto checked = check(path); !checked) return tl::unexpected(checked.error());
+  TRY(check(path));
   const fs::path file = follow_links(path);
-  auto fd = open_alone(file);
-  if (!fd) return tl::unexpected(fd.error());
-  auto all = read_file(file, kMostResults);
-  if (!all) return tl::unexpected(all.error());
-  const std::string_view text = whole_lines(*all);
-  auto lines = final_lines(text, path.string(), variants, setting);
-  if (!lines) return tl::unexpected(lines.error());
+  TRY_ASSIGN(auto fd, open_alone(file));
+  TRY_ASSIGN(auto all, read_file(file, kMostResults));
+  const std::string_view text = whole_lines(all);
+  TRY_ASSIGN(auto lines, final_lines(text, path.string(), variants, setting));
   std::string kept;
-  for (const Line& line : *lines) kept += line.text;
+  for (const Line& line : lines) kept += line.text;
   if (kept != text) {
-    fd = replace_file(file, kept);
-    if (!fd) return tl::unexpected(fd.error());
-    ::flock(fd->get(), LOCK_EX | LOCK_NB);
-  } else if (ftruncate(fd->get(), static_cast<off_t>(text.size())) != 0) {
+    TRY_ASSIGN(fd, replace_file(file, kept));
+    ::flock(fd.get(), LOCK_EX | LOCK_NB);
+  } else if (ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0) {
     return tl::unexpected(write_error(file, errno));
   }
-  ExperimentLog log(AppendFile(*std::move(fd), path));
-  log.records_ = records_of(*std::move(lines));
+  ExperimentLog log(AppendFile(std::move(fd), path));
+  log.records_ = records_of(std::move(lines));
   return log;
 }
 
 Expected<void> ExperimentLog::take_in(const fs::path& part, const std::vector<Variant>& variants,
                                       const ExperimentSetting& setting) {
-  auto all = read_file(part, kMostResults);
-  if (!all) return tl::unexpected(all.error());
-  auto lines = final_lines(whole_lines(*all), part.string(), variants, setting);
-  if (!lines) return tl::unexpected(lines.error());
+  TRY_ASSIGN(auto all, read_file(part, kMostResults));
+  TRY_ASSIGN(auto lines, final_lines(whole_lines(all), part.string(), variants, setting));
   std::set<std::string> keys;
   for (const Variant& variant : missing(variants)) keys.insert(variant.key);
-  for (Line& line : *lines) {
+  for (Line& line : lines) {
     if (keys.erase(line.record.variant.key) == 0) continue;
     records_.push_back(std::move(line.record));
     if (auto written = file_.append(line.text); !written) return written;

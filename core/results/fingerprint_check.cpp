@@ -172,8 +172,7 @@ const std::vector<std::string>& vary_groups() {
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary) {
-  auto free = groups_that_may_vary(vary, names_of(before.entries, after.entries));
-  if (!free) return tl::unexpected(free.error());
+  TRY_ASSIGN(auto free, groups_that_may_vary(vary, names_of(before.entries, after.entries)));
   std::vector<FieldDifference> differences;
   if (before.entries.empty() && after.entries.empty()) {
     differences.push_back({"fingerprint", std::nullopt, std::nullopt, FieldClass::kMustMatch});
@@ -184,7 +183,7 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
   });
   join_libraries(differences, before, after);
   for (FieldDifference& difference : differences) {
-    bool may_vary = std::any_of(free->begin(), free->end(), [&difference](const Group& group) {
+    bool may_vary = std::any_of(free.begin(), free.end(), [&difference](const Group& group) {
       return group.frees(difference);
     });
     if (may_vary) difference.field_class = FieldClass::kMayVary;
@@ -198,15 +197,14 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
 
 Expected<Fingerprint::Entries> class_of(const Fingerprint& fingerprint, const MeasuredAs& as,
                                         const std::vector<std::string>& vary) {
-  auto free = groups_that_may_vary(vary, names_of(fingerprint.entries, {}));
-  if (!free) return tl::unexpected(free.error());
+  TRY_ASSIGN(auto free, groups_that_may_vary(vary, names_of(fingerprint.entries, {})));
   Fingerprint::Entries entries = fingerprint.entries;
   std::erase_if(entries, [&](const auto& entry) {
     const auto& [name, value] = entry;
     if (name == kInterpreter && as.language != Language::kPython) return true;
     if (as.is_timed ? is_of_counts(name) : is_of_times(name)) return true;
     const FieldDifference field{name, value, value, FieldClass::kMustMatch};
-    return std::any_of(free->begin(), free->end(),
+    return std::any_of(free.begin(), free.end(),
                        [&field](const Group& group) { return group.frees(field); });
   });
   return entries;

@@ -64,9 +64,9 @@ Expected<void> read_costs(JsonReader& reader, const SideFile& file, const SideLi
   }
   std::vector<double> numbers;
   for (const JsonValue cost : costs) {
-    const auto name = read_cost(file, line.line, cost, kMinNumbers + events.size(), numbers);
-    if (!name) return tl::unexpected(name.error());
-    on_cost(**name, numbers, events);
+    TRY_ASSIGN(const auto name,
+               read_cost(file, line.line, cost, kMinNumbers + events.size(), numbers));
+    on_cost(*name, numbers, events);
   }
   return {};
 }
@@ -129,10 +129,9 @@ Expected<FunctionsOf> functions_in(std::shared_ptr<SideFile> file, const std::st
   }
   return file->index(header, incomplete, on_line).map([&]() -> FunctionsOf {
     return [file, reader](const std::string& key) -> Expected<std::vector<FunctionCost>> {
-      auto line = file->of(key);
-      if (!line) return tl::unexpected(line.error());
-      if (!*line) return std::vector<FunctionCost>{};
-      return costs_from(*reader, *file, **line);
+      TRY_ASSIGN(auto line, file->of(key));
+      if (!line) return std::vector<FunctionCost>{};
+      return costs_from(*reader, *file, *line);
     };
   });
 }
@@ -165,9 +164,8 @@ bool FunctionsSum::is(double ir) const { return std::fabs(total_ - ir) <= 1e-6 +
 
 Expected<FunctionsOf> open_functions(const fs::path& file, const std::string& header,
                                      Incomplete incomplete, const OnSum& on_sum) {
-  auto side = read_side_file(file, kFunctionsFile);
-  if (!side) return tl::unexpected(side.error());
-  if (*side) return functions_in(*std::move(side), header, incomplete, on_sum);
+  TRY_ASSIGN(auto side, read_side_file(file, kFunctionsFile));
+  if (side) return functions_in(std::move(side), header, incomplete, on_sum);
   return [](const std::string&) { return std::vector<FunctionCost>{}; };
 }
 

@@ -197,14 +197,12 @@ Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind
 }  // namespace
 
 Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
-  auto target = OutputFile::open(file, kResultsKind);
-  if (!target) return tl::unexpected(target.error());
+  TRY_ASSIGN(auto target, OutputFile::open(file, kResultsKind));
   for (const SideKind& kind : kSideKinds) {
-    if (!target->is_regular()) break;
-    auto beside = OutputFile::open(side_path(target->path(), kind), kSideFile);
-    if (!beside) return tl::unexpected(beside.error());
+    if (!target.is_regular()) break;
+    TRY(OutputFile::open(side_path(target.path(), kind), kSideFile));
   }
-  return ResultsTarget(std::move(*target));
+  return ResultsTarget(std::move(target));
 }
 
 Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header) {
@@ -220,21 +218,17 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
   // Both are written before either is put in its place: on a full disk the old ones stay. The
   // functions first: after a kill between the two, the functions show that they do not belong to
   // the results.
-  auto functions = start_side_file(functions_path(file), kFunctionsFile, first);
-  if (!functions) return tl::unexpected(functions.error());
-  auto results = Replacement::write(file, first + "\n");
-  if (!results) return tl::unexpected(results.error());
+  TRY_ASSIGN(auto functions, start_side_file(functions_path(file), kFunctionsFile, first));
+  TRY_ASSIGN(auto results, Replacement::write(file, first + "\n"));
   state->file = file;
   for (const SideKind& kind : {kCallTreesFile, kLinesFile}) {
     std::error_code ignored;
     fs::remove(side_path(file, kind), ignored);  // of the old results
   }
-  auto functions_fd = functions->put();
-  if (!functions_fd) return tl::unexpected(functions_fd.error());
-  auto results_fd = results->put();
-  if (!results_fd) return tl::unexpected(results_fd.error());
-  state->functions.emplace(SideWriter{{std::move(*functions_fd), functions_path(file)}});
-  state->results = AppendFile(std::move(*results_fd), file);
+  TRY_ASSIGN(auto functions_fd, functions.put());
+  TRY_ASSIGN(auto results_fd, results.put());
+  state->functions.emplace(SideWriter{{std::move(functions_fd), functions_path(file)}});
+  state->results = AppendFile(std::move(results_fd), file);
   return ResultsWriter(std::move(state));
 }
 
@@ -277,9 +271,8 @@ Expected<SideWriter*> ResultsWriter::State::started(std::optional<SideWriter>& s
   if (side) return &*side;
   const fs::path path = side_path(file, kind);
   auto begun = start_side_file(path, kind, header);
-  auto fd = begun ? begun->put() : tl::unexpected(begun.error());
-  if (!fd) return tl::unexpected(fd.error());
-  return &side.emplace(SideWriter{{*std::move(fd), path}});
+  TRY_ASSIGN(auto fd, begun ? begun->put() : tl::unexpected(begun.error()));
+  return &side.emplace(SideWriter{{std::move(fd), path}});
 }
 
 Expected<void> ResultsWriter::finish(bool is_complete) {

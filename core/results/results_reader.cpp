@@ -134,9 +134,7 @@ Expected<Counted> counted_from(const std::string& key, JsonValue json, const std
   counted.gated = member_as<bool>(json, "gated").value_or(true);
   set_blocks(counted, json);
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
-  auto timing = timing_from(key, json, counted.metrics);
-  if (!timing) return tl::unexpected(timing.error());
-  counted.timing = *std::move(timing);
+  TRY_ASSIGN(counted.timing, timing_from(key, json, counted.metrics));
   return counted;
 }
 
@@ -207,13 +205,10 @@ Expected<Measurement> measurement_from(JsonValue json, const std::string& where)
   measurement.verification = verification_from(json);
   std::string outcome = text_or(json, "outcome");
   if (outcome == "counted" || outcome == "timed" || outcome == "verified") {
-    auto counted = counted_from(key, json, where);
-    if (!counted) return tl::unexpected(counted.error());
-    if (outcome != "counted") counted->steady = true;
-    if (auto checked = check_blocks(key, *counted); !checked) {
-      return tl::unexpected(checked.error());
-    }
-    measurement.outcome = *std::move(counted);
+    TRY_ASSIGN(auto counted, counted_from(key, json, where));
+    if (outcome != "counted") counted.steady = true;
+    TRY(check_blocks(key, counted));
+    measurement.outcome = std::move(counted);
   } else if (outcome == "skipped") {
     measurement.outcome = Skipped{text_or(json, "reason")};
   } else if (outcome == "failed") {
@@ -322,9 +317,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
   results.is_complete = false;
   results.header_line = take_line(bytes);
   JsonReader reader;
-  auto header = header_from(reader, results.header_line, name);
-  if (!header) return tl::unexpected(header.error());
-  results.header = std::move(*header);
+  TRY_ASSIGN(results.header, header_from(reader, results.header_line, name));
   MeasurementList measurements;
   measurements.reserve(bytes.size() / kShortLine);
   std::size_t count = 0;

@@ -176,11 +176,10 @@ ValuesOf<Value> values_in(const std::shared_ptr<SideFile>& file, const std::stri
           indexed](const std::string& key) -> Expected<std::shared_ptr<const Value>> {
     if (!*indexed) *indexed = file->index(header, incomplete);
     if (!**indexed) return tl::unexpected((*indexed)->error());
-    auto found = file->of(key);
-    if (!found) return tl::unexpected(found.error());
-    if (!*found) return nullptr;
-    auto value = value_of((*found)->text, *file);
-    if (!value) return file->unreadable((*found)->line);
+    TRY_ASSIGN(auto found, file->of(key));
+    if (!found) return nullptr;
+    auto value = value_of(found->text, *file);
+    if (!value) return file->unreadable(found->line);
     return value;
   };
 }

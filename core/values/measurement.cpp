@@ -57,8 +57,7 @@ std::vector<Variant> variants_of(const std::vector<Measurement>& measurements) {
 Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
                                           const Selection& selection) {
   if (measurements.empty() || selection == Selection{}) return measurements;
-  auto checked = check_selection(variants_of(measurements), selection);
-  if (!checked) return tl::unexpected(checked.error());
+  TRY(check_selection(variants_of(measurements), selection));
   std::erase_if(measurements, [is_selected = selector(selection)](const Measurement& one) {
     return !is_selected(one.variant);
   });
