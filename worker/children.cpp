@@ -42,12 +42,12 @@ void kill_own_children() {
 }
 
 // Sums up the child and all that it started, orphans included, which this process has adopted.
-CpuUse cpu_use_below(pid_t self, pid_t child) {
+ProcessTree tree_below(pid_t self, pid_t child) {
   ProcessTree tree;
   tree.add(child);
   tree.add_children_of(self);
   tree.add_descendants();
-  return tree.use();
+  return tree;
 }
 
 // Kills the rest of a group and all orphans that this process adopted, and their orphans.
@@ -113,11 +113,13 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_
       continue;
     }
     if (now_ms() >= next_look && ended.stopped == CpuVerdict::kGoesOn) {
-      ended.stopped = watch->look(now_ms(), cpu_use_below(self, ended.pid));
+      ended.stopped = watch->look(now_ms(), tree_below(self, ended.pid).use());
       next_look = now_ms() + watch->interval_ms();
     }
+    ended.too_many = ended.too_many || tree_below(self, ended.pid).size() > kMostProcesses;
     bool unwanted = abandoned();
-    if (ended.was_stopped() || ended.too_large || unwanted) kill(-ended.pid, SIGKILL);
+    if (ended.was_stopped() || ended.too_large || ended.too_many || unwanted)
+      kill(-ended.pid, SIGKILL);
     if (unwanted) {
       clear_away(ended.pid);
       end_process();

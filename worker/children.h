@@ -13,12 +13,16 @@ namespace instr {
 // Ends this process immediately: no destructors, no waiting for threads.
 [[noreturn]] void end_process();
 
+// More than any snippet needs, and fewer than harm a machine.
+inline constexpr int kMostProcesses = 128;
+
 struct Ended {
   pid_t pid = -1;                            // -1: it could not be forked, errno says why
   int status = 0;                            // as of waitpid
   CpuVerdict stopped = CpuVerdict::kGoesOn;  // why it was stopped, by the limit below
   int64_t limit_ms = 0;
   bool too_large = false;
+  bool too_many = false;  // it and what it started were more than kMostProcesses
 
   bool was_stopped() const { return stopped != CpuVerdict::kGoesOn; }
 };
@@ -31,8 +35,8 @@ void adopt_orphans();
 // error, and ends, or stops with `is_over` true from then on. Waits for that until it and what it
 // started have used `limit_ms` of CPU time (0: no limit) or been idle for as long, then kills it
 // and whatever it left running, including daemons; the same once `is_too_large` is true for it,
-// which is also checked when it is over. If `abandoned` becomes true, kills all and ends this
-// process.
+// which is also checked when it is over, or once there are more than kMostProcesses. If `abandoned`
+// becomes true, kills all and ends this process.
 Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_ms,
                    const std::function<bool()>& is_over, const std::function<bool()>& abandoned,
                    const std::function<bool(pid_t)>& is_too_large = {});

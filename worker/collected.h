@@ -19,11 +19,12 @@ Events operator-(const Events& left, const Events& right);
 
 // Callgrind's state at one time.
 struct Collected {
-  Events events{};        // of all threads together
-  Events others{};        // of all but the calling one
-  uint64_t dumps = 0;     // profiles written
-  bool is_known = false;  // could be read
-  bool is_on = false;     // it instruments
+  Events events{};            // of all threads together
+  Events others{};            // of all but the calling one
+  uint64_t system_calls = 0;  // of all threads
+  uint64_t dumps = 0;         // profiles written
+  bool is_known = false;      // could be read
+  bool is_on = false;         // it instruments
 };
 
 // The disturbance between these two, if only `iterations` of a statement, counted or not (0),
@@ -38,8 +39,8 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
 // later: Valgrind would write the output for all of them to the log of the first one.
 Collected collected(const char* log);
 
-// The events' names as of the last collected(), separated by spaces: "Ir Dr Dw"; not more than
-// kMostEvents. Empty: they could not be read.
+// The events' names as of the last collected(), separated by spaces: "Ir Dr Dw", without those of
+// system calls. Empty: they could not be read.
 const char* event_names();
 
 }  // namespace instr

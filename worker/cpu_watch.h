@@ -100,6 +100,8 @@ class ProcessTree {
     });
   }
 
+  int size() const { return count_; }
+
   CpuUse use() const {
     CpuUse use;
     for (int i = 0; i < count_; ++i) {

@@ -34,6 +34,8 @@ class Host {
 
   Ended in_child(const RunRequest& run, int64_t limit_ms, int output);
   static bool is_too_large(const RunRequest& run, pid_t child);
+  void count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
+                   wire::Message& reply);
   EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty);
   RunResult* result();
 

@@ -13,6 +13,7 @@ wire::Message measured(const RunResult& result, const std::string& profile) {
           {{"iterations", text(result.iterations)},
            {"warmup", text(result.warmup)},
            {"steady", text(result.steady)},
+           {"changes_state", text(result.changes_state)},
            {"blocks", text(result.blocks)},
            {"ir_1", text(a.events.ir())},
            {"ir_2", text(b.events.ir())},
@@ -64,6 +65,9 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
   if (ended.too_large) {
     reply = failed("out_of_memory", "the snippet's process took more memory than " + limit +
                                         ", mappings and threads' stacks included");
+  } else if (ended.too_many) {
+    reply = failed("aborted", "the snippet started more than " + std::to_string(kMostProcesses) +
+                                  " processes, and was ended with all of them");
   } else if (ended.was_stopped()) {
     reply = failed("timed_out", stopped_text(ended.stopped, ended.limit_ms));
   } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {

@@ -38,7 +38,21 @@ constexpr uint64_t kStackTop = kGuardBase + kGuardSize + kStackSize;
 constexpr uint64_t kEmptyLoopIterations = 24;
 // No further block is started once this many instructions were counted without becoming steady.
 constexpr uint64_t kMaxInstructions = 400'000'000;
-constexpr uint32_t kMostBlocks = 24;
+// Single iterations at the end of the warm-up that are counted, to see whether a block costs as
+// many times more as it has iterations.
+constexpr uint64_t kLooks = 3;
+// One longer block, of as many iterations as cost at most so much together.
+constexpr uint64_t kLongBlock = 960;
+constexpr uint64_t kMostInLongBlock = 400'000;
+// Blocks beyond those that are needed, for statements that make system calls, and single iterations
+// in search of a period are not counted once they have cost more than this.
+constexpr uint64_t kMostExtra = 10'000'000;
+constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
+// How often a statement that makes system calls is counted again.
+constexpr uint32_t kRepeatsOfCalls = 3;
+// Callgrind counts system calls even while it does not collect: those that read the counters, and
+// that of next_block().
+constexpr uint64_t kOwnSystemCalls = 4;
 
 // If iterations are expensive, the first blocks have 2. If these differ, the cost may repeat every
 // third iteration: 6 hold whole periods of either.
@@ -67,6 +81,8 @@ enum class Phase {
   kSettling,
   kBlock,
   kDouble,
+  kLong,
+  kSingle,
   kFollowed,
   kDone
 };
@@ -91,7 +107,14 @@ struct Run {
   Collected at_begin{};      // of the current block
   bool has_company = false;  // other threads existed when it began
   uint64_t counted = 0;      // instructions in all blocks
+  uint64_t searched = 0;     // instructions in single iterations
+  uint32_t singles = 0;      // of those, how many
+  uint32_t singles_left = 0;
+  bool has_looked_longer = false;
 };
+
+// In place, not on the heap, whose state affects the snippet.
+Evidence evidence;
 
 // next_block() is called from a unit with nothing but its context: the run is found here.
 Run* run = nullptr;
@@ -136,12 +159,29 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   return iterations;
 }
 
+// Counts of several threads are not compared, and those with call paths are known from elsewhere.
+bool is_judged() { return run->request.threads == 1 && !run->request.instrument_late; }
+
+void conclude(RunResult& result) {
+  if (evidence.blocks() == 0) return;
+  const bool has_calls = is_judged() && evidence.has_system_calls();
+  const bool is_certain = has_calls
+                              ? evidence.holds_whole_periods()
+                              : !is_judged() || !evidence.is_uneven() || evidence.has_majority();
+  result.steady = evidence.has_equal_pair() && is_certain;
+  result.repeats = has_calls ? kRepeatsOfCalls : is_judged() && evidence.is_uneven() ? 1 : 0;
+  result.changes_state = evidence.changes_state();
+  result.trace = evidence.trace();
+  if (!result.steady) result.last[0] = evidence.farthest();
+}
+
 uint64_t finish(RunState state) {
   snprintf(run->request.result->event_names, sizeof run->request.result->event_names, "%s",
            event_names());
   run->phase = Phase::kDone;
   run->collecting = false;
   run->request.result->state = state;
+  conclude(*run->request.result);
   return 0;
 }
 
@@ -154,34 +194,60 @@ uint64_t highest_live(const ArenaCounters& end) {
   return peak > 0 ? static_cast<uint64_t>(peak) : 0;
 }
 
-// Keeps a finished block; true if no further one is needed.
-bool keep_block(const Events& events, const ArenaCounters& end) {
+void keep_block(const Block& block, const ArenaCounters& end) {
   RunResult& result = *run->request.result;
-  result.last[0] = result.last[1];
-  result.last[1] = {events, end.allocs - run->at_start.allocs,
-                    end.alloc_bytes - run->at_start.alloc_bytes};
+  evidence.add_counted(block);
   result.iterations = run->iterations;
   result.peak_bytes = highest_live(end);
-  result.blocks += 1;
-  run->counted += events.ir();
-  if (result.blocks < 2) return false;
-  result.steady = result.last[0] == result.last[1];
-  return result.steady || result.blocks >= kMostBlocks || run->counted > kMaxInstructions;
+  result.blocks = evidence.blocks();
+  result.last[0] = result.last[1];
+  result.last[1] = block.totals;
+  run->counted += block.totals.events.ir();
+}
+
+// Two equal blocks are enough unless there is something to doubt.
+bool has_enough_blocks() {
+  if (evidence.blocks() < 2) return false;
+  if (evidence.blocks() >= kMostBlocks || run->counted > kMaxInstructions) return true;
+  if (!is_judged()) return evidence.has_equal_pair();
+  if (evidence.is_uneven()) return evidence.has_majority();
+  const bool is_affordable = run->counted <= kMostExtra;
+  return evidence.has_equal_pair() && !(evidence.has_system_calls() && is_affordable);
 }
 
 uint64_t begin_counting() {
+  RunResult& result = *run->request.result;
+  if (result.profile_part != 0) drop_profile(result.profile_part);
+  result.profile_part = 0;
   // The profile must only hold the last block.
-  if (run->request.want_profile && run->request.result->blocks != 0) drop_profile(dump());
+  if (run->request.want_profile && result.blocks != 0) drop_profile(dump());
   return begin_block(Phase::kBlock, run->block_length, true);
+}
+
+void restart_with(uint64_t length) {
+  run->block_length = length;
+  evidence.restart();
 }
 
 // After two short blocks that differed: longer ones, if two still fit.
 void lengthen_blocks() {
-  bool is_first_pair = run->block_length == kShortBlock && run->request.result->blocks == 2;
+  bool is_first_pair = run->block_length == kShortBlock && evidence.blocks() == 2;
   if (run->request.iterations != 0 || !is_first_pair) return;
   uint64_t iteration = run->counted / (2 * kShortBlock);
   if (run->counted + kLongerBlock * iteration > kMaxInstructions) return;
-  run->block_length = kLongerBlock;
+  restart_with(kLongerBlock);
+}
+
+uint32_t singles_to_add() { return run->singles == 0 ? kFirstSingles : run->singles; }
+
+// More single iterations in search of a period, unless blocks hold whole periods, as far as is
+// known.
+bool may_search() {
+  const bool is_open = run->request.iterations == 0 && !is_simulated() && is_judged();
+  if (!is_open || evidence.holds_whole_periods() || run->singles >= kMostSingles) return false;
+  const uint64_t next = singles_to_add();
+  const uint64_t iteration = evidence.last().events.ir() / run->block_length;
+  return run->searched + next * iteration <= kMostExtra;
 }
 
 // All has been counted; the calls may still be to be followed.
@@ -205,32 +271,33 @@ void write_followed() {
   }
 }
 
-// Lets the interpreter's code, if it was noted, come to rest in the last iterations of the warm-up.
+// Single iterations at the end of the warm-up: the interpreter's code, if it was noted, comes to
+// rest in them, and the last ones are counted.
 uint64_t settle_or_count() {
-  if (!run->is_code_noted) return begin_counting();
-  torch_side::settle_code(run->settling);
+  if (run->is_code_noted) torch_side::settle_code(run->settling);
   if (run->settling == 0) return begin_counting();
+  const bool is_look = run->settling <= kLooks && !run->request.instrument_late;
   run->settling -= 1;
-  return begin_block(Phase::kSettling, 1, false);
+  return begin_block(Phase::kSettling, 1, is_look);
 }
 
 // The rest of the warm-up, then the blocks.
 uint64_t warm_up_or_count() {
   RunResult& result = *run->request.result;
-  uint64_t asked = run->request.warmup;
-  uint64_t wanted = asked != 0 ? asked : torch_side::warm_up_for(run->block_length);
+  uint64_t wanted = run->request.warmup.value_or(torch_side::warm_up_for(run->block_length));
   if (result.warmup >= wanted) return begin_counting();
   uint64_t rest = wanted - result.warmup;
   result.warmup = wanted;
-  if (run->is_code_noted) run->settling = std::min(rest, torch_side::kSettlingIterations);
+  run->settling = std::min(rest, run->is_code_noted ? torch_side::kSettlingIterations : kLooks);
+  if (run->block_length == 1 && !run->is_code_noted) run->settling = 0;
   if (rest == run->settling) return settle_or_count();
   return begin_block(Phase::kWarmUp, rest - run->settling, false);
 }
 
 // The iteration after the first runs what all later ones do.
 bool note_code() {
-  const uint64_t asked = run->request.warmup;
-  const bool has_room = asked == 0 || asked > 2 + torch_side::kSettlingIterations;
+  const auto asked = run->request.warmup;
+  const bool has_room = !asked || *asked > 2 + torch_side::kSettlingIterations;
   run->is_code_noted = has_room && torch_side::note_code();
   return run->is_code_noted;
 }
@@ -240,16 +307,59 @@ uint64_t probe_or_warm_up() {
   return run->block_length != 0 ? warm_up_or_count() : begin_block(Phase::kProbe, 1, true);
 }
 
+uint64_t begin_singles() {
+  run->singles_left = singles_to_add() - 1;
+  return begin_block(Phase::kSingle, 1, true);
+}
+
+// Blocks have been counted, and are equal or not.
+uint64_t search_or_finish() { return may_search() ? begin_singles() : follow_or_finish(); }
+
+// Once, a block that may hold what happens only now and then.
+uint64_t look_longer() {
+  const bool is_open = run->request.iterations == 0 && !is_simulated() && is_judged();
+  const uint64_t in_block = evidence.last().events.ir();
+  const uint64_t affordable =
+      kMostInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
+  const uint64_t length = std::min(affordable, kLongBlock);
+  if (!is_open || run->has_looked_longer || length <= 2 * run->block_length) {
+    return search_or_finish();
+  }
+  run->has_looked_longer = true;
+  return begin_block(Phase::kLong, length, true);
+}
+
+uint64_t after_single(const Block& block) {
+  evidence.add_single(block);
+  run->singles += 1;
+  run->searched += block.totals.events.ir();
+  if (run->singles_left != 0) {
+    run->singles_left -= 1;
+    return begin_block(Phase::kSingle, 1, true);
+  }
+  const uint64_t period = evidence.period();
+  if (period == 0) return search_or_finish();
+  run->singles = kMostSingles;  // no further search
+  if (run->block_length % period == 0) return follow_or_finish();
+  restart_with(period);
+  return begin_counting();
+}
+
 // The result of the previous block: kStarted if it counted the statement and nothing else. Not part
 // of next_block(), whose first and last instructions are counted, and must not change in number.
-[[gnu::noinline]] RunState look_at_block(Events& events) {
+[[gnu::noinline]] RunState look_at_block(const ArenaCounters& end, Block& block) {
+  block.iterations = run->iterations;
   if (run->phase == Phase::kNothingYet || run->request.is_rehearsal) return RunState::kStarted;
   Collected now = collected(run->log);
   if (!now.is_known || !run->at_begin.is_known) return RunState::kNoProfile;
   bool was_counted = run->collecting;
   bool is_alone = was_counted && run->has_company && run->request.threads == 1;
   const char* wrong = disturbance(run->at_begin, now, was_counted ? run->iterations : 0, is_alone);
-  events = now.events - run->at_begin.events;
+  block = {run->iterations,
+           {now.events - run->at_begin.events, end.allocs - run->at_start.allocs,
+            end.alloc_bytes - run->at_start.alloc_bytes},
+           end.live_bytes - run->at_start.live_bytes,
+           now.system_calls - run->at_begin.system_calls - kOwnSystemCalls};
   if (wrong == nullptr) return RunState::kStarted;
   snprintf(run->request.result->text, sizeof run->request.result->text, "%s", wrong);
   return RunState::kDisturbed;
@@ -259,38 +369,54 @@ uint64_t probe_or_warm_up() {
 uint64_t next_iterations(const ArenaCounters& end) {
   const RunRequest& request = run->request;
   RunResult& result = *request.result;
-  Events events{};
-  RunState state = look_at_block(events);
+  Block block;
+  RunState state = look_at_block(end, block);
   if (state != RunState::kStarted) return finish(state);
   switch (run->phase) {
-    case Phase::kNothingYet: result.warmup = 1; return begin_block(Phase::kFirst, 1, false);
+    case Phase::kNothingYet:
+      if (request.warmup == 0U) {  // the first iteration is to be counted: nothing may probe it
+        run->block_length = std::max<uint64_t>(request.iterations, 1);
+        return begin_counting();
+      }
+      result.warmup = 1;
+      return begin_block(Phase::kFirst, 1, false);
     case Phase::kFirst:
       if (!note_code()) return probe_or_warm_up();
       result.warmup += 1;
       return begin_block(Phase::kNoting, 1, false);
     case Phase::kNoting: torch_side::end_noting_code(); return probe_or_warm_up();
     case Phase::kProbe:
-      run->block_length = iterations_for(events.ir());
+      run->block_length = iterations_for(block.totals.events.ir());
       if (run->block_length == 1 && request.warmup <= 1) {
-        keep_block(events, end);
+        keep_block(block, end);
         return begin_counting();
       }
       result.warmup += 1;
       return warm_up_or_count();
-    case Phase::kWarmUp:
-    case Phase::kSettling: return settle_or_count();
+    case Phase::kSettling:
+      if (run->collecting) evidence.add(block);
+      return settle_or_count();
+    case Phase::kWarmUp: return settle_or_count();
     case Phase::kBlock:
-      if (!keep_block(events, end)) {
+      keep_block(block, end);
+      if (!has_enough_blocks()) {
         lengthen_blocks();
         return begin_counting();
       }
       if (request.want_profile) result.profile_part = dump();
-      if (!result.steady || (run->block_length == 1 && !is_simulated())) {
-        return follow_or_finish();
+      if (!evidence.has_equal_pair() || (run->block_length == 1 && !is_simulated())) {
+        return search_or_finish();
       }
       // Its additional events come from iterations alone: the cost of entering a block is in both.
       return begin_block(Phase::kDouble, 2 * run->block_length, true);
-    case Phase::kDouble: result.doubled = events; return follow_or_finish();
+    case Phase::kDouble:
+      result.doubled = block.totals.events;
+      evidence.add_longer(block);
+      return has_enough_blocks() ? look_longer() : begin_counting();
+    case Phase::kLong:
+      evidence.add_longer(block);
+      return has_enough_blocks() ? search_or_finish() : begin_counting();
+    case Phase::kSingle: return after_single(block);
     case Phase::kFollowed: write_followed(); return finish(RunState::kFinished);
     case Phase::kDone: break;
   }
@@ -401,6 +527,7 @@ void name_files() {
 void begin_run(const RunRequest& request) {
   *request.result = RunResult{};
   run = new Run;
+  evidence = Evidence{};
   run->request = request;
   run->pid = getpid();
   name_files();
@@ -452,6 +579,7 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   RunResult kept = *request.result;
   *request.result = RunResult{};
   run->request = empty_loop_request(request, empty);
+  evidence = Evidence{};
   run->phase = Phase::kNothingYet;
   run->counted = 0;
   instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));

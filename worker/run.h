@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
+#include <optional>
 #include <string>
 
 #include "worker/abi.h"
-#include "worker/collected.h"
+#include "worker/evidence.h"
 
 namespace instr {
 
@@ -25,14 +26,6 @@ enum class RunState : uint32_t {
   kNoMemory,   // the arena or the stack could not be mapped
 };
 
-struct BlockTotals {
-  Events events;  // including the empty loop's
-  uint64_t allocs;
-  uint64_t alloc_bytes;
-
-  bool operator==(const BlockTotals& other) const = default;
-};
-
 struct RunResult {
   RunState state;
   uint32_t arena_exhausted;
@@ -43,10 +36,14 @@ struct RunResult {
   int32_t line;             // of the snippet in Python, of an exception; 0: unknown
   uint32_t is_set_up;       // it has reported that it is now preparing its text
   uint32_t steady;
-  uint64_t iterations;  // of each block
-  uint64_t warmup;      // iterations before the first of the blocks
+  uint32_t repeats;        // it is steady only if `trace` is the same in so many other processes
+  uint32_t changes_state;  // as Evidence::changes_state()
+  uint64_t trace;          // as Evidence::trace()
+  uint64_t iterations;     // of each block
+  uint64_t warmup;         // iterations before the first of the blocks
   uint64_t blocks;
-  BlockTotals last[2];       // the last two blocks, in order
+  BlockTotals last[2];       // the last two blocks, in order; if it is not steady, the first of
+                             // them is the one that differs most from the last
   Events doubled;            // of a block of twice the iterations after them; all 0: not counted
   char event_names[256];     // "Ir Dr Dw", as many as have a meaning
   uint64_t peak_bytes;       // above the start of an iteration
@@ -59,17 +56,17 @@ struct RunResult {
 struct RunRequest {
   instr_snippet snippet = nullptr;
   int threads = 1;
-  uint64_t warmup = 0;           // iterations; 0 with iterations 0: adapt
-  uint64_t iterations = 0;       // of each block; 0: adapt
-  uint64_t memory_limit = 0;     // bytes; 0: no limit
-  bool is_rehearsal = false;     // nothing is collected or written
-  bool want_profile = true;      // of the last block
-  bool follow_calls = false;     // and a last block of which the interpreter's calls are noted
-  bool cache_sim = false;        // Callgrind simulates caches,
-  bool branch_sim = false;       // and a branch predictor
-  bool instrument_late = false;  // instrumentation is off until something is to be counted
-  bool has_host = true;          // this process is its child
-  RunResult* result = nullptr;   // shared with the host
+  std::optional<uint64_t> warmup;  // iterations; absent: adapt
+  uint64_t iterations = 0;         // of each block; 0: adapt
+  uint64_t memory_limit = 0;       // bytes; 0: no limit
+  bool is_rehearsal = false;       // nothing is collected or written
+  bool want_profile = true;        // of the last block
+  bool follow_calls = false;       // and a last block of which the interpreter's calls are noted
+  bool cache_sim = false;          // Callgrind simulates caches,
+  bool branch_sim = false;         // and a branch predictor
+  bool instrument_late = false;    // instrumentation is off until something is to be counted
+  bool has_host = true;            // this process is its child
+  RunResult* result = nullptr;     // shared with the host
 };
 
 // The folder of Callgrind's files, under a name of fixed length wherever it is.

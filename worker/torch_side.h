@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <type_traits>
 
 namespace instr::torch_side {
 
@@ -52,5 +53,11 @@ struct Caught {
   std::string text;
 };
 Caught run_guarded(void (*body)(void*), void* argument);
+
+template <class Body>
+Caught run_guarded(Body&& body) {
+  return run_guarded([](void* called) { (*static_cast<std::remove_reference_t<Body>*>(called))(); },
+                     &body);
+}
 
 }  // namespace instr::torch_side

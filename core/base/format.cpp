@@ -26,8 +26,12 @@ std::string group_digits(std::string digits) {
 std::string format_count(double value) {
   if (!std::isfinite(value)) return "-";
   if (std::fabs(value) > kLargestExact) return fmt::format("{:.6e}", value);
-  bool integral = value == std::trunc(value);
+  const bool integral = value == std::trunc(value);
   std::string text = fmt::format("{:.{}f}", std::fabs(value), integral ? 0 : 1);
+  // A fraction must not look like a whole number: 3.96, not 4.0.
+  for (int decimals = 2; !integral && text.ends_with('0') && decimals < 5; ++decimals) {
+    text = fmt::format("{:.{}f}", std::fabs(value), decimals);
+  }
   std::size_t point = std::min(text.find('.'), text.size());
   std::string grouped = group_digits(text.substr(0, point)) + text.substr(point);
   return value < 0 ? "-" + grouped : grouped;

@@ -76,6 +76,9 @@ tl::expected<Found, Errors> found_in_results(const AcceptArguments& options) {
   TRY(check_comparable(before, after.set.results.header, options.gate.vary));
   TRY_ASSIGN(const auto comparison, compare_with(before, after.set, gate));
   TRY_ASSIGN(auto found, found_in(comparison, options.keys));
+  for (Acceptance& one : found.acceptances) {
+    one.commit = short_hash(after.set.results.header.commit);
+  }
   return found;
 }
 

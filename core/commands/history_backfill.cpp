@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "core/base/environment.h"
 #include "core/base/format.h"
+#include "core/base/measured_tree.h"
 #include "core/base/output.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
@@ -40,8 +42,8 @@ class WorkTree {
   }
 
   fs::path path() const { return folder_->path() / "tree"; }
-  Expected<void> check_out(const std::string& hash) const {
-    return Repository(path()).check_out(hash);
+  Expected<void> check_out(const std::string& hash, const fs::path& project) const {
+    return Repository(path()).check_out(hash, project);
   }
 
  private:
@@ -54,9 +56,10 @@ class WorkTree {
 
 class Backfill {
  public:
-  Backfill(const HistoryOptions& options, std::string branch, std::vector<std::string> commits,
-           const WorkTree& tree)
+  Backfill(const HistoryOptions& options, fs::path project, std::string branch,
+           std::vector<std::string> commits, const WorkTree& tree)
       : options_(options),
+        project_(std::move(project)),
         branch_(std::move(branch)),
         commits_(std::move(commits)),
         tree_(tree),
@@ -82,10 +85,12 @@ class Backfill {
   }
 
   ExitStatus report() const {
-    print_message(fmt::format("{} measured, {} there already, {} could not be\n",
-                              format_plural(measured_, "commit"), known_, failed_));
+    print_message(fmt::format(
+        "{} measured, {} there already, {} could not be{}\n", format_plural(measured_, "commit"),
+        known_, failed_,
+        incomplete_ == 0 ? "" : fmt::format("; in {} of them benchmarks failed", incomplete_)));
     if (stop_.stop_requested()) return kInterrupted;
-    return failed_ == 0 ? kGood : kNotMeasured;
+    return failed_ == 0 && incomplete_ == 0 ? kGood : kNotMeasured;
   }
 
  private:
@@ -93,24 +98,35 @@ class Backfill {
   // is reported, and others go on.
   Expected<void> measure(const std::string& commit) {
     if (stop_.stop_requested() || !tried_.insert(commit).second) return {};
-    TRY_ASSIGN(auto recorded, is_recorded(commit));
-    if (recorded) {
+    TRY_ASSIGN(const auto known, failures(commit));
+    if (known) {
       ++known_;
+      note(commit, *known);
       return {};
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
-    if (auto out = tree_.check_out(commit); !out) return out;
+    if (auto out = tree_.check_out(commit, project_); !out) return out;
     TRY_ASSIGN(auto built, run({"sh", "-c", options_.make.value_or("true")}));
-    TRY_ASSIGN(auto good, built ? run(measuring()) : Expected<bool>(false));
+    if (built) TRY(run(measuring()));
     if (stop_.stop_requested()) return {};
-    if (!good) {
+    // A run in which some benchmarks failed is recorded, too.
+    TRY_ASSIGN(const auto recorded, failures(commit));
+    if (!recorded) {
       print_message(fmt::format("commit {} {}\n", short_hash(commit),
                                 built ? "cannot be measured" : "does not build"));
       ++failed_;
       return {};
     }
     ++measured_;
+    note(commit, *recorded);
     return {};
+  }
+
+  void note(const std::string& commit, std::int64_t failures) {
+    if (failures == 0) return;
+    ++incomplete_;
+    print_message(fmt::format("commit {}: {} failed\n", short_hash(commit),
+                              format_plural(static_cast<std::size_t>(failures), "benchmark")));
   }
 
   std::vector<std::string> measuring() const {
@@ -127,6 +143,10 @@ class Backfill {
     SpawnOptions spawn;
     spawn.argv = std::move(words);
     spawn.working_directory = tree_.path();
+    std::vector<std::string> environment = own_environment();
+    environment.push_back(fmt::format("{}={}", kProjectVariable, project_.string()));
+    environment.push_back(fmt::format("{}={}", kTreeVariable, tree_.path().string()));
+    spawn.environment = std::move(environment);
     spawn.descriptors = {{STDERR_FILENO, 1}, {STDERR_FILENO, 2}};
     TRY_ASSIGN(auto process, Process::spawn(spawn));
     auto status = process.wait(stop_);
@@ -134,12 +154,12 @@ class Backfill {
     return status && exit_code_of(*status) == 0;
   }
 
-  Expected<bool> is_recorded(const std::string& commit) const {
+  // How many benchmarks failed at the commit; nothing if it is not in the history.
+  Expected<std::optional<std::int64_t>> failures(const std::string& commit) const {
     std::error_code ignored;
-    if (!fs::exists(file(), ignored)) return false;
-    return open_history(file(), SqlAccess::kRead).and_then([&](const SqlDatabase& database) {
-      return is_measured(database, branch_, commit);
-    });
+    if (!fs::exists(file(), ignored)) return std::nullopt;
+    TRY_ASSIGN(const auto database, open_history(file(), SqlAccess::kRead));
+    return failures_at(database, branch_, commit);
   }
 
   // Nothing if every step is at the commit that made it, as far as commits can be measured.
@@ -167,6 +187,7 @@ class Backfill {
   }
 
   const HistoryOptions& options_;
+  const fs::path project_;  // the top folder of what is checked out
   const std::string branch_;
   const std::vector<std::string> commits_;
   const WorkTree& tree_;
@@ -174,6 +195,7 @@ class Backfill {
   std::size_t measured_ = 0;
   std::size_t known_ = 0;
   std::size_t failed_ = 0;
+  std::size_t incomplete_ = 0;  // measured or there already, with benchmarks that failed
   std::set<std::string> tried_;
 };
 
@@ -184,7 +206,8 @@ ExpectedStatus history_backfill(const HistoryOptions& options) {
   TRY_ASSIGN(auto branch, options.recording.branch_in(repository));
   TRY_ASSIGN(auto commits, repository.commits_of(options.operands.front()));
   TRY_ASSIGN(auto tree, WorkTree::make(repository));
-  Backfill work(options, branch, std::move(commits), tree);
+  TRY_ASSIGN(auto project, repository.top());
+  Backfill work(options, std::move(project), branch, std::move(commits), tree);
   TRY(options.bisect ? work.bisect() : work.all());
   return work.report();
 }

@@ -19,6 +19,7 @@
 #include "core/cli/measuring.h"
 #include "core/cli/selecting.h"
 #include "core/commands/commands.h"
+#include "core/definitions/load.h"
 #include "core/definitions/metrics.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/session.h"
@@ -188,6 +189,11 @@ struct WatchArguments {
 };
 
 ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrupted) {
+  // What is not there cannot be saved: its folder is not watched.
+  for (const fs::path& path : definition_paths(options.plan)) {
+    std::error_code error;
+    if (!fs::exists(path, error)) TRY(load_definitions({path}));
+  }
   // There is no point in watching once nobody reads the output.
   std::stop_source ending;
   std::stop_callback pass_on(interrupted, [&ending] { ending.request_stop(); });

@@ -180,29 +180,8 @@ RowState state_of(const std::vector<MetricChange>& metrics) {
   return RowState::kSame;
 }
 
-// The instructions of both blocks of a count, lowest first.
-std::pair<double, double> blocks_of(const Counted& counted) {
-  auto found = counted.metrics.find(kInstructions);
-  double ir = found == counted.metrics.end() ? 0 : found->second;
-  if (counted.steady) return {ir, ir};
-  return std::minmax({ir, counted.first_block_ir, counted.second_block_ir});
-}
-
-// Whether counts that are not steady lie so far apart that they show a growth beyond the hard limit
-// all the same.
-bool is_beyond_doubt(const Counted& before, const Counted& after, const MetricChange& ir) {
-  double most_before = blocks_of(before).second;
-  return is_beyond(blocks_of(after).first - most_before, ir.hard, most_before);
-}
-
-std::string unsteady_reason(const Counted& before, const Counted& after) {
-  std::string reason = "not steady";
-  for (const auto& [counted, when] : {std::pair{&before, "before"}, std::pair{&after, "after"}}) {
-    if (counted->steady) continue;
-    reason += fmt::format(" {} ({}, then {})", when, format_count(counted->first_block_ir),
-                          format_count(counted->second_block_ir));
-  }
-  return reason;
+std::string unsteady_reason(const Counted& counted, const char* side) {
+  return fmt::format("not steady {} ({})", side, unsteady_counts(counted));
 }
 
 // What cannot be compared fails, unless it may.
@@ -242,13 +221,6 @@ void take_lost_metrics(ComparedRow& row, const Counted& before, const Counted& a
   }
 }
 
-// Whether the counts cannot be compared as they are: not steady, and no growth beyond doubt.
-bool is_doubtful(const ComparedRow& row, const Counted& before, const Counted& after) {
-  const MetricChange* ir = row.metric(kInstructions);
-  if (ir == nullptr || !ir->change() || (before.steady && after.steady)) return false;
-  return !is_beyond_doubt(before, after, *ir);
-}
-
 void compare_counts(ComparedRow& row, const Counted& before, const Counted& after,
                     const std::set<std::string>& known_before, const CompareOptions& options) {
   if (!before.gated && !after.gated) {
@@ -259,17 +231,17 @@ void compare_counts(ComparedRow& row, const Counted& before, const Counted& afte
   if (before.gated != after.gated) {
     return give_up(row, fmt::format("not gated {}", before.gated ? "after" : "before"), options);
   }
-  bool doubtful = is_doubtful(row, before, after);
+  if (!before.steady) {  // an earlier commit has made it so, and nothing can be said of this one
+    row.state = RowState::kNotComparable;
+    row.reason = unsteady_reason(before, "before");
+    return;
+  }
+  if (!after.steady) return give_up(row, unsteady_reason(after, "after"), options);
   for (MetricChange& metric : row.metrics) {
-    if (!doubtful || metric.metric != kInstructions) judge(metric, row, options.accepted);
+    judge(metric, row, options.accepted);
     raise(row, metric.verdict);
   }
   row.state = state_of(row.metrics);
-  if (doubtful) {
-    give_up(row, unsteady_reason(before, after), options);
-  } else if (!before.steady || !after.steady) {
-    add_reason(row, unsteady_reason(before, after));
-  }
   take_lost_metrics(row, before, after, known_before, options);
   bool any = std::any_of(row.metrics.begin(), row.metrics.end(),
                          [](const MetricChange& metric) { return metric.change().has_value(); });
@@ -320,6 +292,28 @@ std::string reason_of(RowState state, const MeasurementPair& pair) {
 
 }  // namespace
 
+namespace {
+
+// An error if a limit on times could not fail whatever they are.
+Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
+                                 const Counted& after) {
+  for (const MetricChange& metric : row.metrics) {
+    if (!metric.hard || !metric.speedup) continue;
+    const std::size_t known_before = before.timing->of(metric.metric).size();
+    const std::size_t known_after = after.timing->of(metric.metric).size();
+    if (can_differ(known_before, known_after)) continue;
+    return fail(
+        fmt::format("{} of {} cannot fail its limit: with {} before and {} after, no difference "
+                    "exceeds chance",
+                    metric.metric, printable(row.key), format_plural(known_before, "repetition"),
+                    known_after),
+        fmt::format("measure both sides with --repetitions={} or more", least_repetitions()));
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair& pair,
                                   const std::set<std::string>& known_before,
                                   const CompareOptions& options) {
@@ -330,6 +324,7 @@ Expected<ComparedRow> compare_row(const std::string& key, const MeasurementPair&
   const Counted* after = counted_of(pair.after);
   row.metrics = metrics_of(before, after, limits);
   if (before != nullptr && after != nullptr) {
+    TRY(check_repetitions(row, *before, *after));
     compare_counts(row, *before, *after, known_before, options);
     return row;
   }

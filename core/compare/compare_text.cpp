@@ -40,7 +40,8 @@ std::string result_of(const ComparedRow& row) {
 
 // How many times as fast.
 std::string time_change(const MetricChange& metric) {
-  if (metric.change() == 0 || *metric.after <= 0) return "same";
+  if (metric.change() == 0) return "same";
+  if (*metric.after <= 0) return "to 0";
   if (metric.speedup) return to_string(*metric.speedup);
   return fmt::format("{:.2f}x", *metric.before / *metric.after);
 }

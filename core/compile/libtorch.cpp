@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/measured_tree.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/elf.h"
 
@@ -247,8 +248,10 @@ std::string library_id(const fs::path& library_dir) {
   return id.empty() ? file_hash(library).value_or("") : id;
 }
 
-Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
-  if (requested) return named_libtorch(*requested, "--libtorch");
+namespace {
+
+Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
+  if (requested) return named_libtorch(in_measured_tree(*requested), "--libtorch");
   if (const char* folder = std::getenv("TORCH_DIR"); folder != nullptr && *folder != '\0') {
     return named_libtorch(folder, "TORCH_DIR");
   }
@@ -265,6 +268,14 @@ Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
       "no LibTorch found: --libtorch, TORCH_DIR and CMAKE_PREFIX_PATH name none, the active "
       "Python has none, and neither has the system",
       kInstallAdvice);
+}
+
+}  // namespace
+
+Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
+  TRY_ASSIGN(auto libtorch, any_libtorch(requested));
+  TRY(check_measured("LibTorch", libtorch.library_dir));
+  return libtorch;
 }
 
 }  // namespace instr

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_line.h"
+#include "core/base/measured_tree.h"
 #include "core/base/process.h"
 #include "core/base/shell.h"
 #include "core/base/trim.h"
@@ -117,6 +118,7 @@ std::optional<std::string> lacking_package(const Python& python,
 Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
                              const fs::path& sources) {
   TRY_ASSIGN(auto chosen, choose(requested, libtorch));
+  TRY(check_measured("the Python interpreter", fs::path(chosen).parent_path()));
   SpawnOptions ask;
   ask.argv = {chosen, python_script(sources, "probe.py").string()};
   TRY_ASSIGN(auto result, run_command(ask));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/measured_tree.h"
 #include "core/base/process.h"
 
 namespace instr {
@@ -167,6 +168,7 @@ std::vector<std::string> linker_flags(const LibTorch& torch) {
 Expected<Toolchain> find_toolchain(const std::optional<std::string>& requested,
                                    const LibTorch& libtorch) {
   TRY_ASSIGN(auto compiler, requested ? requested_compiler(*requested) : best_compiler());
+  TRY(check_measured("the compiler", compiler.path));
   Toolchain toolchain;
   toolchain.compiler = compiler.path;
   toolchain.is_clang = compiler.is_clang;

@@ -85,6 +85,7 @@ Expected<std::map<std::string, Limit>> parse_limits(std::string_view text) {
   for (std::string_view part : split(text)) {
     if (const auto equals = part.find('='); equals != std::string_view::npos) {
       metric = trim(part.substr(0, equals));
+      if (metric == "instructions") metric = kInstructions;
       part = trim(part.substr(equals + 1));
       const auto& known = limit_metrics();
       if (std::find(known.begin(), known.end(), metric) == known.end()) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "core/base/measured_tree.h"
 #include "core/base/near_match.h"
 #include "core/base/trim.h"
 #include "core/definitions/definition_files.h"
@@ -96,7 +97,8 @@ class Loader {
   }
 
   // The file, read only once; null, with the reason in `error`, if it cannot be read.
-  File* obtain(const fs::path& path, Error& error) {
+  File* obtain(const fs::path& named, Error& error) {
+    const fs::path path = in_measured_tree(named);
     struct stat info {};
     const bool is_there = ::stat(path.c_str(), &info) == 0;
     const Identity identity{info.st_dev, info.st_ino};
@@ -346,7 +348,7 @@ tl::expected<std::vector<Definition>, Errors> load_definitions(const std::vector
 }
 
 tl::expected<std::shared_ptr<const BuildOptions>, Errors> load_build(const fs::path& file) {
-  TRY_ASSIGN(auto source, SourceText::read(file));
+  TRY_ASSIGN(auto source, SourceText::read(in_measured_tree(file)));
   TRY_ASSIGN(auto table, parse_toml(source));
   const toml::node* build = table.get("build");
   if (build == nullptr || !build->is_table()) {

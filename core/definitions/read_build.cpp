@@ -2,6 +2,7 @@
 
 #include <system_error>
 
+#include "core/base/measured_tree.h"
 #include "core/definitions/read_benchmark.h"
 #include "core/definitions/signature.h"
 
@@ -18,7 +19,7 @@ std::vector<fs::path> paths(const TableReader& read, std::string_view key,
       read.add_error(path.where, fmt::format("`{}` has an empty path", key),
                      "name a file or folder");
     }
-    result.push_back(source.beside(path.code));
+    result.push_back(in_measured_tree(source.beside(path.code)));
   }
   return result;
 }

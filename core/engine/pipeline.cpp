@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/measured_tree.h"
 #include "core/base/output_file.h"
 #include "core/compile/installation.h"
 #include "core/definitions/expand.h"
@@ -74,8 +75,10 @@ Expected<void> make_folders(const MeasureConfig& config) {
 }
 
 std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
-  if (!config.definitions.empty()) return config.definitions;
-  return {find_installation().definitions};
+  if (config.definitions.empty()) return {find_installation().definitions};
+  std::vector<std::filesystem::path> paths;
+  for (const auto& path : config.definitions) paths.push_back(in_measured_tree(path));
+  return paths;
 }
 
 tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {

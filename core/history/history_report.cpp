@@ -180,9 +180,9 @@ std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
   std::vector<std::string> lines;
   for (const SeriesBreak& one : breaks) {
     lines.push_back(fmt::format(
-        "{}, at {} ({}): measured differently from here, so {} begin{}:", printable(one.branch),
+        "{}, at {} ({}): measured differently from here, so {} other series begin{}:", printable(one.branch),
         short_hash(one.commit.hash), date_text(one.commit.authored),
-        format_plural(one.series, "other series"), one.series == 1 ? "s" : ""));
+        one.series, one.series == 1 ? "s" : ""));
     for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }

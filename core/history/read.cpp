@@ -307,13 +307,17 @@ Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const st
   });
 }
 
-Expected<bool> is_measured(const SqlDatabase& database, const std::string& branch,
-                           const std::string& hash) {
-  return sql_stage([&] {
+Expected<std::optional<std::int64_t>> failures_at(const SqlDatabase& database,
+                                                  const std::string& branch,
+                                                  const std::string& hash) {
+  return sql_stage([&]() -> std::optional<std::int64_t> {
     auto run = database.prepare(
-        "SELECT 1 FROM runs JOIN commits ON commits.id = commit_id"
-        " JOIN branches ON branches.id = branch_id WHERE branches.name = ? AND hash = ?");
-    return run.start(branch, hash).step();
+        "SELECT (SELECT count(*) FROM outcomes WHERE run_id = runs.id AND state = ?)"
+        " FROM runs JOIN commits ON commits.id = commit_id"
+        " JOIN branches ON branches.id = branch_id WHERE branches.name = ? AND hash = ?"
+        " ORDER BY runs.id DESC");
+    if (!run.start(kFailedState, branch, hash).step()) return std::nullopt;
+    return run.integer(0);
   });
 }
 

@@ -124,8 +124,9 @@ struct OpenStep {
 // Returns the open steps of a branch's exact series: each pair once, in the order of commits.
 Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch);
 
-// Returns true if the history has a run of this commit.
-Expected<bool> is_measured(const SqlDatabase& database, const std::string& branch,
-                           const std::string& hash);
+// How many benchmarks failed in the commit's last run; nothing if the history has no run of it.
+Expected<std::optional<std::int64_t>> failures_at(const SqlDatabase& database,
+                                                  const std::string& branch,
+                                                  const std::string& hash);
 
 }  // namespace instr

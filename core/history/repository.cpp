@@ -38,6 +38,11 @@ Expected<std::string> Repository::ask(std::vector<std::string> words) const {
   return fail("git: " + printable(trim_end(ended.errors, "\n")));
 }
 
+Expected<std::filesystem::path> Repository::top() const {
+  TRY_ASSIGN(auto top, ask({"rev-parse", "--show-toplevel"}));
+  return std::filesystem::path(std::move(top));
+}
+
 Expected<std::int64_t> Repository::position_of(const std::string& revision) const {
   return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(number_of);
 }
@@ -122,8 +127,38 @@ Expected<void> Repository::remove_worktree(const std::filesystem::path& folder) 
   return ask({"worktree", "remove", "--force", folder.string()}).map([](auto&&) {});
 }
 
-Expected<void> Repository::check_out(const std::string& hash) const {
-  return ask({"checkout", "--quiet", "--force", "--detach", hash}).map([](auto&&) {});
+Expected<void> Repository::check_out(const std::string& hash,
+                                     const std::filesystem::path& project) const {
+  TRY(ask({"checkout", "--quiet", "--detach", "--force", hash}));
+  return check_out_submodules(project);
+}
+
+// As worktrees of the submodules' own repositories, which needs no network.
+Expected<void> Repository::check_out_submodules(const std::filesystem::path& project) const {
+  TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
+  std::istringstream lines(listed);
+  for (std::string line; std::getline(lines, line);) {  // "160000 commit HASH<tab>PATH"
+    const std::string mark = "160000 commit ";
+    const auto tab = line.find('\t');
+    if (!line.starts_with(mark) || tab == line.npos) continue;
+    const std::string hash = line.substr(mark.size(), tab - mark.size());
+    const std::string path = line.substr(tab + 1);
+    const Repository ours(project / path);
+    std::error_code ignored;
+    if (!std::filesystem::exists(ours.folder_ / ".git", ignored)) continue;
+    const Repository theirs(std::filesystem::absolute(folder_) / path);
+    const bool is_there = std::filesystem::exists(theirs.folder_ / ".git", ignored);
+    auto done = is_there ? theirs.ask({"checkout", "--quiet", "--detach", "--force", hash})
+                         : ours.ask({"worktree", "add", "--quiet", "--force", "--detach",
+                                     theirs.folder_.string(), hash});
+    if (!done) {
+      return fail(fmt::format("the submodule {} cannot be checked out at {}: {}", printable(path),
+                              short_hash(hash), done.error().what),
+                  "git submodule update --init, at that commit, fetches what is missing");
+    }
+    TRY(theirs.check_out_submodules(ours.folder_));
+  }
+  return {};
 }
 
 Expected<void> Repository::check_is_clean() const {

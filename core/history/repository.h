@@ -34,6 +34,9 @@ class Repository {
   // The name of who commits here.
   Expected<std::string> user() const;
 
+  // The top folder of the working tree.
+  Expected<std::filesystem::path> top() const;
+
   // The last tag that HEAD has.
   Expected<std::string> last_release() const;
 
@@ -50,8 +53,9 @@ class Repository {
   // A working tree without a branch, and its end.
   Expected<void> add_worktree(const std::filesystem::path& folder) const;
   Expected<void> remove_worktree(const std::filesystem::path& folder) const;
-  // Files that git does not know stay.
-  Expected<void> check_out(const std::string& hash) const;
+  // Files that git does not know stay. Submodules are taken from where they are checked out in
+  // `project`; those that are not, stay empty here, too.
+  Expected<void> check_out(const std::string& hash, const std::filesystem::path& project) const;
 
   // An error if a file that git knows differs from HEAD.
   Expected<void> check_is_clean() const;
@@ -62,6 +66,7 @@ class Repository {
  private:
   Expected<std::string> ask(std::vector<std::string> words) const;
   Expected<std::int64_t> position_of(const std::string& revision) const;
+  Expected<void> check_out_submodules(const std::filesystem::path& project) const;
   Expected<void> check_is_behind(const Commit& last, const Commit& commit) const;
 
   std::filesystem::path folder_;

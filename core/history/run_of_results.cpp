@@ -49,7 +49,7 @@ bool is_timed(const std::string& metric) { return find_metric(metric, kTimeMetri
 
 // Simulated caches depend on where code lies: equal code built again may differ.
 bool is_exact(const std::string& metric, const Counted& counted) {
-  return counted.gated && find_metric(metric, kUsualMetrics) != nullptr;
+  return counted.gated && counted.steady && find_metric(metric, kUsualMetrics) != nullptr;
 }
 
 Expected<void> add_values(HistoryRun& run, const Measurement& measured, Classes& classes) {

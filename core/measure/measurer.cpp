@@ -109,8 +109,6 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
       "measure",
       {{"symbol", compiled.symbol},
        {"threads", std::to_string(variant.threads)},
-       {"warmup", std::to_string(variant.warmup.value_or(0))},
-       {"iterations", std::to_string(variant.iterations.value_or(0))},
        {"timeout_ms", std::to_string(timeout.count())},
        {"memory_limit", std::to_string(memory_limit_)},
        {"want_profile", options_.want_functions || options_.keep_profiles ? "1" : "0"},
@@ -118,6 +116,9 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
        {"cache_sim", options_.simulation.cache ? "1" : "0"},
        {"branch_sim", options_.simulation.branch ? "1" : "0"},
        {"fork", options_.fresh_process ? "0" : "1"}}};
+  // What is absent is adapted to the statement.
+  if (variant.warmup) request.fields["warmup"] = std::to_string(*variant.warmup);
+  if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
   if (options_.call_paths) request.fields["instrument_late"] = "1";
   return request;
 }
@@ -139,8 +140,8 @@ Attempt Measurer::measure(const CompiledVariant& compiled, Requestable& where) c
   auto log_begin = where.log_size();
   auto begin = Clock::now();
   auto timeout = timeout_of(compiled.variant.timeout.value_or(options_.timeout_s));
-  // Without a fork there is no host to enforce the timeout.
-  auto limit = options_.fresh_process ? timeout : with_margin(timeout);
+  // Without a fork there is no host to enforce the timeout. A host may count twice.
+  auto limit = options_.fresh_process ? timeout : with_margin(2 * timeout);
   auto reply = where.request(request_for(compiled), limit);
   double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (reply) {

@@ -59,6 +59,7 @@ std::vector<std::string> worker_command(const WorkerOptions& options) {
       "--vgdb=no",
       "--instr-atstart=no",
       "--collect-atstart=no",
+      "--collect-systime=yes",  // a statement that makes system calls may depend on a clock
       "--callgrind-out-file=" + profiles + "%p",
       // A log per process: a worker's children read their counts there.
       "--log-file=" + profiles + "%p.log",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
@@ -92,9 +93,8 @@ TableCell instructions_cell(const Bench& bench, std::size_t slot) {
   const Counted* counted = counted_of(bench.slots[slot]);
   if (counted == nullptr) return empty_cell(bench.slots[slot]);
   TableCell cell = metric_cell(*counted, kInstructions);
-  if (!counted->steady) {
-    cell = {"~" + cell.text, Tone::kWarning};
-  }
+  if (counted->changes_state) cell.text = "^" + cell.text;
+  if (!counted->steady) cell = {"~" + cell.text, Tone::kWarning};
   if (!counted->gated) cell = {"*" + cell.text, Tone::kDim};
   if (counted->timing) return cell;  // the times' cell says so
   return unverified_cell(*bench.slots[slot], cell.text).value_or(cell);
@@ -281,20 +281,45 @@ std::string busy_note(const std::vector<Measurement>& measurements) {
       disturbed, timed, most);
 }
 
+// Of times of more threads than cores.
+std::string cores_note(const std::vector<Measurement>& measurements, const ReportOptions& options) {
+  const std::string text = options.header ? options.header->fingerprint.get(kTimedCores) : "";
+  const int cores = std::atoi(text.c_str());
+  const auto crowded =
+      std::count_if(measurements.begin(), measurements.end(), [cores](const Measurement& one) {
+        const Counted* timed = counted_of(&one);
+        return timed != nullptr && timed->timing && one.variant.threads > cores;
+      });
+  if (cores == 0 || crowded == 0) return "";
+  return fmt::format("{} had more threads than the {} that it could use",
+                     format_plural(static_cast<std::size_t>(crowded), "timing"),
+                     format_plural(static_cast<std::size_t>(cores), "core"));
+}
+
 std::vector<std::string> footnotes_of(const std::vector<Measurement>& measurements,
-                                      const Plan& plan) {
+                                      const Plan& plan, const ReportOptions& options) {
   bool unsteady = false;
+  bool has_state = false;
   bool ungated = false;
   for (const Measurement& measurement : measurements) {
     const auto* counted = std::get_if<Counted>(&measurement.outcome);
     if (counted == nullptr) continue;
     unsteady = unsteady || !counted->steady;
+    has_state = has_state || counted->changes_state;
     ungated = ungated || !counted->gated;
   }
   std::vector<std::string> notes;
   if (auto note = busy_note(measurements); !note.empty()) notes.push_back(std::move(note));
+  if (auto note = cores_note(measurements, options); !note.empty()) notes.push_back(note);
   if (!plan.shows(kInstructions)) return notes;
-  if (unsteady) notes.emplace_back("~ not steady: two blocks of iterations had different counts");
+  if (unsteady) {
+    notes.emplace_back(
+        "~ not steady: blocks of iterations differed, or the count did not come out again");
+  }
+  if (has_state) {
+    notes.emplace_back(
+        "^ changes its own state: memory grows, or some iterations allocate more than others");
+  }
   if (ungated) {
     notes.emplace_back(fmt::format("* not gated: {}", kWhyNotGated));
   }
@@ -323,7 +348,7 @@ std::string shown_values(const ReportOptions& options) {
 Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
-  Grid grid{{}, {}, footnotes_of(measurements, plan)};
+  Grid grid{{}, {}, footnotes_of(measurements, plan, options)};
   for (const Metric* panel : plan.panels) {
     for (std::size_t slot : plan.slots) grid.columns.push_back({slot_name(slot), panel->heading});
   }
@@ -352,7 +377,7 @@ Grid make_grid(const std::vector<Measurement>& measurements, const ReportOptions
 Grid make_tall_grid(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   std::vector<Bench> benches = benches_of(measurements);
   Plan plan = plan_of(benches, options);
-  Grid grid{{}, {}, footnotes_of(measurements, plan)};
+  Grid grid{{}, {}, footnotes_of(measurements, plan, options)};
   for (const Metric* panel : plan.panels) grid.columns.push_back({panel->heading});
   for (GridColumn& column : metric_columns(plan, {""})) grid.columns.push_back(std::move(column));
   grid.has_keys = options.show_keys;

@@ -142,8 +142,7 @@ std::string cell(const std::string& text) {
 std::string remarks_of(const Counted& counted) {
   std::string text = format_plural(counted.iterations, "iteration");
   if (!counted.steady) {
-    text += fmt::format("\nnot steady: {}, then {}", format_count(counted.first_block_ir),
-                        format_count(counted.second_block_ir));
+    text += "\nnot steady: " + unsteady_counts(counted);
   }
   if (!counted.gated) text += fmt::format("\nnot gated: {}", kWhyNotGated);
   return text;

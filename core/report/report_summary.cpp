@@ -52,8 +52,7 @@ Summary summarize(const std::vector<Measurement>& measurements) {
       if (counted->timing) ++summary.timed;
       if (!counted->steady && counted->gated) {
         summary.unsteady.push_back(printable(measurement.variant.key) + ": " +
-                                   format_count(counted->first_block_ir) + ", then " +
-                                   format_count(counted->second_block_ir));
+                                   unsteady_counts(*counted));
       }
     } else if (is_failure(measurement)) {
       ++summary.failed;

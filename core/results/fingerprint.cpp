@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/base/environment.h"
 #include "core/base/read_file.h"
 #include "core/values/simulation.h"
 
@@ -78,6 +79,7 @@ Fingerprint make_fingerprint(const LibTorch& libtorch, const Toolchain& toolchai
   }
   if (has(fingerprint.entries, "timed_cpu_capability")) {
     fingerprint.entries.emplace_back("timed_cpu_model", cpu_model());
+    fingerprint.entries.emplace_back(kTimedCores, std::to_string(usable_cores().size()));
   }
   fingerprint.machine = {{"kernel", kernel()}, {"cpu_model", cpu_model()}};
   return fingerprint;

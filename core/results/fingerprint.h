@@ -41,6 +41,7 @@ nlohmann::ordered_json to_json(const Fingerprint& fingerprint);
 // "libtorch_library libc10.so" for those that come with LibTorch, "timed_library ..." for the
 // worker that times. A LibTorch that is linked with much of a system has hundreds.
 inline constexpr std::string_view kOfTimes = "timed_";
+inline constexpr const char* kTimedCores = "timed_cores";  // how many could be used
 inline constexpr std::string_view kLibrary = "library ";
 inline constexpr std::string_view kTorchLibrary = "libtorch_library ";
 inline constexpr std::string_view kLibraries = "libraries";  // all of them

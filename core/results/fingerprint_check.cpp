@@ -40,7 +40,7 @@ const std::vector<Group>& groups() {
       {"python", {"python"}},
       {"cpu", {"cpu_features", "cpu_capability"}},
       {"worker", {"worker_version", "worker_abi"}},
-      {"machine", {"timed_cpu_capability", "timed_cpu_model"}}};
+      {"machine", {"timed_cpu_capability", "timed_cpu_model", kTimedCores}}};
   return kGroups;
 }
 
@@ -64,6 +64,17 @@ std::vector<std::string> names_of(const Fingerprint::Entries& before,
   return names;
 }
 
+// A field by its name; the name of a library stands for "library NAME", and its beginning before
+// ".so" for the whole: `libc` is "library libc.so.6".
+std::optional<std::string> field_named(const std::string& name,
+                                       const std::vector<std::string>& fields) {
+  for (const std::string& field : fields) {
+    const std::string file = is_library_field(field) ? field.substr(field.rfind(' ') + 1) : field;
+    if (name == field || name == file || file.starts_with(name + ".so")) return field;
+  }
+  return std::nullopt;
+}
+
 // A single field is a group of itself.
 Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>& vary,
                                                   const std::vector<std::string>& fields) {
@@ -73,11 +84,13 @@ Expected<std::vector<Group>> groups_that_may_vary(const std::vector<std::string>
                               [&name](const Group& known) { return known.name == name; });
     if (group != groups().end()) {
       free.push_back(*group);
-    } else if (std::find(fields.begin(), fields.end(), name) != fields.end()) {
-      free.push_back({"", {name}});
+    } else if (const auto field = field_named(name, fields)) {
+      free.push_back({"", {*field}});
     } else {
       std::vector<std::string> known = vary_groups();
-      known.insert(known.end(), fields.begin(), fields.end());
+      std::copy_if(fields.begin(), fields.end(), std::back_inserter(known), [&](const auto& one) {
+        return std::find(known.begin(), known.end(), one) == known.end();
+      });
       return fail("`" + printable(name) + "` is not a fingerprint field that may vary",
                   did_you_mean(name, known));
     }

@@ -16,6 +16,7 @@
 #include "core/base/version.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/lines_file.h"
+#include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
 
 namespace instr {
@@ -39,6 +40,7 @@ struct OutcomeWriter {
     json["iterations"] = counted.iterations;
     json["warmup"] = counted.warmup;
     json["steady"] = counted.steady;
+    if (counted.changes_state) json["changes_state"] = true;
     json["blocks"] = {json_number(counted.first_block_ir), json_number(counted.second_block_ir)};
     json["gated"] = counted.gated;
     if (counted.profile) json["profile"] = counted.profile->string();
@@ -208,7 +210,7 @@ Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
 Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header) {
   auto state = std::make_unique<State>();
   const fs::path& file = target.file_.path();
-  const std::string first = state->header = to_line(to_json(header));
+  const std::string first = state->header = sealed(to_line(to_json(header)));
   if (!target.is_file()) {
     state->results = AppendFile(target.file_.take_stream(), file);
     return state->results.append(first + "\n").map([&state] {
@@ -233,7 +235,7 @@ Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const Result
 }
 
 Expected<void> ResultsWriter::append(const Measurement& measurement) {
-  std::string line = to_line(to_json(measurement)) + "\n";
+  const std::string line = sealed(to_line(to_json(measurement))) + "\n";
   const auto* counted = std::get_if<Counted>(&measurement.outcome);
   std::lock_guard lock(state_->mutex);
   ++state_->measurements;

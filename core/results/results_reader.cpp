@@ -9,6 +9,7 @@
 #include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
 #include "core/results/results.h"
+#include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
 
 namespace instr {
@@ -131,6 +132,7 @@ Expected<Counted> counted_from(const std::string& key, JsonValue json, const std
   counted.iterations = member_as<std::uint64_t>(json, "iterations").value_or(0);
   counted.warmup = member_as<std::uint64_t>(json, "warmup").value_or(0);
   counted.steady = member_as<bool>(json, "steady").value_or(false);
+  counted.changes_state = member_as<bool>(json, "changes_state").value_or(false);
   counted.gated = member_as<bool>(json, "gated").value_or(true);
   set_blocks(counted, json);
   if (std::string profile = text_or(json, "profile"); !profile.empty()) counted.profile = profile;
@@ -292,10 +294,13 @@ Expected<ResultsHeader> header_from(JsonReader& reader, std::string_view line,
   return header;
 }
 
+constexpr const char* kChanged = "this line was changed since it was written: its checksum differs";
+
 // Takes the first line off `bytes`, without its newline; the last may have none.
 std::string_view take_line(std::string_view& bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-  const std::string_view line = bytes.substr(0, end);
+  std::string_view line = bytes.substr(0, end);
+  if (line.ends_with('\r')) line.remove_suffix(1);
   bytes.remove_prefix(std::min(end + 1, bytes.size()));
   return line;
 }
@@ -318,6 +323,9 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
   results.header_line = take_line(bytes);
   JsonReader reader;
   TRY_ASSIGN(results.header, header_from(reader, results.header_line, name));
+  if (!is_as_sealed(results.header_line)) {
+    return tl::unexpected(error_at(name, 1, kChanged, kMeasureAgain));
+  }
   MeasurementList measurements;
   measurements.reserve(bytes.size() / kShortLine);
   std::size_t count = 0;
@@ -331,6 +339,7 @@ Expected<Results> parse_results(std::string_view bytes, const std::string& name,
     auto json = parse_object(reader, line);
     if (!json && is_cut && bytes.empty() && line.size() <= kLongestLine) break;
     if (!json) return malformed(json.error().what);
+    if (!is_as_sealed(line)) return malformed(kChanged);
     if (const auto counted = measurements_at_end(*json)) {
       results.is_complete = true;
       if (*counted == count) continue;

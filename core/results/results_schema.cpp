@@ -71,8 +71,15 @@ Json fingerprint() {
   return schema;
 }
 
+// Of a line of a results file; other outputs of the same lines have none.
+Member check() {
+  return {"check", "CRC-32 of the line's text without this member, in hexadecimal digits.", text(),
+          Presence::kSometimes};
+}
+
 Json header() {
   return object_of({
+      check(),
       {"schema", "Version of this format. A reader refuses others.", {{"const", kResultsSchema}}},
       {"program", "The program that wrote it.", {{"const", "instr_bench"}}},
       {"version", "Version of that program.", text()},
@@ -142,8 +149,13 @@ std::vector<OutcomeMembers> outcomes() {
        {values,
         {"iterations", "Iterations of each block.", at_least("integer", 0)},
         {"warmup", "Iterations before the first block.", at_least("integer", 0)},
-        {"steady", "Whether the two blocks have exactly equal counts.", of_type("boolean")},
-        {"blocks", "Instructions per iteration in the last two blocks. The second is ir.",
+        {"steady",
+         "Whether the count comes out again, from block to block and, if there is anything to "
+         "doubt, in another process.",
+         of_type("boolean")},
+        {"blocks",
+         "Instructions per iteration in two blocks: the last two or, if they differ, the one that "
+         "differs most and the last one, which is ir.",
          pair_of(of_type({"number", "null"}))},
         {"gated",
          "Whether limits apply to the counts: not with more than one thread, and not to what "
@@ -180,6 +192,12 @@ Json measurement() {
       {"seconds", "How long measuring took, in seconds.", of_type({"number", "null"})},
       {"profile", "The path of Callgrind's profile, with --keep-profiles.", text(),
        Presence::kSometimes},
+      {"changes_state",
+       "Whether the statement leaves memory behind in each block, or allocates more in some than "
+       "in "
+       "others.",
+       of_type("boolean"), Presence::kSometimes},
+      check(),
       {"limits",
        "The definition's own limits, which apply if these results are a baseline: metric = limit.",
        table_of(text()), Presence::kSometimes},

@@ -3,6 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "core/base/format.h"
+
 namespace instr {
 
 namespace {
@@ -33,6 +35,14 @@ Kind kind_of(const Measurement& one) {
 }
 
 }  // namespace
+
+std::string unsteady_counts(const Counted& counted) {
+  const std::string last = format_count(counted.second_block_ir);
+  if (counted.first_block_ir == counted.second_block_ir) {
+    return last + ", but not again in another process";
+  }
+  return format_count(counted.first_block_ir) + ", then " + last;
+}
 
 const char* to_string(FailureKind kind) {
   for (const auto& [known, name] : kFailureNames) {

@@ -92,8 +92,13 @@ struct Counted {
   std::map<std::string, std::string> lost;
   std::uint64_t iterations = 0;  // of each block
   std::uint64_t warmup = 0;      // iterations before the first block
-  bool steady = false;           // the last two blocks have exactly equal counts
-  // The last two blocks, instructions per iteration; equal if steady.
+  // The count comes out again: from block to block and, if there was anything to doubt, in another
+  // process.
+  bool steady = false;
+  // The statement leaves memory behind in each block, or allocates more in some than in others.
+  bool changes_state = false;
+  // Instructions per iteration in two blocks: the last two, or the last one and the one that
+  // differs most from it; equal if steady.
   double first_block_ir = 0;
   double second_block_ir = 0;
   bool gated = true;                    // false: kWhyNotGated
@@ -112,6 +117,9 @@ struct Counted {
   // Whether instructions were counted, readable or not.
   bool has_count() const { return metrics.contains(kInstructions) || lost.contains(kInstructions); }
 };
+
+// "1,200, then 1,204", of a count that is not steady.
+std::string unsteady_counts(const Counted& counted);
 
 struct Skipped {
   std::string reason;

@@ -151,6 +151,10 @@ class Parser {
       events.emplace_back(word);
     }
     if (events.empty() || events.size() > kMaxEvents) return "no usable list of events";
+    columns_ = events.size();
+    // The time of system calls differs from run to run.
+    const auto of_system_calls = std::find(events.begin(), events.end(), "sysCount");
+    events.erase(of_system_calls, events.end());
     if (!profile_.events.empty() && events != profile_.events)
       return "its parts count different events";
     profile_.totals.resize(events.size());
@@ -271,8 +275,9 @@ class Parser {
     for (auto word = next_word(words); !word.empty(); word = next_word(words)) {
       auto cost = number(word);
       if (!cost) return "a bad cost";
-      if (event >= sums.size()) return "more costs than events";
-      sums[event++] += *cost;
+      if (event >= columns_) return "more costs than events";
+      if (event < sums.size()) sums[event] += *cost;
+      ++event;
     }
     return std::nullopt;
   }
@@ -327,6 +332,7 @@ class Parser {
   const ProfilePaths paths_;
   const ProfileLines lines_;
   int line_ = 0;
+  std::size_t columns_ = 0;  // of a line of costs
   Profile profile_;
   Names functions_;
   Names objects_;

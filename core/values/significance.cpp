@@ -86,6 +86,20 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b) {
   return std::min(1.0, 2 * boost::math::cdf(boost::math::complement(distribution, z)));
 }
 
+bool can_differ(std::size_t before, std::size_t after) {
+  std::vector<double> low(before);
+  std::vector<double> high(after);
+  std::iota(low.begin(), low.end(), 0.0);
+  std::iota(high.begin(), high.end(), static_cast<double>(before));
+  return rank_test(low, high) <= kSameAbove;
+}
+
+std::size_t least_repetitions() {
+  std::size_t least = 1;
+  while (!can_differ(least, least)) ++least;
+  return least;
+}
+
 std::optional<std::pair<double, double>> ratio_interval(const std::vector<double>& before,
                                                         const std::vector<double>& after) {
   const auto n = static_cast<double>(before.size());

@@ -16,6 +16,11 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b);  /
 // Above this, they are the same.
 inline constexpr double kSameAbove = 0.1;
 
+// Whether times of which so many are known can differ by more than chance: with too few, no
+// difference is large enough.
+bool can_differ(std::size_t before, std::size_t after);
+std::size_t least_repetitions();  // on either side
+
 // The ratios before / after that the rank test does not reject at 5%: bounds of the median of all
 // ratios of a value of the one side to one of the other (Hodges and Lehmann's). Nothing where there
 // are too few values to reject any, less than four of each.

@@ -83,8 +83,9 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
     write(file("quick.h"), std::string(kHeader) + line);
     commit(line);
   }
-  const std::vector<std::string> words{"history",         "backfill", "main~4..main",
-                                       "--bisect",        "--",       "--definitions=quick.toml",
+  const std::vector<std::string> words{"history", "backfill", "main~4..main", "--bisect", "--",
+                                       // Leads to what is checked out, and means each commit's own.
+                                       "--definitions=" + file("quick.toml").string(),
                                        "--filter=squares"};
   auto filled = run(words);
   ASSERT_EQ(filled.exit_code, 0) << filled.errors;
@@ -101,6 +102,26 @@ TEST_F(HistoryOfALibrary, IsFilledByBisection) {
   const std::string line = split_lines(text_of(file(".instr_bench/accepted.csv"))).at(1);
   EXPECT_TRUE(line.starts_with("squares/eager/forward/t1/cpu,ir,")) << line;
   EXPECT_HAS(line, found[0].at("commit").get<std::string>().substr(0, 12));
+}
+
+TEST_F(HistoryOfALibrary, AFailureIsReportedByEachCall) {
+  write(file("quick.toml"),
+        text_of(file("quick.toml")) + "\n[[benchmark]]\nlabel = \"broken\"\nstmt = \"throw 1;\"\n");
+  commit("a broken benchmark");
+  const std::vector<std::string> words{"history",
+                                       "backfill",
+                                       "main~0..main",
+                                       "--",
+                                       "--definitions=quick.toml",
+                                       "--filter=broken|squares"};
+  const auto filled = run(words);
+  EXPECT_EQ(filled.exit_code, 1) << filled.errors;
+  EXPECT_HAS(filled.errors,
+             "1 commit measured, 0 there already, 0 could not be; in 1 of them benchmarks failed");
+  const auto again = run(words);
+  EXPECT_EQ(again.exit_code, 1) << again.errors;
+  EXPECT_HAS(again.errors,
+             "0 commits measured, 1 there already, 0 could not be; in 1 of them benchmarks failed");
 }
 
 TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {

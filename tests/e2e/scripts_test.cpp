@@ -83,6 +83,60 @@ TEST_F(Scripts, MergeCheckMeasuresTheBaseOnceAndAppliesItsLimits) {
   EXPECT_EQ(same.exit_code, 0) << same.output << same.errors;
 }
 
+// Each of these names the checked-out file, and means the base's at the base.
+TEST_F(Scripts, MergeCheckMeasuresTheBaseWhereverAPathLeads) {
+  git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
+  commit_slower_code();
+  const TemporaryFolder elsewhere;
+  fs::create_directory_symlink(folder_.path(), elsewhere.path() / "link");
+  const std::string outside = elsewhere.path() / "outside.toml";
+  write(outside, replaced(replaced(text_of(file("quick.toml")), "\"quick.cpp\"",
+                                   "\"" + file("quick.cpp").string() + "\""),
+                          "[\".\"]", "[\"" + folder_.path().string() + "\"]"));
+  const std::vector<std::vector<std::string>> ways{
+      {"--definitions=" + file("quick.toml").string()},
+      {"--definitions=" + (elsewhere.path() / "link/quick.toml").string()},
+      {"--definitions=" + outside, "--filter=squares"}};
+  for (std::vector<std::string> words : ways) {
+    words.insert(words.begin(), "main");
+    const auto checked = merge_check(words);
+    EXPECT_EQ(checked.exit_code, 3) << words[1] << checked.output << checked.errors;
+    EXPECT_HAS(checked.output, "squares");
+  }
+  write_script(file("python"), "exec python3 \"$@\"\n");
+  const auto refused =
+      merge_check({"main", "--definitions=quick.toml", "--compiler=" + file("python").string()});
+  EXPECT_EQ(refused.exit_code, 2) << refused.output << refused.errors;
+}
+
+TEST_F(Scripts, MergeCheckHasTheSubmodulesOfEachCommit) {
+  const TemporaryFolder library;
+  git(library.path(), {"init", "--quiet", "--initial-branch=main"});
+  const auto commit_library = [&](int lines) {
+    write(library.path() / "fast.h", "inline int fast(volatile int* x) { for (int i = 0; i < " +
+                                         std::to_string(lines) + "; ++i) *x = i; return *x; }\n");
+    git(library.path(), {"add", "fast.h"});
+    git(library.path(), {"commit", "--quiet", "-m", "the header"});
+  };
+  commit_library(10);
+  git(folder_.path(), {"-c", "protocol.file.allow=always", "submodule", "--quiet", "add",
+                       library.path().string(), "library"});
+  write(file("quick.toml"),
+        "schema = 1\n[build]\ninclude_dirs = [\"library\"]\n[[benchmark]]\n"
+        "label = \"fast\"\nglobal_setup = '#include \"fast.h\"'\n"
+        "setup = \"volatile int x = 0;\"\nstmt = \"fast(&x);\"\n");
+  git(folder_.path(), {"add", "library"});
+  commit("with a submodule");
+  git(folder_.path(), {"checkout", "--quiet", "-b", "slower"});
+  commit_library(1000);
+  git(folder_.path() / "library", {"-c", "protocol.file.allow=always", "pull", "--quiet"});
+  git(folder_.path(), {"add", "library"});
+  commit("a slower library");
+  const auto checked = merge_check({"main", "--definitions=quick.toml"});
+  EXPECT_EQ(checked.exit_code, 3) << checked.output << checked.errors;
+  EXPECT_HAS(checked.output, "fast");
+}
+
 TEST_F(Scripts, MergeCheckRefusesWhatIsNoCommitOrCannotBeBuilt) {
   const std::vector<std::vector<std::string>> wrong{{"--head=-x", "main"},
                                                     {"--head=", "main"},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/results/results.h"
+#include "core/results/sealed_line.h"
 #include "tests/testing.h"
 
 namespace instr::call_trees_file_test {
@@ -125,7 +126,7 @@ TEST(CallTreesFile, IsBesideResultsThatHaveThem) {
     write_results(file, header, {measured("k", counted)});
     EXPECT_EQ(std::filesystem::exists(beside), has_tree);
     auto trees = call_trees_in(value_of(read_side_file(file, kCallTreesFile)),
-                               to_line(to_json(header)), Incomplete::kRefused);
+                               sealed(to_line(to_json(header))), Incomplete::kRefused);
     auto tree = value_of(trees("k"));
     ASSERT_EQ(tree != nullptr, has_tree);
     if (has_tree) expect_equal(*tree, example());

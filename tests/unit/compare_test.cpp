@@ -281,31 +281,26 @@ TEST(Compare, ThreadsAreNotGated) {
   EXPECT_EQ(row_of({counted("k", 1)}, {threads(100)}, allow).verdict, Verdict::kWarns);
 }
 
-TEST(Compare, UnsteadyCountsFailUnlessAllowed) {
+TEST(Compare, ACountThatIsNoLongerSteadyFailsUnlessAllowed) {
   CompareOptions allow;
   allow.allow_not_comparable = true;
-  auto expect = [&](const Measurement& before, const Measurement& after, const char* reason) {
-    ComparedRow row = row_of({before}, {after});
-    EXPECT_EQ(row.state, RowState::kNotComparable) << reason;
-    EXPECT_EQ(row.verdict, Verdict::kFails) << reason;
-    EXPECT_EQ(row.reason, reason);
-    EXPECT_EQ(row_of({before}, {after}, allow).verdict, Verdict::kWarns) << reason;
-  };
-  expect(counted("k", 1000), unsteady("k", 1000, 1010), "not steady after (1,000, then 1,010)");
-  expect(unsteady("k", 1000, 1010), counted("k", 1010), "not steady before (1,000, then 1,010)");
-  // Equal, too, and much faster.
-  expect(unsteady("k", 1001, 1000), unsteady("k", 1001, 1000),
-         "not steady before (1,001, then 1,000) after (1,001, then 1,000)");
-  expect(unsteady("k", 1500, 1490), unsteady("k", 1001, 1000),
-         "not steady before (1,500, then 1,490) after (1,001, then 1,000)");
+  const Measurement after = unsteady("k", 1000, 1010);
+  const ComparedRow row = row_of({counted("k", 1000)}, {after});
+  EXPECT_EQ(row.state, RowState::kNotComparable);
+  EXPECT_EQ(row.verdict, Verdict::kFails);
+  EXPECT_EQ(row.reason, "not steady after (1,000, then 1,010)");
+  EXPECT_EQ(row_of({counted("k", 1000)}, {after}, allow).verdict, Verdict::kWarns);
 }
 
-TEST(Compare, GrowthInBothBlocksFailsWhateverIsAllowed) {
-  CompareOptions allow;
-  allow.allow_not_comparable = true;
-  ComparedRow row = row_of({unsteady("k", 1001, 1000)}, {unsteady("k", 1500, 1490)}, allow);
-  EXPECT_EQ(row.state, RowState::kSlower);
-  EXPECT_EQ(row.verdict, Verdict::kFails);
+// Two runs of the same code must not fail: such counts differ by chance.
+TEST(Compare, WhatWasNotSteadyBeforeIsNeverGated) {
+  for (const Measurement& after :
+       {counted("k", 1010), unsteady("k", 1001, 1000), unsteady("k", 1500, 1490)}) {
+    const ComparedRow row = row_of({unsteady("k", 1001, 1000)}, {after});
+    EXPECT_EQ(row.state, RowState::kNotComparable);
+    EXPECT_EQ(row.verdict, Verdict::kPasses);
+    EXPECT_EQ(row.reason, "not steady before (1,001, then 1,000)");
+  }
 }
 
 TEST(Compare, AMissingMetricFails) {

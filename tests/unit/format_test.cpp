@@ -20,10 +20,13 @@ TEST(FormatCount, GroupsThousands) {
   EXPECT_EQ(format_count(9007199254740992.0), "9,007,199,254,740,992");
 }
 
-TEST(FormatCount, FractionsHaveOneDecimal) {
+TEST(FormatCount, AFractionNeverLooksWhole) {
   EXPECT_EQ(format_count(1234.5), "1,234.5");
-  EXPECT_EQ(format_count(0.04), "0.0");
-  EXPECT_EQ(format_count(999.96), "1,000.0");
+  EXPECT_EQ(format_count(1234.56), "1,234.6");
+  EXPECT_EQ(format_count(0.04), "0.04");
+  EXPECT_EQ(format_count(999.96), "999.96");
+  EXPECT_EQ(format_count(-95.0 / 24), "-3.96");
+  EXPECT_EQ(format_count(4.0004), "4.0004");
 }
 
 TEST(FormatCount, NeverClaimsDigitsThatADoubleLacks) {

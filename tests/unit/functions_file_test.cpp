@@ -9,6 +9,7 @@
 
 #include "core/base/gzip.h"
 #include "core/results/results.h"
+#include "core/results/sealed_line.h"
 #include "tests/golden.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
@@ -272,7 +273,7 @@ class FunctionsBeside : public ::testing::Test {
   }
 
   Expected<FunctionsOf> opened(const fs::path& file) const {
-    return open_functions(file, to_line(to_json(header_)));
+    return open_functions(file, sealed(to_line(to_json(header_))));
   }
 
   TemporaryFolder folder_;
@@ -305,7 +306,7 @@ TEST_F(FunctionsBeside, TellTheirSums) {
   write();
   std::vector<std::string> keys;
   const auto opened_with = [&](const OnSum& on_sum) {
-    return open_functions(file_, to_line(to_json(header_)), Incomplete::kRefused, on_sum);
+    return open_functions(file_, sealed(to_line(to_json(header_))), Incomplete::kRefused, on_sum);
   };
   EXPECT_TRUE(opened_with([&](const std::string& key, const FunctionsSum& sum) {
     EXPECT_EQ(sum.total(), 1);
@@ -336,7 +337,7 @@ TEST_F(FunctionsBeside, ZcatReadsThem) {
   std::string text(10000, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), zcat));
   ASSERT_EQ(pclose(zcat), 0);
-  EXPECT_EQ(text, "{\"functions_schema\":3}\n" + to_line(to_json(header_)) +
+  EXPECT_EQ(text, "{\"functions_schema\":3}\n" + sealed(to_line(to_json(header_))) +
                       "\n{\"first\":0,\"names\":[[\"f\",\"a.so\"]]}\n"
                       "{\"key\":\"k\",\"functions\":[[0,1,2]]}\n"
                       "{\"key\":\"l\",\"functions\":[[0,1,2]]}\n"

@@ -252,9 +252,9 @@ TEST_F(History, KnowsOfWhichStepsTheCommitIsOpen) {
   EXPECT_EQ(open_now(), (std::vector<OpenStep>{{commit(4).hash, commit(9).hash}}));
   add(run_of(8, {{"a", 1}}));
   EXPECT_EQ(open_now(), std::vector<OpenStep>{});
-  EXPECT_EQ(is_measured(open(), "main", commit(5).hash), true);
-  EXPECT_EQ(is_measured(open(), "main", commit(6).hash), false);
-  EXPECT_EQ(is_measured(open(), "other", commit(5).hash), false);
+  EXPECT_EQ(value_of(failures_at(open(), "main", commit(5).hash)), std::optional<std::int64_t>(0));
+  EXPECT_EQ(value_of(failures_at(open(), "main", commit(6).hash)), std::nullopt);
+  EXPECT_EQ(value_of(failures_at(open(), "other", commit(5).hash)), std::nullopt);
 }
 
 TEST_F(History, RefusesAnotherCountOfTheSameCommit) {

@@ -87,6 +87,12 @@ TEST(ReportTable, ShowsVariantsSideBySide) {
   EXPECT_GOLDEN("report/all_outcomes.txt", report_table(all_kinds(), at_width(0)));
 }
 
+TEST(ReportTable, MarksWhatChangesItsOwnState) {
+  Measurement grows = counted("grows", "", 95.0 / 24);
+  std::get<Counted>(grows.outcome).changes_state = true;
+  EXPECT_GOLDEN("report/changes_state.txt", report_table({grows}, at_width(0)));
+}
+
 TEST(ReportTable, NothingMeasured) {
   EXPECT_EQ(report_table({}, at_width(80)), "nothing was measured\n");
 }

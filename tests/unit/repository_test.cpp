@@ -100,7 +100,7 @@ TEST_F(RepositoryTest, MakesAWorkTreeAndRemovesIt) {
   const auto tree = folder_.path() / "tree";
   ASSERT_TRUE(repository_.add_worktree(tree));
   const Repository inside(tree);
-  ASSERT_TRUE(inside.check_out(repository_.find("main~1")->hash));
+  ASSERT_TRUE(inside.check_out(repository_.find("main~1")->hash, folder_.path()));
   EXPECT_EQ(inside.find("HEAD")->subject, "first");
   EXPECT_EQ(repository_.find("HEAD")->subject, "second");
   ASSERT_TRUE(repository_.remove_worktree(tree));

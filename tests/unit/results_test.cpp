@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
 #include "tests/golden.h"
 #include "tests/labels.h"
@@ -58,7 +59,7 @@ Measurement counted(const std::string& key, double ir) {
 }
 
 Expected<FunctionsOf> functions_beside(const fs::path& file) {
-  return open_functions(file, to_line(to_json(header())), Incomplete::kAllowed);
+  return open_functions(file, sealed(to_line(to_json(header()))), Incomplete::kAllowed);
 }
 
 Expected<Results> results_so_far(const fs::path& file) {
@@ -185,7 +186,7 @@ TEST(Results, AreIncompleteUntilFinished) {
     ASSERT_TRUE(writer.append(failed("b", FailureKind::kExited, "")));
     ASSERT_TRUE(writer.finish(is_complete));
     EXPECT_EQ(read_results(folder / "r.jsonl").has_value(), is_complete);
-    EXPECT_EQ(open_functions(folder / "r.jsonl", to_line(to_json(header()))).has_value(),
+    EXPECT_EQ(open_functions(folder / "r.jsonl", sealed(to_line(to_json(header())))).has_value(),
               is_complete);
   }
 }
@@ -292,6 +293,20 @@ TEST(ResultsReader, ATruncatedFileIsIncomplete) {
               "r: these results are incomplete: the run that wrote them did not finish: measure "
               "again, or add --allow-incomplete");
   }
+}
+
+TEST(ResultsReader, RefusesALineThatWasChanged) {
+  const std::string whole = sealed(to_line(to_json(header()))) + "\n" +
+                            sealed(to_line(to_json(counted("a", 100)))) + "\n";
+  ASSERT_TRUE(parse_results(whole, "r", Incomplete::kAllowed));
+  const auto changed =
+      parse_results(replaced(whole, "\"allocs\":3", "\"allocs\":2"), "r", Incomplete::kAllowed);
+  ASSERT_FALSE(changed);
+  EXPECT_HAS(to_string(changed.error()), "r:2: this line was changed since it was written");
+  EXPECT_FALSE(parse_results(replaced(whole, "\"version\":\"", "\"version\":\"9"), "r",
+                             Incomplete::kAllowed));
+  // As some editors end lines.
+  EXPECT_TRUE(parse_results(replaced(whole, "}\n{", "}\r\n{"), "r", Incomplete::kAllowed));
 }
 
 TEST(ResultsReader, RefusesOtherFilesAndSchemas) {

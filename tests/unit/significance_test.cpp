@@ -36,6 +36,15 @@ TEST(Significance, TooFewTimesGiveNoPValue) {
 
 // By the test that scipy confirms: a side scaled by what lies just inside passes it at 5%, and by
 // what lies just outside does not.
+// With two values on each side the rank test's smallest p-value is 0.245.
+TEST(Significance, TooFewTimesCannotDiffer) {
+  EXPECT_FALSE(can_differ(1, 100));
+  EXPECT_FALSE(can_differ(2, 2));
+  EXPECT_TRUE(can_differ(3, 3));
+  EXPECT_TRUE(can_differ(2, 5));
+  EXPECT_EQ(least_repetitions(), 3u);
+}
+
 TEST(Significance, TheIntervalHoldsTheRatiosThatTheRankTestDoesNotReject) {
   const Values before{10.13, 10.41, 9.82, 10.04, 10.26, 10.37, 9.95, 10.18, 10.09, 10.52};
   const Values after{5.11, 5.23, 4.94, 5.02, 5.17, 4.81, 5.31};

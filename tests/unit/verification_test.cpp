@@ -150,7 +150,10 @@ TEST(Verdict, TheMeanSquareDecidesOnRequest) {
   EXPECT_EQ(verdict(with({{"reference_rmse", "nan"}}), tolerance).code, Code::kFail);
   EXPECT_EQ(
       verdict(with({{"reference_rmse", "nan"}, {"eager_reference_rmse", "nan"}}), tolerance).code,
-      Code::kPass);
+      Code::kFail);
+  const Verification all_nan = verdict(with({{"exceeds", "0"}, {"all_nan", "1"}}), tolerance);
+  EXPECT_EQ(all_nan.code, Code::kVerifierSkipped);
+  EXPECT_HAS(all_nan.reason, "all values are NaN, eager's as well");
   Variant variant;
   variant.tolerance = tolerance;
   EXPECT_EQ(allowed_differences(variant).substr(0, 18), "Half 0.0001 0.0001");

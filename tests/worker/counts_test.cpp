@@ -55,6 +55,32 @@ TEST(WorkerCounts, AlternatingIterationsHaveTheirMean) {
   }
 }
 
+TEST(WorkerCounts, RareIterationsHaveTheMeanOfWholePeriods) {
+  TestHost host = Rig::get().host();
+  const Answer answer = host.measure({"works_every_100th"});
+  EXPECT_EQ(answer.number("steady"), 1u);
+  EXPECT_EQ(answer.number("iterations"), 100u);
+  EXPECT_DOUBLE_EQ(answer.ir() - host.measure({"counts_to_100"}).ir(), 3 * 999 / 100.0);
+}
+
+TEST(WorkerCounts, WhatIsRandomIsNotSteady) {
+  TestHost host = Rig::get().host();
+  for (const char* snippet :
+       {"asks_the_time", "asks_the_time_late", "rebuilds_by_the_clock", "counts_cycles",
+        "draws_a_number", "draws_seldom", "is_seeded_by_chance", "asks_its_number"}) {
+    const Answer answer = host.measure({snippet});
+    ASSERT_TRUE(answer.measured()) << answer.text();
+    EXPECT_EQ(answer.number("steady"), 0u) << snippet << ": " << answer.counts();
+  }
+  EXPECT_EQ(host.measure({"asks_the_time_in_vain"}).number("steady"), 1u);
+}
+
+TEST(WorkerCounts, WhatLeavesMemoryBehindChangesItsState) {
+  TestHost host = Rig::get().host();
+  EXPECT_EQ(host.measure({"leaks"}).number("changes_state"), 1u);
+  EXPECT_EQ(host.measure({"allocates_3"}).number("changes_state"), 0u);
+}
+
 TEST(WorkerCounts, WarmupAndIterationsAreAsRequested) {
   Request request{"adds"};
   request.warmup = 17;

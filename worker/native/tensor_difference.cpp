@@ -13,8 +13,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Real numbers, dense and on the CPU; complex ones are two each.
 at::Tensor plain(at::Tensor tensor) {
-  if (tensor.is_sparse() || tensor.layout() == at::kSparseCsr) tensor = tensor.to_dense();
-  if (tensor.is_mkldnn()) tensor = tensor.to_dense();
+  TORCH_CHECK(!tensor.is_nested(), "nested tensors are not compared");
+  if (tensor.layout() != at::kStrided) tensor = tensor.to_dense();
   if (tensor.is_quantized()) tensor = tensor.dequantize();
   tensor = tensor.detach().to(at::kCPU);
   if (tensor.is_complex()) tensor = at::view_as_real(tensor.resolve_conj());
@@ -66,6 +66,8 @@ Difference difference_of(const at::Tensor& eager, const at::Tensor& other, doubl
   at::Tensor second = plain(other);
   if (first.numel() == 0) return found;
   at::Tensor equal = is_equal(first, second);
+  found.is_nan_in_one = first.isnan().ne(second.isnan()).any().item<bool>();
+  found.is_all_nan = first.isnan().logical_and(second.isnan()).all().item<bool>();
   at::Tensor difference = differences(first, second, equal).reshape({-1});
   first = first.to(at::kDouble);
   second = second.to(at::kDouble);
@@ -85,16 +87,27 @@ Difference difference_of(const at::Tensor& eager, const at::Tensor& other, doubl
   return found;
 }
 
-double largest_difference(const at::Tensor& tensor, const at::Tensor& exact) {
-  at::Tensor one = plain(tensor).to(at::kDouble);
-  at::Tensor other = plain(exact);
-  if (one.numel() == 0) return 0;
-  return differences(one, other, is_equal(one, other)).max().item<double>();
-}
-
-double mean_square_difference(const at::Tensor& tensor, const at::Tensor& exact) {
-  at::Tensor difference = plain(tensor).to(at::kDouble) - plain(exact).to(at::kDouble);
-  return difference.numel() == 0 ? 0 : difference.square().mean().sqrt().item<double>();
+ReferenceErrors errors_against(const at::Tensor& exact, const at::Tensor& eager,
+                               const at::Tensor& other) {
+  at::Tensor values = plain(exact).reshape({-1});
+  at::Tensor first = plain(eager).to(at::kDouble).reshape({-1});
+  at::Tensor second = plain(other).to(at::kDouble).reshape({-1});
+  const at::Tensor known =
+      values.isnan().logical_or(first.isnan()).logical_or(second.isnan()).logical_not();
+  values = values.masked_select(known);
+  ReferenceErrors errors;
+  if (values.numel() == 0) return errors;
+  const auto from_exact = [&](const at::Tensor& tensor) {
+    const at::Tensor selected = tensor.masked_select(known);
+    return differences(selected, values, is_equal(selected, values));
+  };
+  first = from_exact(first);
+  second = from_exact(second);
+  errors.largest = second.max().item<double>();
+  errors.eager_largest = first.max().item<double>();
+  errors.mean_square = second.square().mean().sqrt().item<double>();
+  errors.eager_mean_square = first.square().mean().sqrt().item<double>();
+  return errors;
 }
 
 bool has_same_bits(const at::Tensor& one, const at::Tensor& other) {

@@ -11,6 +11,8 @@ namespace instr {
 // equal, or NaN in both, differ by 0; if only one is not finite, the difference is infinite.
 struct Difference {
   bool exceeds = false;
+  bool is_nan_in_one = false;  // somewhere one of the two is NaN, and the other is not
+  bool is_all_nan = false;     // both are NaN everywhere
   double largest = 0;
   double allowed = 0;  // there: absolute + relative * |eager's|
   std::string at;      // "[2, 1]"
@@ -21,11 +23,15 @@ struct Difference {
 Difference difference_of(const at::Tensor& eager, const at::Tensor& other, double relative,
                          double absolute);
 
-// The greatest difference from `exact`, as above.
-double largest_difference(const at::Tensor& tensor, const at::Tensor& exact);
-
-// The root of the mean of the squared differences from `exact`; NaN if there is one in either.
-double mean_square_difference(const at::Tensor& tensor, const at::Tensor& exact);
+// The differences of both from `exact`, of values that are NaN in none of the three.
+struct ReferenceErrors {
+  double largest = 0;
+  double eager_largest = 0;
+  double mean_square = 0;  // the root of the mean of the squares
+  double eager_mean_square = 0;
+};
+ReferenceErrors errors_against(const at::Tensor& exact, const at::Tensor& eager,
+                               const at::Tensor& other);
 
 // All NaNs are alike. Both of the same data type.
 bool has_same_bits(const at::Tensor& one, const at::Tensor& other);

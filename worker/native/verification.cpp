@@ -59,7 +59,11 @@ class Run : instr_verification {
   static void take_value(instr_verification* self, const char* name, const void* tensor,
                          const char* otherwise) {
     Value value{name, {}, otherwise};
-    if (tensor != nullptr) value.tensor = static_cast<const at::Tensor*>(tensor)->detach().clone();
+    if (tensor != nullptr) {
+      const auto copied = torch_side::run_guarded(
+          [&] { value.tensor = static_cast<const at::Tensor*>(tensor)->detach().clone(); });
+      if (copied.any) value.otherwise = "it cannot be copied: " + copied.text;
+    }
     static_cast<Run*>(self)->values_.push_back(std::move(value));
   }
 
@@ -73,6 +77,11 @@ wire::Message raised(const char* by, const torch_side::Caught& caught) {
   return {
       "raised",
       {{"by", by}, {"message", caught.text.empty() ? "an exception without a text" : caught.text}}};
+}
+
+// The comparison itself failed: the snippet is not to blame.
+wire::Message incomparable(const torch_side::Caught& caught) {
+  return failed("unsupported", "the values cannot be compared: " + caught.text);
 }
 
 std::string number(double value) {
@@ -136,6 +145,7 @@ void tell(wire::Message& item, const Difference& found) {
   item.fields["value"] = number(found.value);
   item.fields["eager_value"] = number(found.eager_value);
   item.fields["cosine"] = number(found.cosine);
+  if (found.is_all_nan) item.fields["all_nan"] = "1";
 }
 
 // A single-precision or lower result can be inaccurate in eager as well: a run in double precision
@@ -181,7 +191,8 @@ class Comparison {
     Difference difference =
         difference_of(eager.tensor, candidate.tensor, allowed.relative, allowed.absolute);
     tell(item, difference);
-    if (difference.exceeds && may_have_reference(eager.tensor)) {
+    // Where only one is NaN, no reference makes it right.
+    if (difference.exceeds && !difference.is_nan_in_one && may_have_reference(eager.tensor)) {
       add_reference(item, eager, candidate, allowed);
     }
     return item;
@@ -203,11 +214,11 @@ class Comparison {
     bool is_double = exact->tensor.scalar_type() == at::kDouble ||
                      exact->tensor.scalar_type() == at::kComplexDouble;
     if (!is_double || exact->tensor.sizes() != eager.tensor.sizes()) return;
-    item.fields["reference_error"] = number(largest_difference(candidate.tensor, exact->tensor));
-    item.fields["eager_reference_error"] = number(largest_difference(eager.tensor, exact->tensor));
-    item.fields["reference_rmse"] = number(mean_square_difference(candidate.tensor, exact->tensor));
-    item.fields["eager_reference_rmse"] =
-        number(mean_square_difference(eager.tensor, exact->tensor));
+    const auto errors = errors_against(exact->tensor, eager.tensor, candidate.tensor);
+    item.fields["reference_error"] = number(errors.largest);
+    item.fields["eager_reference_error"] = number(errors.eager_largest);
+    item.fields["reference_rmse"] = number(errors.mean_square);
+    item.fields["eager_reference_rmse"] = number(errors.eager_mean_square);
     item.fields["count"] = std::to_string(eager.tensor.numel());
     item.fields["atol"] = number(allowed.absolute);
   }
@@ -232,11 +243,18 @@ wire::Message verify(const VerificationRequest& request,
   }
   Run again(request.eager, request.threads, /*wants_reference=*/false);
   if (again.caught().any) return raised("eager", again.caught());
-  if (auto name = first_difference(eager, again)) return {"nondeterministic", {{"name", *name}}};
+  std::optional<std::string> differing;
+  const auto compared =
+      torch_side::run_guarded([&] { differing = first_difference(eager, again); });
+  if (compared.any) return incomparable(compared);
+  if (differing) return {"nondeterministic", {{"name", *differing}}};
   on_stage("candidate");
   Run candidate(request.candidate, request.threads, /*wants_reference=*/false);
   if (candidate.caught().any) return raised("candidate", candidate.caught());
-  return Comparison(request, on_stage, eager, candidate).message();
+  wire::Message message;
+  const auto judged = torch_side::run_guarded(
+      [&] { message = Comparison(request, on_stage, eager, candidate).message(); });
+  return judged.any ? incomparable(judged) : message;
 }
 
 }  // namespace instr

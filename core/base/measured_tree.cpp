@@ -1,0 +1,52 @@
+#include "core/base/measured_tree.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <optional>
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::optional<fs::path> folder_named_by(const char* variable) {
+  const char* value = std::getenv(variable);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return fs::path(value);
+}
+
+// The path relative to the project, if it leads there and not into the tree that is measured.
+std::optional<fs::path> place_in_project(const fs::path& path) {
+  const auto project = folder_named_by(kProjectVariable);
+  const auto tree = folder_named_by(kTreeVariable);
+  if (!project || !tree || path.empty()) return std::nullopt;
+  std::error_code error;
+  const fs::path resolved = fs::weakly_canonical(path, error);
+  if (error) return std::nullopt;
+  const auto below = [&resolved](const fs::path& top) -> std::optional<fs::path> {
+    std::error_code ignored;
+    const fs::path place = resolved.lexically_relative(fs::weakly_canonical(top, ignored));
+    if (place.empty() || *place.begin() == "..") return std::nullopt;
+    return place;
+  };
+  return below(*tree) ? std::nullopt : below(*project);
+}
+
+}  // namespace
+
+fs::path in_measured_tree(const fs::path& path) {
+  const auto place = place_in_project(path);
+  return place ? (*folder_named_by(kTreeVariable) / *place).lexically_normal() : path;
+}
+
+Expected<void> check_measured(const std::string& what, const fs::path& path) {
+  if (!place_in_project(path)) return {};
+  return fail(fmt::format("{} is in the checked-out tree, and another commit is measured: {}", what,
+                          path.string()),
+              "name one outside of the project, or one that each commit's own build makes, "
+              "relative to the project's top folder");
+}
+
+}  // namespace instr

@@ -1,0 +1,24 @@
+// The tree of the commit that is measured, if that is not the one that is checked out: merge-check
+// and history backfill measure commits in worktrees, and nothing may lead back from there.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/error.h"
+
+namespace instr {
+
+// The names of two environment variables: the top folder of what is checked out, and that of the
+// commit that is measured. Without them, all paths stay as they are.
+inline constexpr const char* kProjectVariable = "INSTR_BENCH_PROJECT";
+inline constexpr const char* kTreeVariable = "INSTR_BENCH_TREE";
+
+// The same file or folder in the measured tree, if the path leads, links followed, below what is
+// checked out; else the path itself.
+std::filesystem::path in_measured_tree(const std::filesystem::path& path);
+
+// An error if the path still leads below what is checked out. `what`: "LibTorch".
+Expected<void> check_measured(const std::string& what, const std::filesystem::path& path);
+
+}  // namespace instr

@@ -1,0 +1,133 @@
+#include "worker/evidence.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace instr {
+namespace {
+
+constexpr std::uint64_t kEntry = 20;
+
+Block block(std::uint64_t iterations, std::uint64_t ir, std::uint64_t allocs = 0) {
+  Block one{iterations, {}, 0, 0};
+  one.totals.events.of[0] = ir;
+  one.totals.allocs = allocs;
+  one.totals.alloc_bytes = 8 * allocs;
+  return one;
+}
+
+// Of a statement that costs the same each time.
+Block even(std::uint64_t iterations, std::uint64_t each = 100) {
+  return block(iterations, kEntry + iterations * each);
+}
+
+Evidence after_blocks(const std::vector<std::uint64_t>& costs) {
+  Evidence evidence;
+  for (std::uint64_t cost : costs) evidence.add_counted(block(24, cost));
+  return evidence;
+}
+
+TEST(Evidence, BlocksOfAnyLengthAreOnOneLine) {
+  Evidence evidence;
+  for (int i = 0; i < 3; ++i) evidence.add(even(1));
+  evidence.add_counted(even(24));
+  evidence.add_counted(even(24));
+  evidence.add_longer(even(48));
+  evidence.add_longer(even(960));
+  EXPECT_FALSE(evidence.is_uneven());
+  EXPECT_TRUE(evidence.has_equal_pair());
+  EXPECT_TRUE(evidence.holds_whole_periods());
+  EXPECT_FALSE(evidence.changes_state());
+}
+
+TEST(Evidence, OneInstructionMoreAnywhereIsUneven) {
+  for (std::uint64_t iterations : {1, 24, 48}) {
+    Evidence evidence;
+    evidence.add(even(1));
+    evidence.add(even(24));
+    Block other = even(iterations);
+    other.totals.events.of[0] += 1;
+    evidence.add(other);
+    EXPECT_TRUE(evidence.is_uneven()) << iterations;
+  }
+}
+
+TEST(Evidence, WhatOnlyTheStartOfABlockCostsIsUneven) {
+  Evidence evidence;
+  evidence.add(block(1, 5000 + 100));
+  evidence.add(block(24, 5000 + 2400));
+  EXPECT_TRUE(evidence.is_uneven());
+}
+
+TEST(Evidence, AMajorityIsFourEqualBlocksThatOutnumberTheOthers) {
+  EXPECT_FALSE(after_blocks({1, 2, 2}).has_majority());
+  EXPECT_TRUE(after_blocks({1, 2, 2, 2, 2}).has_majority());
+  EXPECT_TRUE(after_blocks({2, 1, 2, 1, 2, 2, 2}).has_majority());
+  EXPECT_FALSE(after_blocks({1, 3, 1, 3, 1, 2, 2, 2, 2}).has_majority());
+  EXPECT_FALSE(after_blocks({2, 2, 2, 2, 1}).has_majority());
+}
+
+TEST(Evidence, TheFarthestBlockIsComparedWithTheLast) {
+  EXPECT_EQ(after_blocks({10, 90, 60, 50}).farthest().events.ir(), 10U);
+  EXPECT_EQ(after_blocks({50, 90, 60, 50}).farthest().events.ir(), 90U);
+}
+
+TEST(Evidence, FindsThePeriodOfSingleIterations) {
+  const auto period_of = [](const std::vector<std::uint64_t>& costs, int times) {
+    Evidence evidence;
+    for (int i = 0; i < times; ++i) {
+      for (std::uint64_t cost : costs) evidence.add_single(block(1, cost));
+    }
+    return evidence.period();
+  };
+  EXPECT_EQ(period_of({1, 2}, 3), 2U);
+  EXPECT_EQ(period_of({1, 1, 2}, 3), 3U);
+  EXPECT_EQ(period_of({1, 1, 2}, 2), 0U);  // seen twice is not enough
+  EXPECT_EQ(period_of({7}, 30), 0U);       // nothing differs
+  std::vector<std::uint64_t> hundred(100, 6);
+  hundred[99] = 5000;
+  EXPECT_EQ(period_of(hundred, 3), 100U);
+}
+
+TEST(Evidence, GrowingMemoryAndUnequalAllocationsChangeState) {
+  Evidence grows;
+  for (int i = 0; i < 2; ++i) {
+    Block one = even(24);
+    one.growth = 240;
+    grows.add_counted(one);
+  }
+  EXPECT_TRUE(grows.changes_state());
+  Evidence once;  // a buffer that is made in the first block and kept
+  Block first = even(24);
+  first.growth = 1000;
+  once.add_counted(first);
+  once.add_counted(even(24));
+  EXPECT_FALSE(once.changes_state());
+  Evidence unequal;
+  unequal.add_counted(block(24, 100, 1));
+  unequal.add_counted(block(24, 100, 2));
+  EXPECT_TRUE(unequal.changes_state());
+  Evidence longer;
+  longer.add_counted(block(24, 100, 24));
+  longer.add_longer(block(48, 200, 49));
+  EXPECT_TRUE(longer.changes_state());
+}
+
+TEST(Evidence, TheTraceIsOfEveryCostInItsOrder) {
+  EXPECT_EQ(after_blocks({1, 2}).trace(), after_blocks({1, 2}).trace());
+  EXPECT_NE(after_blocks({1, 2}).trace(), after_blocks({2, 1}).trace());
+  EXPECT_NE(after_blocks({1, 2}).trace(), after_blocks({1, 2, 2}).trace());
+}
+
+TEST(Evidence, SystemCallsAreNoted) {
+  Evidence evidence;
+  EXPECT_FALSE(evidence.has_system_calls());
+  Block one = even(24);
+  one.system_calls = 1;
+  evidence.add_counted(one);
+  EXPECT_TRUE(evidence.has_system_calls());
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,26 @@
+#include "core/results/sealed_line.h"
+
+#include <gtest/gtest.h>
+
+namespace instr {
+namespace {
+
+TEST(SealedLine, EveryChangedCharacterIsNoticed) {
+  const std::string line = sealed(R"({"key":"a","metrics":{"allocs":3,"ir":100}})");
+  // The CRC-32 of that text, from Python's zlib.crc32().
+  EXPECT_TRUE(line.ends_with(R"(,"check":"94b40c36"})")) << line;
+  EXPECT_TRUE(is_as_sealed(line));
+  for (std::size_t i = 0; i + 22 < line.size(); ++i) {
+    std::string changed = line;
+    changed[i] ^= 1;
+    EXPECT_FALSE(is_as_sealed(changed)) << changed;
+  }
+}
+
+TEST(SealedLine, ALineWithoutAChecksumIsTakenAsItIs) {
+  EXPECT_TRUE(is_as_sealed(R"({"key":"a"})"));
+  EXPECT_TRUE(is_as_sealed(""));
+}
+
+}  // namespace
+}  // namespace instr

@@ -1,0 +1,89 @@
+// Judges from what the blocks of a run cost whether the statement costs the same each time. Knows
+// nothing of Callgrind, and allocates nothing.
+#pragma once
+
+#include <stdint.h>
+
+#include "worker/collected.h"
+
+namespace instr {
+
+struct BlockTotals {
+  Events events;  // including the empty loop's
+  uint64_t allocs;
+  uint64_t alloc_bytes;
+
+  bool operator==(const BlockTotals& other) const = default;
+};
+
+struct Block {
+  uint64_t iterations = 0;
+  BlockTotals totals{};
+  int64_t growth = 0;         // of the live memory, in bytes
+  uint64_t system_calls = 0;  // of the statement
+};
+
+constexpr uint32_t kMostBlocks = 24;
+constexpr uint32_t kMostSingles = 384;  // blocks of one iteration, for finding a period
+
+class Evidence {
+ public:
+  // Takes in a block of any length, in the order in which they ran.
+  void add(const Block& block);
+  // Takes in one of those that count: all have the same length.
+  void add_counted(const Block& block);
+  // Takes in a longer block that follows the last of them.
+  void add_longer(const Block& block);
+  // Takes in a single iteration of those that follow each other without a gap.
+  void add_single(const Block& block);
+  // Forgets the counted blocks: those that follow have another length.
+  void restart();
+
+  uint32_t blocks() const { return blocks_; }
+  // The counted blocks: the last one, and the one whose instructions differ most from it.
+  const BlockTotals& last() const { return counted_[blocks_ - 1].totals; }
+  const BlockTotals& farthest() const;
+
+  // Any two blocks differ by more than their lengths: the costs are not those of entering a block
+  // and of so many equal iterations.
+  bool is_uneven() const;
+  // It can read a clock or a random device, or ask another process.
+  bool has_system_calls() const { return has_system_calls_; }
+  // The last two counted blocks are equal.
+  bool has_equal_pair() const;
+  // Enough counted blocks are equal to the last one, and outnumber the others.
+  bool has_majority() const;
+  // The counted blocks are equal, and the longer ones cost as many times more as they are longer.
+  bool holds_whole_periods() const;
+  // The statement leaves memory behind in each block, or allocates more in some than in others.
+  bool changes_state() const { return changes_state_; }
+
+  // After how many single iterations their costs repeat, if they were seen to differ and to repeat
+  // at least three times; 0: not.
+  uint64_t period() const;
+
+  // Of all costs so far, in their order: the same statement in another process has the same, unless
+  // something outside of it decides what it costs.
+  uint64_t trace() const { return trace_; }
+
+ private:
+  // The first block of each length.
+  static constexpr int kMostLengths = 8;
+  Block lengths_[kMostLengths];
+  int known_lengths_ = 0;
+  bool has_unequal_ = false;  // two blocks of the same length
+  bool has_system_calls_ = false;
+  Block counted_[kMostBlocks];
+  uint32_t blocks_ = 0;
+  struct Cost {
+    uint64_t ir, allocs, alloc_bytes;
+    bool operator==(const Cost& other) const = default;
+  };
+  Cost singles_[kMostSingles];
+  uint32_t known_singles_ = 0;
+  bool differs_longer_ = false;
+  bool changes_state_ = false;
+  uint64_t trace_ = 14695981039346656037U;  // FNV-1a
+};
+
+}  // namespace instr
