@@ -179,10 +179,10 @@ Listing points_listing(const HistoryPoint& point) {
 std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
   std::vector<std::string> lines;
   for (const SeriesBreak& one : breaks) {
-    lines.push_back(fmt::format(
-        "{}, at {} ({}): measured differently from here, so {} other series begin{}:", printable(one.branch),
-        short_hash(one.commit.hash), date_text(one.commit.authored),
-        one.series, one.series == 1 ? "s" : ""));
+    lines.push_back(
+        fmt::format("{}, at {} ({}): measured differently from here, so {} other series begin{}:",
+                    printable(one.branch), short_hash(one.commit.hash),
+                    date_text(one.commit.authored), one.series, one.series == 1 ? "s" : ""));
     for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
       lines.push_back("  " + line);
     }
