@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "core/base/format.h"
-#include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/cli/gating.h"
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/definitions/select.h"
 #include "core/history/read.h"
 #include "core/history/recording.h"
 #include "core/history/schema.h"
@@ -33,20 +33,13 @@ struct Found {
   std::function<bool(const Acceptance&)> is_in_base;
 };
 
-tl::unexpected<Error> nothing_of(const std::string& key, const std::vector<std::string>& known) {
-  const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
-  if (is_known) {
-    return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
-  }
-  return fail(fmt::format("there is no benchmark `{}`", printable(key)), did_you_mean(key, known));
-}
-
 // Of a key's rows in a comparison: what fails or warns.
-Expected<Found> found_in(const Comparison& comparison, const std::vector<std::string>& keys) {
+Expected<Found> found_in(const Comparison& comparison, const std::vector<std::string>& words) {
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
   Found found;
-  for (const std::string& key : keys) {
+  for (const std::string& word : words) {
+    TRY_ASSIGN(const auto key, key_meant(word, known));
     const std::size_t before = found.acceptances.size();
     for (const ComparedRow& row : comparison.rows) {
       if (row.key != key) continue;
@@ -56,7 +49,9 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
             {key, metric.metric, *metric.before, *metric.after, "", "", ""});
       }
     }
-    if (found.acceptances.size() == before) return nothing_of(key, known);
+    if (found.acceptances.size() == before) {
+      return fail(fmt::format("`{}` has nothing to accept", printable(key)), "it passes as it is");
+    }
   }
   // What the base counts already is no change any more.
   found.is_in_base = [rows = comparison.rows](const Acceptance& one) {
@@ -104,7 +99,11 @@ Expected<Found> found_in_history(const AcceptArguments& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
   TRY_ASSIGN(auto branch, options.recording.branch_in(Repository()));
   Found found{{}, [](const Acceptance&) { return false; }};
-  for (const std::string& key : options.keys) {
+  TRY_ASSIGN(const auto series, read_series(database, {}));
+  std::vector<std::string> known;
+  for (const SeriesSummary& one : series) known.push_back(one.series.key);
+  for (const std::string& word : options.keys) {
+    TRY_ASSIGN(const auto key, key_meant(word, known));
     TRY(add_last_step(found, database, key, branch));
   }
   return found;

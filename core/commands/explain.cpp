@@ -19,6 +19,7 @@
 #include "core/cli/selecting.h"
 #include "core/cli/values.h"
 #include "core/commands/commands.h"
+#include "core/definitions/select.h"
 #include "core/engine/pipeline.h"
 #include "core/report/flame.h"
 #include "core/results/baselines.h"
@@ -26,8 +27,6 @@
 namespace instr {
 
 namespace {
-
-constexpr std::size_t kMostNear = 3;  // keys that are offered for one that is not there
 
 struct ExplainArguments {
   std::vector<std::string> operands;  // KEY [RESULTS]
@@ -41,30 +40,16 @@ struct ExplainArguments {
   std::optional<std::filesystem::path> flame;  // a graph to write
   Showing showing;
 
-  const std::string& key() const { return operands[0]; }
   bool is_measured() const { return operands.size() == 1; }
 };
 
-Error no_such_key(const std::string& key, const std::vector<std::string>& known) {
-  std::vector<std::string> near = near_matches(key, known, kMostNear);
-  std::string advice = near.empty() ? "`instr_bench list` shows the keys" : "did you mean";
-  for (const std::string& one : near) {
-    advice += (&one == &near.front() ? " `" : " or `") + printable(one) + "`";
-  }
-  return {{},
-          "there is no benchmark with the key `" + printable(key) + "`",
-          advice + (near.empty() ? "" : "?")};
-}
-
-// Exactly that key: a person copies it from a table.
+// The one that the operand means.
 tl::expected<std::vector<Variant>, Errors> plan_one(const ExplainArguments& options) {
-  const std::string& key = options.key();
-  auto variants = plan(options.plan);
-  if (!variants) return variants;
+  TRY_ASSIGN(auto variants, plan(options.plan));
   std::vector<std::string> keys;
-  for (const Variant& variant : *variants) keys.push_back(variant.key);
-  std::erase_if(*variants, [&key](const Variant& variant) { return variant.key != key; });
-  if (variants->empty()) return tl::unexpected(Errors{no_such_key(key, keys)});
+  for (const Variant& variant : variants) keys.push_back(variant.key);
+  TRY_ASSIGN(const auto key, key_meant(options.operands[0], keys));
+  std::erase_if(variants, [&key](const Variant& variant) { return variant.key != key; });
   return variants;
 }
 
@@ -81,21 +66,20 @@ Expected<Measurement> measured(const ExplainArguments& options,
   return measurements.front();
 }
 
-Expected<Measurement> stored(const std::string& key, const std::string& name_or_file,
+Expected<Measurement> stored(const std::string& word, const std::string& name_or_file,
                              Incomplete incomplete) {
   TRY_ASSIGN(auto file, find_baseline(name_or_file));
   TRY_ASSIGN(auto set, read_result_set(file, name_or_file, incomplete));
+  std::vector<Measurement>& all = set.results.measurements;
   std::vector<std::string> keys;
-  for (Measurement& one : set.results.measurements) {
-    keys.push_back(one.variant.key);
-    if (one.variant.key != key) continue;
-    return whole_measurement(set, std::move(one)).map([](Measurement&& all) {
-      // Whatever is there by now, it is not the profile of this measurement.
-      if (auto* counted = std::get_if<Counted>(&all.outcome)) counted->profile.reset();
-      return std::move(all);
-    });
-  }
-  return tl::unexpected(no_such_key(key, keys));
+  for (const Measurement& one : all) keys.push_back(one.variant.key);
+  TRY_ASSIGN(const auto key, key_meant(word, keys));
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&key](const Measurement& one) { return one.variant.key == key; });
+  TRY_ASSIGN(auto whole, whole_measurement(set, std::move(*found)));
+  // Whatever is there by now, it is not the profile of this measurement.
+  if (auto* counted = std::get_if<Counted>(&whole.outcome)) counted->profile.reset();
+  return whole;
 }
 
 ProfilePaths paths_of(const ExplainArguments& options) {
@@ -195,7 +179,7 @@ ExpectedStatus measure_and_show(ExplainArguments options, const std::vector<std:
                                 std::stop_token stop) {
   TRY_ASSIGN(auto variants, plan_one(options));
   if (options.measure.follows_calls && variants.front().language != Language::kPython) {
-    return fail("--functions=python: " + printable(options.key()) + " is not in Python");
+    return fail("--functions=python: " + printable(variants.front().key) + " is not in Python");
   }
   TRY_ASSIGN(auto flame, open_flame(options));
   options.measure.wants_functions = !options.measure.follows_calls;
@@ -215,7 +199,8 @@ ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<st
                            std::stop_token stop) {
   if (options.is_measured()) return measure_and_show(options, command, stop);
   TRY_ASSIGN(auto flame, open_flame(options));
-  TRY_ASSIGN(auto measurement, stored(options.key(), options.operands[1], options.incomplete));
+  TRY_ASSIGN(auto measurement,
+             stored(options.operands[0], options.operands[1], options.incomplete));
   TRY(write_flame(std::move(flame), measurement));
   return show(options, measurement);
 }

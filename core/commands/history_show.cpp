@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/format.h"
-#include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
 #include "core/commands/history.h"
@@ -59,15 +58,17 @@ std::vector<std::string> keys_of(const std::vector<SeriesSummary>& series) {
   return keys;
 }
 
-// An error if the history does not have all of them.
-Expected<void> check_keys(const SqlDatabase& database, const std::vector<std::string>& keys) {
-  TRY_ASSIGN(auto all, read_series(database, {}));
+// The keys in the history that the words mean.
+Expected<std::vector<std::string>> keys_meant(const SqlDatabase& database,
+                                              const std::vector<std::string>& words) {
+  TRY_ASSIGN(const auto all, read_series(database, {}));
   const std::vector<std::string> known = keys_of(all);
-  for (const std::string& key : keys) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    return fail("the history has no benchmark `" + printable(key) + "`", did_you_mean(key, known));
+  std::vector<std::string> keys;
+  for (const std::string& word : words) {
+    TRY_ASSIGN(auto key, key_meant(word, known));
+    keys.push_back(std::move(key));
   }
-  return {};
+  return keys;
 }
 
 Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options) {
@@ -79,11 +80,10 @@ Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options)
 }
 
 Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
-  TRY(check_keys(database, options.operands));
+  TRY_ASSIGN(const auto keys, keys_meant(database, options.operands));
   SeriesChoice choice = options.choice();
-  choice.key = [&options](const std::string& key) {
-    return std::find(options.operands.begin(), options.operands.end(), key) !=
-           options.operands.end();
+  choice.key = [&keys](const std::string& key) {
+    return std::find(keys.begin(), keys.end(), key) != keys.end();
   };
   TRY_ASSIGN(auto series, read_series(database, choice));
   std::string text;

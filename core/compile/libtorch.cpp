@@ -166,6 +166,12 @@ Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& foun
   std::string problem = !is_folder(named)       ? ": there is no such folder"
                         : library_folder(named) ? ": it has libraries but no headers"
                                                 : ": it lacks lib/libtorch_cpu.so or the headers";
+  if (named.native().starts_with('~')) {
+    return fail(found_by + " names '" + named.string() +
+                    "': a shell expands ~ only at the start "
+                    "of a word",
+                "write $HOME instead of ~");
+  }
   return fail(
       found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
       "name the folder that has include/ and lib/ (for pip's: .../site-packages/torch)");
@@ -225,8 +231,9 @@ std::optional<fs::path> python_prefix() {
 
 std::optional<LibTorch> python_libtorch() {
   std::vector<fs::path> prefixes;
-  if (const char* active = std::getenv("VIRTUAL_ENV"); active != nullptr && *active != '\0') {
-    prefixes.emplace_back(active);
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
+    const char* active = std::getenv(variable);
+    if (active != nullptr && *active != '\0') prefixes.emplace_back(active);
   }
   if (auto prefix = python_prefix()) prefixes.push_back(*prefix);
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
@@ -250,12 +257,16 @@ std::string library_id(const fs::path& library_dir) {
 
 namespace {
 
+// Our own, those of CMake's find_package(Torch), and the one that bindings for other languages use.
+constexpr const char* kLibTorchVariables[] = {"TORCH_DIR", "Torch_DIR", "Torch_ROOT", "LIBTORCH"};
+
 Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
   if (requested) return named_libtorch(in_measured_tree(*requested), "--libtorch");
-  if (const char* folder = std::getenv("TORCH_DIR"); folder != nullptr && *folder != '\0') {
-    return named_libtorch(folder, "TORCH_DIR");
+  for (const char* variable : kLibTorchVariables) {
+    const char* folder = std::getenv(variable);
+    if (folder != nullptr && *folder != '\0') return named_libtorch(folder, variable);
   }
-  // Unlike the two above, this is a list for all kinds of packages: LibTorch may be in none of
+  // Unlike those above, this is a list for all kinds of packages: LibTorch may be in none of
   // them.
   for (const auto& folder : split_paths(std::getenv("CMAKE_PREFIX_PATH"), ":;")) {
     if (auto torch = libtorch_below(folder, "CMAKE_PREFIX_PATH")) return *torch;
@@ -265,8 +276,8 @@ Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
     if (auto torch = libtorch_in(root, "system")) return *torch;
   }
   return fail(
-      "no LibTorch found: --libtorch, TORCH_DIR and CMAKE_PREFIX_PATH name none, the active "
-      "Python has none, and neither has the system",
+      "no LibTorch found: --libtorch, TORCH_DIR, Torch_DIR, Torch_ROOT, LIBTORCH and "
+      "CMAKE_PREFIX_PATH name none, the active Python has none, and neither has the system",
       kInstallAdvice);
 }
 

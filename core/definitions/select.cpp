@@ -19,6 +19,8 @@
 namespace instr {
 namespace {
 
+constexpr std::size_t kMostMatchesShown = 12;
+
 constexpr std::size_t kSuggestions = 3;
 constexpr std::size_t kNearest = 12;  // that they are taken from
 
@@ -291,6 +293,29 @@ std::function<bool(const std::string& key)> key_selector(const Selection& select
   return [selected = selector(selection)](const std::string& key) {
     return selected(variant_of_key(key));
   };
+}
+
+Expected<std::string> key_meant(const std::string& word, const std::vector<std::string>& known) {
+  if (std::find(known.begin(), known.end(), word) != known.end()) return word;
+  Selection selection;
+  selection.filters = {word};
+  const auto is_selected = key_selector(selection);
+  std::set<std::string> matching;
+  std::copy_if(known.begin(), known.end(), std::inserter(matching, matching.end()), is_selected);
+  if (matching.size() == 1) return *matching.begin();
+  if (matching.empty()) {
+    return fail(fmt::format("there is no benchmark `{}`", printable(word)),
+                did_you_mean(word, known));
+  }
+  std::string names;
+  std::size_t count = 0;
+  for (const std::string& key : matching) {
+    if (++count > kMostMatchesShown) break;
+    names += "\n  " + printable(key);
+  }
+  if (count > kMostMatchesShown) names += "\n  ...";
+  return fail(fmt::format("`{}` matches {} benchmarks", printable(word), matching.size()),
+              "name one of them:" + names);
 }
 
 Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection) {

@@ -34,7 +34,7 @@ constexpr std::size_t kLongestMessage = std::size_t{16} << 20;
 // Paths of so many calls, and so many levels of recursion; what is deeper is counted as the last.
 constexpr auto kCallPathOptions =
     std::to_array<const char*>({"--separate-callers=200", "--separate-recs=10"});
-constexpr std::size_t kLogTail = 2000;  // characters of a log shown in a message
+constexpr std::size_t kLogShown = 2000;  // characters of a log shown in a message
 
 // Relative, so that the installation's path shows nowhere in the worker's memory.
 std::string program_of(const WorkerOptions& options) {
@@ -117,7 +117,7 @@ std::string valgrind_words(const fs::path& log) {
     bool is_message =
         line.starts_with("==") || line.starts_with("--") || line.starts_with("valgrind:");
     if (is_message) words += line + "\n";
-    if (words.size() > 2 * kLogTail) words.erase(0, words.find('\n', kLogTail) + 1);
+    if (words.size() > 2 * kLogShown) words.erase(0, words.find('\n', kLogShown) + 1);
   }
   return words;
 }
@@ -262,16 +262,22 @@ struct WorkerProcess::Started {
     return problem ? 0 : size;
   }
 
-  std::string written_since(std::uintmax_t begin) const {
-    auto size = log_size();
-    if (size <= begin) return {};
-    if (size - begin > kLogTail) begin = size - kLogTail;
+  std::string read(std::uintmax_t begin, std::uintmax_t size) const {
     std::ifstream file(log, std::ios::binary);
-    std::string text(static_cast<std::size_t>(size - begin), '\0');
+    std::string text(static_cast<std::size_t>(size), '\0');
     file.seekg(static_cast<std::streamoff>(begin));
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
     return text;
+  }
+
+  std::string written_since(std::uintmax_t begin) const {
+    auto size = log_size();
+    if (size <= begin) return {};
+    if (size - begin <= kLogShown) return read(begin, size - begin);
+    // Why it ended is at the beginning as often as at the end, behind frames of a stack.
+    constexpr std::uintmax_t kHalf = kLogShown / 2;
+    return read(begin, kHalf) + "\n[...]\n" + read(size - kHalf, kHalf);
   }
 };
 

@@ -211,5 +211,17 @@ TEST(Select, ShardsAreEveryVariantOnceAndStayWhereTheyAre) {
   EXPECT_TRUE(is_in({1 + static_cast<int>(0x2D06800538D394C2 % 7), 7}, ""));
 }
 
+TEST(KeyMeant, IsTheOnlyOneThatAPatternMatches) {
+  const std::vector<std::string> known{"mm n=4/eager/forward/t1/cpu", "mm n=8/eager/forward/t1/cpu",
+                                       "mm n=8/torchscript/forward/t1/cpu"};
+  EXPECT_EQ(key_meant(known[1], known), known[1]);
+  EXPECT_EQ(key_meant("mm n=4", known), known[0]);
+  EXPECT_EQ(key_meant("torchscript", known), known[2]);
+  EXPECT_EQ(to_string(key_meant("n=8", known).error()),
+            "`n=8` matches 2 benchmarks: name one of them:\n  mm n=8/eager/forward/t1/cpu\n"
+            "  mm n=8/torchscript/forward/t1/cpu");
+  EXPECT_EQ(key_meant("bmm", known).error().what, "there is no benchmark `bmm`");
+}
+
 }  // namespace
 }  // namespace instr::select_test

@@ -88,6 +88,8 @@ TEST(WorkerCounts, WarmupAndIterationsAreAsRequested) {
   Answer answer = Rig::get().host().measure(request);
   EXPECT_EQ(answer.number("warmup"), 17u);
   EXPECT_EQ(answer.number("iterations"), 5u);
+  request.warmup = 0;
+  EXPECT_EQ(Rig::get().host().measure(request).number("warmup"), 0u);
 }
 
 TEST(WorkerCounts, ExpensiveSnippetsGetFewIterations) {

@@ -97,13 +97,13 @@ Answer ask(Requestable& where, const Request& request, bool fork) {
   wire::Message message{"measure",
                         {{"symbol", request.snippet},
                          {"threads", std::to_string(request.threads)},
-                         {"warmup", std::to_string(request.warmup)},
                          {"iterations", std::to_string(request.iterations)},
                          {"timeout_ms", std::to_string(request.timeout_ms)},
                          {"memory_limit", std::to_string(request.memory_limit)},
                          {"cache_sim", request.simulation.cache ? "1" : "0"},
                          {"branch_sim", request.simulation.branch ? "1" : "0"},
                          {"fork", fork ? "1" : "0"}}};
+  if (request.warmup) message.fields["warmup"] = std::to_string(*request.warmup);
   auto reply = where.request(message, std::chrono::minutes(5));
   if (!reply) return {{"lost", {{"message", to_string(reply.error())}}}};
   return {*reply};

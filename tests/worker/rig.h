@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/definitions/runtimes.h"
@@ -34,7 +35,7 @@ struct Answer {
 struct Request {
   std::string snippet;
   int threads = 1;
-  int warmup = 0;
+  std::optional<int> warmup = {};
   int iterations = 0;
   int timeout_ms = 120'000;
   std::uint64_t memory_limit = std::uint64_t{2} << 30;
