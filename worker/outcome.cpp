@@ -1,5 +1,7 @@
 #include "worker/outcome.h"
 
+#include <signal.h>
+
 #include "worker/ended.h"
 
 namespace instr {
@@ -76,6 +78,11 @@ wire::Message outcome(const RunRequest& request, const RunResult& result, const 
     reply = ended_by_itself(result, profile);
   } else if (result.fault_signal != 0) {
     reply = crashed(static_cast<int>(result.fault_signal), result.stack_overflow != 0);
+    if (result.fault_signal == SIGILL) {
+      reply.fields["message"] +=
+          ": Valgrind does not know every instruction, none of AVX-512 for example (compile for "
+          "-march=x86-64-v3 or less)";
+    }
   } else {
     reply = ended_early(ended.status, output);
   }

@@ -163,7 +163,7 @@ void restrict_options(CommandLine& line, const std::vector<std::string>& operand
     line.needs(
         {option.name},
         [&operands, name = option.name] {
-          const HistoryWord* word = find_word(operands.front());
+          const HistoryWord* word = operands.empty() ? nullptr : find_word(operands.front());
           return word == nullptr ||
                  std::find(word->options.begin(), word->options.end(), name) != word->options.end();
         },
@@ -174,6 +174,10 @@ void restrict_options(CommandLine& line, const std::vector<std::string>& operand
 Expected<void> check_word(const std::vector<std::string>& operands) {
   std::vector<std::string> names;
   for (const HistoryWord& word : kWords) names.emplace_back(word.name);
+  if (operands.empty()) {
+    return fail(fmt::format("`history` takes one of {}", fmt::join(names, ", ")),
+                "see instr_bench history --help");
+  }
   const HistoryWord* word = find_word(operands.front());
   if (word == nullptr) {
     return fail("`history` does not know `" + operands.front() + "`",
@@ -200,7 +204,7 @@ Action history_command(CommandLine& line) {
       "steps: the commits at which they changed, with the functions; of times all are kept. Runs "
       "that were measured differently never join into one series. docs/HISTORY.md describes its "
       "tables.");
-  line.operands({"WORD...", 1, kMaxOperands}, state->operands);
+  line.operands({"WORD...", 0, kMaxOperands}, state->operands);
   line.section("Words", list_of_words());
   line.group("Which history");
   line.option("--history", "FILE", kHistoryHelp, take_path(options.recording.history));

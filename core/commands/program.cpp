@@ -98,8 +98,11 @@ Expected<ParsedCommand> parse_command(const Words& all) {
   const Command& usual = commands().front();
   Words words = all;
   const auto operand = first_operand(words);
+  if (operand != words.end() && operand->empty()) {
+    return fail("an argument is empty", "a shell variable without a value may be why");
+  }
   const Command* command = operand == words.end() ? &usual : find_command(*operand);
-  if (asks_for(words, "--version")) {
+  if (asks_for(words, "--version") || words == Words{"version"} || words == Words{"-v"}) {
     return printing(usual, fmt::format("instr_bench {}\n", kProgramVersion));
   }
   // The rest need not be valid.

@@ -90,12 +90,18 @@ class BenchmarkReader {
   }
 
   void read_nothing() {
-    read_.add_error(definition_.where,
-                    definition_.label.empty()
-                        ? "this benchmark has no statement"
-                        : fmt::format("benchmark `{}` has no statement", definition_.label),
-                    "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`; for Python "
-                    "`py_stmt`, `py_stmts` or `py_module`");
+    const char* const names[] = {"stmt", "stmts", "module", "py_stmt", "py_stmts", "py_module"};
+    const bool is_reported =
+        std::any_of(std::begin(names), std::end(names),
+                    [this](const char* name) { return read_.has_misspelled(name); });
+    if (!is_reported) {
+      read_.add_error(definition_.where,
+                      definition_.label.empty()
+                          ? "this benchmark has no statement"
+                          : fmt::format("benchmark `{}` has no statement", definition_.label),
+                      "add `stmt = \"...\"`, or [benchmark.stmts], or a `module`; for Python "
+                      "`py_stmt`, `py_stmts` or `py_module`");
+    }
     for (const Text& name : read_.texts("use")) {
       context_.find_setup(name.code, Language::kCpp, name.where);
     }

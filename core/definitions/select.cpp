@@ -241,7 +241,8 @@ std::string values_of(const std::vector<Variant>& variants, Describe describe) {
 // The filters match these variants, but the other lists exclude all of them.
 Error nothing_left(const std::vector<Variant>& matching, const Selection& selection) {
   using Values = std::vector<std::string>;
-  std::string advice = "those that match the filters have";
+  const bool has_filters = !selection.filters.empty();
+  std::string advice = has_filters ? "those that match the filters have" : "there are";
   const auto add = [&](bool is_limited, const char* name, auto describe) {
     if (is_limited) advice += fmt::format(" {} {};", name, values_of(matching, describe));
   };
@@ -261,7 +262,8 @@ Error nothing_left(const std::vector<Variant>& matching, const Selection& select
     advice = "exclude less";
   }
   return {{},
-          fmt::format("of the variants that match the filters ({}), none is left", matching.size()),
+          fmt::format("of the {}{}, none is left", format_plural(matching.size(), "variant"),
+                      has_filters ? " that match the filters" : ""),
           std::move(advice)};
 }
 

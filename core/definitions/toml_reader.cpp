@@ -340,6 +340,16 @@ void TableReader::add_error(SourceLocation where, std::string what, std::string 
   errors_.push_back({std::move(where), std::move(what), std::move(advice)});
 }
 
+bool TableReader::has_misspelled(const std::string& name) const {
+  const std::vector<std::string> names = names_of(known_);
+  for (const auto& [key, value] : table_) {
+    const std::string written(key.str());
+    if (std::find(names.begin(), names.end(), written) != names.end()) continue;
+    if (nearest(written, names) == name) return true;
+  }
+  return false;
+}
+
 void TableReader::refuse(std::string_view key, std::string what, std::string advice) const {
   add_error(place(key), std::move(what), std::move(advice));
 }

@@ -63,6 +63,9 @@ class TableReader {
 
   void add_error(SourceLocation where, std::string what, std::string advice) const;
   // Adds an error at the key's place.
+  // Whether a key that is not known was probably meant to be this one.
+  bool has_misspelled(const std::string& name) const;
+
   void refuse(std::string_view key, std::string what, std::string advice) const;
 
  private:

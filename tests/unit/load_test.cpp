@@ -26,6 +26,16 @@ std::vector<std::string> strings(const std::vector<fs::path>& paths) {
 
 // --- Keys ---
 
+TEST(Load, AMisspelledStatementIsOneError) {
+  const TemporaryFolder folder;
+  folder.write("d.toml",
+               "schema = 1\n[[benchmark]]\nlabel = \"x\"\nstmnt = \"torch::ones({2});\"\n");
+  const auto loaded = load_definitions({folder / "d.toml"});
+  ASSERT_FALSE(loaded);
+  ASSERT_EQ(loaded.error().size(), 1u);
+  EXPECT_EQ(loaded.error()[0].what, "unknown key `stmnt` in [[benchmark]]");
+}
+
 TEST(Load, ReadsEveryKeyOfABenchmark) {
   const TemporaryFolder folder;
   const fs::path file = folder.write("a.toml", R"(schema = 1

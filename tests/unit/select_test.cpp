@@ -174,13 +174,12 @@ TEST(Select, SuggestsAsAShellReadsIt) {
 
 TEST(Select, ListsValuesIfNothingIsLeft) {
   EXPECT_EQ(selected({.filters = {"conv"}, .runtimes = {Runtime::kTorchScript}}),
-            (Keys{"of the variants that match the filters (1), none is left: those that match the "
+            (Keys{"of the 1 variant that match the filters, none is left: those that match the "
                   "filters have runtime `eager`"}));
-  EXPECT_EQ(selected({.threads = {8}, .tags = {"fast"}}),
-            (Keys{"of the variants that match the filters (17), none is left: those that match the "
-                  "filters have threads `1`, `2`; tags `conv`, `slow`"}));
-  EXPECT_EQ(selected({.excludes = {""}}),
-            (Keys{"of the variants that match the filters (17), none is left: exclude less"}));
+  EXPECT_EQ(
+      selected({.threads = {8}, .tags = {"fast"}}),
+      (Keys{"of the 17 variants, none is left: there are threads `1`, `2`; tags `conv`, `slow`"}));
+  EXPECT_EQ(selected({.excludes = {""}}), (Keys{"of the 17 variants, none is left: exclude less"}));
 }
 
 TEST(Select, RefusesMalformedPatterns) {
