@@ -181,6 +181,7 @@ wire::Message Host::measure(const wire::Message& request) {
   if (request.fields.contains("warmup")) run.warmup = number(request, "warmup");
   run.iterations = number(request, "iterations");
   run.memory_limit = number(request, "memory_limit");
+  run.is_judged = request.get("judged", "1") == "1" && run.threads == 1;
   run.want_profile = request.get("want_profile", "1") == "1";
   run.follow_calls = request.get("follow_calls", "0") == "1";
   run.cache_sim = request.get("cache_sim", "0") == "1";

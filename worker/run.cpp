@@ -159,8 +159,8 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   return iterations;
 }
 
-// Counts of several threads are not compared, and those with call paths are known from elsewhere.
-bool is_judged() { return run->request.threads == 1 && !run->request.instrument_late; }
+// Counts with call paths are known from elsewhere.
+bool is_judged() { return run->request.is_judged && !run->request.instrument_late; }
 
 void conclude(RunResult& result) {
   if (evidence.blocks() == 0) return;

@@ -59,6 +59,7 @@ struct RunRequest {
   std::optional<uint64_t> warmup;  // iterations; absent: adapt
   uint64_t iterations = 0;         // of each block; 0: adapt
   uint64_t memory_limit = 0;       // bytes; 0: no limit
+  bool is_judged = true;           // whether the count comes out again is looked into
   bool is_rehearsal = false;       // nothing is collected or written
   bool want_profile = true;        // of the last block
   bool follow_calls = false;       // and a last block of which the interpreter's calls are noted

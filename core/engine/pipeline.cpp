@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "core/base/measured_tree.h"
@@ -48,10 +49,17 @@ std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& v
   return works;
 }
 
-ResultsHeader header_of(const RunConfig& config, Fingerprint fingerprint) {
+// Results claim a commit only if every definition and source that they are of is in it.
+ResultsHeader header_of(const RunConfig& config, const std::vector<Variant>& variants,
+                        Fingerprint fingerprint) {
   ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
   header.shard = config.shard;
-  header.commit = Repository().commit_of(config.definitions).value_or("");
+  if (config.definitions.empty()) return header;
+  std::set<std::filesystem::path> files(config.definitions.begin(), config.definitions.end());
+  for (const Variant& variant : variants) {
+    if (variant.build) files.insert(variant.build->sources.begin(), variant.build->sources.end());
+  }
+  header.commit = Repository().commit_of({files.begin(), files.end()}).value_or("");
   return header;
 }
 
@@ -122,7 +130,7 @@ Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>&
   Expected<void> introduced;
   std::jthread introduction([&] {
     introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& found) {
-      const ResultsHeader header = header_of(config, std::move(found));
+      const ResultsHeader header = header_of(config, variants, std::move(found));
       auto checked = check ? check(header) : Expected<void>{};
       if (checked) recorder.open(header);
       return checked;
@@ -142,7 +150,7 @@ Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Vari
   progress.expect(works_of(variants, config.measure).size());
   if (variants.empty()) {
     // A shard may be empty: nothing is started for it, so the tools are not known.
-    recorder.open(header_of(config, {}));
+    recorder.open(header_of(config, variants, {}));
     return MeasureEnd{true, 0};
   }
   TRY_ASSIGN(auto session, count_all(config, variants, progress, recorder, stop, check));

@@ -237,6 +237,10 @@ std::uint32_t short_hash(const std::string& text) {  // FNV-1a
 
 }  // namespace
 
+bool is_gated(const Variant& variant) {
+  return variant.threads == 1 && !is_compiled(variant.runtime);
+}
+
 std::uint64_t total_of(const Profile& profile, std::string_view event) {
   auto index =
       std::find(profile.events.begin(), profile.events.end(), event) - profile.events.begin();
@@ -303,7 +307,7 @@ Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Pro
   if (counted.second_block_ir < 0) return negative(counted.second_block_ir);
   counted.steady = *first == *second && reply.get("steady") == "1";
   counted.changes_state = reply.get("changes_state") == "1";
-  counted.gated = variant.threads == 1 && !is_compiled(variant.runtime);
+  counted.gated = is_gated(variant);
   counted.metrics[kInstructions] = counted.second_block_ir;
   const auto of_loop = [&reply](const char* field) { return number(reply, field).value_or(0); };
   for (const auto& [metric, field, loop_field] :

@@ -15,6 +15,9 @@ namespace instr {
 
 using Outcome = std::variant<Counted, Skipped, Failure>;
 
+// Whether limits apply to the variant's counts: kWhyNotGated.
+bool is_gated(const Variant& variant);
+
 // `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, if requested. A
 // malformed reply is a Failure{kWorkerLost}. If its paths are separate, there is a call tree.
 Outcome outcome_of(const wire::Message& reply, const Variant& variant, const Profile* profile,

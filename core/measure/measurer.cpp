@@ -115,6 +115,7 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
        {"follow_calls", options_.follow_calls ? "1" : "0"},
        {"cache_sim", options_.simulation.cache ? "1" : "0"},
        {"branch_sim", options_.simulation.branch ? "1" : "0"},
+       {"judged", is_gated(variant) ? "1" : "0"},
        {"fork", options_.fresh_process ? "0" : "1"}}};
   // What is absent is adapted to the statement.
   if (variant.warmup) request.fields["warmup"] = std::to_string(*variant.warmup);

@@ -86,8 +86,8 @@ Json header() {
       {"started", "When it was written, in UTC.", {{"type", "string"}, {"format", "date-time"}}},
       {"command", "The command line.", list_of(text())},
       {"commit",
-       "The commit that was measured. Absent if a file of the definitions' repository differed "
-       "from it, or if they are in none.",
+       "The commit that was measured. Absent if a file of the repository differed "
+       "from it, or if a definition or a source that was measured is not in it.",
        text(), Presence::kSometimes},
       {"shard",
        "The shard that these are the results of: [1, 4] is the first of four (--shard=1/4).",

@@ -164,6 +164,19 @@ TEST_F(HistoryOfALibrary, ResultsSayTheirCommit) {
   EXPECT_HAS(rewritten.errors, "--commit");
 }
 
+// The definitions' commit says nothing of a source that is not in it.
+TEST_F(HistoryOfALibrary, ResultsOfOtherSourcesClaimNoCommit) {
+  const TemporaryFolder elsewhere;
+  write_quick_library(elsewhere.path());
+  write(file("quick.toml"), replaced(text_of(file("quick.toml")), "\"quick.cpp\"",
+                                     "\"" + (elsewhere.path() / "quick.cpp").string() + "\""));
+  commit("another source");
+  const auto counted = run({"--definitions=quick.toml", "--filter=scaled", "--output=a.jsonl"});
+  ASSERT_EQ(counted.exit_code, 0) << counted.errors;
+  const std::string header = split_lines(text_of(file("a.jsonl"))).at(0);
+  EXPECT_FALSE(nlohmann::json::parse(header).contains("commit")) << header;
+}
+
 TEST_F(HistoryOfALibrary, AcceptedStepsPassTheCheck) {
   const fs::path fixtures = testing::fixture("formats");
   const std::string before = (fixtures / "before.jsonl").string();

@@ -47,7 +47,8 @@ class Verify : public ::testing::Test {
 TEST_F(Verify, CorrectResultsPass) {
   for (const char* label :
        {"pass", "pass: of a module", "pass: random numbers", "pass: changes its input",
-        "pass: NaN in both", "pass: with a tolerance", "pass: after all that"}) {
+        "pass: NaN in both", "pass: sparse by columns", "pass: with a tolerance",
+        "pass: after all that"}) {
     EXPECT_EQ(code(label + kForward), "PASS") << label << ": " << reason(label + kForward);
   }
   EXPECT_EQ(code("pass" + kBackward), "PASS") << reason("pass" + kBackward);
@@ -99,6 +100,8 @@ TEST_F(Verify, AnotherResultFailsWithTheReason) {
   fails("fail: tuple", "a tuple, not a tensor");
   EXPECT_EQ(code("fail: NaN" + kForward), "FAIL");
   EXPECT_EQ(reason("fail: NaN" + kForward), "NaN at [0] where eager has 1.5");
+  EXPECT_EQ(reason("fail: NaN of eager alone" + kForward), "1.5 at [0] where eager has NaN");
+  fails("fail: beside NaN", "largest difference 100");
   fails("fail: gradient", "gradient of w: largest difference");
   // Its output is correct.
   EXPECT_EQ(code("fail: gradient" + kForward), "PASS");
@@ -115,6 +118,10 @@ TEST_F(Verify, UncomparedVariantsHaveACodeOfTheirOwn) {
   EXPECT_EQ(code("nondeterministic" + kForward), "NONDETERMINISTIC_EAGER_RUN");
   EXPECT_EQ(code("skipped: no such output" + kForward), "VERIFIER_SKIPPED");
   EXPECT_EQ(code("skipped: no tensor" + kForward), "VERIFIER_SKIPPED");
+  EXPECT_EQ(code("skipped: NaN everywhere" + kForward), "VERIFIER_SKIPPED");
+  EXPECT_HAS(reason("skipped: NaN everywhere" + kForward), "all values are NaN");
+  EXPECT_EQ(code("skipped: nested" + kForward), "VERIFIER_SKIPPED");
+  EXPECT_HAS(reason("skipped: nested" + kForward), "nested tensors are not compared");
   EXPECT_EQ(code("lost: crashes" + kForward), "VERIFIER_DIDNT_RUN");
   EXPECT_HAS(reason("lost: crashes" + kForward), "SIGSEGV");
   EXPECT_EQ(code("lost: hangs" + kForward), "VERIFIER_DIDNT_RUN");

@@ -13,7 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Real numbers, dense and on the CPU; complex ones are two each.
 at::Tensor plain(at::Tensor tensor) {
-  TORCH_CHECK(!tensor.is_nested(), "nested tensors are not compared");
   if (tensor.layout() != at::kStrided) tensor = tensor.to_dense();
   if (tensor.is_quantized()) tensor = tensor.dequantize();
   tensor = tensor.detach().to(at::kCPU);

@@ -59,7 +59,9 @@ class Run : instr_verification {
   static void take_value(instr_verification* self, const char* name, const void* tensor,
                          const char* otherwise) {
     Value value{name, {}, otherwise};
-    if (tensor != nullptr) {
+    const bool is_nested = tensor != nullptr && static_cast<const at::Tensor*>(tensor)->is_nested();
+    if (is_nested) value.otherwise = "nested tensors are not compared";
+    if (tensor != nullptr && !is_nested) {
       const auto copied = torch_side::run_guarded(
           [&] { value.tensor = static_cast<const at::Tensor*>(tensor)->detach().clone(); });
       if (copied.any) value.otherwise = "it cannot be copied: " + copied.text;
