@@ -3,8 +3,11 @@
 namespace instr {
 namespace {
 
-// Of entering a block: switching the collection on and off, and the loop around the iterations.
-constexpr int64_t kMostEntryCost = 400;
+// Of entering a block: switching the collection on and off, and the loop around the iterations. An
+// interpreter does more for that.
+constexpr int64_t kMostEntryCost = 1000;
+constexpr int64_t kMostEntryAllocs = 8;
+constexpr int64_t kMostEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
 
 int64_t ir_of(const Block& block) { return static_cast<int64_t>(block.totals.events.ir()); }
@@ -19,18 +22,27 @@ bool are_on_line(int64_t shorter, int64_t longer, int64_t short_length, int64_t 
   return entry >= 0 && entry <= most_entry;
 }
 
+bool are_on_line(const Block& one, const Block& other, uint64_t BlockTotals::*number,
+                 int64_t most_entry) {
+  const Block& shorter = one.iterations < other.iterations ? one : other;
+  const Block& longer = one.iterations < other.iterations ? other : one;
+  return are_on_line(static_cast<int64_t>(shorter.totals.*number),
+                     static_cast<int64_t>(longer.totals.*number),
+                     static_cast<int64_t>(shorter.iterations),
+                     static_cast<int64_t>(longer.iterations), most_entry);
+}
+
+bool allocate_on_line(const Block& one, const Block& other) {
+  return are_on_line(one, other, &BlockTotals::allocs, kMostEntryAllocs) &&
+         are_on_line(one, other, &BlockTotals::alloc_bytes, kMostEntryBytes);
+}
+
 bool are_on_line(const Block& one, const Block& other) {
   const Block& shorter = one.iterations < other.iterations ? one : other;
   const Block& longer = one.iterations < other.iterations ? other : one;
-  const auto short_length = static_cast<int64_t>(shorter.iterations);
-  const auto long_length = static_cast<int64_t>(longer.iterations);
-  const auto is_on = [&](uint64_t few, uint64_t many, int64_t most_entry) {
-    return are_on_line(static_cast<int64_t>(few), static_cast<int64_t>(many), short_length,
-                       long_length, most_entry);
-  };
-  return is_on(shorter.totals.events.ir(), longer.totals.events.ir(), kMostEntryCost) &&
-         is_on(shorter.totals.allocs, longer.totals.allocs, 0) &&
-         is_on(shorter.totals.alloc_bytes, longer.totals.alloc_bytes, 0);
+  return allocate_on_line(one, other) &&
+         are_on_line(ir_of(shorter), ir_of(longer), static_cast<int64_t>(shorter.iterations),
+                     static_cast<int64_t>(longer.iterations), kMostEntryCost);
 }
 
 bool same_cost(const BlockTotals& one, const BlockTotals& other) {
@@ -65,15 +77,16 @@ void Evidence::add_counted(const Block& block) {
   changes_state_ = changes_state_ || !allocates_alike || grows;
 }
 
-void Evidence::add_longer(const Block& block) {
+void Evidence::add_doubled(const Block& block) {
   add(block);
-  const Block& last = counted_[blocks_ - 1];
-  differs_longer_ = differs_longer_ || !are_on_line(last, block);
-  const auto is_in_proportion = [&](uint64_t few, uint64_t many) {
-    return few * block.iterations == many * last.iterations;
-  };
-  changes_state_ = changes_state_ || !is_in_proportion(last.totals.allocs, block.totals.allocs) ||
-                   !is_in_proportion(last.totals.alloc_bytes, block.totals.alloc_bytes);
+  differs_doubled_ = !are_on_line(counted_[blocks_ - 1], block);
+  changes_state_ = changes_state_ || !allocate_on_line(counted_[blocks_ - 1], block);
+}
+
+void Evidence::add_long(const Block& block) {
+  add(block);
+  differs_long_ = !are_on_line(counted_[blocks_ - 1], block);
+  changes_state_ = changes_state_ || !allocate_on_line(counted_[blocks_ - 1], block);
 }
 
 void Evidence::add_single(const Block& block) {
@@ -85,7 +98,8 @@ void Evidence::add_single(const Block& block) {
 
 void Evidence::restart() {
   blocks_ = 0;
-  differs_longer_ = false;
+  differs_doubled_ = false;
+  differs_long_ = false;
 }
 
 const BlockTotals& Evidence::farthest() const {
@@ -112,7 +126,7 @@ bool Evidence::holds_whole_periods() const {
   for (uint32_t i = 0; i < blocks_; ++i) {
     if (!(counted_[i].totals == last())) return false;
   }
-  return !differs_longer_;
+  return !differs_doubled_;
 }
 
 bool Evidence::has_equal_pair() const {

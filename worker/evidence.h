@@ -32,8 +32,10 @@ class Evidence {
   void add(const Block& block);
   // Takes in one of those that count: all have the same length.
   void add_counted(const Block& block);
-  // Takes in a longer block that follows the last of them.
-  void add_longer(const Block& block);
+  // Takes in the block of twice that length that follows the last of them.
+  void add_doubled(const Block& block);
+  // Takes in a much longer one.
+  void add_long(const Block& block);
   // Takes in a single iteration of those that follow each other without a gap.
   void add_single(const Block& block);
   // Forgets the counted blocks: those that follow have another length.
@@ -53,8 +55,10 @@ class Evidence {
   bool has_equal_pair() const;
   // Enough counted blocks are equal to the last one, and outnumber the others.
   bool has_majority() const;
-  // The counted blocks are equal, and the longer ones cost as many times more as they are longer.
+  // The counted blocks are equal, and so are the halves of the doubled one.
   bool holds_whole_periods() const;
+  // The long one is not as many times more expensive as it is longer.
+  bool has_rare_costs() const { return differs_long_; }
   // The statement leaves memory behind in each block, or allocates more in some than in others.
   bool changes_state() const { return changes_state_; }
 
@@ -81,7 +85,8 @@ class Evidence {
   };
   Cost singles_[kMostSingles];
   uint32_t known_singles_ = 0;
-  bool differs_longer_ = false;
+  bool differs_doubled_ = false;
+  bool differs_long_ = false;
   bool changes_state_ = false;
   uint64_t trace_ = 14695981039346656037U;  // FNV-1a
 };

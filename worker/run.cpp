@@ -159,17 +159,18 @@ uint64_t begin_block(Phase phase, uint64_t iterations, bool collect) {
   return iterations;
 }
 
-// Counts with call paths are known from elsewhere.
-bool is_judged() { return run->request.is_judged && !run->request.instrument_late; }
-
 void conclude(RunResult& result) {
   if (evidence.blocks() == 0) return;
-  const bool has_calls = is_judged() && evidence.has_system_calls();
-  const bool is_certain = has_calls
-                              ? evidence.holds_whole_periods()
-                              : !is_judged() || !evidence.is_uneven() || evidence.has_majority();
+  const bool is_judged = run->request.is_judged;
+  const bool has_calls = is_judged && evidence.has_system_calls();
+  const bool is_certain =
+      !is_judged || evidence.holds_whole_periods() || (!has_calls && evidence.has_majority());
   result.steady = evidence.has_equal_pair() && is_certain;
-  result.repeats = has_calls ? kRepeatsOfCalls : is_judged() && evidence.is_uneven() ? 1 : 0;
+  if (has_calls) {
+    result.repeats = kRepeatsOfCalls;
+  } else if (is_judged && evidence.is_uneven()) {
+    result.repeats = 1;
+  }
   result.changes_state = evidence.changes_state();
   result.trace = evidence.trace();
   if (!result.steady) result.last[0] = evidence.farthest();
@@ -209,8 +210,8 @@ void keep_block(const Block& block, const ArenaCounters& end) {
 bool has_enough_blocks() {
   if (evidence.blocks() < 2) return false;
   if (evidence.blocks() >= kMostBlocks || run->counted > kMaxInstructions) return true;
-  if (!is_judged()) return evidence.has_equal_pair();
-  if (evidence.is_uneven()) return evidence.has_majority();
+  if (!run->request.is_judged) return evidence.has_equal_pair();
+  if (!evidence.holds_whole_periods()) return evidence.has_majority();
   const bool is_affordable = run->counted <= kMostExtra;
   return evidence.has_equal_pair() && !(evidence.has_system_calls() && is_affordable);
 }
@@ -243,8 +244,9 @@ uint32_t singles_to_add() { return run->singles == 0 ? kFirstSingles : run->sing
 // More single iterations in search of a period, unless blocks hold whole periods, as far as is
 // known.
 bool may_search() {
-  const bool is_open = run->request.iterations == 0 && !is_simulated() && is_judged();
-  if (!is_open || evidence.holds_whole_periods() || run->singles >= kMostSingles) return false;
+  const bool is_open = run->request.iterations == 0 && !is_simulated() && run->request.is_judged;
+  const bool is_known = evidence.holds_whole_periods() && !evidence.has_rare_costs();
+  if (!is_open || is_known || run->singles >= kMostSingles) return false;
   const uint64_t next = singles_to_add();
   const uint64_t iteration = evidence.last().events.ir() / run->block_length;
   return run->searched + next * iteration <= kMostExtra;
@@ -276,7 +278,7 @@ void write_followed() {
 uint64_t settle_or_count() {
   if (run->is_code_noted) torch_side::settle_code(run->settling);
   if (run->settling == 0) return begin_counting();
-  const bool is_look = run->settling <= kLooks && !run->request.instrument_late;
+  const bool is_look = run->settling <= kLooks;
   run->settling -= 1;
   return begin_block(Phase::kSettling, 1, is_look);
 }
@@ -317,7 +319,7 @@ uint64_t search_or_finish() { return may_search() ? begin_singles() : follow_or_
 
 // Once, a block that may hold what happens only now and then.
 uint64_t look_longer() {
-  const bool is_open = run->request.iterations == 0 && !is_simulated() && is_judged();
+  const bool is_open = run->request.iterations == 0 && !is_simulated() && run->request.is_judged;
   const uint64_t in_block = evidence.last().events.ir();
   const uint64_t affordable =
       kMostInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
@@ -411,11 +413,9 @@ uint64_t next_iterations(const ArenaCounters& end) {
       return begin_block(Phase::kDouble, 2 * run->block_length, true);
     case Phase::kDouble:
       result.doubled = block.totals.events;
-      evidence.add_longer(block);
+      evidence.add_doubled(block);
       return has_enough_blocks() ? look_longer() : begin_counting();
-    case Phase::kLong:
-      evidence.add_longer(block);
-      return has_enough_blocks() ? search_or_finish() : begin_counting();
+    case Phase::kLong: evidence.add_long(block); return search_or_finish();
     case Phase::kSingle: return after_single(block);
     case Phase::kFollowed: write_followed(); return finish(RunState::kFinished);
     case Phase::kDone: break;

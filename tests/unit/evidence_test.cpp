@@ -33,8 +33,8 @@ TEST(Evidence, BlocksOfAnyLengthAreOnOneLine) {
   for (int i = 0; i < 3; ++i) evidence.add(even(1));
   evidence.add_counted(even(24));
   evidence.add_counted(even(24));
-  evidence.add_longer(even(48));
-  evidence.add_longer(even(960));
+  evidence.add_doubled(even(48));
+  evidence.add_long(even(960));
   EXPECT_FALSE(evidence.is_uneven());
   EXPECT_TRUE(evidence.has_equal_pair());
   EXPECT_TRUE(evidence.holds_whole_periods());
@@ -110,7 +110,7 @@ TEST(Evidence, GrowingMemoryAndUnequalAllocationsChangeState) {
   EXPECT_TRUE(unequal.changes_state());
   Evidence longer;
   longer.add_counted(block(24, 100, 24));
-  longer.add_longer(block(48, 200, 49));
+  longer.add_doubled(block(48, 200, 49));
   EXPECT_TRUE(longer.changes_state());
 }
 
