@@ -110,8 +110,10 @@ Expected<Shown> steps(const SqlDatabase& database, const HistoryOptions& options
 
 ExpectedStatus print(const HistoryOptions& options,
                      Expected<Shown> (*read)(const SqlDatabase&, const HistoryOptions&)) {
-  TRY_ASSIGN(const auto database, open_history(options.recording.file(), SqlAccess::kRead));
-  TRY_ASSIGN(const auto shown, read(database, options));
+  // Closed before anything is printed: a pager keeps this waiting, and would keep writers waiting.
+  TRY_ASSIGN(const auto shown,
+             open_history(options.recording.file(), SqlAccess::kRead)
+                 .and_then([&](const SqlDatabase& database) { return read(database, options); }));
   print_output(shown.text);
   if (!shown.notes.empty()) print_message(shown.notes);
   return kGood;
