@@ -41,7 +41,7 @@ void kill_own_children() {
   closedir(processes);
 }
 
-// Sums up the child and all that it started, orphans included, which this process has adopted.
+// The child and all that it started, orphans included, which this process has adopted.
 ProcessTree tree_below(pid_t self, pid_t child) {
   ProcessTree tree;
   tree.add(child);
@@ -112,11 +112,12 @@ Ended run_in_child(const std::function<void()>& body, int output, int64_t limit_
       kill(ended.pid, SIGKILL);
       continue;
     }
+    const ProcessTree tree = tree_below(self, ended.pid);
+    ended.too_many = ended.too_many || tree.size() > kMostProcesses;
     if (now_ms() >= next_look && ended.stopped == CpuVerdict::kGoesOn) {
-      ended.stopped = watch->look(now_ms(), tree_below(self, ended.pid).use());
+      ended.stopped = watch->look(now_ms(), tree.use());
       next_look = now_ms() + watch->interval_ms();
     }
-    ended.too_many = ended.too_many || tree_below(self, ended.pid).size() > kMostProcesses;
     bool unwanted = abandoned();
     if (ended.was_stopped() || ended.too_large || ended.too_many || unwanted)
       kill(-ended.pid, SIGKILL);

@@ -13,7 +13,7 @@ namespace instr {
 // Ends this process immediately: no destructors, no waiting for threads.
 [[noreturn]] void end_process();
 
-// More than any snippet needs, and fewer than harm a machine.
+// A snippet may start this many processes: more than any needs, and fewer than harm a machine.
 inline constexpr int kMostProcesses = 128;
 
 struct Ended {

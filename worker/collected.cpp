@@ -18,7 +18,7 @@ LogTail tail;
 char names[256];
 int named = 0;  // how many they are
 
-// How often, and for how long, in the order of their columns, which are the last two.
+// The names of the last two columns: the number of system calls, and their time.
 constexpr char kOfSystemCalls[] = "sysCount sysTime";
 
 // "6013 12 4"; Callgrind leaves out zeros at the end.

@@ -1,65 +1,48 @@
 #include "worker/evidence.h"
 
+#include <algorithm>
+
 namespace instr {
 namespace {
 
-// Of entering a block: switching the collection on and off, and the loop around the iterations. An
-// interpreter does more for that.
+// Entering a block costs this at most: switching the collection on and off, and the loop around the
+// iterations, for which an interpreter does more.
 constexpr int64_t kMostEntryCost = 1000;
 constexpr int64_t kMostEntryAllocs = 8;
 constexpr int64_t kMostEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
 
-int64_t ir_of(const Block& block) { return static_cast<int64_t>(block.totals.events.ir()); }
-
-// Whether two numbers of blocks of different lengths are on one line with whole steps, which begins
-// at most `most_entry` above 0.
-bool are_on_line(int64_t shorter, int64_t longer, int64_t short_length, int64_t long_length,
-                 int64_t most_entry) {
-  const int64_t steps = long_length - short_length;
-  if ((longer - shorter) % steps != 0) return false;
-  const int64_t entry = shorter - (longer - shorter) / steps * short_length;
+// True if a cost of two blocks of different lengths grows by a whole number with each iteration,
+// from at most `most_entry` for none.
+bool are_on_line(const Block& one, const Block& other, uint64_t Cost::*part, int64_t most_entry) {
+  const auto length = [](const Block& block) { return static_cast<int64_t>(block.iterations); };
+  const auto cost = [part](const Block& block) { return static_cast<int64_t>(block.cost().*part); };
+  const int64_t more = length(other) - length(one);
+  if ((cost(other) - cost(one)) % more != 0) return false;
+  const int64_t entry = cost(one) - (cost(other) - cost(one)) / more * length(one);
   return entry >= 0 && entry <= most_entry;
 }
 
-bool are_on_line(const Block& one, const Block& other, uint64_t BlockTotals::*number,
-                 int64_t most_entry) {
-  const Block& shorter = one.iterations < other.iterations ? one : other;
-  const Block& longer = one.iterations < other.iterations ? other : one;
-  return are_on_line(static_cast<int64_t>(shorter.totals.*number),
-                     static_cast<int64_t>(longer.totals.*number),
-                     static_cast<int64_t>(shorter.iterations),
-                     static_cast<int64_t>(longer.iterations), most_entry);
-}
-
 bool allocate_on_line(const Block& one, const Block& other) {
-  return are_on_line(one, other, &BlockTotals::allocs, kMostEntryAllocs) &&
-         are_on_line(one, other, &BlockTotals::alloc_bytes, kMostEntryBytes);
+  return are_on_line(one, other, &Cost::allocs, kMostEntryAllocs) &&
+         are_on_line(one, other, &Cost::alloc_bytes, kMostEntryBytes);
 }
 
 bool are_on_line(const Block& one, const Block& other) {
-  const Block& shorter = one.iterations < other.iterations ? one : other;
-  const Block& longer = one.iterations < other.iterations ? other : one;
-  return allocate_on_line(one, other) &&
-         are_on_line(ir_of(shorter), ir_of(longer), static_cast<int64_t>(shorter.iterations),
-                     static_cast<int64_t>(longer.iterations), kMostEntryCost);
-}
-
-bool same_cost(const BlockTotals& one, const BlockTotals& other) {
-  return one.events.ir() == other.events.ir() && one.allocs == other.allocs &&
-         one.alloc_bytes == other.alloc_bytes;
+  return allocate_on_line(one, other) && are_on_line(one, other, &Cost::ir, kMostEntryCost);
 }
 
 }  // namespace
 
 void Evidence::add(const Block& block) {
-  const uint64_t numbers[] = {block.iterations, block.totals.events.ir(), block.totals.allocs,
-                              block.totals.alloc_bytes};
-  for (uint64_t number : numbers) trace_ = (trace_ ^ number) * 1099511628211U;
+  const Cost cost = block.cost();
+  for (uint64_t number : {block.iterations, cost.ir, cost.allocs, cost.alloc_bytes}) {
+    trace_ = (trace_ ^ number) * 1099511628211U;
+  }
   has_system_calls_ = has_system_calls_ || block.system_calls != 0;
   for (int i = 0; i < known_lengths_; ++i) {
     if (lengths_[i].iterations != block.iterations) continue;
-    has_unequal_ = has_unequal_ || !same_cost(lengths_[i].totals, block.totals);
+    has_unequal_ = has_unequal_ || !(lengths_[i].cost() == cost);
     return;
   }
   if (known_lengths_ < kMostLengths) lengths_[known_lengths_++] = block;
@@ -77,23 +60,26 @@ void Evidence::add_counted(const Block& block) {
   changes_state_ = changes_state_ || !allocates_alike || grows;
 }
 
-void Evidence::add_doubled(const Block& block) {
-  add(block);
-  differs_doubled_ = !are_on_line(counted_[blocks_ - 1], block);
-  changes_state_ = changes_state_ || !allocate_on_line(counted_[blocks_ - 1], block);
+bool Evidence::add_off_line(const Block& longer) {
+  add(longer);
+  const Block& last = counted_[blocks_ - 1];
+  changes_state_ = changes_state_ || !allocate_on_line(last, longer);
+  return !are_on_line(last, longer);
 }
 
-void Evidence::add_long(const Block& block) {
-  add(block);
-  differs_long_ = !are_on_line(counted_[blocks_ - 1], block);
-  changes_state_ = changes_state_ || !allocate_on_line(counted_[blocks_ - 1], block);
-}
+void Evidence::add_doubled(const Block& block) { differs_doubled_ = add_off_line(block); }
+
+void Evidence::add_long(const Block& block) { differs_long_ = add_off_line(block); }
 
 void Evidence::add_single(const Block& block) {
   add(block);
-  if (known_singles_ == kMostSingles) return;
-  singles_[known_singles_++] = {block.totals.events.ir(), block.totals.allocs,
-                                block.totals.alloc_bytes};
+  if (known_singles_ < kMostSingles) singles_[known_singles_++] = block.cost();
+}
+
+uint64_t Evidence::cost_of_singles() const {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < known_singles_; ++i) sum += singles_[i].ir;
+  return sum;
 }
 
 void Evidence::restart() {
@@ -103,11 +89,10 @@ void Evidence::restart() {
 }
 
 const BlockTotals& Evidence::farthest() const {
-  const int64_t last = ir_of(counted_[blocks_ - 1]);
   const Block* found = &counted_[0];
-  const auto distance = [&](const Block& one) {
-    const int64_t apart = ir_of(one) - last;
-    return apart < 0 ? -apart : apart;
+  const auto distance = [this](const Block& one) {
+    const uint64_t ir = one.cost().ir;
+    return std::max(ir, last().events.ir()) - std::min(ir, last().events.ir());
   };
   for (uint32_t i = 1; i < blocks_; ++i) {
     if (distance(counted_[i]) > distance(*found)) found = &counted_[i];

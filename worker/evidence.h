@@ -16,11 +16,22 @@ struct BlockTotals {
   bool operator==(const BlockTotals& other) const = default;
 };
 
+// The costs that are exact and do not depend on what ran before, unlike those of simulated caches.
+struct Cost {
+  uint64_t ir = 0;
+  uint64_t allocs = 0;
+  uint64_t alloc_bytes = 0;
+
+  bool operator==(const Cost& other) const = default;
+};
+
 struct Block {
   uint64_t iterations = 0;
   BlockTotals totals{};
   int64_t growth = 0;         // of the live memory, in bytes
   uint64_t system_calls = 0;  // of the statement
+
+  Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };
 
 constexpr uint32_t kMostBlocks = 24;
@@ -30,13 +41,13 @@ class Evidence {
  public:
   // Takes in a block of any length, in the order in which they ran.
   void add(const Block& block);
-  // Takes in one of those that count: all have the same length.
+  // Takes in a block whose cost is the count if nothing is in doubt: all of these have one length.
   void add_counted(const Block& block);
-  // Takes in the block of twice that length that follows the last of them.
+  // Takes in the block of twice that length that follows the last counted one.
   void add_doubled(const Block& block);
-  // Takes in a much longer one.
+  // Takes in a block that is much longer.
   void add_long(const Block& block);
-  // Takes in a single iteration of those that follow each other without a gap.
+  // Takes in a block of one iteration; the next of these begins where it ended.
   void add_single(const Block& block);
   // Forgets the counted blocks: those that follow have another length.
   void restart();
@@ -49,7 +60,7 @@ class Evidence {
   // Any two blocks differ by more than their lengths: the costs are not those of entering a block
   // and of so many equal iterations.
   bool is_uneven() const;
-  // It can read a clock or a random device, or ask another process.
+  // The statement can read a clock or a random device, or ask another process.
   bool has_system_calls() const { return has_system_calls_; }
   // The last two counted blocks are equal.
   bool has_equal_pair() const;
@@ -57,20 +68,25 @@ class Evidence {
   bool has_majority() const;
   // The counted blocks are equal, and so are the halves of the doubled one.
   bool holds_whole_periods() const;
-  // The long one is not as many times more expensive as it is longer.
+  // The long block is not as many times more expensive as it is longer.
   bool has_rare_costs() const { return differs_long_; }
   // The statement leaves memory behind in each block, or allocates more in some than in others.
   bool changes_state() const { return changes_state_; }
 
-  // After how many single iterations their costs repeat, if they were seen to differ and to repeat
-  // at least three times; 0: not.
+  uint32_t singles() const { return known_singles_; }
+  uint64_t cost_of_singles() const;  // instructions
+  // The number of single iterations after which their costs repeat, if they were seen to differ and
+  // to repeat at least three times; 0: none was found.
   uint64_t period() const;
 
-  // Of all costs so far, in their order: the same statement in another process has the same, unless
-  // something outside of it decides what it costs.
+  // A hash of all costs so far, in their order: the same statement in another process has the same,
+  // unless something outside of it decides what it costs.
   uint64_t trace() const { return trace_; }
 
  private:
+  // Takes in a block longer than the last counted one; true if it is not on a line with it.
+  bool add_off_line(const Block& longer);
+
   // The first block of each length.
   static constexpr int kMostLengths = 8;
   Block lengths_[kMostLengths];
@@ -79,10 +95,6 @@ class Evidence {
   bool has_system_calls_ = false;
   Block counted_[kMostBlocks];
   uint32_t blocks_ = 0;
-  struct Cost {
-    uint64_t ir, allocs, alloc_bytes;
-    bool operator==(const Cost& other) const = default;
-  };
   Cost singles_[kMostSingles];
   uint32_t known_singles_ = 0;
   bool differs_doubled_ = false;

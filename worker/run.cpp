@@ -41,14 +41,14 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // Single iterations at the end of the warm-up that are counted, to see whether a block costs as
 // many times more as it has iterations.
 constexpr uint64_t kLooks = 3;
-// One longer block, of as many iterations as cost at most so much together.
+// The long block has as many iterations as cost at most this together.
 constexpr uint64_t kLongBlock = 960;
 constexpr uint64_t kMostInLongBlock = 400'000;
 // Blocks beyond those that are needed, for statements that make system calls, and single iterations
 // in search of a period are not counted once they have cost more than this.
 constexpr uint64_t kMostExtra = 10'000'000;
 constexpr uint32_t kFirstSingles = 24;  // then twice as many, until a period is found
-// How often a statement that makes system calls is counted again.
+// A statement that makes system calls is counted again in this many processes.
 constexpr uint32_t kRepeatsOfCalls = 3;
 // Callgrind counts system calls even while it does not collect: those that read the counters, and
 // that of next_block().
@@ -101,19 +101,17 @@ struct Run {
   bool is_code_noted = false;
   uint64_t settling = 0;  // iterations left until the interpreter's code stays as it is
   bool threads_settle = true;
-  int threads_settled = 0;   // how many are known to sleep when idle
-  uint32_t parts = 0;        // profiles that Callgrind has written for this process
-  ArenaCounters at_start;    // of the current block
-  Collected at_begin{};      // of the current block
-  bool has_company = false;  // other threads existed when it began
-  uint64_t counted = 0;      // instructions in all blocks
-  uint64_t searched = 0;     // instructions in single iterations
-  uint32_t singles = 0;      // of those, how many
-  uint32_t singles_left = 0;
+  int threads_settled = 0;      // how many are known to sleep when idle
+  uint32_t parts = 0;           // profiles that Callgrind has written for this process
+  ArenaCounters at_start;       // of the current block
+  Collected at_begin{};         // of the current block
+  bool has_company = false;     // other threads existed when it began
+  uint64_t counted = 0;         // instructions in all blocks
+  uint32_t singles_wanted = 0;  // before the next search for a period
   bool has_looked_longer = false;
 };
 
-// In place, not on the heap, whose state affects the snippet.
+// Not on the heap, whose state affects the snippet.
 Evidence evidence;
 
 // next_block() is called from a unit with nothing but its context: the run is found here.
@@ -239,17 +237,22 @@ void lengthen_blocks() {
   restart_with(kLongerBlock);
 }
 
-uint32_t singles_to_add() { return run->singles == 0 ? kFirstSingles : run->singles; }
+// Blocks of other lengths may be counted, beside those that are the result.
+bool may_look_further() {
+  return run->request.iterations == 0 && !is_simulated() && run->request.is_judged;
+}
 
-// More single iterations in search of a period, unless blocks hold whole periods, as far as is
-// known.
+// The number of single iterations with which a period is searched for next.
+uint32_t next_singles() { return std::max(kFirstSingles, 2 * evidence.singles()); }
+
+// A period is searched for unless one is known, or blocks seem to hold whole periods.
 bool may_search() {
-  const bool is_open = run->request.iterations == 0 && !is_simulated() && run->request.is_judged;
-  const bool is_known = evidence.holds_whole_periods() && !evidence.has_rare_costs();
-  if (!is_open || is_known || run->singles >= kMostSingles) return false;
-  const uint64_t next = singles_to_add();
+  const bool seems_whole = evidence.holds_whole_periods() && !evidence.has_rare_costs();
+  if (!may_look_further() || seems_whole || evidence.period() != 0) return false;
+  if (next_singles() > kMostSingles) return false;
+  const uint64_t more = next_singles() - evidence.singles();
   const uint64_t iteration = evidence.last().events.ir() / run->block_length;
-  return run->searched + next * iteration <= kMostExtra;
+  return evidence.cost_of_singles() + more * iteration <= kMostExtra;
 }
 
 // All has been counted; the calls may still be to be followed.
@@ -309,22 +312,20 @@ uint64_t probe_or_warm_up() {
   return run->block_length != 0 ? warm_up_or_count() : begin_block(Phase::kProbe, 1, true);
 }
 
-uint64_t begin_singles() {
-  run->singles_left = singles_to_add() - 1;
+// The counted blocks have ended, equal or not.
+uint64_t search_or_finish() {
+  if (!may_search()) return follow_or_finish();
+  run->singles_wanted = next_singles();
   return begin_block(Phase::kSingle, 1, true);
 }
 
-// Blocks have been counted, and are equal or not.
-uint64_t search_or_finish() { return may_search() ? begin_singles() : follow_or_finish(); }
-
-// Once, a block that may hold what happens only now and then.
+// Begins the one long block, which may hold what happens only now and then.
 uint64_t look_longer() {
-  const bool is_open = run->request.iterations == 0 && !is_simulated() && run->request.is_judged;
   const uint64_t in_block = evidence.last().events.ir();
   const uint64_t affordable =
       kMostInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
   const uint64_t length = std::min(affordable, kLongBlock);
-  if (!is_open || run->has_looked_longer || length <= 2 * run->block_length) {
+  if (!may_look_further() || run->has_looked_longer || length <= 2 * run->block_length) {
     return search_or_finish();
   }
   run->has_looked_longer = true;
@@ -333,15 +334,9 @@ uint64_t look_longer() {
 
 uint64_t after_single(const Block& block) {
   evidence.add_single(block);
-  run->singles += 1;
-  run->searched += block.totals.events.ir();
-  if (run->singles_left != 0) {
-    run->singles_left -= 1;
-    return begin_block(Phase::kSingle, 1, true);
-  }
+  if (evidence.singles() < run->singles_wanted) return begin_block(Phase::kSingle, 1, true);
   const uint64_t period = evidence.period();
   if (period == 0) return search_or_finish();
-  run->singles = kMostSingles;  // no further search
   if (run->block_length % period == 0) return follow_or_finish();
   restart_with(period);
   return begin_counting();

@@ -17,7 +17,7 @@ Block block(std::uint64_t iterations, std::uint64_t ir, std::uint64_t allocs = 0
   return one;
 }
 
-// Of a statement that costs the same each time.
+// A block of a statement that costs the same each time.
 Block even(std::uint64_t iterations, std::uint64_t each = 100) {
   return block(iterations, kEntry + iterations * each);
 }

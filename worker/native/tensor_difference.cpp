@@ -65,8 +65,10 @@ Difference difference_of(const at::Tensor& eager, const at::Tensor& other, doubl
   at::Tensor second = plain(other);
   if (first.numel() == 0) return found;
   at::Tensor equal = is_equal(first, second);
-  found.is_nan_in_one = first.isnan().ne(second.isnan()).any().item<bool>();
-  found.is_all_nan = first.isnan().logical_and(second.isnan()).all().item<bool>();
+  const at::Tensor nan = first.isnan();
+  const at::Tensor other_nan = second.isnan();
+  found.is_nan_in_one = nan.ne(other_nan).any().item<bool>();
+  found.is_all_nan = nan.logical_and(other_nan).all().item<bool>();
   at::Tensor difference = differences(first, second, equal).reshape({-1});
   first = first.to(at::kDouble);
   second = second.to(at::kDouble);
