@@ -200,7 +200,7 @@ wire::Message Host::measure(const wire::Message& request) {
   int output = make_output();
   const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
   Ended ended = in_child(run, limit_ms, output);
-  RunResult got = *run.result;
+  const RunResult got = *run.result;
   wire::Message reply = outcome(run, got, ended, read_output(output), profile_of(ended.pid, got));
   close(output);
   if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
@@ -213,7 +213,7 @@ wire::Message Host::measure(const wire::Message& request) {
     return reply;
   }
   for (uint32_t i = 0; i < got.repeats && reply.get("steady") == "1"; ++i) {
-    // So that the numbers of the processes differ by odd and by even numbers.
+    // The numbers of the processes are to differ by odd and by even numbers.
     for (uint32_t skipped = 0; skipped < i; ++skipped) skip_process_number();
     count_again(run, limit_ms, got, reply);
   }
@@ -226,13 +226,13 @@ void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult&
   RunRequest again = run;
   again.want_profile = false;
   again.follow_calls = false;
-  // By then, a clock that decides what the statement costs reads something else.
+  // A clock that decides what the statement costs then reads something else.
   if (first.repeats > 1) usleep(400'000);
+  RunResult& second = *run.result;
+  second = RunResult{};  // it stays so if the process cannot be forked
   const int output = make_output();
-  const Ended ended = in_child(again, limit_ms, output);
+  in_child(again, limit_ms, output);
   close(output);
-  drop_files(again, ended.pid, kMaxParts);
-  const RunResult& second = *run.result;
   if (second.state == RunState::kFinished && second.trace == first.trace) return;
   reply.fields["steady"] = "0";
   if (second.state == RunState::kFinished && second.iterations == first.iterations) {
