@@ -10,19 +10,20 @@ namespace {
 constexpr std::string_view kMember = ",\"check\":\"";
 constexpr std::size_t kDigits = 8;
 
-std::string checksum(std::string_view line) {
-  return fmt::format(
-      "{:0{}x}",
-      crc32(0, reinterpret_cast<const Bytef*>(line.data()), static_cast<uInt>(line.size())),
-      kDigits);
+// The checksum of an object; `open` is its text without the closing brace.
+std::string checksum(std::string_view open) {
+  const auto add = [](uLong sum, std::string_view text) {
+    return crc32(sum, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  };
+  return fmt::format("{:0{}x}", add(add(0, open), "}"), kDigits);
 }
 
 }  // namespace
 
 std::string sealed(std::string line) {
-  const std::string check = checksum(line);
   line.pop_back();  // the brace
-  return line + std::string(kMember) + check + "\"}";
+  const std::string check = checksum(line);
+  return line.append(kMember).append(check).append("\"}");
 }
 
 bool is_as_sealed(std::string_view line) {
@@ -30,8 +31,7 @@ bool is_as_sealed(std::string_view line) {
   if (line.size() <= length) return true;
   const std::string_view seal = line.substr(line.size() - length);
   if (!seal.starts_with(kMember) || !seal.ends_with("\"}")) return true;
-  const std::string text = std::string(line.substr(0, line.size() - length)) + "}";
-  return seal.substr(kMember.size(), kDigits) == checksum(text);
+  return seal.substr(kMember.size(), kDigits) == checksum(line.substr(0, line.size() - length));
 }
 
 }  // namespace instr
