@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
 namespace instr {
 
 std::vector<std::string> own_environment() {
@@ -11,6 +13,12 @@ std::vector<std::string> own_environment() {
     environment.emplace_back(*one);
   }
   return environment;
+}
+
+std::optional<std::string> variable_value(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') return std::nullopt;
+  return value;
 }
 
 std::vector<int> usable_cores() {

@@ -1,6 +1,7 @@
 // Environment variables and usable cores of this process.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,9 @@ namespace instr {
 
 // This process's environment variables, "NAME=value" each.
 std::vector<std::string> own_environment();
+
+// The value of a variable that is set and not empty.
+std::optional<std::string> variable_value(const char* name);
 
 // The numbers of the cores of this machine that it may run on, ascending; at least one.
 std::vector<int> usable_cores();

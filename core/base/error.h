@@ -26,7 +26,8 @@ struct Error {
   bool operator==(const Error&) const = default;
 };
 
-// One error converts to it, so that a function that finds one can be called by one that finds many.
+// A single error converts to Errors, so that a function that finds one can be called by one that
+// finds many.
 struct Errors : std::vector<Error> {
   using std::vector<Error>::vector;
   Errors(Error error) { push_back(std::move(error)); }

@@ -14,7 +14,7 @@ enum ExitStatus {
   kReaderLeft = 141,  // standard output's reader, as in `| head`: what SIGPIPE gives other programs
 };
 
-// What a command ends with: its status, or the errors that kept it from its work.
+// A command ends with its status, or with the errors that kept it from its work.
 using ExpectedStatus = tl::expected<int, Errors>;
 
 // Reports the errors on standard error; returns kBadSetup.

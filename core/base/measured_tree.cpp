@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <optional>
+
+#include "core/base/environment.h"
 
 namespace instr {
 
@@ -11,16 +12,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::optional<fs::path> folder_named_by(const char* variable) {
-  const char* value = std::getenv(variable);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return fs::path(value);
-}
-
 // The path relative to the project, if it leads there and not into the tree that is measured.
 std::optional<fs::path> place_in_project(const fs::path& path) {
-  const auto project = folder_named_by(kProjectVariable);
-  const auto tree = folder_named_by(kTreeVariable);
+  const auto project = variable_value(kProjectVariable);
+  const auto tree = variable_value(kTreeVariable);
   if (!project || !tree || path.empty()) return std::nullopt;
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(path, error);
@@ -38,7 +33,7 @@ std::optional<fs::path> place_in_project(const fs::path& path) {
 
 fs::path in_measured_tree(const fs::path& path) {
   const auto place = place_in_project(path);
-  return place ? (*folder_named_by(kTreeVariable) / *place).lexically_normal() : path;
+  return place ? (*variable_value(kTreeVariable) / *place).lexically_normal() : path;
 }
 
 Expected<void> check_measured(const std::string& what, const fs::path& path) {

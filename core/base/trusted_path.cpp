@@ -65,7 +65,7 @@ Expected<void> check_way(const fs::path& path, int links_left) {
     fs::path next = at / *part;
     struct stat info {};
     if (::lstat(next.c_str(), &info) != 0) return {};  // the call that opens it will say why
-    if (auto checked = check_one(next, info); !checked) return checked;
+    TRY(check_one(next, info));
     if (!S_ISLNK(info.st_mode)) {
       at = std::move(next);
       continue;

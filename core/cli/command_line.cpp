@@ -187,7 +187,7 @@ Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
     }
     rest_target_->assign(dashes + 1, all.end());
   }
-  if (auto checked = check_values(words); !checked) return checked;
+  TRY(check_values(words));
   try {
     // CLI11 takes the words from the end.
     std::reverse(words.begin(), words.end());
@@ -195,10 +195,10 @@ Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
   } catch (const CLI::ParseError& error) {
     return fail(error.what(), see_help(command_));
   }
-  if (auto taken = take_operands(app_->remaining()); !taken) return taken;
-  if (auto taken = take_values(); !taken) return taken;
+  TRY(take_operands(app_->remaining()));
+  TRY(take_values());
   for (const auto& check : checks_) {
-    if (auto checked = check(); !checked) return checked;
+    TRY(check());
   }
   return {};
 }

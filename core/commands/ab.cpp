@@ -172,7 +172,7 @@ Expected<void> check(AbArguments& options) {
   set_needs(options.measure, options.metrics, limited_metrics(options.gate));
   options.measure.wants_functions = true;
   options.measure.call_paths = options.flames.has_value();
-  if (auto checked = check_call_paths(options.measure); !checked) return checked;
+  TRY(check_call_paths(options.measure));
   options.gate.compare.wants_lines = options.measure.wants_lines;
   return prepare_comparison(options.how.format, options.gate.compare);
 }

@@ -38,8 +38,8 @@ Expected<Found> found_in(const Comparison& comparison, const std::vector<std::st
   std::vector<std::string> known;
   for (const ComparedRow& row : comparison.rows) known.push_back(row.key);
   Found found;
-  for (const std::string& word : words) {
-    TRY_ASSIGN(const auto key, key_meant(word, known));
+  TRY_ASSIGN(const auto keys, keys_meant(words, known));
+  for (const std::string& key : keys) {
     const std::size_t before = found.acceptances.size();
     for (const ComparedRow& row : comparison.rows) {
       if (row.key != key) continue;
@@ -99,11 +99,9 @@ Expected<Found> found_in_history(const AcceptArguments& options) {
   TRY_ASSIGN(auto database, open_history(options.recording.file(), SqlAccess::kRead));
   TRY_ASSIGN(auto branch, options.recording.branch_in(Repository()));
   Found found{{}, [](const Acceptance&) { return false; }};
-  TRY_ASSIGN(const auto series, read_series(database, {}));
-  std::vector<std::string> known;
-  for (const SeriesSummary& one : series) known.push_back(one.series.key);
-  for (const std::string& word : options.keys) {
-    TRY_ASSIGN(const auto key, key_meant(word, known));
+  TRY_ASSIGN(const auto known, recorded_keys(database));
+  TRY_ASSIGN(const auto keys, keys_meant(options.keys, known));
+  for (const std::string& key : keys) {
     TRY(add_last_step(found, database, key, branch));
   }
   return found;

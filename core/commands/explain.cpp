@@ -207,7 +207,7 @@ ExpectedStatus run_explain(const ExplainArguments& options, const std::vector<st
 
 Expected<void> check(ExplainArguments& options) {
   options.measure.call_paths = options.flame.has_value() && options.is_measured();
-  if (auto checked = check_call_paths(options.measure); !checked) return checked;
+  TRY(check_call_paths(options.measure));
   if (options.measure.wants_lines && options.callers) {
     return fail("--callers is of functions, --lines of lines", "omit one of the two");
   }

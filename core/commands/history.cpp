@@ -217,7 +217,7 @@ Action history_command(CommandLine& line) {
   restrict_options(line, state->operands);
   declare_showing(line, options.showing);
   line.check([state = state.get()]() -> Expected<void> {
-    if (auto known = check_word(state->operands); !known) return known;
+    TRY(check_word(state->operands));
     const std::string& word = state->operands.front();
     if (!state->options.rest.empty() && word != "backfill" && word != "issue") {
       return fail(

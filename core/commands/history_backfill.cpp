@@ -67,7 +67,7 @@ class Backfill {
 
   Expected<void> all() {
     for (const std::string& commit : commits_) {
-      if (auto done = measure(commit); !done) return done;
+      TRY(measure(commit));
     }
     return {};
   }
@@ -75,12 +75,12 @@ class Backfill {
   // Both ends, then the middle of each gap in which a count changed, until there is none.
   Expected<void> bisect() {
     for (const std::string& end : {commits_.front(), commits_.back()}) {
-      if (auto done = measure(end); !done) return done;
+      TRY(measure(end));
     }
     for (;;) {
       TRY_ASSIGN(auto next, next_in_gaps());
       if (!next || stop_.stop_requested()) return {};
-      if (auto done = measure(*next); !done) return done;
+      TRY(measure(*next));
     }
   }
 
@@ -105,9 +105,11 @@ class Backfill {
       return {};
     }
     print_message(fmt::format("commit {}\n", short_hash(commit)));
-    if (auto out = tree_.check_out(commit, project_); !out) return out;
+    TRY(tree_.check_out(commit, project_));
     TRY_ASSIGN(auto built, run({"sh", "-c", options_.make.value_or("true")}));
-    if (built) TRY(run(measuring()));
+    if (built) {
+      TRY(run(measuring()));
+    }
     if (stop_.stop_requested()) return {};
     // A run in which some benchmarks failed is recorded, too.
     TRY_ASSIGN(const auto recorded, failures(commit));

@@ -50,27 +50,6 @@ Expected<std::string> steps_text(const SqlDatabase& database,
   });
 }
 
-std::vector<std::string> keys_of(const std::vector<SeriesSummary>& series) {
-  std::vector<std::string> keys;
-  for (const SeriesSummary& one : series) {
-    if (keys.empty() || keys.back() != one.series.key) keys.push_back(one.series.key);
-  }
-  return keys;
-}
-
-// The keys in the history that the words mean.
-Expected<std::vector<std::string>> keys_meant(const SqlDatabase& database,
-                                              const std::vector<std::string>& words) {
-  TRY_ASSIGN(const auto all, read_series(database, {}));
-  const std::vector<std::string> known = keys_of(all);
-  std::vector<std::string> keys;
-  for (const std::string& word : words) {
-    TRY_ASSIGN(auto key, key_meant(word, known));
-    keys.push_back(std::move(key));
-  }
-  return keys;
-}
-
 Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options) {
   SeriesChoice choice = options.choice();
   if (choice.metrics.empty()) choice.metrics = {kInstructions, kWall};
@@ -80,7 +59,8 @@ Expected<Shown> list(const SqlDatabase& database, const HistoryOptions& options)
 }
 
 Expected<Shown> show(const SqlDatabase& database, const HistoryOptions& options) {
-  TRY_ASSIGN(const auto keys, keys_meant(database, options.operands));
+  TRY_ASSIGN(const auto known, recorded_keys(database));
+  TRY_ASSIGN(const auto keys, keys_meant(options.operands, known));
   SeriesChoice choice = options.choice();
   choice.key = [&keys](const std::string& key) {
     return std::find(keys.begin(), keys.end(), key) != keys.end();

@@ -133,7 +133,7 @@ Expected<void> finish(RunOptions& options) {
   options.measure.call_paths = options.measure.call_paths || options.flames;
   gate.compare.wants_lines = options.measure.wants_lines;
   options.recording.vary = gate.vary;
-  if (auto checked = check_call_paths(options.measure); !checked) return checked;
+  TRY(check_call_paths(options.measure));
   return gate.has_reference() ? prepare_comparison(options.format, gate.compare) : Expected<void>{};
 }
 

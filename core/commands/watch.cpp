@@ -189,7 +189,7 @@ struct WatchArguments {
 };
 
 ExpectedStatus run_watch(const WatchArguments& options, std::stop_token interrupted) {
-  // What is not there cannot be saved: its folder is not watched.
+  // A missing file could not be waited for: its folder is not watched.
   for (const fs::path& path : definition_paths(options.plan)) {
     std::error_code error;
     if (!fs::exists(path, error)) TRY(load_definitions({path}));

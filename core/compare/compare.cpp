@@ -92,7 +92,7 @@ Expected<void> add_lines_of_rows(Comparison& comparison, const ResultSet& before
   for (ComparedRow& row : comparison.rows) {
     if (row.ir_change() == 0) continue;
     if (left-- == 0) break;
-    if (auto added = add_lines(row, before, after); !added) return added;
+    TRY(add_lines(row, before, after));
   }
   return {};
 }

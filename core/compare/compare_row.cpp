@@ -290,10 +290,6 @@ std::string reason_of(RowState state, const MeasurementPair& pair) {
   return reason_of(state == RowState::kFailedBefore ? *pair.before : *pair.after);
 }
 
-}  // namespace
-
-namespace {
-
 // An error if a limit on times could not fail whatever they are.
 Expected<void> check_repetitions(const ComparedRow& row, const Counted& before,
                                  const Counted& after) {

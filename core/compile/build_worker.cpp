@@ -141,12 +141,12 @@ class WorkerBuild {
 
   Expected<void> run(std::vector<fs::path> sources, const fs::path& program) {
     const fs::path joined = program.parent_path() / "joined.cpp";
-    if (auto done = join(sources, joined); !done) return done;
+    TRY(join(sources, joined));
     std::vector<fs::path> objects;
     for (const auto& source : sources) {
       objects.push_back(program.parent_path() / (source.filename().string() + ".o"));
     }
-    if (auto done = compile_all(sources, objects); !done) return done;
+    TRY(compile_all(sources, objects));
     auto linked = link(objects, program);
     std::error_code ignored;
     fs::create_directory_symlink(options_.libtorch.library_dir,

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/base/environment.h"
 #include "core/base/file_lock.h"
 #include "core/base/trusted_path.h"
 #include "core/compile/cache_files.h"
@@ -55,8 +56,8 @@ bool make_folders(const fs::path& folder) {
 }  // namespace
 
 std::optional<fs::path> configured_cache_folder() {
-  if (const char* own = std::getenv("INSTR_BENCH_CACHE"); own != nullptr && *own != '\0') {
-    return fs::absolute(own);
+  if (const auto own = variable_value("INSTR_BENCH_CACHE")) {
+    return fs::absolute(*own);
   }
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg == '/') {
     return fs::path(xdg) / "instr_bench";

@@ -77,7 +77,7 @@ class UnitJob {
       }
       std::size_t before = snippets.size();
       if (unit.apart.empty()) drop_blamed(snippets, unit.says.errors, unit.apart);
-      if (auto ran = run_each(taken_out(snippets, unit.apart)); !ran) return ran;
+      TRY(run_each(taken_out(snippets, unit.apart)));
       if (snippets.size() == before) return run_halves(std::move(snippets));
     }
     return {};

@@ -106,7 +106,7 @@ Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContex
   std::string name = "object-" + content_hash(identity_ + one_per_line(arguments) + inputs);
   return cache_.get(name + "/" + name + ".o", [&](const fs::path& to) -> Expected<void> {
     append(arguments, {"-c", source.string(), "-o", to.string()});
-    if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
+    TRY(run_compiler(arguments, context.failure));
     if (context.failure) return fail("the sources of [build] do not compile");
     return {};
   });
@@ -124,7 +124,7 @@ Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
   std::string name = "libuser-" + content_hash(identity_ + one_per_line(arguments));
   return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
     append(arguments, {"-o", to.string()});
-    if (auto ran = run_compiler(arguments, context.failure); !ran) return ran;
+    TRY(run_compiler(arguments, context.failure));
     if (context.failure) return fail("the sources of [build] do not link");
     return {};
   });
@@ -217,7 +217,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
   std::optional<CompilerSays> says;
   if (options_.on_phase) options_.on_phase("precompiling LibTorch's headers, once");
   auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
-    if (auto written = write_text(to, header_text_); !written) return written;
+    TRY(write_text(to, header_text_));
     std::vector<std::string> arguments = header_flags(context);
     if (is_clang) {
       arguments.insert(arguments.end(),
@@ -227,7 +227,7 @@ Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t u
       arguments.insert(arguments.end(),
                        {"-x", "c++-header", to.string(), "-o", to.string() + ".gch"});
     }
-    if (auto ran = run_compiler(arguments, says); !ran) return ran;
+    TRY(run_compiler(arguments, says));
     if (says) return fail("LibTorch's headers do not compile");
     return {};
   });

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/environment.h"
 #include "core/base/measured_tree.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/elf.h"
@@ -105,8 +106,8 @@ std::vector<fs::path> include_folders(const fs::path& root) {
 std::optional<fs::path> find_cuda_headers(const fs::path& torch_root) {
   std::vector<fs::path> places;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    const char* toolkit = std::getenv(name);
-    if (toolkit != nullptr && *toolkit != '\0') places.push_back(fs::path(toolkit) / "include");
+    const auto toolkit = variable_value(name);
+    if (toolkit) places.push_back(fs::path(*toolkit) / "include");
   }
   for (const char* package : {"cu13", "cuda_runtime"}) {
     places.push_back(torch_root.parent_path() / "nvidia" / package / "include");
@@ -167,10 +168,9 @@ Expected<LibTorch> named_libtorch(const fs::path& named, const std::string& foun
                         : library_folder(named) ? ": it has libraries but no headers"
                                                 : ": it lacks lib/libtorch_cpu.so or the headers";
   if (named.native().starts_with('~')) {
-    return fail(found_by + " names '" + named.string() +
-                    "': a shell expands ~ only at the start "
-                    "of a word",
-                "write $HOME instead of ~");
+    return fail(
+        found_by + " names '" + named.string() + "': a shell expands ~ only at the start of a word",
+        "write $HOME instead of ~");
   }
   return fail(
       found_by + " names '" + named.string() + "', which does not hold a LibTorch" + problem,
@@ -232,8 +232,7 @@ std::optional<fs::path> python_prefix() {
 std::optional<LibTorch> python_libtorch() {
   std::vector<fs::path> prefixes;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const char* active = std::getenv(variable);
-    if (active != nullptr && *active != '\0') prefixes.emplace_back(active);
+    if (const auto active = variable_value(variable)) prefixes.emplace_back(*active);
   }
   if (auto prefix = python_prefix()) prefixes.push_back(*prefix);
   if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
@@ -247,24 +246,14 @@ std::optional<LibTorch> python_libtorch() {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::string library_id(const fs::path& library_dir) {
-  const fs::path library = library_dir / "libtorch_cpu.so";
-  const std::string id = elf_build_id(library).value_or("");
-  return id.empty() ? file_hash(library).value_or("") : id;
-}
-
-namespace {
-
-// Our own, those of CMake's find_package(Torch), and the one that bindings for other languages use.
+// These name a LibTorch: our own variable, those of CMake's find_package(Torch), and the one that
+// bindings for other languages use.
 constexpr const char* kLibTorchVariables[] = {"TORCH_DIR", "Torch_DIR", "Torch_ROOT", "LIBTORCH"};
 
 Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
   if (requested) return named_libtorch(in_measured_tree(*requested), "--libtorch");
   for (const char* variable : kLibTorchVariables) {
-    const char* folder = std::getenv(variable);
-    if (folder != nullptr && *folder != '\0') return named_libtorch(folder, variable);
+    if (const auto folder = variable_value(variable)) return named_libtorch(*folder, variable);
   }
   // Unlike those above, this is a list for all kinds of packages: LibTorch may be in none of
   // them.
@@ -282,6 +271,12 @@ Expected<LibTorch> any_libtorch(const std::optional<fs::path>& requested) {
 }
 
 }  // namespace
+
+std::string library_id(const fs::path& library_dir) {
+  const fs::path library = library_dir / "libtorch_cpu.so";
+  const std::string id = elf_build_id(library).value_or("");
+  return id.empty() ? file_hash(library).value_or("") : id;
+}
 
 Expected<LibTorch> find_libtorch(const std::optional<fs::path>& requested) {
   TRY_ASSIGN(auto libtorch, any_libtorch(requested));

@@ -89,12 +89,17 @@ class BenchmarkReader {
     read_statements(read_, context_.source, language, statements);
   }
 
+  bool has_misspelled_statement() const {
+    for (const LanguageFacts& one : kLanguages) {
+      for (const char* name : {"stmt", "stmts", "module"}) {
+        if (read_.has_misspelled(key_in(one.language, name))) return true;
+      }
+    }
+    return false;
+  }
+
   void read_nothing() {
-    const char* const names[] = {"stmt", "stmts", "module", "py_stmt", "py_stmts", "py_module"};
-    const bool is_reported =
-        std::any_of(std::begin(names), std::end(names),
-                    [this](const char* name) { return read_.has_misspelled(name); });
-    if (!is_reported) {
+    if (!has_misspelled_statement()) {
       read_.add_error(definition_.where,
                       definition_.label.empty()
                           ? "this benchmark has no statement"

@@ -320,6 +320,16 @@ Expected<std::string> key_meant(const std::string& word, const std::vector<std::
               "name one of them:" + names);
 }
 
+Expected<std::vector<std::string>> keys_meant(const std::vector<std::string>& words,
+                                              const std::vector<std::string>& known) {
+  std::vector<std::string> keys;
+  for (const std::string& word : words) {
+    TRY_ASSIGN(auto key, key_meant(word, known));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
 Expected<void> check_selection(const std::vector<Variant>& variants, const Selection& selection) {
   const Patterns filters = patterns(selection.filters);
   auto readable = check_readable(*filters, "--filter", variants);

@@ -53,6 +53,10 @@ std::function<bool(const std::string& key)> key_selector(const Selection& select
 // The known key that a word means: that key itself, or the only one that it matches as a filter.
 Expected<std::string> key_meant(const std::string& word, const std::vector<std::string>& known);
 
+// The same for each of the words.
+Expected<std::vector<std::string>> keys_meant(const std::vector<std::string>& words,
+                                              const std::vector<std::string>& known);
+
 // An error (without a place) if none of `variants`, which are not empty, is selected, or if a
 // pattern is neither a regular expression nor matches otherwise; the advice names filters that do
 // match, as they are typed. A shard may be empty.

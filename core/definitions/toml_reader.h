@@ -63,7 +63,7 @@ class TableReader {
 
   void add_error(SourceLocation where, std::string what, std::string advice) const;
   // Adds an error at the key's place.
-  // Whether a key that is not known was probably meant to be this one.
+  // True if a key of the table is unknown, and was probably meant to be this one.
   bool has_misspelled(const std::string& name) const;
 
   void refuse(std::string_view key, std::string what, std::string advice) const;

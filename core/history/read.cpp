@@ -307,6 +307,15 @@ Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const st
   });
 }
 
+Expected<std::vector<std::string>> recorded_keys(const SqlDatabase& database) {
+  TRY_ASSIGN(const auto series, read_series(database, {}));
+  std::vector<std::string> keys;
+  for (const SeriesSummary& one : series) {
+    if (keys.empty() || keys.back() != one.series.key) keys.push_back(one.series.key);
+  }
+  return keys;
+}
+
 Expected<std::optional<std::int64_t>> failures_at(const SqlDatabase& database,
                                                   const std::string& branch,
                                                   const std::string& hash) {

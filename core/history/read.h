@@ -124,7 +124,11 @@ struct OpenStep {
 // Returns the open steps of a branch's exact series: each pair once, in the order of commits.
 Expected<std::vector<OpenStep>> open_steps(const SqlDatabase& database, const std::string& branch);
 
-// How many benchmarks failed in the commit's last run; nothing if the history has no run of it.
+// The keys of all series, each once, sorted.
+Expected<std::vector<std::string>> recorded_keys(const SqlDatabase& database);
+
+// The number of benchmarks that failed in the commit's last run; nothing if the history has no run
+// of it.
 Expected<std::optional<std::int64_t>> failures_at(const SqlDatabase& database,
                                                   const std::string& branch,
                                                   const std::string& hash);

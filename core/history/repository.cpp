@@ -133,7 +133,7 @@ Expected<void> Repository::check_out(const std::string& hash,
   return check_out_submodules(project);
 }
 
-// As worktrees of the submodules' own repositories, which needs no network.
+// Adds worktrees of the submodules' own repositories, which needs no network.
 Expected<void> Repository::check_out_submodules(const std::filesystem::path& project) const {
   TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
   std::istringstream lines(listed);

@@ -47,7 +47,7 @@ class FilesReportBuilder {
     for (const RunValue& value : run.values) {
       ReportSeries& series = series_of(value, run.classes[value.class_index]);
       if (series.is_exact) measured.push_back(series.id);
-      if (auto added = add_value(series, value); !added) return added;
+      TRY(add_value(series, value));
     }
     data_.columns.back().measured.push_back(
         std::make_shared<const SeriesSet>(SeriesSet::of(std::move(measured))));

@@ -15,7 +15,7 @@ namespace instr {
 
 using Outcome = std::variant<Counted, Skipped, Failure>;
 
-// Whether limits apply to the variant's counts: kWhyNotGated.
+// Limits do not apply to the counts of some variants: kWhyNotGated.
 bool is_gated(const Variant& variant);
 
 // `reply`: `measured` or `failed` (worker/wire.h). `profile`: of the last block, if requested. A

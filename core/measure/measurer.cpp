@@ -117,7 +117,7 @@ wire::Message Measurer::request_for(const CompiledVariant& compiled) const {
        {"branch_sim", options_.simulation.branch ? "1" : "0"},
        {"judged", is_gated(variant) ? "1" : "0"},
        {"fork", options_.fresh_process ? "0" : "1"}}};
-  // What is absent is adapted to the statement.
+  // The worker chooses a number that is absent by the statement's cost.
   if (variant.warmup) request.fields["warmup"] = std::to_string(*variant.warmup);
   if (variant.iterations) request.fields["iterations"] = std::to_string(*variant.iterations);
   if (options_.call_paths) request.fields["instrument_late"] = "1";

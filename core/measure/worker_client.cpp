@@ -275,7 +275,7 @@ struct WorkerProcess::Started {
     auto size = log_size();
     if (size <= begin) return {};
     if (size - begin <= kLogShown) return read(begin, size - begin);
-    // Why it ended is at the beginning as often as at the end, behind frames of a stack.
+    // The reason may be at the beginning, with nothing but the frames of a stack at the end.
     constexpr std::uintmax_t kHalf = kLogShown / 2;
     return read(begin, kHalf) + "\n[...]\n" + read(size - kHalf, kHalf);
   }

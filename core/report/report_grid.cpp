@@ -281,7 +281,7 @@ std::string busy_note(const std::vector<Measurement>& measurements) {
       disturbed, timed, most);
 }
 
-// Of times of more threads than cores.
+// A footnote about times that were measured with more threads than cores.
 std::string cores_note(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   const std::string text = options.header ? options.header->fingerprint.get(kTimedCores) : "";
   const int cores = std::atoi(text.c_str());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 
+#include "core/base/environment.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
 #include "core/results/results.h"
@@ -102,8 +103,8 @@ fs::path project_folder() {
 }
 
 fs::path baselines_folder() {
-  if (const char* given = std::getenv("INSTR_BENCH_BASELINES"); given != nullptr && *given != 0) {
-    return given;
+  if (const auto given = variable_value("INSTR_BENCH_BASELINES")) {
+    return *given;
   }
   return project_folder() / "baselines";
 }

@@ -252,8 +252,7 @@ Json to_json(const ExperimentRecord& record) {
 bool is_final(const ExperimentRecord& record) { return record.failure != FailureKind::kWorkerLost; }
 
 Expected<ExperimentRecord> parse_experiment(std::string_view line) {
-  TRY_ASSIGN(auto parsed, parse_json(line));
-  const Json& json = parsed;
+  TRY_ASSIGN(const Json json, parse_json(line));
   auto key = value_at<std::string>(json, "/key");
   auto state = value_at<std::string>(json, "/state");
   auto repeat = value_at<int>(json, "/repeat");

@@ -178,7 +178,7 @@ Expected<void> ExperimentLog::take_in(const fs::path& part, const std::vector<Va
   for (Line& line : lines) {
     if (keys.erase(line.record.variant.key) == 0) continue;
     records_.push_back(std::move(line.record));
-    if (auto written = file_.append(line.text); !written) return written;
+    TRY(file_.append(line.text));
   }
   return {};
 }

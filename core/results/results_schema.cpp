@@ -71,7 +71,7 @@ Json fingerprint() {
   return schema;
 }
 
-// Of a line of a results file; other outputs of the same lines have none.
+// A line of a results file has a checksum; other outputs of the same lines have none.
 Member check() {
   return {"check", "CRC-32 of the line's text without this member, in hexadecimal digits.", text(),
           Presence::kSometimes};

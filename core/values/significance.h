@@ -16,7 +16,7 @@ double rank_test(const std::vector<double>& a, const std::vector<double>& b);  /
 // Above this, they are the same.
 inline constexpr double kSameAbove = 0.1;
 
-// Whether times of which so many are known can differ by more than chance: with too few, no
+// True if this many times on either side can differ by more than chance: with too few, no
 // difference is large enough.
 bool can_differ(std::size_t before, std::size_t after);
 std::size_t least_repetitions();  // on either side

@@ -49,7 +49,8 @@ class LibTorchTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* name :
-         {"TORCH_DIR", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV", "HOME", "CUDA_HOME", "CUDA_PATH"}) {
+         {"TORCH_DIR", "Torch_DIR", "Torch_ROOT", "LIBTORCH", "CMAKE_PREFIX_PATH", "VIRTUAL_ENV",
+          "CONDA_PREFIX", "HOME", "CUDA_HOME", "CUDA_PATH"}) {
       variables_.emplace_back(name);
     }
   }

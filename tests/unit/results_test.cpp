@@ -305,7 +305,7 @@ TEST(ResultsReader, RefusesALineThatWasChanged) {
   EXPECT_HAS(to_string(changed.error()), "r:2: this line was changed since it was written");
   EXPECT_FALSE(parse_results(replaced(whole, "\"version\":\"", "\"version\":\"9"), "r",
                              Incomplete::kAllowed));
-  // As some editors end lines.
+  // Some editors end lines with CR and LF.
   EXPECT_TRUE(parse_results(replaced(whole, "}\n{", "}\r\n{"), "r", Incomplete::kAllowed));
 }
 
