@@ -173,7 +173,8 @@ stmt = "long volatile sum = fib(9) + even(20); (void)sum;"
 // callgrind_annotate's inclusive costs, but for recursions and lines of inlined code.
 std::multimap<std::string, double> annotated(const fs::path& profile) {
   SpawnOptions annotate;
-  annotate.argv = {"callgrind_annotate", "--inclusive=yes", "--threshold=100", profile.string()};
+  annotate.argv = {"callgrind_annotate", "--inclusive=yes", "--show=Ir", "--threshold=100",
+                   profile.string()};
   auto result = run_command(annotate);
   EXPECT_TRUE(result && result->exit_code == 0);
   std::multimap<std::string, double> costs;
