@@ -37,6 +37,9 @@ std::vector<std::string> pinned_environment(CpuClass cpu) {
       // The working folder under a name of fixed length. If `valgrind` is a shell script (Debian),
       // the shell sets it to the full path, unless it already names the folder.
       "PWD=/proc/self/cwd",
+      // No CUDA device: once autograd or the generators have looked for one, no forked process
+      // could use CUDA, and LibTorch fails where it only asks how many there are.
+      "CUDA_VISIBLE_DEVICES=",
   };
   for (auto& one : code_paths(cpu)) environment.push_back(std::move(one));
   environment.insert(environment.end(),

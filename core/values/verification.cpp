@@ -186,12 +186,15 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
   return verdict;
 }
 
-// TorchScript's exceptions are mostly a traceback; the actual error is their last line.
+// TorchScript's exceptions are mostly a traceback; the error is the line after it. On CUDA there are
+// hints below that.
 std::string short_text(std::string text) {
   text.resize(trim_end(text, " \n").size());
-  bool is_traceback = text.starts_with("The following operation failed in the TorchScript");
-  std::size_t last = text.rfind('\n');
-  return is_traceback && last != std::string::npos ? text.substr(last + 1) : text;
+  if (!text.starts_with("The following operation failed in the TorchScript")) return text;
+  std::size_t last = text.rfind("\nRuntimeError: ");
+  if (last == std::string::npos) last = text.rfind('\n');
+  if (last == std::string::npos) return text;
+  return text.substr(last + 1, text.find('\n', last + 1) - last - 1);
 }
 
 Verification failure_of(const wire::Message& reply) {

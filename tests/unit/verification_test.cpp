@@ -180,6 +180,13 @@ TEST(Verdict, OtherEndingsHaveCodesOfTheirOwn) {
                   "The following operation failed in the TorchScript interpreter.\n"
                   "Traceback of TorchScript\n    y = x\nRuntimeError: no\n"}}}),
             (Verification{Code::kExceptionRaised, "RuntimeError: no"}));
+  EXPECT_EQ(of({"raised",
+                {{"by", "candidate"},
+                 {"message",
+                  "The following operation failed in the TorchScript interpreter.\n"
+                  "Traceback of TorchScript\n    y = x\nRuntimeError: CUDA error: no\n"
+                  "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"}}}),
+            (Verification{Code::kExceptionRaised, "RuntimeError: CUDA error: no"}));
   EXPECT_EQ(of({"nondeterministic", {{"name", ""}}}),
             (Verification{Code::kNondeterministicEagerRun,
                           "the output differs between two runs of eager"}));

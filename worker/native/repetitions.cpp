@@ -81,8 +81,9 @@ class Collector : public benchmark::BenchmarkReporter {
 
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
-      if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
       Entry& entry = entries_[std::stoul(run.run_name.function_name)];
+      const bool failed = !entry.snippet->failure().empty();
+      if (run.run_type != Run::RT_Iteration || failed) continue;
       entry.iterations = static_cast<std::uint64_t>(run.iterations);
       add(entry.values["wall"], run.GetAdjustedRealTime());
       add(entry.values["cpu"], run.GetAdjustedCPUTime());
