@@ -78,7 +78,12 @@ std::vector<std::string> environment_of(const WorkerOptions& options) {
   if (!is_python(options)) return environment;
   for (auto& one : python_environment()) environment.push_back(std::move(one));
   environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
-  if (options.is_native) return environment;
+  if (options.is_native) {
+    // Importing the compiler calls torch.cuda.is_available(): it must not start CUDA, which no
+    // forked process could use then.
+    environment.emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK=1");
+    return environment;
+  }
   environment.push_back(python_code_cache());
   // The worker's allocator is that of the whole process, the interpreter's own ones switched off.
   environment.push_back("LD_PRELOAD=" + python_folder() + "/" + options.worker.filename().string());

@@ -186,8 +186,8 @@ Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) 
   return verdict;
 }
 
-// TorchScript's exceptions are mostly a traceback; the error is the line after it. On CUDA there are
-// hints below that.
+// TorchScript's exceptions are mostly a traceback; the error is the line after it. On CUDA there
+// are hints below that.
 std::string short_text(std::string text) {
   text.resize(trim_end(text, " \n").size());
   if (!text.starts_with("The following operation failed in the TorchScript")) return text;

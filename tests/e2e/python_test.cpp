@@ -407,6 +407,17 @@ signature = "f(x) -> y"
 iterations = 3
 
 [[benchmark]]
+label = "starts a program"
+py_setup = """
+import os, subprocess, sys
+ends = os.pipe()
+code = "import os; os.write(%d, b'x')" % ends[1]
+subprocess.run([sys.executable, "-c", code], pass_fds=ends[1:], check=True)
+x = torch.ones(len(os.read(ends[0], 1)))
+"""
+py_stmt = "y = x + 1"
+
+[[benchmark]]
 label = "wrong"
 py_setup = "x = torch.ones(4)"
 py_stmt = "y = x + (2 if torch.jit.is_scripting() else 1)"
@@ -451,6 +462,7 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
     EXPECT_EQ(record.at("times").at("wall").size(), 3u);
     EXPECT_EQ(record.at("times").at("iterations"), 3);
   }
+  EXPECT_EQ(records.at("starts a program/py/eager/forward/t1/cpu").at("outcome"), "timed");
   const auto code_of = [&](const std::string& key) {
     const nlohmann::json& record = records.at(key + "/t1/cpu");
     EXPECT_EQ(record.at("outcome"), "timed") << record;
@@ -480,7 +492,7 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
   const nlohmann::json& raises = records.at("raises/py/eager/forward/t1/cpu");
   ASSERT_EQ(raises.at("outcome"), "failed");
   const std::string message = raises.at("failure").at("message");
-  EXPECT_HAS(message, "all.toml:32:1: ValueError: five");
+  EXPECT_HAS(message, "all.toml:43:1: ValueError: five");
   EXPECT_TRUE(stray_processes().empty());
 }
 

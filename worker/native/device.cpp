@@ -18,6 +18,10 @@ std::optional<std::string> unusable_reason(const std::string& device) {
                                           : "CUDA cannot be used here";
 }
 
+void seed(const std::string& device) {
+  if (device == "cuda") torch::cuda::manual_seed_all(0);
+}
+
 void wait_for(const std::string& device) {
   if (device == "cuda") torch::cuda::synchronize();
 }

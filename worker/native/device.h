@@ -1,4 +1,4 @@
-// The device on which a snippet's work is done: waiting for it, and its memory.
+// The device on which a snippet's work is done: its generators, waiting for it, and its memory.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,9 @@ namespace instr {
 
 // The reason why snippets cannot run on this device ("cpu", "cuda"); nothing if they can.
 std::optional<std::string> unusable_reason(const std::string& device);
+
+// Seeds its generators with 0. Does nothing for "cpu", which torch_side::prepare() seeds.
+void seed(const std::string& device);
 
 // Waits until all work queued on it is done. Does nothing for "cpu".
 void wait_for(const std::string& device);

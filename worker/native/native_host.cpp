@@ -214,6 +214,7 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
     if (!reason && request.get("compiler") == "1") {
       watch_compiler({request.get("compiler_cache"), request.get("compiler_logs")});
     }
+    if (!reason) seed(device);
     auto reply = reason ? failed("unsupported", *reason) : work(on_stage);
     if (!answer.set(wire::encode(reply))) {
       answer.set(wire::encode(failed("worker_lost", "its answer is longer than 15 MiB")));

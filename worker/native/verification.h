@@ -20,10 +20,8 @@ struct Allowed {
 struct VerificationRequest {
   const void* eager = nullptr;  // verifiers: find_code() of each (worker/unit.h)
   const void* candidate = nullptr;
-  std::string device = "cpu";
   int threads = 1;
   std::map<std::string, Allowed> allowed;  // by LibTorch's names ("Float"); others must be equal
-  std::uint64_t memory_limit = 0;          // bytes; 0: no limit
 };
 
 // `raised`, `nothing`, `nondeterministic` or `compared` (worker/wire.h). `on_stage` is called

@@ -84,6 +84,8 @@ def prepare(threads):
     """The state that a snippet finds: seeds, number of threads."""
     torch.set_num_threads(threads)
     torch.default_generator.manual_seed(0)
+    if torch.cuda.is_initialized():
+        torch.cuda.manual_seed_all(0)
     random.seed(0)
 
 
@@ -350,9 +352,9 @@ def _import_if_possible(module):
 class _Popen(subprocess.Popen):
     """For programs that FOLDER is a name for, too."""
 
-    def __init__(self, *arguments, **options):
+    def __init__(self, *arguments, pass_fds=(), **options):
         descriptor = int(_folder.rsplit("/", 1)[1])
-        super().__init__(*arguments, **{"pass_fds": (descriptor,), **options})
+        super().__init__(*arguments, pass_fds=(*pass_fds, descriptor), **options)
 
 
 _is_for_compiler = False
