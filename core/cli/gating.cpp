@@ -72,6 +72,14 @@ void declare_gate(CommandLine& line, GateOptions& gate, bool& show_same) {
   declare_accepted(line, gate.accepted);
   declare_vary(line, gate.vary);
   line.flag("--show-same", "also rows without a difference", show_same);
+  line.option(
+      "--top", "N", "calls and functions that explain a change (5 and 10; JSON: all)",
+      [&gate](const Given& given) -> Expected<void> {
+        int most = 0;
+        TRY(take_number(most, 1)(given));
+        gate.compare.attribution = {static_cast<std::size_t>(most), static_cast<std::size_t>(most)};
+        return {};
+      });
   for (const Permission& permission : kPermissions) {
     line.flag(std::string("--") + permission.name, permission.help,
               gate.compare.*permission.allows);

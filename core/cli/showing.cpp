@@ -100,7 +100,10 @@ ReportOptions report_options(const Showing& showing, const std::vector<std::stri
 
 Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare) {
   TRY(compare_report(format, {}));
-  if (facts_of(format).has_all_attributions) compare.most_attributions = 1000;
+  if (facts_of(format).has_all_attributions) {
+    compare.most_attributions = 1000;
+    compare.attribution = AttributionOptions::all();
+  }
   return {};
 }
 

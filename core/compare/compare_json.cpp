@@ -103,6 +103,13 @@ Json attribution_json(const Attribution& attribution) {
   json["others"] = {{"count", attribution.others},
                     {"change", json_number(attribution.others_change)}};
   json["unexplained"] = json_number(attribution.unexplained);
+  for (const CallChange& one : attribution.calls) {
+    json["calls"].push_back({{"caller", one.caller},
+                             {"callee", one.callee.empty() ? Json() : Json(one.callee)},
+                             {"calls_before", json_number(one.calls_before)},
+                             {"calls_after", json_number(one.calls_after)},
+                             {"change", json_number(one.change)}});
+  }
   return json;
 }
 

@@ -52,6 +52,9 @@ std::string changes_text(const ComparedRow& row) {
 std::string attribution_text(const ComparedRow& row) {
   if (!row.attribution) return "";
   std::string text = "where the " + heading_of(row.attribution->metric) + " changed:\n";
+  for (const CallLine& line : call_lines(*row.attribution, 0)) {
+    text += "  " + line.change + "  " + line.text + "\n";
+  }
   for (const AttributionLine& line : attribution_lines(*row.attribution, 0)) {
     std::string object = line.object.empty() ? "" : "  [" + line.object + "]";
     std::string calls = line.calls.empty() ? "" : ", calls " + line.calls;

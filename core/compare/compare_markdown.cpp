@@ -17,6 +17,7 @@ constexpr std::size_t kLeastBytes = 2000;
 constexpr std::size_t kReserve = 700;
 constexpr std::size_t kKeyWidth = 160;  // columns; longer keys lose their middle
 constexpr std::size_t kFunctionWidth = 100;
+constexpr std::size_t kCallWidth = 160;
 constexpr std::size_t kReasonWidth = 300;
 
 // Printable text that renders literally, whatever it holds: characters special to Markdown, HTML or
@@ -109,22 +110,36 @@ std::string reason_piece(const ComparedRow& row) {
 
 }  // namespace
 
-std::string markdown_code(std::string_view text, std::size_t width) {
-  return "<code>" + literal(shorten_middle(text, width)) + "</code>";
-}
+namespace {
 
-std::string attribution_markdown(const std::string& key, const Attribution& attribution) {
-  std::string out = fmt::format(
-      "\n{}: {} {}\n\n| change | function | library | calls |\n"
-      "|---:|:---|:---|---:|\n",
-      markdown_code(printable(key), kKeyWidth), format_change(attribution.difference),
-      literal(heading_of(attribution.metric)));
+// "+80 instructions", the calls and the functions.
+std::string places_markdown(const Attribution& attribution) {
+  std::string out = fmt::format("{} {}\n\n", format_change(attribution.difference),
+                                literal(heading_of(attribution.metric)));
+  for (const CallLine& line : call_lines(attribution, kCallWidth)) {
+    out += fmt::format("- {}: {}\n", line.change, markdown_code(line.text, kCallWidth));
+  }
+  out += attribution.calls.empty() ? "" : "\n";
+  out += "| change | function | library | calls |\n|---:|:---|:---|---:|\n";
   for (const AttributionLine& line : attribution_lines(attribution, kFunctionWidth)) {
     out += fmt::format("| {} | {} | {} | {} |\n", line.change,
                        markdown_code(line.function, kFunctionWidth + 20),
                        literal(shorten_middle(line.object, kKeyWidth)), literal(line.calls));
   }
   return out;
+}
+
+}  // namespace
+
+std::string markdown_code(std::string_view text, std::size_t width) {
+  return "<code>" + literal(shorten_middle(text, width)) + "</code>";
+}
+
+std::string attribution_markdown(const std::vector<std::string>& keys,
+                                 const Attribution& attribution) {
+  std::vector<std::string> names;
+  for (const std::string& key : keys) names.push_back(markdown_code(printable(key), kKeyWidth));
+  return fmt::format("\n{}: {}", fmt::join(names, ", "), places_markdown(attribution));
 }
 
 namespace {
@@ -150,12 +165,17 @@ Pieces pieces_of(const Comparison& comparison, const CompareMarkdownOptions& opt
     if (changed && !attention) pieces.changes.push_back(table_piece(row));
     bool is_explained = changed || row.state == RowState::kSame;
     if (!is_explained || !row.reason.empty()) pieces.reasons.push_back(reason_piece(row));
-    if (!row.attribution) continue;
-    if (pieces.attributions.size() < options.most_attributions) {
-      pieces.attributions.push_back(attribution_markdown(row.key, *row.attribution));
-    } else {
-      ++pieces.attributions_left_out;
+  }
+  const auto changes = same_changes(
+      comparison, [](const ComparedRow& row) { return places_markdown(*row.attribution); });
+  for (const SameChange& change : changes) {
+    if (pieces.attributions.size() == options.most_attributions) {
+      pieces.attributions_left_out += change.rows.size();
+      continue;
     }
+    std::vector<std::string> keys;
+    for (const ComparedRow* row : change.rows) keys.push_back(row->key);
+    pieces.attributions.push_back(attribution_markdown(keys, *change.rows.front()->attribution));
   }
   return pieces;
 }

@@ -113,15 +113,12 @@ std::string calls_cell(const AttributionLine& line) {
 }
 
 PartColumns part_columns(const Attribution& attribution, std::size_t width) {
-  constexpr std::size_t kFree = 1000;  // for an unlimited width: names are still readable
   PartColumns columns;
-  for (const AttributionLine& line : attribution_lines(attribution, kFree)) {
+  for (const AttributionLine& line : attribution_lines(attribution, width)) {
     columns.change = std::max(columns.change, display_width(line.change));
     columns.object = std::max(columns.object, display_width(line.object));
     columns.calls = std::max(columns.calls, display_width(calls_cell(line)));
   }
-  columns.function = kFree;
-  if (width == 0) return columns;
   columns.object = std::min(columns.object, width / 4);
   auto with_gap = [](std::size_t column) { return column == 0 ? 0 : kGap + column; };
   std::size_t taken = kIndent + columns.change + kGap + with_gap(columns.object);
@@ -134,6 +131,7 @@ PartColumns part_columns(const Attribution& attribution, std::size_t width) {
 }  // namespace
 
 std::string functions_text(const Attribution& attribution, std::size_t width) {
+  if (width == 0) width = kPipeWidth;
   const PartColumns columns = part_columns(attribution, width);
   Table table{.columns = {{},
                           {.align = Align::kLeft},
@@ -150,29 +148,53 @@ std::string functions_text(const Attribution& attribution, std::size_t width) {
   return *table_text(table, 0, /*color=*/false);
 }
 
+std::string calls_text(const Attribution& attribution, std::size_t width) {
+  constexpr std::size_t kChangeWidth = 12;
+  const std::size_t room = width == 0 ? kPipeWidth : std::max(width, 2 * kLeastName);
+  const auto lines = call_lines(attribution, room - kIndent - kChangeWidth);
+  if (lines.empty()) return "";
+  Table table{.columns = {{}, {.align = Align::kLeft}}, .headings = Headings::kNone};
+  for (const CallLine& line : lines) {
+    table.lines.push_back({.cells = {{line.change}, {line.text}}, .indent = kIndent});
+  }
+  return indented("by call, with all that it calls:", kIndent, width, kReasonLines) +
+         *table_text(table, 0, /*color=*/false);
+}
+
 namespace {
+
+// Where the change of a row is: calls, functions, and lines if there are any.
+std::string places_text(const ComparedRow& row, std::size_t width) {
+  const Attribution& attribution = *row.attribution;
+  std::string text = calls_text(attribution, width);
+  const std::string change =
+      format_change(attribution.difference) + " " + heading_of(attribution.metric);
+  text += indented(change + ", by function:", kIndent, width, kReasonLines);
+  text += functions_text(attribution, width);
+  if (!row.lines) return text;
+  text += indented(format_change(row.ir_change()) + " instructions, by line:", kIndent, width,
+                   kReasonLines);
+  return text + lines_text(*row.lines, width);
+}
 
 std::string attributions_text(const Comparison& comparison, const CompareTableOptions& options,
                               std::size_t width) {
   std::string out;
   std::size_t shown = 0;
   std::size_t left_out = comparison.not_attributed;
-  for (const ComparedRow& row : comparison.rows) {
-    if (!row.attribution) continue;
+  const auto changes =
+      same_changes(comparison, [width](const ComparedRow& row) { return places_text(row, width); });
+  for (const SameChange& change : changes) {
     if (shown == options.most_attributions) {
-      ++left_out;
+      left_out += change.rows.size();
       continue;
     }
     ++shown;
-    std::string change =
-        format_change(row.attribution->difference) + " " + heading_of(row.attribution->metric);
-    out += "\n" + styled(printable(row.key), Style::kHeading, options.color) + "\n";
-    out += indented(change + ", by function:", kIndent, width, kReasonLines);
-    out += functions_text(*row.attribution, width);
-    if (!row.lines) continue;
-    out += indented(format_change(row.ir_change()) + " instructions, by line:", kIndent, width,
-                    kReasonLines);
-    out += lines_text(*row.lines, width);
+    out += "\n";
+    for (const ComparedRow* row : change.rows) {
+      out += styled(printable(row->key), Style::kHeading, options.color) + "\n";
+    }
+    out += change.text;
   }
   if (left_out == 0) return out;
   return out + "\n" +

@@ -23,8 +23,11 @@ struct CompareTableOptions {
 // a table needs: then a key has its own line and stays whole.
 std::string compare_table(const Comparison& comparison, const CompareTableOptions& options = {});
 
-// Where a change is, in lines of at most `width` columns (0: any):
-// "  +80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
+// The calls that changed, with a heading; empty if none are known. Here as below, lines take at
+// most `width` columns (0: 120, as in a pipe).
+std::string calls_text(const Attribution& attribution, std::size_t width);
+
+// Where a change is: "  +80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
 std::string functions_text(const Attribution& attribution, std::size_t width);
 
 // The same by source line, in lines of at most `width` columns (0: any): what it cost before and
@@ -42,7 +45,8 @@ struct CompareMarkdownOptions {
 std::string markdown_code(std::string_view text, std::size_t width);
 
 // A line with the key, and a table of the functions.
-std::string attribution_markdown(const std::string& key, const Attribution& attribution);
+std::string attribution_markdown(const std::vector<std::string>& keys,
+                                 const Attribution& attribution);
 
 // The verdict, a table of the rows that fail, warn or gained, and the rest folded: the functions
 // that changed, changes within the limits, and rows without counts. Never longer than `most_bytes`

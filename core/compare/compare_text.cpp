@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "core/base/format.h"
 #include "core/values/function_names.h"
@@ -117,6 +118,17 @@ std::vector<std::string> short_names(const Attribution& attribution, std::size_t
   return short_function_names(names, width == 0 ? 0 : width - std::min(width, kMark));
 }
 
+// "f now calls g", "f calls g 2 -> 3 times", "in f itself".
+std::string call_text(const CallChange& change, const std::string& caller,
+                      const std::string& callee) {
+  if (change.callee.empty()) return "in " + caller + " itself";
+  if (change.calls_before == 0) return caller + " now calls " + callee;
+  if (change.calls_after == 0) return caller + " no longer calls " + callee;
+  return fmt::format("{} calls {} {} -> {} times", caller, callee,
+                     format_count(rounded(change.calls_before, 1)),
+                     format_count(rounded(change.calls_after, 1)));
+}
+
 }  // namespace
 
 std::string heading_of(const std::string& metric) { return printable(public_name(metric)); }
@@ -206,6 +218,46 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
     lines[i].change = signed_text(rounded(changes[i], decimals), decimals);
   }
   return lines;
+}
+
+std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width) {
+  constexpr std::size_t kWords = 32;  // columns of the longest text between two names
+  const std::size_t name_width = width == 0 ? 0 : (width - std::min(width, kWords)) / 2;
+  std::vector<std::string> names;
+  for (const CallChange& one : attribution.calls) {
+    names.push_back(one.caller);
+    names.push_back(one.callee);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::vector<std::string> short_names = short_function_names(names, name_width);
+  const auto name_of = [&](const std::string& name) {
+    return short_names[static_cast<std::size_t>(std::lower_bound(names.begin(), names.end(), name) -
+                                                names.begin())];
+  };
+  const int decimals = decimals_of(attribution.difference);
+  std::vector<CallLine> lines;
+  for (const CallChange& one : attribution.calls) {
+    const double change = rounded(one.change, decimals);
+    if (change == 0) continue;
+    lines.push_back(
+        {signed_text(change, decimals), call_text(one, name_of(one.caller), name_of(one.callee))});
+  }
+  return lines;
+}
+
+std::vector<SameChange> same_changes(
+    const Comparison& comparison, const std::function<std::string(const ComparedRow&)>& text_of) {
+  std::vector<SameChange> changes;
+  std::map<std::string, std::size_t> places;
+  for (const ComparedRow& row : comparison.rows) {
+    if (!row.attribution) continue;
+    const std::string text = text_of(row);
+    const auto [place, is_new] = places.try_emplace(text, changes.size());
+    if (is_new) changes.push_back({text, {}});
+    changes[place->second].rows.push_back(&row);
+  }
+  return changes;
 }
 
 std::string verdict_line(const Comparison& comparison) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,25 @@ struct AttributionLine {
 
 // Functions take at most `width` columns (0: no limit).
 std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width);
+
+// What changed along the calls: "+5,400", "f now calls g".
+struct CallLine {
+  std::string change;
+  std::string text;  // printable
+};
+
+// Texts take at most `width` columns (0: no limit).
+std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width);
+
+// Rows whose change is in the same places, shown once.
+struct SameChange {
+  std::string text;
+  std::vector<const ComparedRow*> rows;  // at least one
+};
+
+// Those with an attribution, in their order; `text_of` says what is shown of one.
+std::vector<SameChange> same_changes(const Comparison& comparison,
+                                     const std::function<std::string(const ComparedRow&)>& text_of);
 
 // "2 benchmarks fail, 1 warns, 3 gained more than their limit: refresh the baseline".
 std::string verdict_line(const Comparison& comparison);

@@ -252,7 +252,7 @@ std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps
     if (listed == kMostFunctions) break;
     const auto attribution = functions.of(step);
     if (!attribution) continue;
-    text += attribution_markdown(step.series.key, *attribution);
+    text += attribution_markdown({step.series.key}, *attribution);
     ++listed;
   }
   return text;

@@ -252,6 +252,44 @@ std::uint64_t total_of(const Profile& profile, std::string_view event) {
   return sum;
 }
 
+namespace {
+
+using FunctionName = std::pair<std::string, std::string>;  // and its object
+
+FunctionName name_of(const ProfileFunction& function) {
+  return {without_hashes(function.function),
+          std::filesystem::path(function.object).filename().string()};
+}
+
+// Adds the calls among these functions.
+void add_callees(std::vector<FunctionCost>& functions, const Profile& profile, std::size_t event,
+                 std::uint64_t iterations) {
+  std::map<FunctionName, std::size_t> places;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    places[{functions[i].function, functions[i].object}] = i;
+  }
+  std::vector<std::optional<std::size_t>> place_of;
+  for (const ProfileFunction& function : profile.functions) {
+    const auto found = places.find(name_of(function));
+    place_of.push_back(found == places.end() ? std::nullopt : std::optional(found->second));
+  }
+  std::map<std::pair<std::size_t, std::size_t>, std::pair<std::uint64_t, std::uint64_t>> sums;
+  for (const ProfileCalls& calls : profile.calls) {
+    const auto caller = place_of[calls.caller];
+    const auto callee = place_of[calls.callee];
+    if (!caller || !callee) continue;
+    auto& [count, cost] = sums[{*caller, *callee}];
+    count += calls.count;
+    cost += calls.cost[event];
+  }
+  for (const auto& [pair, sum] : sums) {
+    functions[pair.first].callees.push_back({pair.second, per_iteration(sum.first, 0, iterations),
+                                             per_iteration(sum.second, 0, iterations)});
+  }
+}
+
+}  // namespace
+
 std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t iterations) {
   auto event =
       std::find(profile.events.begin(), profile.events.end(), "Ir") - profile.events.begin();
@@ -261,10 +299,9 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
     std::uint64_t calls = 0;
   };
   const auto ir = static_cast<std::size_t>(event);
-  std::map<std::pair<std::string, std::string>, Totals> totals;
+  std::map<FunctionName, Totals> totals;
   for (const auto& function : profile.functions) {
-    auto object = std::filesystem::path(function.object).filename().string();
-    Totals& sum = totals[{without_hashes(function.function), object}];
+    Totals& sum = totals[name_of(function)];
     sum.self.resize(profile.events.size());
     for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
     sum.calls += function.calls;
@@ -282,6 +319,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   }
   std::stable_sort(costs.begin(), costs.end(),
                    [](const auto& left, const auto& right) { return left.ir > right.ir; });
+  add_callees(costs, profile, ir, iterations);
   return costs;
 }
 

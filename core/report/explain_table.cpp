@@ -215,18 +215,19 @@ Table numbers_of(const Section& section, bool with_shares, bool with_object) {
 }
 
 std::string section_text(const Section& section, const ExplainOptions& options) {
-  const auto width = static_cast<std::size_t>(std::max(options.width, 0));
+  const std::size_t width =
+      options.width > 0 ? static_cast<std::size_t>(options.width) : kPipeWidth;
   const auto left_by = [width](const Table& table) {
     const std::size_t taken = layout_of(table).total() + 2;
     return width > taken ? width - taken : 1;
   };
   bool has_object = true;
   Table table = numbers_of(section, true, true);
-  if (width != 0 && left_by(table) < kNameBesideObject) {
+  if (left_by(table) < kNameBesideObject) {
     table = numbers_of(section, true, has_object = false);
   }
-  if (width != 0 && left_by(table) < kLeastName) table = numbers_of(section, false, false);
-  const auto names = names_of(section.lines, width == 0 ? 0 : left_by(table));
+  if (left_by(table) < kLeastName) table = numbers_of(section, false, false);
+  const auto names = names_of(section.lines, left_by(table));
   const auto place = std::ssize(table.columns) - (has_object ? 1 : 0);
   table.columns.insert(table.columns.begin() + place,
                        {.heading = "function", .align = Align::kLeft});

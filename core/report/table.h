@@ -9,6 +9,9 @@
 
 namespace instr {
 
+// Columns for long names where the output is no terminal.
+inline constexpr std::size_t kPipeWidth = 120;
+
 enum class Tone { kPlain, kGood, kWarning, kBad, kDim };
 
 // The text with the escape sequences of its tone, or as it is without colour.

@@ -71,6 +71,29 @@ Expected<void> read_costs(JsonReader& reader, const SideFile& file, const SideLi
   return {};
 }
 
+// Adds the calls in a measurement's line to its functions.
+Expected<void> read_calls(JsonReader& reader, const SideFile& file, const SideLine& line,
+                          std::vector<FunctionCost>& functions) {
+  const auto json = reader.read(line.text);
+  if (!json) return file.unreadable(line.line);
+  for (const JsonValue call : items_of(*json, "calls")) {
+    std::vector<double> numbers;
+    simdjson::dom::array parts;
+    if (call.get(parts) != simdjson::SUCCESS) return file.unreadable(line.line);
+    for (const JsonValue part : parts) numbers.push_back(value_as<double>(part).value_or(-1));
+    if (numbers.size() < 4) return file.unreadable(line.line);
+    const auto places = static_cast<double>(functions.size());
+    for (const double place : {numbers[0], numbers[1]}) {
+      if (!(place >= 0 && place < places)) {
+        return file.broken(line.line, fmt::format("a call names function {}", place));
+      }
+    }
+    functions[static_cast<std::size_t>(numbers[0])].callees.push_back(
+        {static_cast<std::size_t>(numbers[1]), numbers[2], numbers[3]});
+  }
+  return {};
+}
+
 Expected<std::vector<FunctionCost>> costs_from(JsonReader& reader, const SideFile& file,
                                                const SideLine& line) {
   std::vector<FunctionCost> costs;
@@ -81,7 +104,9 @@ Expected<std::vector<FunctionCost>> costs_from(JsonReader& reader, const SideFil
       if (numbers[i] != 0) costs.back().events[events[i - kMinNumbers]] = numbers[i];
     }
   };
-  return read_costs(reader, file, line, add).map([&costs] { return std::move(costs); });
+  TRY(read_costs(reader, file, line, add));
+  TRY(read_calls(reader, file, line, costs));
+  return costs;
 }
 
 Expected<FunctionsSum> sum_from(JsonReader& reader, const SideFile& file, const SideLine& line) {
@@ -114,6 +139,18 @@ std::string events_text(const FunctionCost& cost, const std::vector<std::string>
     }
   }
   return text;
+}
+
+// ",\"calls\":[[0,1,2,1100]]"
+std::string calls_text(const std::vector<FunctionCost>& functions) {
+  std::string text;
+  for (std::size_t caller = 0; caller < functions.size(); ++caller) {
+    for (const CallCost& call : functions[caller].callees) {
+      text += fmt::format("{}[{},{},{},{}]", text.empty() ? "" : ",", caller, call.callee,
+                          call.calls, call.ir);
+    }
+  }
+  return text.empty() ? "" : ",\"calls\":[" + text + "]";
 }
 
 Expected<FunctionsOf> functions_in(std::shared_ptr<SideFile> file, const std::string& header,
@@ -151,7 +188,8 @@ std::string next_functions(SideLines& lines, const std::string& key,
   }
   const std::string named =
       events.empty() ? "" : "\"events\":" + to_line(nlohmann::ordered_json(events)) + ",";
-  return lines.next(key, fmt::format("{}\"functions\":[{}]", named, costs));
+  return lines.next(key,
+                    fmt::format("{}\"functions\":[{}]{}", named, costs, calls_text(functions)));
 }
 
 void FunctionsSum::add(double ir) {

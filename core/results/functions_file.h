@@ -1,10 +1,13 @@
 // The functions of a results file, beside it in FILE.functions.jsonl.gz (core/results/side_file.h):
-// the self cost and the calls of each, for each measurement. The only code that knows the format:
+// the self cost and the calls of each, for each measurement, and which calls which. The only code
+// that knows the format:
 //
 //   {"key":"matmul/mm/...","functions":[[0,1200.5,2],...]}      number, instructions and calls for
 //                                                               each iteration, greatest cost first
 //   {"key":"...","events":["D1mr","Dr"],"functions":[[0,1200.5,2,0.5,310],...]}
 //     where caches or branches were simulated: those events behind, without the zeros at the end
+//   {"key":"...","functions":[...],"calls":[[0,1,2,1100],...]}
+//     caller and callee, by their places in "functions", the calls and their inclusive instructions
 #pragma once
 
 #include <filesystem>

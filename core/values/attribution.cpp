@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/values/call_changes.h"
 #include "core/values/function_names.h"
 #include "core/values/simulation.h"
 
@@ -104,6 +105,20 @@ void match_unmatched(Costs& costs, Common common) {
   }
 }
 
+// The names that match_unmatched() took for others, by their ids.
+std::unordered_map<Id, Id> renamed(const Costs& costs) {
+  std::unordered_map<Id, Id> names;
+  for (const auto& [name, cost] : costs) {
+    if (cost.name_before) names[*cost.name_before] = name;
+  }
+  return names;
+}
+
+bool has_calls(const std::vector<FunctionCost>& functions) {
+  return std::any_of(functions.begin(), functions.end(),
+                     [](const FunctionCost& one) { return !one.callees.empty(); });
+}
+
 }  // namespace
 
 // Ids for names, so that each is analysed only once, however many profiles hold it.
@@ -160,6 +175,26 @@ class Attributor::Names {
 };
 
 namespace {
+
+// `ids`: of the functions, in their order.
+template <class Names>
+CallingFunctions calling_functions(const std::vector<FunctionCost>& functions,
+                                   const std::vector<Id>& ids, Names& names) {
+  CallingFunctions nodes;
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    CallingFunction& node = nodes[ids[i]];
+    node.self += functions[i].ir;
+    node.calls += functions[i].calls;
+    node.is_one = names.code(ids[i]).has_symbol;
+    for (const CallCost& call : functions[i].callees) {
+      if (ids[call.callee] == ids[i]) continue;  // a recursion
+      CallingFunction::Edge& edge = node.callees[ids[call.callee]];
+      edge.calls += call.calls;
+      edge.ir += call.ir;
+    }
+  }
+  return nodes;
+}
 
 FunctionChange function_change(const CodeName& name, const CodeName& name_before,
                                const Cost& cost) {
@@ -241,6 +276,25 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
     } else {
       ++result.others;
       result.others_change += change_of(*cost);
+    }
+  }
+  if (metric == kInstructions && has_calls(before) && has_calls(after)) {
+    const auto new_names = renamed(costs);
+    const auto ids_of = [&](const std::vector<FunctionCost>& functions) {
+      std::vector<Id> ids;
+      for (const FunctionCost& function : functions) {
+        const Id id = names_->of(function);
+        const auto now = new_names.find(id);
+        ids.push_back(now == new_names.end() ? id : now->second);
+      }
+      return ids;
+    };
+    for (const CallMove& move : call_moves(calling_functions(before, ids_of(before), *names_),
+                                           calling_functions(after, ids_of(after), *names_))) {
+      if (result.calls.size() == options_.most_calls) break;
+      result.calls.push_back({names_->code(move.caller).function,
+                              move.callee ? names_->code(*move.callee).function : "",
+                              move.calls_before, move.calls_after, move.change});
     }
   }
   return result;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ struct FunctionChange {
   double calls_after = 0;
 };
 
+// A function that calls another one more or less often than before, or whose own code changed.
+struct CallChange {
+  std::string caller;  // as FunctionChange::function
+  std::string callee;  // empty: the caller's own code
+  double calls_before = 0;
+  double calls_after = 0;
+  double change = 0;  // with all that the calls caused
+};
+
 // The parts, the rest of the functions, and the unexplained rest: together exactly `difference`,
 // since all figures are rounded to one fixed step (2^-20 of an instruction or, for larger sums, the
 // smallest that keeps them exact).
@@ -40,6 +50,8 @@ struct Attribution {
   std::size_t others = 0;             // functions that changed and are not among the parts
   double others_change = 0;
   double unexplained = 0;  // the metric's difference minus that of all functions of both profiles
+  // Of instructions, if both profiles have calls: what call_moves() found (call_changes.h).
+  std::vector<CallChange> calls = {};
 };
 
 // Whether profiles have `metric` by function: "ir" and, if both were simulated, the metrics of
@@ -49,6 +61,9 @@ bool is_attributable(const std::string& metric, const std::vector<FunctionCost>&
 
 struct AttributionOptions {
   std::size_t most_parts = 10;
+  std::size_t most_calls = 5;
+
+  static AttributionOptions all() { return {SIZE_MAX, SIZE_MAX}; }
 };
 
 // Attributes the changes of many variants: its analysis of a name is kept for the next ones.

@@ -65,6 +65,15 @@ struct CompilerReport {
   bool operator==(const CompilerReport&) const = default;
 };
 
+// All calls of one function by another, per iteration.
+struct CallCost {
+  std::size_t callee = 0;  // its place among the functions of the measurement
+  double calls = 0;
+  double ir = 0;  // instructions of the callee, with all that it called
+
+  bool operator==(const CallCost&) const = default;
+};
+
 // What one function costs itself and how often it is called, per iteration of the statement.
 struct FunctionCost {
   std::string function;
@@ -74,6 +83,7 @@ struct FunctionCost {
   // If caches or branches were simulated: what else it cost, by Callgrind's names of the events
   // (Dr, D1mr, Bcm, ...); those that are 0 may be missing.
   std::map<std::string, double> events = {};
+  std::vector<CallCost> callees = {};  // by place; none where the calls are not known
 
   bool operator==(const FunctionCost&) const = default;
 };

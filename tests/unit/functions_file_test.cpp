@@ -68,6 +68,14 @@ TEST(FunctionsFile, IsWhatItsHeaderSays) {
   EXPECT_EQ(SideLines::start(kFunctionsFile, kHeader), kStart);
   EXPECT_EQ(next_functions(lines, "a", {{"f", "a.so", 1200.5, 2}, {"g", "b.so", 40, 0.25}}),
             kNames + "{\"key\":\"a\",\"functions\":[[0,1200.5,2],[1,40,0.25]]}\n");
+  FunctionCost caller{"f", "a.so", 5, 1};
+  caller.callees = {{1, 2, 40.5}};
+  SideLines more;
+  const std::string line = next_functions(more, "k", {caller, {"g", "b.so", 40, 2}});
+  EXPECT_EQ(line,
+            kNames + "{\"key\":\"k\",\"functions\":[[0,5,1],[1,40,2]],\"calls\":[[0,1,2,40.5]]}\n");
+  EXPECT_EQ(value_of(value_of(parsed(packed({kStart, line})))("k")),
+            (Costs{caller, {"g", "b.so", 40, 2}}));
   // Known names are not written again; the same function of another library is a different one.
   EXPECT_EQ(next_functions(lines, "b", {{"g", "b.so", 41, 1}}),
             "{\"key\":\"b\",\"functions\":[[1,41,1]]}\n");
@@ -218,6 +226,15 @@ TEST(FunctionsFile, MeasurementsAreParsedOnDemand) {
         << functions;
   }
   EXPECT_EQ(error_of_asking("{\"key\":\"k\"}"), "4: these functions cannot be read");
+  const auto calls = [](const std::string& text) {
+    return error_of_asking(R"({"key":"k","functions":[[0,2,3]],"calls":)" + text + "}");
+  };
+  EXPECT_EQ(calls("[[0,0,1,2,\"later\"]]"), "no error");
+  EXPECT_EQ(calls("[[0,1,1,2]]"), "4: a call names function 1");
+  EXPECT_EQ(calls("[[\"f\",0,1,2]]"), "4: a call names function -1");
+  for (const char* text : {"[[0,0,1]]", "[7]", "[[]]"}) {
+    EXPECT_EQ(calls(text), "4: these functions cannot be read") << text;
+  }
 }
 
 TEST(FunctionsFile, MoreThanIsSensibleIsRefused) {
