@@ -221,15 +221,16 @@ std::vector<AttributionLine> attribution_lines(const Attribution& attribution, s
 }
 
 std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width) {
-  constexpr std::size_t kWords = 32;  // columns of the longest text between two names
-  const std::size_t name_width = width == 0 ? 0 : (width - std::min(width, kWords)) / 2;
+  std::size_t words = 0;  // columns of the longest text around two names
   std::vector<std::string> names;
   for (const CallChange& one : attribution.calls) {
+    words = std::max(words, call_text(one, "", "").size());
     names.push_back(one.caller);
     names.push_back(one.callee);
   }
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::size_t name_width = width == 0 ? 0 : (width - std::min(width, words)) / 2;
   const std::vector<std::string> short_names = short_function_names(names, name_width);
   const auto name_of = [&](const std::string& name) {
     return short_names[static_cast<std::size_t>(std::lower_bound(names.begin(), names.end(), name) -

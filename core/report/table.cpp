@@ -1,8 +1,10 @@
 #include "core/report/table.h"
 
 #include <algorithm>
+#include <map>
 
 #include "core/base/format.h"
+#include "core/base/short_names.h"
 #include "core/base/terminal.h"
 
 namespace instr {
@@ -155,9 +157,7 @@ class Printer {
         line.put(row.cells[i], layout_.columns[i], table_.columns[i].align, color_);
         continue;
       }
-      std::size_t space = layout_.columns[0] - row.indent;
-      line.put({shorten_middle(row.cells[0].text, space), row.cells[0].tone}, space,
-               table_.columns[0].align, color_);
+      line.put(row.cells[0], layout_.columns[0] - row.indent, table_.columns[0].align, color_);
     }
   }
 
@@ -166,6 +166,20 @@ class Printer {
   bool color_;
   std::string out_;
 };
+
+// The first cells of lines in at most `width` columns, those of one indent together.
+void shorten_first(Table& table, std::size_t width) {
+  std::map<std::size_t, std::vector<TableCell*>> by_indent;
+  for (TableLine& line : table.lines) {
+    if (!line.cells.empty()) by_indent[line.indent].push_back(&line.cells.front());
+  }
+  for (const auto& [indent, cells] : by_indent) {
+    std::vector<std::string> names;
+    for (const TableCell* cell : cells) names.push_back(cell->text);
+    names = shorten_apart(names, width - std::min(width, indent));
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->text = names[i];
+  }
+}
 
 }  // namespace
 
@@ -234,6 +248,9 @@ std::optional<std::string> table_text(const Table& table, std::size_t width, boo
     std::size_t least = std::min(layout.columns.front(), table.least_name);
     if (layout.beside_first() + least > width) return std::nullopt;
     layout.columns.front() = width - layout.beside_first();
+    Table narrow = table;
+    shorten_first(narrow, layout.columns.front());
+    return Printer(narrow, layout, color).text();
   }
   return Printer(table, layout, color).text();
 }

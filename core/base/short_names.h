@@ -1,0 +1,15 @@
+// Names of a table in few columns, each still different from the others.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace instr {
+
+// Each name in at most `width` columns: what fits stays whole, others lose their middle (as
+// shorten_middle() does). Different names that would become equal lose what they have in common
+// instead, and keep what tells them apart: "layers/…/n=64/…cpu".
+std::vector<std::string> shorten_apart(const std::vector<std::string>& names, std::size_t width);
+
+}  // namespace instr
