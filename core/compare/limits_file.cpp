@@ -113,22 +113,26 @@ tl::expected<LimitsFile, Errors> read_limits_file(const fs::path& file) {
   return parse_limits_file(source);
 }
 
-ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys) {
+ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys,
+                              const std::set<std::string>& missing) {
   ResolvedLimits resolved;
   for (const LimitsEntry& entry : file) {
     for (const Text& text : entry.keys) {
       const re2::RE2 pattern(text.code, quiet());
-      bool is_matched = false;
+      std::size_t matched = 0;
+      std::size_t matched_missing = 0;
       for (const std::string& key : keys) {
         if (!re2::RE2::PartialMatch(key, pattern)) continue;
-        is_matched = true;
+        ++matched;
+        if (missing.contains(key)) ++matched_missing;
         Limits& limits = resolved.by_key[key];
         for (const auto& [metric, limit] : entry.limits.hard) limits.hard[metric] = limit;
         for (const auto& [metric, limit] : entry.limits.soft) limits.soft[metric] = limit;
       }
-      if (is_matched) continue;
-      resolved.unmatched.push_back({text.where,
-                                    fmt::format("no benchmark's key matches `{}`", text.code),
+      if (matched > matched_missing) continue;
+      const char* what =
+          matched == 0 ? "no benchmark's key matches" : "only missing benchmarks match";
+      resolved.unmatched.push_back({text.where, fmt::format("{} `{}`", what, text.code),
                                     "so this limit has no effect: correct it, or remove it"});
     }
   }

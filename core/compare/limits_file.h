@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,11 +34,13 @@ struct ResolvedLimits {
   // As CompareOptions::by_key. Of the entries that match a key the last one with a limit for a
   // metric applies; keys without a match are absent.
   std::map<std::string, Limits> by_key;
-  // Warnings: each pattern that matches none of the keys, at its place. A misspelt one would
-  // otherwise silently disable a limit.
+  // Warnings: each pattern that matches none of the keys, or only missing ones, at its place. A
+  // misspelt one would otherwise silently disable a limit.
   Errors unmatched;
 };
 
-ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys);
+// `missing`: those of the keys that are no longer there.
+ResolvedLimits resolve_limits(const LimitsFile& file, const std::vector<std::string>& keys,
+                              const std::set<std::string>& missing = {});
 
 }  // namespace instr

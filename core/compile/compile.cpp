@@ -199,8 +199,11 @@ class Compilation {
 
   // The user's own sources, or LibTorch's headers with the user's flags, do not compile.
   void fail_build(const std::vector<Variant>& variants, const BuildContext& context) {
-    std::string words = context.failure->errors.substr(0, kLongestRawMessage);
     SourceLocation where = context.build ? context.build->where : SourceLocation{};
+    if (auto words = linker_errors(context.failure->errors, context.build.get())) {
+      return fail_all(variants, to_string(Error{where, "the user's own code " + *words, ""}));
+    }
+    std::string words = context.failure->errors.substr(0, kLongestRawMessage);
     fail_all(variants,
              to_string(Error{where, "the user's own code or flags do not compile", words}));
   }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/compile/generate.h"
+#include "core/compile/missing_symbol.h"
 #include "core/compile/self_contained.h"
 
 namespace instr {
@@ -59,6 +60,7 @@ class Parser {
       }
     } else if (RE2::FullMatch(line, patterns_.linker, &message)) {
       start_group(line, "", 0, 0, message);
+      groups_.back().diagnostic.is_linker = true;
     } else {
       pending_.push_back(line);  // "In file included from", "In function", "required from here"
     }
@@ -232,6 +234,16 @@ std::string in_own_words(std::string message) {
   return word + " outside a loop of the statement's own: it would skip the code that is measured";
 }
 
+// "undefined reference to `f(int)'", with the reason if it is known.
+std::string linker_message(const std::string& message, const BuildOptions* build) {
+  std::string text = "does not link: " + shortened(message);
+  std::string function;
+  static const RE2 kUndefined("undefined reference to `(.*)'");
+  if (build == nullptr || !RE2::FullMatch(message, kUndefined, &function)) return text;
+  const std::string reason = string_layout_reason(function, *build);
+  return reason.empty() ? text : text + ": " + reason;
+}
+
 std::string message_of(const Diagnostic& diagnostic) {
   std::size_t own = is_assertion(diagnostic) ? diagnostic.message.find("instr_bench: ") : 0;
   std::string message = diagnostic.message.substr(own == 0 ? 0 : own + 13);
@@ -267,7 +279,9 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   std::set<std::string> seen;
   std::size_t left_out = 0;
   for (const auto& diagnostic : sorted) {
-    std::string head = place_of(variant, diagnostic) + ": error: " + message_of(diagnostic);
+    std::string head = place_of(variant, diagnostic) + ": ";
+    head += diagnostic.is_linker ? linker_message(diagnostic.message, variant.build.get())
+                                 : "error: " + message_of(diagnostic);
     // Some code is in a unit twice: in the trial run and in the loop.
     if (!seen.insert(head).second) continue;
     if (seen.size() > kErrorsShown) {
@@ -284,6 +298,17 @@ std::string describe(const Variant& variant, const std::vector<Diagnostic>& diag
   }
   if (left_out > 0) text += fmt::format("\nand {} more", left_out);
   return text;
+}
+
+std::optional<std::string> linker_errors(std::string_view output, const BuildOptions* build) {
+  std::set<std::string> seen;
+  std::string text;
+  for (const Diagnostic& one : parse_diagnostics(output)) {
+    if (!one.is_linker) return std::nullopt;
+    if (seen.size() == kErrorsShown || !seen.insert(one.message).second) continue;
+    text += (text.empty() ? "" : "\n") + linker_message(one.message, build);
+  }
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
 }  // namespace instr

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ struct Diagnostic {
   int column = 0;
   std::string message;
   bool is_in_user_text = false;    // the place is in the definition, not in a header
+  bool is_linker = false;          // the linker's
   bool names_another = false;      // the messages also point into another snippet
   std::vector<std::string> notes;  // what else was said about it, each "file:line:column: text"
 };
@@ -28,5 +30,8 @@ std::vector<Diagnostic> parse_diagnostics(std::string_view output);
 // The message about a variant that does not compile: the first few errors at their places in the
 // TOML, with the line of code and a caret, and helpful notes.
 std::string describe(const Variant& variant, const std::vector<Diagnostic>& diagnostics);
+
+// The linker's errors, if `output` has no others: "does not link: undefined reference to …".
+std::optional<std::string> linker_errors(std::string_view output, const BuildOptions* build);
 
 }  // namespace instr

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -245,12 +246,10 @@ void leave_expected(ResultSet& after, const ResultSet& expected) {
   }
 }
 
-std::vector<std::string> keys_of(const ResultSet& before, const ResultSet& after) {
+std::set<std::string> keys_of(const ResultSet& set) {
   std::set<std::string> keys;
-  for (const ResultSet* set : {&before, &after}) {
-    for (const Measurement& one : set->results.measurements) keys.insert(one.variant.key);
-  }
-  return {keys.begin(), keys.end()};
+  for (const Measurement& one : set.results.measurements) keys.insert(one.variant.key);
+  return keys;
 }
 
 bool has_metric(const ResultSet& set, const std::string& metric) {
@@ -285,8 +284,13 @@ Expected<Comparison> compare_with(const Reference& before, const ResultSet& afte
                                   const Gate& gate) {
   TRY(check_limits_apply(before.set, after, gate));
   CompareOptions options = gate.compare;
-  std::vector<std::string> keys = keys_of(before.set, after);
-  ResolvedLimits patterns = resolve_limits(gate.limits_file, keys);
+  std::set<std::string> missing = keys_of(before.set);
+  std::set<std::string> measured = keys_of(after);
+  std::vector<std::string> keys;
+  std::set_union(missing.begin(), missing.end(), measured.begin(), measured.end(),
+                 std::back_inserter(keys));
+  for (const std::string& key : measured) missing.erase(key);
+  ResolvedLimits patterns = resolve_limits(gate.limits_file, keys, missing);
   options.by_key = std::move(patterns.by_key);
   if (gate.base_limits_file) {
     options.by_key_before = resolve_limits(*gate.base_limits_file, keys).by_key;

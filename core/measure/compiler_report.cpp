@@ -22,7 +22,8 @@ constexpr const char* kEnds[] = {" For more details about this graph break",
                                  "User code traceback:", "User stack trace:"};
 
 // As one line, without what each message says.
-std::string reason_of(std::string text) {
+std::string reason_of(std::string text, const Variant& variant) {
+  text = in_terms_of_toml(std::move(text), variant);
   for (const char* beginning : kBeginnings) {
     const std::size_t at = text.find(beginning);
     if (at != std::string::npos) text.erase(0, at + std::string_view(beginning).size());
@@ -51,8 +52,8 @@ std::vector<CompilerNote> notes_in(const Json& json, const char* name, const Var
   if (!json.contains(name) || !json.at(name).is_array()) return notes;
   for (const Json& one : json.at(name)) {
     try {
-      notes.push_back({place_of(one.at("file"), one.at("line"), variant), reason_of(one.at("text")),
-                       one.at("count")});
+      notes.push_back({place_of(one.at("file"), one.at("line"), variant),
+                       reason_of(one.at("text"), variant), one.at("count")});
     } catch (const Json::exception&) {
       continue;
     }

@@ -146,9 +146,40 @@ std::optional<SourceLocation> python_place(int line, const Variant& variant) {
   return place && !place->file.empty() ? place : std::nullopt;
 }
 
+std::string in_terms_of_toml(std::string text, const Variant& variant) {
+  const std::pair<const char*, const char*> names[] = {{"in instr_function_", "in the statement"},
+                                                       {"instr_function_", "the statement"},
+                                                       {"instr_module_", "the module"},
+                                                       {"in instr_snippet_", "in the snippet"},
+                                                       {"instr_timed_snippet_", "the snippet"},
+                                                       {"instr_snippet_", "the snippet"}};
+  for (const auto& [generated, meant] : names) {
+    for (std::size_t at = 0; (at = text.find(generated, at)) != std::string::npos;) {
+      text.replace(at, std::string_view(generated).size(), meant);
+    }
+  }
+  // The two ways in which Python names a line: a traceback's, and a short one.
+  const std::pair<const char*, const char*> lines[] = {{"File \"<snippet>\", line ", "File "},
+                                                       {"<snippet>:", ""}};
+  for (const auto& [before, after] : lines) {
+    const std::size_t size = std::string_view(before).size();
+    for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos; ++at) {
+      const std::size_t end =
+          std::min(text.find_first_not_of("0123456789", at + size), text.size());
+      const auto place = python_place(number_at(std::string_view(text).substr(at + size)), variant);
+      const std::string where =
+          place ? fmt::format("{}:{}", place->file, place->line) : "the snippet";
+      text.replace(at, end - at, after + where);
+    }
+  }
+  return text;
+}
+
 std::string failure_text(const std::string& message, const std::string& part,
                          const Variant& variant, int line) {
-  if (auto place = python_place(line, variant)) return to_string(*place) + ": " + message;
+  if (auto place = python_place(line, variant)) {
+    return to_string(*place) + ": " + in_terms_of_toml(message, variant);
+  }
   if (auto place = script_place(message, variant)) {
     return to_string(*place) + ": " + with_toml_lines(without_serialized_code(message), variant);
   }

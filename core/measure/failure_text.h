@@ -23,6 +23,10 @@ std::optional<SourceLocation> script_place(const std::string& message, const Var
 // none.
 std::optional<SourceLocation> python_place(int line, const Variant& variant);
 
+// Text about code in Python, in which the files and names of generated code are those of the TOML
+// file.
+std::string in_terms_of_toml(std::string text, const Variant& variant);
+
 // How to give the variant more time, to be appended to a message.
 std::string timeout_advice(const Variant& variant);
 

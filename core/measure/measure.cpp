@@ -16,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/compile/missing_symbol.h"
 #include "core/definitions/metrics.h"
 #include "core/definitions/runtimes.h"
 #include "core/measure/compiler_report.h"
@@ -165,9 +166,12 @@ std::string text_of(FailureKind kind, const wire::Message& reply, const Variant&
   std::string message = failure_text(reply.get("message"), reply.get("part"), variant,
                                      static_cast<int>(number(reply, "line").value_or(0)));
   const bool has_place = message != reply.get("message");
-  if (has_place || kind != FailureKind::kDefinitionError || !variant.signature) return message;
-  const std::string place = to_string(variant.signature->where);
-  return place.empty() ? message : place + ": " + message;
+  if (has_place || kind != FailureKind::kDefinitionError) return message;
+  const std::string readable = readable_loader_message(message);
+  SourceLocation where = variant.signature ? variant.signature->where : variant.where;
+  if (readable != message && variant.build) where = variant.build->where;
+  const std::string place = to_string(where);
+  return place.empty() ? readable : place + ": " + readable;
 }
 
 Outcome failure_of(const wire::Message& reply, const Variant& variant) {

@@ -49,6 +49,19 @@ TEST(CompilerReport, PlacesAreThoseOfTheDefinition) {
   EXPECT_EQ(report.counters.at("frames").at("total"), 3);
 }
 
+TEST(CompilerReport, ReasonsNameTheTomlFileInsteadOfGeneratedCode) {
+  const int line = 4 * kPythonLines + 3;
+  const std::string traceback = "torn at <snippet>:" + std::to_string(line) +
+                                ", File \"<snippet>\", line " + std::to_string(line) +
+                                ", in instr_function_; L['instr_module_'], <snippet>:7";
+  const Json json{{"recompiles", {note("", 0, traceback)}}};
+  EXPECT_EQ(compiler_report_of(json.dump(), compiled()).recompilations,
+            (std::vector<CompilerNote>{{"",
+                                        "torn at a.toml:21, File a.toml:21, in the statement; "
+                                        "L['the module'], the snippet",
+                                        2}}));
+}
+
 // As instr_compiler.py reports it with torch_xla 2.9.0, of a model that calls torch.unique().
 TEST(CompilerReport, NamesTheOperatorsThatXlaHasNoCodeFor) {
   const CompilerReport report = compiler_report_of(

@@ -83,6 +83,10 @@ TEST(LimitsFile, KeysThatNothingMatchesHaveNoLimits) {
   EXPECT_EQ(resolved.by_key.size(), 1u);
   EXPECT_TRUE(resolved.by_key.contains("b"));
   EXPECT_TRUE(resolved.unmatched.empty());
+  const LimitsFile file = parsed("[[limit]]\nkeys = \"^b\"\nhard = { ir = \"1%\" }\n");
+  EXPECT_EQ(error_lines(resolve_limits(file, {"a", "b"}, {"b"}).unmatched),
+            "l.toml:2:9: only missing benchmarks match `^b`: so this limit has no effect: correct "
+            "it, or remove it\n");
 }
 
 TEST(LimitsFile, MatchesHostileKeys) {

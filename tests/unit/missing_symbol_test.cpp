@@ -1,0 +1,47 @@
+#include "core/compile/missing_symbol.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing.h"
+
+namespace instr::missing_symbol_test {
+namespace {
+
+using namespace testing;
+
+constexpr const char* kNew =
+    "my::size_of(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > "
+    "const&)";
+
+TEST(StringLayout, IsTheReasonIfALibraryHasTheFunctionForTheOther) {
+  TemporaryFolder folder;
+  write(folder.path() / "libmy.so", "…_ZN2my7size_ofERKSs…_Z4freeSs…");
+  BuildOptions build;
+  build.library_dirs = {"/nowhere", folder.path()};
+  build.libraries = {"other", "my"};
+  EXPECT_EQ(string_layout_reason(kNew, build),
+            "libmy.so was built with _GLIBCXX_USE_CXX11_ABI=0, but LibTorch and so the snippets "
+            "with 1: build it with -D_GLIBCXX_USE_CXX11_ABI=1");
+  EXPECT_HAS(string_layout_reason("free(std::string)", build), "ABI=1, but LibTorch");
+  EXPECT_EQ(string_layout_reason("my::size_of(int)", build), "");
+  EXPECT_EQ(string_layout_reason("my::other(std::string)", build), "");
+  EXPECT_EQ(string_layout_reason("my::size_of<int>(std::string)", build), "");
+  EXPECT_EQ(string_layout_reason("", build), "");
+}
+
+// As the loader said it.
+TEST(LoaderMessage, HasReadableNames) {
+  EXPECT_EQ(readable_loader_message(
+                "/x/libt.so: undefined symbol: _ZN3c106detail14torchCheckFailEPKcS2_jRKSs"),
+            "/x/libt.so: undefined symbol: c10::detail::torchCheckFail(char const*, char const*, "
+            "unsigned int, std::string const&): that library was built with "
+            "_GLIBCXX_USE_CXX11_ABI=0; if this LibTorch was built with 1, build it so, too");
+  EXPECT_EQ(readable_loader_message("a.so: undefined symbol: _ZN2my1fEv (fatal)"),
+            "a.so: undefined symbol: my::f() (fatal)");
+  EXPECT_EQ(readable_loader_message("a.so: undefined symbol: plain"),
+            "a.so: undefined symbol: plain");
+  EXPECT_EQ(readable_loader_message("a.so: file too short"), "a.so: file too short");
+}
+
+}  // namespace
+}  // namespace instr::missing_symbol_test
