@@ -283,6 +283,12 @@ Expected<Recorded> record(const SqlDatabase& database, std::vector<HistoryRun> r
   return record(database, next, on_contradiction, vary);
 }
 
+Expected<void> record_more(const SqlDatabase& database, std::vector<HistoryRun> runs) {
+  RunWriter writer(database, OnContradiction::kReplace);
+  for (const HistoryRun& run : runs) TRY(writer.add(run));
+  return {};
+}
+
 std::string to_string(const Recorded& recorded) {
   std::string text = format_plural(recorded.values, "value");
   if (recorded.new_series > 0) {

@@ -79,6 +79,9 @@ Expected<Recorded> record(const SqlDatabase& database, std::vector<HistoryRun> r
                           OnContradiction on_contradiction,
                           const std::vector<std::string>& vary = {});
 
+// The same within a transaction of the caller's.
+Expected<void> record_more(const SqlDatabase& database, std::vector<HistoryRun> runs);
+
 // "12 values, 4 of new series; 1 new step".
 std::string to_string(const Recorded& recorded);
 

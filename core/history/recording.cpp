@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/format.h"
+#include "core/history/left_behind.h"
 #include "core/history/schema.h"
 
 namespace instr {
@@ -33,6 +34,12 @@ Expected<Commit> find_commit(const RecordingOptions& options, const std::string&
   }
   TRY(repository.check_is_on(branch, *commit));
   return commit;
+}
+
+std::string left_text(std::size_t commits, const std::string& branch) {
+  return fmt::format("{} no longer among the first parents of {}: see the branch {}\n",
+                     commits == 1 ? "1 commit is" : format_plural(commits, "commit") + " are",
+                     printable(branch), printable(left_behind(branch)));
 }
 
 }  // namespace
@@ -76,13 +83,23 @@ Expected<HistoryRun> Recording::run_of(const ResultSet& results) const {
 Expected<std::string> Recording::add(std::vector<HistoryRun> runs) const {
   TRY_ASSIGN(auto vary, vary_of(database_, options_.vary));
   std::set<std::string> commits;
-  for (const HistoryRun& run : runs) commits.insert(run.commit.hash);
+  Commit last;
+  for (const HistoryRun& run : runs) {
+    commits.insert(run.commit.hash);
+    if (run.commit.position >= last.position) last = run.commit;
+  }
+  std::string text;
+  if (!runs.empty()) {
+    TRY_ASSIGN(const auto line, Repository().line_of(last.hash));
+    TRY_ASSIGN(const auto left, leave_behind(database_, branch_, last, line));
+    if (left > 0) text = left_text(left, branch_);
+  }
   const std::string which = commits.size() == 1 ? "commit " + short_hash(*commits.begin())
                                                 : format_plural(commits.size(), "commit");
   return record(database_, std::move(runs), options_.on_contradiction(), vary)
       .map([&](const Recorded& recorded) {
-        return fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
-                           printable(branch_), to_string(recorded));
+        return text + fmt::format("{}: {} on {}: {}\n", database_.file().string(), which,
+                                  printable(branch_), to_string(recorded));
       });
 }
 

@@ -110,6 +110,14 @@ Expected<std::vector<std::string>> Repository::commits_of(const std::string& ran
   return commits;
 }
 
+Expected<std::set<std::string>> Repository::line_of(const std::string& hash) const {
+  TRY_ASSIGN(const auto listed, ask({"rev-list", "--first-parent", hash}));
+  std::set<std::string> line;
+  std::istringstream lines(listed);
+  for (std::string one; std::getline(lines, one);) line.insert(one);
+  return line;
+}
+
 Expected<void> Repository::check_is_behind(const Commit& last, const Commit& commit) const {
   const auto back = last.position - commit.position;
   auto found = back < 0 ? fail("") : ask({"rev-parse", fmt::format("{}~{}", last.hash, back)});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ class Repository {
 
   // The hashes of "A..B" by first parents, A itself included, oldest first.
   Expected<std::vector<std::string>> commits_of(const std::string& range) const;
+
+  // The hashes of a commit and of its first parents.
+  Expected<std::set<std::string>> line_of(const std::string& hash) const;
 
   // A working tree without a branch, and its end.
   Expected<void> add_worktree(const std::filesystem::path& folder) const;

@@ -1,0 +1,77 @@
+#include "core/history/left_behind.h"
+
+#include <gtest/gtest.h>
+
+#include "core/history/history_report.h"
+#include "core/history/listing.h"
+#include "tests/unit/history_testing.h"
+
+namespace instr::left_behind_test {
+namespace {
+
+using namespace testing;
+
+using CommitsLeftBehind = HistoryTest;
+using Places = std::vector<std::pair<int, double>>;
+
+std::set<std::string> line_of(const std::vector<int>& positions) {
+  std::set<std::string> line;
+  for (const int position : positions) line.insert(commit(position).hash);
+  return line;
+}
+
+TEST_F(CommitsLeftBehind, CommitsAreMovedWithTheirValues) {
+  for (const auto& [position, value] : Places{{1, 100}, {2, 150}, {3, 150}, {5, 120}, {6, 120}}) {
+    add(run_of(position, {{"a", value}, {"same", 7}}));
+  }
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {2, 150}, {5, 120}}));
+  // 2 and 5 are not first parents of 6 any more.
+  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 2u);
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {3, 150}, {6, 120}}));
+  EXPECT_EQ(steps_of("same"), (Places{{1, 7}}));
+  EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{2, 150}, {5, 120}}));
+  EXPECT_EQ(steps_of("same", "main/left-behind"), (Places{{2, 7}}));
+  // Once.
+  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(6), line_of({1, 3, 4, 6}))), 0u);
+}
+
+TEST_F(CommitsLeftBehind, TheFunctionsOfStepsComeAlong) {
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(2, {{"a", 150}}));
+  add(run_of(3, {{"a", 150}}));
+  ASSERT_TRUE(leave_behind(open(), "main", commit(3), line_of({1, 3})));
+  add(run_of(1, {{"a", 100}}, "main/left-behind"));
+  const SqlDatabase database = open(SqlAccess::kRead);
+  for (const std::string branch : {"main", "main/left-behind"}) {
+    auto steps = value_of(read_steps(database, {{}, {}, branch}, std::nullopt, false));
+    ASSERT_EQ(steps.size(), 1u) << branch;
+    StepFunctions functions(database);
+    const auto attribution = functions.of(steps[0]);
+    ASSERT_TRUE(attribution) << branch;
+    ASSERT_EQ(attribution->parts.size(), 1u);
+    EXPECT_EQ(attribution->parts[0].function, "grows");
+    EXPECT_EQ(attribution->parts[0].change, 50);
+  }
+}
+
+TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(2, {{"a", 150}, {"b", 1}}));
+  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(2), line_of({2}))), 1u);
+  EXPECT_EQ(steps_of("a"), (Places{{2, 150}}));
+  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(2), line_of({}))), 1u);
+  EXPECT_EQ(steps_of("a"), Places{});
+  EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{1, 100}, {2, 150}}));
+}
+
+// What comes after the commit that is recorded is not judged by its first parents.
+TEST_F(CommitsLeftBehind, LaterCommitsStay) {
+  add(run_of(1, {{"a", 100}}));
+  add(run_of(4, {{"a", 150}}));
+  EXPECT_EQ(value_of(leave_behind(open(), "main", commit(2), line_of({1, 2}))), 0u);
+  EXPECT_EQ(value_of(leave_behind(open(), "other", commit(2), line_of({}))), 0u);
+  EXPECT_EQ(steps_of("a"), (Places{{1, 100}, {4, 150}}));
+}
+
+}  // namespace
+}  // namespace instr::left_behind_test
