@@ -194,6 +194,13 @@ bool is_direction(char32_t code) {
   return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
+// Soft hyphen, joiners and marks of direction without a width, invisible operators, the byte order
+// mark, line and paragraph separators.
+bool is_invisible(char32_t code) {
+  return code == 0xAD || code == 0xFEFF || (code >= 0x200B && code <= 0x200F) || code == 0x2028 ||
+         code == 0x2029 || (code >= 0x2060 && code <= 0x2064);
+}
+
 void wrap_line(std::string_view line, std::size_t width, std::vector<std::string>& lines) {
   if (width == 0 || display_width(line) <= width) {
     lines.emplace_back(trim_end(line, " "));
@@ -262,6 +269,18 @@ std::string printable(std::string_view text, bool lines) {
     }
   }
   return out;
+}
+
+bool is_plain_line(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = decode_character(text.substr(at));
+    at += character.bytes;
+    if (!character.valid || is_control(character.code) || is_direction(character.code) ||
+        is_invisible(character.code)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string printable_xml(std::string_view text, bool lines) {

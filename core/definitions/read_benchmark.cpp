@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "core/base/format.h"
 #include "core/base/trim.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/limit.h"
@@ -62,9 +63,9 @@ class BenchmarkReader {
     definition_.label = read_.string("label");
     if (read_.get("label") && is_blank(definition_.label)) {
       read_.refuse("label", "the label is empty", "write for example `label = \"matmul/mm\"`");
-    } else if (has_control_character(definition_.label)) {
-      read_.refuse("label", "the label has a control character",
-                   "labels are one line of plain text");
+    } else if (!is_plain_line(definition_.label)) {
+      read_.refuse("label", "the label has an invisible character",
+                   "labels are one line of visible text");
     }
   }
 
@@ -223,8 +224,8 @@ class BenchmarkReader {
     }
     definition_.tags = strings("tags");
     for (const Text& tag : read_.texts("tags")) {
-      if (is_blank(tag.code) || has_control_character(tag.code)) {
-        read_.add_error(tag.where, "this tag is empty or has a control character",
+      if (is_blank(tag.code) || !is_plain_line(tag.code)) {
+        read_.add_error(tag.where, "this tag is empty or has an invisible character",
                         "write for example `tags = [\"slow\"]`");
       }
     }

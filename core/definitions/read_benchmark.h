@@ -65,7 +65,4 @@ void read_statements(const TableReader& read, const SourceText& source, Language
 // Sorts statements so that those with one name follow each other, in the order of languages.
 void sort_statements(std::vector<Statement>& statements);
 
-// In a name or label, which are one line of plain text.
-bool has_control_character(std::string_view text);
-
 }  // namespace instr

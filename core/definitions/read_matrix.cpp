@@ -5,6 +5,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "core/base/format.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/read_benchmark.h"
 #include "core/definitions/signature.h"
@@ -73,11 +74,8 @@ class MatrixReader {
              "write it as code, in quotes");
       return false;
     }
-    const auto is_control = [](char c) {
-      return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-    };
-    if (std::any_of(text.begin(), text.end(), is_control)) {
-      refuse(place_of(value, source_), "this value has a control character",
+    if (!is_plain_line(text)) {
+      refuse(place_of(value, source_), "this value has an invisible character",
              "values are a part of the key: one line of plain text");
       return false;
     }

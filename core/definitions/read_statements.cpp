@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/format.h"
 #include "core/base/trim.h"
 #include "core/definitions/read_benchmark.h"
 
@@ -77,8 +78,8 @@ class StatementsReader {
                    fmt::format("add for example `name = \"{}\"`", example));
     }
     for (const TomlEntry& entry : written_order(table, source_)) {
-      if (is_blank(entry.name) || has_control_character(entry.name)) {
-        read_.add_error(entry.where, "this name is empty or has a control character",
+      if (is_blank(entry.name) || !is_plain_line(entry.name)) {
+        read_.add_error(entry.where, "this name is empty or has an invisible character",
                         "the name becomes a part of the label");
       }
     }
@@ -119,12 +120,6 @@ void sort_statements(std::vector<Statement>& statements) {
                    [&order](const Statement& left, const Statement& right) {
                      return order.at(left.suffix) < order.at(right.suffix);
                    });
-}
-
-bool has_control_character(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7F;
-  });
 }
 
 }  // namespace instr

@@ -175,6 +175,9 @@ tl::expected<std::optional<Reference>, Errors> find_reference(
   TRY_ASSIGN(auto reference, gate.baseline ? read_reference(*gate.baseline, gate.incomplete)
                                            : read_expected(gate.expect->string()));
   TRY(check_shard(reference, selection.shard, gate.incomplete));
+  if (!reference.is_expected) {
+    TRY(check_vary(gate.vary, reference.set.results.header.fingerprint));
+  }
   std::set<std::string> keys;
   for (const Variant& variant : variants) keys.insert(variant.key);
   reference.set = only(std::move(reference.set), [&, selected = selector(selection)](auto& one) {

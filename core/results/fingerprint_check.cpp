@@ -182,6 +182,16 @@ const std::vector<std::string>& vary_groups() {
   return kNames;
 }
 
+Expected<void> check_vary(const std::vector<std::string>& vary, const Fingerprint& before) {
+  std::vector<std::string> names;
+  for (const std::string& name : vary) {
+    const bool may_be_library = name.starts_with("lib") || is_library_field(name);
+    if (!may_be_library) names.push_back(name);
+  }
+  TRY(groups_that_may_vary(names, names_of(before.entries, {})));
+  return {};
+}
+
 Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& before,
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary) {

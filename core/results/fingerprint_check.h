@@ -40,6 +40,10 @@ Expected<std::vector<FieldDifference>> check_fingerprints(const Fingerprint& bef
                                                           const Fingerprint& after,
                                                           const std::vector<std::string>& vary);
 
+// An error if one of these names is certainly wrong, before the other side is known: it is neither
+// a group, nor a field of this side, nor the name of a library.
+Expected<void> check_vary(const std::vector<std::string>& vary, const Fingerprint& before);
+
 struct MeasuredAs {
   bool is_timed = false;  // else counted
   Language language = Language::kCpp;

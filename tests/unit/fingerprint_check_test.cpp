@@ -65,6 +65,18 @@ TEST(FingerprintCheck, AGroupFreesItsFieldsAndNoOthers) {
   }
 }
 
+TEST(FingerprintCheck, WhatCertainlyCannotVaryIsRefusedBeforeTheOtherSideIsKnown) {
+  const Fingerprint before = fingerprint();
+  for (const char* name :
+       {"libtorch", "valgrind", "link_flags", "libnew.so", "library libc.so.6"}) {
+    EXPECT_TRUE(check_vary({name}, before)) << name;
+  }
+  const auto refused = check_vary({"cpu", "valgrnd"}, before);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(to_string(refused.error()),
+            "`valgrnd` is not a fingerprint field that may vary: did you mean `valgrind`?");
+}
+
 TEST(FingerprintCheck, TheMachineInformsAndComesLast) {
   Fingerprint other = with("kernel", "Linux 7");
   other.entries[0].second = "1.13.1";

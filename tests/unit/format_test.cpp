@@ -133,5 +133,15 @@ TEST(Wrap, LeavesNoTrailingSpaces) {
   EXPECT_EQ(wrap("     ", 2), (Lines{""}));
 }
 
+TEST(PlainLine, HasOnlyCharactersThatCanBeSeen) {
+  for (const char* text : {"", "matmul/mm n=64", "größe/矩阵", "e\u0301"}) {
+    EXPECT_TRUE(is_plain_line(text)) << text;
+  }
+  for (const char* text :
+       {"a\nb", "a\tb", "\x1B[1m", "\xFF", "a\u202Eb", "a\u200Bb", "a\u00ADb", "\uFEFFa"}) {
+    EXPECT_FALSE(is_plain_line(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace instr::format_test
