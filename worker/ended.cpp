@@ -46,7 +46,8 @@ wire::Message ended_early(int status, const std::string& output) {
   if (WIFEXITED(status)) return exited(WEXITSTATUS(status));
   int signal = WTERMSIG(status);
   if (signal == SIGABRT) return failed("aborted", "the snippet aborted" + saying_line(output));
-  if (signal != SIGKILL) return crashed(signal, false);
+  const bool is_overflow = output.find(kStackOverflow) != std::string::npos;
+  if (signal != SIGKILL) return crashed(signal, signal == SIGSEGV && is_overflow);
   return failed("crashed", "SIGKILL: killed from outside; was the machine out of memory?");
 }
 

@@ -208,6 +208,10 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
     comparison.problems.push_back(set->name + ": incomplete: the run that wrote it did not finish");
     comparison.verdict = std::max(comparison.verdict, Verdict::kWarns);
   }
+  for (const ResultSet* set : {&before, &after}) {
+    const std::string note = busy_note(set->results.measurements);
+    if (!note.empty()) comparison.problems.push_back(set->name + ": " + note);
+  }
   add_limit_problems(comparison);
   if (comparison.summary.comparable > 0) return;
   comparison.problems.emplace_back(comparison.rows.empty()

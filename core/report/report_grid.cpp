@@ -261,26 +261,6 @@ void add_metric_cells(GridRow& row, const Bench& bench, const Plan& plan,
   if (plan.has_counts) row.cells.push_back(steady_cell(bench));
 }
 
-// Where other processes disturbed the times.
-std::string busy_note(const std::vector<Measurement>& measurements) {
-  std::size_t timed = 0;
-  std::size_t disturbed = 0;
-  double most = 0;
-  for (const Measurement& measurement : measurements) {
-    const Counted* one = counted_of(&measurement);
-    if (one == nullptr || !one->timing) continue;
-    const double others = one->timing->others.value_or(0);
-    ++timed;
-    if (others > kBusyCores) ++disturbed;
-    most = std::max(most, others);
-  }
-  if (disturbed == 0) return "";
-  return fmt::format(
-      "busy machine: during {} of {} timings other processes used up to {:.1f} cores; times are "
-      "longer and vary more",
-      disturbed, timed, most);
-}
-
 // A footnote about times that were measured with more threads than cores.
 std::string cores_note(const std::vector<Measurement>& measurements, const ReportOptions& options) {
   const std::string text = options.header ? options.header->fingerprint.get(kTimedCores) : "";

@@ -1,5 +1,8 @@
 #include "core/values/measurement.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -42,6 +45,25 @@ std::string unsteady_counts(const Counted& counted) {
     return last + ", but not again in another process";
   }
   return format_count(counted.first_block_ir) + ", then " + last;
+}
+
+std::string busy_note(const std::vector<Measurement>& measurements) {
+  std::size_t timed = 0;
+  std::size_t disturbed = 0;
+  double most = 0;
+  for (const Measurement& measurement : measurements) {
+    const auto* one = std::get_if<Counted>(&measurement.outcome);
+    if (one == nullptr || !one->timing) continue;
+    const double others = one->timing->others.value_or(0);
+    ++timed;
+    if (others > kBusyCores) ++disturbed;
+    most = std::max(most, others);
+  }
+  if (disturbed == 0) return "";
+  return fmt::format(
+      "busy machine: during {} of {} timings other processes used up to {:.1f} cores; times are "
+      "longer and vary more",
+      disturbed, timed, most);
 }
 
 const char* to_string(FailureKind kind) {

@@ -131,6 +131,12 @@ struct Counted {
 // "1,200, then 1,204", of a count that is not steady.
 std::string unsteady_counts(const Counted& counted);
 
+struct Measurement;
+
+// Where other processes disturbed the times: "busy machine: during 3 of 9 timings …". Empty if
+// nothing did.
+std::string busy_note(const std::vector<Measurement>& measurements);
+
 struct Skipped {
   std::string reason;
 };

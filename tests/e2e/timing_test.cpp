@@ -241,6 +241,12 @@ TEST_F(Timing, HostileSnippetsAreDistinguished) {
   EXPECT_EQ(kind("allocates"), "out_of_memory");
   EXPECT_EQ(kind("allocates tensors"), "out_of_memory");
   EXPECT_EQ(kind("recursion"), "crashed");
+  auto message = [&records](const std::string& label) {
+    return records.at("hostile/" + label + kPlain).at("failure").at("message").get<std::string>();
+  };
+  EXPECT_HAS(message("recursion"), "hostile.toml:");
+  EXPECT_HAS(message("recursion"), ": in the statement: SIGSEGV: stack overflow");
+  EXPECT_HAS(message("segfault"), ": in the statement: SIGSEGV: Segmentation fault");
   EXPECT_EQ(kind("closes descriptors"), "timed");
   EXPECT_EQ(kind("daemon"), "timed");
   EXPECT_TRUE(stray_processes().empty());

@@ -45,6 +45,22 @@ TEST(CompareJson, SummaryOfNothing) {
   EXPECT_EQ(document["rows"].dump(), "[]");
 }
 
+TEST(CompareJson, SaysWhichSideWasTimedOnABusyMachine) {
+  Counted timed;
+  timed.steady = true;
+  timed.timing = Timing{{{"wall", {1, 2, 3, 4}}}, 100, {}, 0.5};
+  add_times(timed.metrics, *timed.timing);
+  Measurement one = counted("a", 100);
+  one.outcome = timed;
+  const ResultSet busy = after({one});
+  std::get<Counted>(one.outcome).timing->others = 0;
+  const json document = json::parse(compare_json(compare(before({one}), busy).value()));
+  EXPECT_EQ(document["problems"].dump(),
+            "[\"" + busy.name +
+                ": busy machine: during 1 of 1 timings other processes used up to "
+                "0.5 cores; times are longer and vary more\"]");
+}
+
 TEST(CompareJson, HasTheFunctionsOfAChange) {
   ResultSet old = before({counted("a", 100)});
   ResultSet now = after({counted("a", 130)});

@@ -1,13 +1,17 @@
 #include "worker/native/code.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "worker/children.h"
+#include "worker/ended.h"
 
 namespace instr {
 namespace {
@@ -16,6 +20,34 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kGuardSize = 1 << 20;
 constexpr std::size_t kStackSize = 8 << 20;  // what a program's main thread usually has
+
+std::vector<char*> guards;  // below the stacks of snippets
+
+// A stack overflow looks like any other wrong address, unless it is said. Then the process ends as
+// it does without a handler.
+void on_fault(int, siginfo_t* info, void*) {
+  const char* at = static_cast<const char*>(info->si_addr);
+  for (const char* guard : guards) {
+    if (at < guard || at >= guard + kGuardSize) continue;
+    const std::string text = std::string("\n") + kStackOverflow + "\n";
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+  }
+}
+
+void watch_stack(char* guard) {
+  if (guards.empty()) {
+    static char own[64 << 10];
+    stack_t signals{};
+    signals.ss_sp = own;
+    signals.ss_size = sizeof own;
+    sigaltstack(&signals, nullptr);
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+    sigaction(SIGSEGV, &action, nullptr);
+  }
+  guards.push_back(guard);
+}
 
 }  // namespace
 
@@ -32,7 +64,9 @@ class SuspendedCode::Implementation : instr_context {
   }
 
   ~Implementation() {
-    if (stack_ != nullptr) munmap(stack_, kGuardSize + kStackSize);
+    if (stack_ == nullptr) return;
+    std::erase(guards, static_cast<char*>(stack_));
+    munmap(stack_, kGuardSize + kStackSize);
   }
 
   bool resume(std::uint64_t iterations) {
@@ -55,6 +89,7 @@ class SuspendedCode::Implementation : instr_context {
       return false;
     }
     stack_ = stack;
+    watch_stack(static_cast<char*>(stack));
     getcontext(&inside_);
     inside_.uc_stack.ss_sp = static_cast<char*>(stack_) + kGuardSize;
     inside_.uc_stack.ss_size = kStackSize;

@@ -18,7 +18,7 @@ constexpr std::size_t kLongestLog = 2 << 20;
 constexpr std::uint64_t kWarmUp = 5;
 
 TimedSnippet snippet_of(const TimingRequest& request) {
-  return TimedSnippet(request.snippets.front(), request.threads, request.device);
+  return TimedSnippet(request.snippets.front(), request);
 }
 
 // Of one more iteration.

@@ -173,7 +173,8 @@ wire::Message NativeHost::time(const wire::Message& request) {
   timing.wants_events = request.get("wants_events") == "1";
   timing.logs = words_of<std::string>(request.get("compiler_logs"));
   auto cores = words_of<int>(request.get("cores"));
-  return in_child(request, [&](const auto&) {
+  return in_child(request, [&](const auto& on_stage) {
+    timing.on_part = on_stage;
     keep_to(cores);
     return kTimed.at(request.verb)(timing);
   });
@@ -232,7 +233,8 @@ wire::Message NativeHost::in_child(const wire::Message& request, const Work& wor
                         : ended.was_stopped()
                             ? failed("timed_out", stopped_text(ended.stopped, ended.limit_ms))
                             : ended_early(ended.status, printed);
-  if (!is_answer && said) reply.fields["stage"] = said->get("stage");
+  const char* stage = kTimed.contains(request.verb) ? "part" : "stage";
+  if (!is_answer && said) reply.fields[stage] = said->get("stage");
   reply.fields["output"] = printed;
   return reply;
 }

@@ -131,7 +131,7 @@ wire::Message message_of(const Entry& entry, const std::vector<EventCounter>& co
 }  // namespace
 
 wire::Message time_start(const TimingRequest& request) {
-  TimedSnippet snippet(request.snippets.front(), request.threads, request.device);
+  TimedSnippet snippet(request.snippets.front(), request);
   wire::Message message = time_start(snippet);
   snippet.finish();
   return message;
@@ -187,8 +187,7 @@ std::vector<wire::Message> time_in_turns(const TimingRequest& request) {
   std::vector<std::unique_ptr<TimedSnippet>> snippets;
   std::vector<Entry> entries;
   for (const void* code : request.snippets) {
-    auto& snippet = snippets.emplace_back(
-        std::make_unique<TimedSnippet>(code, request.threads, request.device));
+    auto& snippet = snippets.emplace_back(std::make_unique<TimedSnippet>(code, request));
     snippet->set_up();
     entries.emplace_back().snippet = snippet.get();
   }

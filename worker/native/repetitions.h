@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct TimingRequest {
   std::uint64_t memory_limit = 0;      // bytes; 0: no limit
   bool wants_events = false;           // an experiment's reply has its profiler's
   std::vector<std::string> logs = {};  // of a compiler, that inspect() hands over
+  // Called before a part of a snippet runs, "setup" or "statement": where it may crash.
+  std::function<void(const std::string& part)> on_part = [](const std::string&) {};
 };
 
 // Times the start of each, in a process that has run none of them: `started` or `failed`

@@ -4,6 +4,7 @@
 
 #include "worker/ended.h"
 #include "worker/native/device.h"
+#include "worker/native/repetitions.h"
 
 namespace instr {
 namespace {
@@ -20,17 +21,22 @@ bool is_unsupported(const std::string& text) { return text.starts_with("InvalidB
 
 }  // namespace
 
-TimedSnippet::TimedSnippet(const void* code, int threads, std::string device)
-    : threads_(threads),
-      device_(std::move(device)),
-      code_(code, threads,
+TimedSnippet::TimedSnippet(const void* code, const TimingRequest& request)
+    : threads_(request.threads),
+      device_(request.device),
+      on_part_(request.on_part),
+      code_(code, request.threads,
             {[this](instr_mark reached) { mark(reached); },
              [this](const void* module) { take_module(module); }, [this] { wait_for(device_); }}) {}
 
 bool TimedSnippet::set_up() {
   torch_side::prepare(threads_);
+  on_part_("setup");
   is_at_loop_ = code_.resume(0);
-  if (is_at_loop_) return true;
+  if (is_at_loop_) {
+    on_part_("statement");
+    return true;
+  }
   note_end();
   if (failure_.empty()) {
     is_definition_error_ = true;

@@ -13,9 +13,12 @@
 
 namespace instr {
 
+struct TimingRequest;
+
 class TimedSnippet {
  public:
-  TimedSnippet(const void* code, int threads, std::string device);
+  // `code`: one of the request's.
+  TimedSnippet(const void* code, const TimingRequest& request);
 
   // Runs the setup, up to the loop. False if that failed.
   bool set_up();
@@ -55,6 +58,7 @@ class TimedSnippet {
 
   int threads_;
   std::string device_;
+  std::function<void(const std::string& part)> on_part_;
   const void* module_ = nullptr;
   std::map<instr_mark, Clock::time_point> marks_;
   SuspendedCode code_;
