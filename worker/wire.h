@@ -12,7 +12,7 @@ namespace instr::wire {
 
 // Part of the fingerprint: to be incremented with any change of the worker that may change a count
 // (the allocator, a zygote's warm-up, the plan of blocks, the environment below).
-inline constexpr const char* kWorkerVersion = "9";
+inline constexpr const char* kWorkerVersion = "10";
 
 // What a worker is started with besides its standard descriptors, and the names in its folder under
 // which Callgrind writes: the profiles at this prefix + process id + "." + number, the log of each
