@@ -93,9 +93,11 @@ class ProcessTree {
       char text[4096];
       snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, thread);
       if (!read_small(path, text)) return;
-      const char* at = text;
-      for (char* end; const long child = strtol(at, &end, 10); at = end) {
+      char* at = text;
+      long child = strtol(at, &at, 10);
+      while (child != 0) {
         add(static_cast<pid_t>(child));
+        child = strtol(at, &at, 10);
       }
     });
   }

@@ -306,7 +306,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
                                  variants, stop);
   if (!ran && stop.stop_requested()) return kInterrupted;
   if (!ran) return tl::unexpected(ran.error());
-  const ExpectedStatus status = show(options, *ran, expected, stop.stop_requested());
+  ExpectedStatus status = show(options, *ran, expected, stop.stop_requested());
   TRY(keep(options, *ran, stop));
   return status;
 }
