@@ -194,6 +194,11 @@ bool is_direction(char32_t code) {
   return (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
 }
 
+// A character that printable() replaces.
+bool is_unsafe(const Character& character) {
+  return !character.valid || is_control(character.code) || is_direction(character.code);
+}
+
 // Soft hyphen, joiners and marks of direction without a width, invisible operators, the byte order
 // mark, line and paragraph separators.
 bool is_invisible(char32_t code) {
@@ -260,7 +265,7 @@ std::string printable(std::string_view text, bool lines) {
       std::size_t spaces = lines ? 8 - column % 8 : 1;
       out.append(spaces, ' ');
       column += spaces;
-    } else if (!character.valid || is_control(character.code) || is_direction(character.code)) {
+    } else if (is_unsafe(character)) {
       out += kReplacement;
       ++column;
     } else {
@@ -275,10 +280,7 @@ bool is_plain_line(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const Character character = decode_character(text.substr(at));
     at += character.bytes;
-    if (!character.valid || is_control(character.code) || is_direction(character.code) ||
-        is_invisible(character.code)) {
-      return false;
-    }
+    if (is_unsafe(character) || is_invisible(character.code)) return false;
   }
   return true;
 }

@@ -34,8 +34,8 @@ std::string printable(std::string_view text, bool lines = false);
 // The same without what XML 1.0 forbids; not escaped.
 std::string printable_xml(std::string_view text, bool lines = false);
 
-// Whether a text is one line of characters that can be seen: none of those that printable()
-// replaces, no newline or tab, none without a width of its own but combining marks.
+// True for one line of characters that can be seen: none of those that printable() replaces, no
+// newline or tab, none without a width of its own but combining marks.
 bool is_plain_line(std::string_view text);
 
 // `text` cut to at most `width` columns, the cut marked by "…" at its end, or in its middle (so

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/base/terminal.h"
 
 namespace instr {
 
@@ -14,7 +13,7 @@ namespace {
 constexpr const char* kCut = "…";
 constexpr std::size_t kLeastTail = 4;  // columns; less of a common end says nothing
 
-// Whether a part of a name may begin or end at this character: not within "heads=16".
+// A part of a name may begin or end at this character: not within "heads=16".
 bool begins_part(char c) { return c == '/' || c == ' '; }
 
 // Bytes that all of them begin with, up to the end of a part.

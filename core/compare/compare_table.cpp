@@ -163,7 +163,7 @@ std::string calls_text(const Attribution& attribution, std::size_t width) {
 
 namespace {
 
-// Where the change of a row is: calls, functions, and lines if there are any.
+// The calls and functions in which a row changed, and the lines if they are known.
 std::string places_text(const ComparedRow& row, std::size_t width) {
   const Attribution& attribution = *row.attribution;
   std::string text = calls_text(attribution, width);

@@ -27,7 +27,8 @@ std::string compare_table(const Comparison& comparison, const CompareTableOption
 // most `width` columns (0: 120, as in a pipe).
 std::string calls_text(const Attribution& attribution, std::size_t width);
 
-// Where a change is: "  +80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the columns aligned.
+// The functions in which it changed: "  +80  at::native::dot  libtorch_cpu.so  calls 1 -> 2", the
+// columns aligned.
 std::string functions_text(const Attribution& attribution, std::size_t width);
 
 // The same by source line, in lines of at most `width` columns (0: any): what it cost before and

@@ -54,7 +54,7 @@ struct AttributionLine {
 // Functions take at most `width` columns (0: no limit).
 std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width);
 
-// What changed along the calls: "+5,400", "f now calls g".
+// One change along the calls: "+5,400", "f now calls g".
 struct CallLine {
   std::string change;
   std::string text;  // printable
@@ -69,7 +69,7 @@ struct SameChange {
   std::vector<const ComparedRow*> rows;  // at least one
 };
 
-// Those with an attribution, in their order; `text_of` says what is shown of one.
+// The rows with an attribution, in their order; `text_of` says what is shown of one.
 std::vector<SameChange> same_changes(const Comparison& comparison,
                                      const std::function<std::string(const ComparedRow&)>& text_of);
 

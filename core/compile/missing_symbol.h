@@ -1,4 +1,4 @@
-// What to say of a function that the linker or the loader did not find.
+// Messages about functions that the linker or the loader did not find.
 #pragma once
 
 #include <string>

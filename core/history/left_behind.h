@@ -11,7 +11,7 @@
 
 namespace instr {
 
-// Where their runs are kept: "main/left-behind".
+// The branch under which their runs are kept: "main/left-behind".
 std::string left_behind(const std::string& branch);
 
 // Moves runs of commits that the branch has left there, so that no step is between commits that do

@@ -265,16 +265,17 @@ FunctionName name_of(const ProfileFunction& function) {
           std::filesystem::path(function.object).filename().string()};
 }
 
-// Adds the calls among these functions.
-void add_callees(std::vector<FunctionCost>& functions, const Profile& profile, std::size_t event,
+// Adds the calls among these functions. `names`: of the profile's functions.
+void add_callees(std::vector<FunctionCost>& functions, const Profile& profile,
+                 const std::vector<FunctionName>& names, std::size_t event,
                  std::uint64_t iterations) {
   std::map<FunctionName, std::size_t> places;
   for (std::size_t i = 0; i < functions.size(); ++i) {
     places[{functions[i].function, functions[i].object}] = i;
   }
   std::vector<std::optional<std::size_t>> place_of;
-  for (const ProfileFunction& function : profile.functions) {
-    const auto found = places.find(name_of(function));
+  for (const FunctionName& name : names) {
+    const auto found = places.find(name);
     place_of.push_back(found == places.end() ? std::nullopt : std::optional(found->second));
   }
   std::map<std::pair<std::size_t, std::size_t>, std::pair<std::uint64_t, std::uint64_t>> sums;
@@ -304,8 +305,9 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   };
   const auto ir = static_cast<std::size_t>(event);
   std::map<FunctionName, Totals> totals;
+  std::vector<FunctionName> names;
   for (const auto& function : profile.functions) {
-    Totals& sum = totals[name_of(function)];
+    Totals& sum = totals[names.emplace_back(name_of(function))];
     sum.self.resize(profile.events.size());
     for (std::size_t i = 0; i < sum.self.size(); ++i) sum.self[i] += function.self[i];
     sum.calls += function.calls;
@@ -323,7 +325,7 @@ std::vector<FunctionCost> functions_of(const Profile& profile, std::uint64_t ite
   }
   std::stable_sort(costs.begin(), costs.end(),
                    [](const auto& left, const auto& right) { return left.ir > right.ir; });
-  add_callees(costs, profile, ir, iterations);
+  add_callees(costs, profile, names, ir, iterations);
   return costs;
 }
 

@@ -50,9 +50,8 @@ Expected<const SideName*> read_cost(const SideFile& file, int line, JsonValue js
 // Calls `on_cost` for each function in a measurement's line, with its name, its numbers and the
 // names of all events.
 template <class OnCost>
-Expected<void> read_costs(JsonReader& reader, const SideFile& file, const SideLine& line,
-                          const OnCost& on_cost) {
-  const auto json = reader.read(line.text);
+Expected<void> read_costs(const Expected<JsonValue>& json, const SideFile& file,
+                          const SideLine& line, const OnCost& on_cost) {
   const auto functions = json ? member(*json, "functions") : std::nullopt;
   simdjson::dom::array costs;
   if (!functions || functions->get(costs) != simdjson::SUCCESS) return file.unreadable(line.line);
@@ -72,11 +71,9 @@ Expected<void> read_costs(JsonReader& reader, const SideFile& file, const SideLi
 }
 
 // Adds the calls in a measurement's line to its functions.
-Expected<void> read_calls(JsonReader& reader, const SideFile& file, const SideLine& line,
+Expected<void> read_calls(JsonValue json, const SideFile& file, const SideLine& line,
                           std::vector<FunctionCost>& functions) {
-  const auto json = reader.read(line.text);
-  if (!json) return file.unreadable(line.line);
-  for (const JsonValue call : items_of(*json, "calls")) {
+  for (const JsonValue call : items_of(json, "calls")) {
     std::vector<double> numbers;
     simdjson::dom::array parts;
     if (call.get(parts) != simdjson::SUCCESS) return file.unreadable(line.line);
@@ -104,8 +101,9 @@ Expected<std::vector<FunctionCost>> costs_from(JsonReader& reader, const SideFil
       if (numbers[i] != 0) costs.back().events[events[i - kMinNumbers]] = numbers[i];
     }
   };
-  TRY(read_costs(reader, file, line, add));
-  TRY(read_calls(reader, file, line, costs));
+  const auto json = reader.read(line.text);
+  TRY(read_costs(json, file, line, add));
+  TRY(read_calls(*json, file, line, costs));
   return costs;
 }
 
@@ -114,7 +112,7 @@ Expected<FunctionsSum> sum_from(JsonReader& reader, const SideFile& file, const 
   const auto add = [&sum](const SideName&, const auto& numbers, const auto&) {
     sum.add(numbers[0]);
   };
-  return read_costs(reader, file, line, add).map([&sum] { return sum; });
+  return read_costs(reader.read(line.text), file, line, add).map([&sum] { return sum; });
 }
 
 // The events that any of the functions has.

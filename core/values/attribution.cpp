@@ -147,6 +147,31 @@ class Attributor::Names {
     return common(id, &Name::plain, without_parameters(code(id).function), code(id).object + "/");
   }
 
+  // The functions of a profile with their calls. `renamed`: ids that others stand for.
+  CallingFunctions calling(const std::vector<FunctionCost>& functions,
+                           const std::unordered_map<Id, Id>& renamed) {
+    std::vector<Id> ids;
+    for (const FunctionCost& function : functions) {
+      const Id id = of(function);
+      const auto now = renamed.find(id);
+      ids.push_back(now == renamed.end() ? id : now->second);
+    }
+    CallingFunctions all;
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      CallingFunction& one = all[ids[i]];
+      one.self += functions[i].ir;
+      one.calls += functions[i].calls;
+      one.is_one = code(ids[i]).has_symbol;
+      for (const CallCost& call : functions[i].callees) {
+        if (ids[call.callee] == ids[i]) continue;  // a recursion
+        CallingFunction::Edge& edge = one.callees[ids[call.callee]];
+        edge.calls += call.calls;
+        edge.ir += call.ir;
+      }
+    }
+    return all;
+  }
+
  private:
   struct Name {
     CodeName code;
@@ -175,26 +200,6 @@ class Attributor::Names {
 };
 
 namespace {
-
-// `ids`: of the functions, in their order.
-template <class Names>
-CallingFunctions calling_functions(const std::vector<FunctionCost>& functions,
-                                   const std::vector<Id>& ids, Names& names) {
-  CallingFunctions nodes;
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    CallingFunction& node = nodes[ids[i]];
-    node.self += functions[i].ir;
-    node.calls += functions[i].calls;
-    node.is_one = names.code(ids[i]).has_symbol;
-    for (const CallCost& call : functions[i].callees) {
-      if (ids[call.callee] == ids[i]) continue;  // a recursion
-      CallingFunction::Edge& edge = node.callees[ids[call.callee]];
-      edge.calls += call.calls;
-      edge.ir += call.ir;
-    }
-  }
-  return nodes;
-}
 
 FunctionChange function_change(const CodeName& name, const CodeName& name_before,
                                const Cost& cost) {
@@ -280,17 +285,8 @@ Attribution Attributor::attribute(const std::vector<FunctionCost>& before,
   }
   if (metric == kInstructions && has_calls(before) && has_calls(after)) {
     const auto new_names = renamed(costs);
-    const auto ids_of = [&](const std::vector<FunctionCost>& functions) {
-      std::vector<Id> ids;
-      for (const FunctionCost& function : functions) {
-        const Id id = names_->of(function);
-        const auto now = new_names.find(id);
-        ids.push_back(now == new_names.end() ? id : now->second);
-      }
-      return ids;
-    };
-    for (const CallMove& move : call_moves(calling_functions(before, ids_of(before), *names_),
-                                           calling_functions(after, ids_of(after), *names_))) {
+    for (const CallMove& move :
+         call_moves(names_->calling(before, new_names), names_->calling(after, new_names))) {
       if (result.calls.size() == options_.most_calls) break;
       result.calls.push_back({names_->code(move.caller).function,
                               move.callee ? names_->code(*move.callee).function : "",

@@ -50,7 +50,8 @@ struct Attribution {
   std::size_t others = 0;             // functions that changed and are not among the parts
   double others_change = 0;
   double unexplained = 0;  // the metric's difference minus that of all functions of both profiles
-  // Of instructions, if both profiles have calls: what call_moves() found (call_changes.h).
+  // The calls that changed (call_moves()), if the metric is instructions and both profiles have
+  // calls.
   std::vector<CallChange> calls = {};
 };
 

@@ -133,8 +133,8 @@ std::string unsteady_counts(const Counted& counted);
 
 struct Measurement;
 
-// Where other processes disturbed the times: "busy machine: during 3 of 9 timings …". Empty if
-// nothing did.
+// A note that other processes disturbed the times: "busy machine: during 3 of 9 timings …"; empty
+// if none did.
 std::string busy_note(const std::vector<Measurement>& measurements);
 
 struct Skipped {

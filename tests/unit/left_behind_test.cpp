@@ -64,7 +64,7 @@ TEST_F(CommitsLeftBehind, TheFirstCommitsOfASeriesMayBeLeft) {
   EXPECT_EQ(steps_of("a", "main/left-behind"), (Places{{1, 100}, {2, 150}}));
 }
 
-// What comes after the commit that is recorded is not judged by its first parents.
+// Commits after the one that is recorded are not judged by its first parents.
 TEST_F(CommitsLeftBehind, LaterCommitsStay) {
   add(run_of(1, {{"a", 100}}));
   add(run_of(4, {{"a", 150}}));
