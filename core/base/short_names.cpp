@@ -18,12 +18,7 @@ bool begins_part(char c) { return c == '/' || c == ' '; }
 
 // Bytes that all of them begin with, up to the end of a part.
 std::size_t common_start(const std::vector<std::string>& names) {
-  std::size_t same = names.front().size();
-  for (const std::string& name : names) {
-    const auto end =
-        std::mismatch(names.front().begin(), names.front().end(), name.begin(), name.end()).first;
-    same = std::min(same, static_cast<std::size_t>(end - names.front().begin()));
-  }
+  std::size_t same = common_prefix(names);
   while (same > 0 && !begins_part(names.front()[same - 1])) --same;
   return same;
 }
@@ -79,6 +74,16 @@ std::vector<std::string> told_apart(const std::vector<std::string>& names, std::
 }
 
 }  // namespace
+
+std::size_t common_prefix(const std::vector<std::string>& texts) {
+  const std::string& first = texts.front();
+  std::size_t same = first.size();
+  for (const std::string& text : texts) {
+    const auto end = std::mismatch(first.begin(), first.end(), text.begin(), text.end()).first;
+    same = std::min(same, static_cast<std::size_t>(end - first.begin()));
+  }
+  return same;
+}
 
 std::vector<std::string> shorten_apart(const std::vector<std::string>& names, std::size_t width) {
   std::map<std::string, std::set<std::string>> by_short;

@@ -7,6 +7,9 @@
 
 namespace instr {
 
+// The number of bytes that all of these texts, at least one, begin with.
+std::size_t common_prefix(const std::vector<std::string>& texts);
+
 // Each name in at most `width` columns: what fits stays whole, others lose their middle (as
 // shorten_middle() does). Different names that would become equal lose what they have in common
 // instead, and keep what tells them apart: "layers/…/n=64/…cpu".

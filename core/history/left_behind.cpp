@@ -89,10 +89,7 @@ Expected<std::size_t> leave_behind(const SqlDatabase& database, const std::strin
 
     const Timeline timeline(database, number);
     StepsTable table(database);
-    std::vector<std::int64_t> all;
-    auto series = database.prepare("SELECT id FROM series WHERE branch_id = ? AND is_exact = 1");
-    for (series.start(number); series.step();) all.push_back(series.integer(0));
-    for (const auto one : all) {
+    for (const auto one : table.series_of(number)) {
       const Steps before = table.read(one, timeline);
       Steps after = before;
       for (const auto& [place, commit] : left) {

@@ -130,11 +130,18 @@ void Profiles::remove_unused_names() {
 }
 
 StepsTable::StepsTable(const SqlDatabase& database)
-    : read_(database.prepare("SELECT commit_id, value FROM steps WHERE series_id = ?")),
+    : series_of_(database.prepare("SELECT id FROM series WHERE branch_id = ? AND is_exact = 1")),
+      read_(database.prepare("SELECT commit_id, value FROM steps WHERE series_id = ?")),
       put_(database.prepare("INSERT INTO steps (series_id, commit_id, value)"
                             " VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = ?3")),
       remove_(database.prepare("DELETE FROM steps WHERE series_id = ? AND commit_id = ?")),
       profiles_(database) {}
+
+std::vector<std::int64_t> StepsTable::series_of(std::int64_t branch) {
+  std::vector<std::int64_t> series;
+  for (series_of_.start(branch); series_of_.step();) series.push_back(series_of_.integer(0));
+  return series;
+}
 
 Steps StepsTable::read(std::int64_t series, const Timeline& timeline) {
   Steps steps;

@@ -62,6 +62,9 @@ class StepsTable {
  public:
   explicit StepsTable(const SqlDatabase& database);
 
+  // The numbers of the exact series of a branch.
+  std::vector<std::int64_t> series_of(std::int64_t branch);
+
   Steps read(std::int64_t series, const Timeline& timeline);
 
   // Makes them `after`, where they were `before`. A new step has the functions of the one that held
@@ -72,6 +75,7 @@ class StepsTable {
   Profiles& profiles() { return profiles_; }
 
  private:
+  SqlStatement series_of_;
   SqlStatement read_;
   SqlStatement put_;
   SqlStatement remove_;

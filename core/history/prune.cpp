@@ -31,8 +31,7 @@ void prune_branch(const SqlDatabase& database, std::int64_t branch, const Place&
                   Pruned& pruned) {
   const Timeline timeline(database, branch);
   StepsTable steps(database);
-  auto series = database.prepare("SELECT id FROM series WHERE branch_id = ? AND is_exact = 1");
-  for (const auto one : numbers_of(std::move(series.start(branch)))) {
+  for (const auto one : steps.series_of(branch)) {
     const Steps before = steps.read(one, timeline);
     const auto kept = timeline.first_from(first, one);
     steps.write(one, timeline, before, kept ? since(before, *kept) : Steps{});

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/base/format.h"
+#include "core/base/short_names.h"
 #include "core/base/trim.h"
 
 namespace instr {
@@ -203,11 +204,7 @@ std::string fitting(const std::string& name, std::size_t width) {
 
 // Where two texts begin to differ, moved back to where a word of them begins.
 std::size_t first_difference(const std::vector<std::string>& texts) {
-  std::size_t same = texts[0].size();
-  for (const std::string& text : texts) {
-    auto end = std::mismatch(texts[0].begin(), texts[0].end(), text.begin(), text.end()).first;
-    same = std::min(same, static_cast<std::size_t>(end - texts[0].begin()));
-  }
+  std::size_t same = common_prefix(texts);
   while (same > 0 && (is_word(texts[0][same - 1]) || (texts[0][same - 1] & 0x80) != 0)) --same;
   return same;
 }
