@@ -107,11 +107,14 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
   static const char kTold[] =
       "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
       "CALLGRIND_ZERO_STATS and the like): remove these requests";
+  static const char kPartly[] =
+      "Callgrind counted only a part, or more than the statement: the snippet tells Callgrind what "
+      "to count (CALLGRIND_TOGGLE_COLLECT), or leaves a signal handler by siglongjmp(), which "
+      "Callgrind does not always follow";
   static const char kOther[] =
       "another thread ran while the statement was measured, one that the setup left behind or "
-      "that "
-      "works for the statement: join it in the setup, or declare threads = [2]: such counts are "
-      "shown, but no comparison fails on them";
+      "that works for the statement: join it in the setup, or declare threads = [2]: such counts "
+      "are shown, but no comparison fails on them";
   const bool is_counted = iterations != 0;
   const bool is_switched = end.is_on != begin.is_on || (is_counted && !end.is_on);
   if (is_switched || end.dumps != begin.dumps || is_backwards(begin.events, end.events)) {
@@ -120,7 +123,7 @@ const char* disturbance(const Collected& begin, const Collected& end, uint64_t i
   if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
   // The loop itself has instructions, if it is counted.
   uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
-  return is_counted ? (own < iterations ? kTold : nullptr) : (own != 0 ? kTold : nullptr);
+  return is_counted ? (own < iterations ? kPartly : nullptr) : (own != 0 ? kPartly : nullptr);
 }
 
 Collected collected(const char* log) {

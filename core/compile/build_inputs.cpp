@@ -1,6 +1,7 @@
 #include "core/compile/build_inputs.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "core/base/environment.h"
@@ -23,6 +24,15 @@ struct InputFile {
   fs::file_time_type time;
 };
 
+// Not hidden, and not a file that no source includes: results or definitions in an include folder
+// would have all units compiled again whenever they change.
+bool can_be_included(const fs::path& path) {
+  static const std::set<std::string> others{".a",   ".d",  ".db",    ".gz",  ".jsonl", ".lock",
+                                            ".log", ".md", ".ninja", ".o",   ".png",   ".py",
+                                            ".pyc", ".so", ".svg",   ".toml"};
+  return !path.filename().string().starts_with('.') && !others.contains(path.extension().string());
+}
+
 std::vector<InputFile> files_below(const fs::path& folder) {
   std::vector<InputFile> files;
   std::error_code error;
@@ -31,6 +41,10 @@ std::vector<InputFile> files_below(const fs::path& folder) {
        end;
        !error && it != end; it.increment(error)) {
     std::error_code ignored;
+    if (!can_be_included(it->path())) {
+      it.disable_recursion_pending();
+      continue;
+    }
     if (!it->is_regular_file(ignored)) continue;
     files.push_back({it->path(), it->file_size(ignored), it->last_write_time(ignored)});
   }

@@ -41,13 +41,13 @@ KindFacts facts_of(WorkerKind kind) {
   switch (kind) {
     case WorkerKind::kCounting: break;
     case WorkerKind::kNative:
-      return {
-          .artefact = "native-",
-          .is_native = true,
-          .parts = {{"",
-                     Part::kOnly,
-                     {"channel.cpp", "children.cpp", "ended.cpp", "torch_side.cpp", "unit.cpp"}},
-                    {"native", Part::kAllBut, {}}}};
+      return {.artefact = "native-",
+              .is_native = true,
+              .parts = {{"",
+                         Part::kOnly,
+                         {"channel.cpp", "children.cpp", "ended.cpp", "snippet_folder.cpp",
+                          "torch_side.cpp", "unit.cpp"}},
+                        {"native", Part::kAllBut, {}}}};
     case WorkerKind::kPython:
       return {.artefact = "python-worker-",
               .is_in_interpreter = true,
@@ -56,13 +56,15 @@ KindFacts facts_of(WorkerKind kind) {
                         {"python", Part::kAllBut, {}},
                         {"python/counted", Part::kAllBut, {}}}};
     case WorkerKind::kNativePython:
-      return {.artefact = "native-python-worker-",
-              .is_in_interpreter = true,
-              .is_native = true,
-              .parts = {{"", Part::kOnly, {"channel.cpp", "children.cpp", "ended.cpp"}},
-                        {"native", Part::kAllBut, {"main.cpp", "code.cpp"}},
-                        {"python", Part::kAllBut, {}},
-                        {"python/native", Part::kAllBut, {}}}};
+      return {
+          .artefact = "native-python-worker-",
+          .is_in_interpreter = true,
+          .is_native = true,
+          .parts = {
+              {"", Part::kOnly, {"channel.cpp", "children.cpp", "ended.cpp", "snippet_folder.cpp"}},
+              {"native", Part::kAllBut, {"main.cpp", "code.cpp"}},
+              {"python", Part::kAllBut, {}},
+              {"python/native", Part::kAllBut, {}}}};
   }
   return {.artefact = "worker-", .parts = {{"", Part::kAllBut, {}}}};
 }

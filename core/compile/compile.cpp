@@ -218,13 +218,12 @@ class Compilation {
       for (const auto& snippet : group.snippets) {
         units.push_back(find_unit(cache_, compiler_, context, snippet));
       }
-      bool all_in_one = std::all_of(units.begin(), units.end(), [&](const auto& unit) {
-        return unit && unit == units.front();
-      });
-      SnippetGroup rest = group;
-      rest.snippets.clear();
+      if (options_.purpose == Purpose::kVerify && group.has_global_setup) {
+        drop_separated(units, group.snippets);
+      }
+      SnippetGroup rest{{}, group.has_global_setup};
       for (std::size_t i = 0; i < units.size(); ++i) {
-        if (units[i] && (!group.is_whole || options_.each_alone || all_in_one)) {
+        if (units[i]) {
           add_compiled(found[*units[i]], group.snippets[i], *units[i]);
         } else {
           rest.snippets.push_back(group.snippets[i]);
@@ -234,6 +233,16 @@ class Compilation {
     }
     for (auto& [unit, result] : found) reporter_.report(std::move(result));
     return missing;
+  }
+
+  // Leaves no unit to those that are compared with each other and do not share one.
+  static void drop_separated(std::vector<std::optional<fs::path>>& units,
+                             const std::vector<Snippet>& snippets) {
+    std::map<std::string, std::set<std::optional<fs::path>>> units_of;
+    for (std::size_t i = 0; i < units.size(); ++i) units_of[snippets[i].eager].insert(units[i]);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+      if (units_of[snippets[i].eager].size() > 1) units[i].reset();
+    }
   }
 
   struct Job {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/compile/self_contained.h"
+#include "core/values/verification.h"
 
 namespace instr {
 
@@ -19,12 +20,31 @@ bool can_share(const Variant& variant) {
 }
 
 // What must be equal for two variants to share a unit.
-std::string group_key(const Variant& variant, const std::string& symbol) {
-  if (!can_share(variant)) return "alone " + symbol;
+std::string group_key(const Variant& variant, const Snippet& snippet, Purpose purpose) {
+  const bool is_verified = purpose == Purpose::kVerify && variant.global_setup;
+  if (!can_share(variant)) return "alone " + (is_verified ? snippet.eager : snippet.symbol);
   std::string key =
       "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
-  if (facts_of(variant.runtime).cuda_header != nullptr) key += " with CUDA's headers";
+  if (!is_verified && facts_of(variant.runtime).cuda_header != nullptr)
+    key += " with CUDA's headers";
   return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
+}
+
+Snippet snippet_of(const Variant& variant, Purpose purpose) {
+  const std::string symbol = snippet_symbol(variant, purpose);
+  return {symbol, {}, is_candidate(variant) ? snippet_symbol(eager_of(variant), purpose) : symbol};
+}
+
+// Those that are compared with each other, in the order of the first of each.
+std::vector<std::vector<Snippet>> compared(const std::vector<Snippet>& snippets) {
+  std::vector<std::vector<Snippet>> sets;
+  std::map<std::string, std::size_t> set_at;
+  for (const Snippet& snippet : snippets) {
+    auto [found, is_new] = set_at.try_emplace(snippet.eager, sets.size());
+    if (is_new) sets.emplace_back();
+    sets[found->second].push_back(snippet);
+  }
+  return sets;
 }
 
 }  // namespace
@@ -34,19 +54,13 @@ std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants, P
   std::map<std::string, std::size_t> group_at;
   std::map<std::pair<std::size_t, std::string>, std::size_t> snippet_at;
   for (const auto& variant : variants) {
-    std::string symbol = snippet_symbol(variant, purpose);
-    auto [found, is_new] = group_at.try_emplace(group_key(variant, symbol), groups.size());
-    if (is_new) {
-      SnippetGroup group;
-      group.is_alone = !can_share(variant);
-      group.is_whole = variant.global_setup &&
-                       variant.global_setup->code.find("TORCH_LIBRARY") != std::string::npos;
-      groups.push_back(std::move(group));
-    }
+    Snippet one = snippet_of(variant, purpose);
+    auto [found, is_new] = group_at.try_emplace(group_key(variant, one, purpose), groups.size());
+    if (is_new) groups.push_back({{}, variant.global_setup.has_value()});
     auto& snippets = groups[found->second].snippets;
     auto [snippet, is_new_snippet] =
-        snippet_at.try_emplace({found->second, symbol}, snippets.size());
-    if (is_new_snippet) snippets.push_back({symbol, {}});
+        snippet_at.try_emplace({found->second, one.symbol}, snippets.size());
+    if (is_new_snippet) snippets.push_back(std::move(one));
     snippets[snippet->second].variants.push_back(variant);
   }
   return groups;
@@ -57,18 +71,18 @@ std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& gro
   for (const auto& group : groups) total += group.snippets.size();
   std::vector<std::vector<Snippet>> units;
   for (const auto& group : groups) {
-    std::size_t size = group.snippets.size();
-    if (size == 0) continue;
-    std::size_t share = (static_cast<std::size_t>(std::max(jobs, 1)) * size + total / 2) / total;
-    std::size_t needed = (size + kLargestUnit - 1) / kLargestUnit;
-    std::size_t count =
-        group.is_whole ? 1 : std::clamp(std::max(share, needed), std::size_t{1}, size);
-    std::size_t begin = 0;
+    const auto sets = compared(group.snippets);
+    if (sets.empty()) continue;
+    const std::size_t size = group.snippets.size();
+    const std::size_t share =
+        (static_cast<std::size_t>(std::max(jobs, 1)) * size + total / 2) / total;
+    const std::size_t needed = (size + kLargestUnit - 1) / kLargestUnit;
+    const std::size_t count = std::clamp(std::max(share, needed), std::size_t{1}, sets.size());
     for (std::size_t i = 0; i < count; ++i) {
-      std::size_t end = size * (i + 1) / count;
-      units.emplace_back(group.snippets.begin() + static_cast<std::ptrdiff_t>(begin),
-                         group.snippets.begin() + static_cast<std::ptrdiff_t>(end));
-      begin = end;
+      auto& unit = units.emplace_back();
+      for (std::size_t at = sets.size() * i / count; at < sets.size() * (i + 1) / count; ++at) {
+        unit.insert(unit.end(), sets[at].begin(), sets[at].end());
+      }
     }
   }
   std::stable_sort(units.begin(), units.end(),

@@ -11,6 +11,7 @@
 #include "core/compile/self_contained.h"
 #include "core/compile/source_writer.h"
 #include "core/definitions/axes.h"
+#include "core/values/verification.h"
 
 namespace instr {
 
@@ -424,8 +425,10 @@ std::optional<std::string> file_of_marker(const std::string& name) {
 
 std::string snippet_symbol(const Variant& variant, Purpose purpose) {
   std::string text{kGeneratorVersion};
-  for (const auto& part :
-       {global_code(variant), body_text(variant, purpose), build_text(variant.build.get())}) {
+  const bool is_verified = purpose == Purpose::kVerify && is_candidate(variant);
+  const std::string eager = is_verified ? body_text(eager_of(variant), purpose) : "";
+  for (const auto& part : {global_code(variant), body_text(variant, purpose),
+                           build_text(variant.build.get()), eager}) {
     text += fmt::format("\n{}\n{}", part.size(), part);
   }
   return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);

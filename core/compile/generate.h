@@ -15,7 +15,8 @@ namespace instr {
 
 // "instr_snippet_<hash>", "instr_verify_<hash>": the hash is of everything that determines the
 // variant's code, and of nothing else: neither the key nor the place in the TOML. Variants that
-// differ only in those, or in their threads, share one function.
+// differ only in those, or in their threads, share one function. A variant to be verified shares it
+// only if it is compared with the same eager code.
 std::string snippet_symbol(const Variant& variant, Purpose purpose = Purpose::kMeasure);
 
 // The source of a unit that holds these variants, and, if they are to be measured, the empty loop.

@@ -12,14 +12,17 @@ constexpr int kLoadAttempts = 2;  // after so many losses the unit is to blame
 
 std::string lost_worker_message(const std::string& how) { return "the worker was lost: " + how; }
 
-wire::Message load_failure(Loss loss, std::chrono::milliseconds limit) {
+// `log`: what the worker wrote meanwhile.
+wire::Message load_failure(Loss loss, std::chrono::milliseconds limit, const std::string& log) {
   const std::string late = late_text(loss, limit);
-  FailureKind kind = late.empty() ? FailureKind::kCrashed : FailureKind::kTimedOut;
-  return {"failed",
-          {{"kind", to_string(kind)},
-           {"message", late.empty() ? std::string("loading the unit ended the worker, twice: ") +
-                                          to_string(loss)
-                                    : "loading the unit was " + late}}};
+  if (!late.empty()) {
+    return {
+        "failed",
+        {{"kind", to_string(FailureKind::kTimedOut)}, {"message", "loading the unit was " + late}}};
+  }
+  std::string message = std::string("loading the unit ended the worker, twice: ") + to_string(loss);
+  if (!log.empty()) message += "\n" + log;
+  return {"failed", {{"kind", to_string(FailureKind::kCrashed)}, {"message", std::move(message)}}};
 }
 
 }  // namespace
@@ -80,12 +83,15 @@ tl::expected<wire::Message, std::string> NativeWorker::ask(
     std::chrono::milliseconds limit) {
   tl::expected<std::unique_ptr<WorkerProcess>, std::string> host;
   Reply loaded = tl::unexpected(Loss::kClosed);
+  std::string log;
   for (int i = 0; i < kLoadAttempts && !loaded && loaded.error() == Loss::kClosed; ++i) {
     host = fork_host();
     if (!host) return tl::unexpected(host.error());
+    const auto log_begin = (*host)->log_size();
     loaded = load(**host, units, with_margin(limit));
+    log = (*host)->log_since(log_begin);
   }
-  if (!loaded) return load_failure(loaded.error(), with_margin(limit));
+  if (!loaded) return load_failure(loaded.error(), with_margin(limit), log);
   if (loaded->verb != "loaded") return *std::move(loaded);
   return (*host)->request(request, with_margin(limit)).map_error([](Loss loss) {
     return lost_worker_message(to_string(loss));

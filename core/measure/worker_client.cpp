@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <fstream>
 
 #include "core/base/environment.h"
+#include "core/base/format.h"
 #include "core/base/trim.h"
 #include "core/compile/compile_python.h"
 #include "core/measure/loaded_libraries.h"
@@ -388,6 +390,19 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
   return std::shared_ptr<Root>(new Root(std::move(started), std::move(ends.first), pid));
 }
 
+namespace {
+
+// Of this process, which a worker inherits. Empty: none is in the way.
+std::string advice_of_limits() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+  return fmt::format(
+      "the address space is limited to {} KiB, by 'ulimit -v': start from a shell without a limit",
+      format_count(static_cast<double>(limit.rlim_cur >> 10)));
+}
+
+}  // namespace
+
 Expected<wire::Message> Root::await_hello() {
   std::lock_guard lock(turn_);
   auto hello = link_.receive(while_it_works());
@@ -400,7 +415,7 @@ Expected<wire::Message> Root::await_hello() {
   std::string what = "the worker did not start: ";
   what += hello ? "it said '" + hello->verb + "'" : to_string(hello.error());
   if (auto log = log_since(0); !log.empty()) what += "\n" + log;
-  return fail(std::move(what), "'instr_bench doctor' says what is missing");
+  return fail(std::move(what), advice_of_limits());
 }
 
 void Root::kill() {

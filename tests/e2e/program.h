@@ -123,6 +123,15 @@ inline std::vector<std::string> stray_processes(const fs::path& cache = cache_fo
   return strays;
 }
 
+// The files of this name in the cache: hostile.toml's snippets leave "left_here" where they run.
+inline std::vector<fs::path> left_in_cache(const std::string& name) {
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::recursive_directory_iterator(cache_folder())) {
+    if (entry.path().filename() == name) left.push_back(entry.path());
+  }
+  return left;
+}
+
 // <venv>/lib/python3.x/site-packages/torch -> <venv>/bin/python; empty if LibTorch has none.
 inline fs::path python_of_libtorch() {
   const char* torch = getenv("TORCH_DIR");

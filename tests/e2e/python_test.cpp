@@ -418,6 +418,18 @@ x = torch.ones(len(os.read(ends[0], 1)))
 py_stmt = "y = x + 1"
 
 [[benchmark]]
+label = "registers"
+py_global_setup = """
+library = torch.library.Library("timed", "DEF")
+library.define("twice(Tensor x) -> Tensor")
+library.impl("twice", lambda x: 2 * x, "CompositeExplicitAutograd")
+library.impl("twice", torch.empty_like, "Meta")
+"""
+py_setup = "x = torch.ones(4)"
+py_stmt = "y = torch.ops.timed.twice(x)"
+signature = "f(x) -> y"
+
+[[benchmark]]
 label = "wrong"
 py_setup = "x = torch.ones(4)"
 py_stmt = "y = x + (2 if torch.jit.is_scripting() else 1)"
@@ -469,6 +481,7 @@ TEST_F(Python, IsTimedAndVerifiedAsCppIs) {
     return record.at("verification").at("code").get<std::string>();
   };
   EXPECT_EQ(code_of("wrong/py/torchscript/forward"), "FAIL");
+  EXPECT_EQ(code_of("registers/py/aot_eager/forward"), "PASS");
   for (const std::string runtime : {"torchscript", "aot_eager"}) {
     const std::string gradient = "gradient/py/" + runtime + "/forward_backward";
     EXPECT_EQ(code_of(gradient), "PASS");

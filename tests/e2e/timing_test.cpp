@@ -249,6 +249,8 @@ TEST_F(Timing, HostileSnippetsAreDistinguished) {
   EXPECT_HAS(message("segfault"), ": in the statement: SIGSEGV: Segmentation fault");
   EXPECT_EQ(kind("closes descriptors"), "timed");
   EXPECT_EQ(kind("daemon"), "timed");
+  EXPECT_EQ(kind("leaves files"), "timed");
+  EXPECT_EQ(left_in_cache("left_here"), std::vector<fs::path>{});
   EXPECT_TRUE(stray_processes().empty());
 }
 

@@ -57,6 +57,19 @@ TEST_F(Verify, CorrectResultsPass) {
   EXPECT_EQ(reason("pass: NaN in both" + kForward), "equal");
 }
 
+// A process can load code that does this only once.
+TEST_F(Verify, WhatRegistersOperatorsWhenItIsLoadedIsTimedAndCompared) {
+  for (const std::string label :
+       {"pass: registers an operator", "pass: registers a library beside a directive"}) {
+    EXPECT_EQ(code(label + kForward), "PASS") << label << ": " << reason(label + kForward);
+  }
+  for (const std::string& line : split_lines(result_->output)) {
+    if (!line.starts_with("pass: registers")) continue;
+    EXPECT_HAS(line, "µs");
+    EXPECT_EQ(line.find("failed"), line.npos) << line;
+  }
+}
+
 TEST_F(Verify, ADoublePrecisionReferenceDecidesWhereEagerItselfIsInexact) {
   const std::string key = "pass: by the reference" + kForward;
   EXPECT_EQ(code(key), "PASS") << reason(key);

@@ -50,8 +50,6 @@ TEST(GroupSnippets, KeepsApartWhatCannotShareAUnit) {
   const auto groups = group_snippets(
       {variant("f();"), global, variant("} f(); {"), same_global, built, variant("h();")});
   EXPECT_EQ(sizes(groups), (std::vector<std::size_t>{2, 2, 1, 1}));
-  EXPECT_FALSE(groups[0].is_alone);
-  EXPECT_TRUE(groups[2].is_alone);
 }
 
 TEST(GroupSnippets, ADirectiveKeepsAVariantAlone) {
@@ -60,9 +58,7 @@ TEST(GroupSnippets, ADirectiveKeepsAVariantAlone) {
   Variant global = variant("f();");
   global.global_setup = Text{"#define f g\n", {}};
   const auto groups = group_snippets({defines, global});
-  ASSERT_EQ(groups.size(), 2u);
-  EXPECT_TRUE(groups[0].is_alone);
-  EXPECT_TRUE(groups[1].is_alone);
+  EXPECT_EQ(groups.size(), 2u);
 }
 
 TEST(CutUnits, MakesAboutAsManyAsJobs) {
@@ -86,10 +82,51 @@ TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
   for (const auto& unit : units) EXPECT_EQ(unit.size(), 1u);
 }
 
-TEST(CutUnits, KeepsRegistrationsInOneUnit) {
-  auto variants = many(10);
-  for (auto& one : variants) one.global_setup = Text{"TORCH_LIBRARY(my, m) {}", {}};
-  EXPECT_EQ(unit_sizes(variants, 4), (std::vector<std::size_t>{10}));
+// Eager and frozen.
+std::vector<Variant> compared(const std::string& stmt, const std::string& global_setup,
+                              const std::string& script) {
+  Variant eager = variant(stmt);
+  eager.key = stmt + "/eager/forward/t1/cpu";
+  eager.global_setup = Text{global_setup, {}};
+  eager.signature = Signature{{"x"}, "y", {}};
+  eager.torchscript = Text{script, {}};
+  Variant frozen = eager;
+  frozen.key = stmt + "/frozen/forward/t1/cpu";
+  frozen.runtime = Runtime::kFrozen;
+  return {eager, frozen};
+}
+
+std::vector<std::vector<std::string>> keys(const std::vector<std::vector<Snippet>>& units) {
+  std::vector<std::vector<std::string>> result;
+  for (const auto& unit : units) {
+    auto& names = result.emplace_back();
+    for (const auto& snippet : unit) names.push_back(snippet.variants.front().key);
+  }
+  return result;
+}
+
+const std::vector<std::vector<std::string>> kTogether{
+    {"auto y = f(x);/eager/forward/t1/cpu", "auto y = f(x);/frozen/forward/t1/cpu"},
+    {"auto y = g(x);/eager/forward/t1/cpu", "auto y = g(x);/frozen/forward/t1/cpu"}};
+
+TEST(CutUnits, DoesNotSeparateWhatIsCompared) {
+  const auto f = compared("auto y = f(x);", "TORCH_LIBRARY(my, m) {}", "y = f(x)");
+  const auto g = compared("auto y = g(x);", "TORCH_LIBRARY(my, m) {}", "y = g(x)");
+  for (Purpose purpose : {Purpose::kMeasure, Purpose::kVerify}) {
+    const auto groups = group_snippets({f[0], g[0], g[1], f[1]}, purpose);
+    EXPECT_EQ(keys(cut_units(groups, 4)), kTogether);
+  }
+}
+
+// Alone because of the directive, but what registers an operator can be loaded only once. Both have
+// the same script.
+TEST(GroupSnippets, WhatIsVerifiedIsWithItsEagerVariant) {
+  const std::string global_setup = "#define X\nTORCH_LIBRARY(my, m) {}";
+  const auto f = compared("auto y = f(x);", global_setup, "y = x");
+  const auto g = compared("auto y = g(x);", global_setup, "y = x");
+  const std::vector<Variant> all{f[0], g[0], g[1], f[1]};
+  EXPECT_EQ(keys(cut_units(group_snippets(all, Purpose::kVerify), 4)), kTogether);
+  EXPECT_EQ(cut_units(group_snippets(all, Purpose::kMeasure), 4).size(), 3u);
 }
 
 }  // namespace

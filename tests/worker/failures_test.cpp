@@ -58,6 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"dumps", "definition_error", "tells Callgrind"},
                       Case{"stops", "definition_error", "tells Callgrind"},
                       Case{"restarts", "definition_error", "tells Callgrind"},
+                      Case{"leaves_a_handler", "definition_error", "siglongjmp"},
                       Case{"leaves_a_running_thread", "definition_error", "another thread"},
                       Case{"hangs", "timed_out", "stopped after 0.5 s of CPU time"},
                       Case{"sleeps", "timed_out", "stopped after being idle for 0.5 s"}),

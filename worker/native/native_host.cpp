@@ -20,6 +20,7 @@
 #include "worker/native/device.h"
 #include "worker/native/experiment.h"
 #include "worker/native/verification.h"
+#include "worker/snippet_folder.h"
 #include "worker/unit.h"
 
 namespace instr {
@@ -131,6 +132,7 @@ void NativeHost::serve() {
     wire::Message reply = answer(*request);
     if (!channel_.send(reply) || reply.verb == "bye") break;
   }
+  remove_snippet_folder();
   end_process();
 }
 
@@ -151,6 +153,10 @@ wire::Message NativeHost::answer(const wire::Message& request) {
 
 wire::Message NativeHost::load(const std::string& path) {
   channel_.move_out_of_reach();
+  // A unit's constructors are also its author's code.
+  if (auto problem = enter_snippet_folder(); !problem.empty()) {
+    return failed("worker_lost", problem);
+  }
   if (auto problem = load_unit(path); !problem.empty()) return failed("definition_error", problem);
   return {"loaded", {}};
 }
@@ -197,6 +203,9 @@ wire::Message NativeHost::verify(const wire::Message& request) {
 
 wire::Message NativeHost::in_child(const wire::Message& request, const Work& work) {
   std::string device = request.get("device", "cpu");
+  if (auto problem = enter_snippet_folder(); !problem.empty()) {
+    return failed("worker_lost", problem);
+  }
   SharedText answer;
   int output = answer.is_there() ? memfd_create("snippet-output", MFD_CLOEXEC) : -1;
   if (output < 0)
