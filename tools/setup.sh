@@ -6,6 +6,14 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 2; }
 
+# Otherwise what Ctrl-C ends would be reported as failed.
+interrupted() {
+  trap '' INT
+  [ "$BASH_SUBSHELL" != 0 ] || say interrupted
+  exit 130
+}
+trap interrupted INT
+
 # Debian package for each thing that must be there: a command or a header.
 packages_missing() {
   local need missing=()
@@ -131,6 +139,7 @@ build_preset() {
   local folder=$root/build/$preset
   mkdir -p "$root/build"
   (
+    trap interrupted INT
     exec 9>"$root/build/.lock"
     # Two runs at once build once.
     flock --nonblock 9 || { say "waiting for another run that is building in $root/build"; flock 9; }

@@ -255,7 +255,11 @@ void Progress::finished(const Measurement& measurement) {
   auto& running = view.running;
   auto found = std::find(running.begin(), running.end(), measurement.variant.key);
   if (found != running.end()) running.erase(found);
-  ++view.done;
+  if (std::holds_alternative<Skipped>(measurement.outcome) && view.total > 0) {
+    --view.total;  // there is nothing to wait for
+  } else {
+    ++view.done;
+  }
   state_->cost_of_done += state_->costs.of(measurement.variant.key, work_of(measurement));
   const auto* failure = std::get_if<Failure>(&measurement.outcome);
   if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;

@@ -15,7 +15,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kLongestNames = 100;  // in a cell
+constexpr std::size_t kLongestText = 100;  // in a cell
 
 const TableCell kNothing{"-", Tone::kDim};
 
@@ -50,7 +50,9 @@ bool is_failed(const AgainstEager& one) {
 }
 
 std::string failure_reason(const ExperimentRecord& record) {
-  return printable(record.state == ExperimentState::kFailed ? record.reason : record.code_reason);
+  const std::string& reason =
+      record.state == ExperimentState::kFailed ? record.reason : record.code_reason;
+  return shorten_end(printable(reason), kLongestText);
 }
 
 std::map<std::string, std::uint64_t> unlowered_by(const ExperimentRecord& record) {
@@ -61,7 +63,7 @@ std::map<std::string, std::uint64_t> unlowered_by(const ExperimentRecord& record
 std::string names_of(const std::map<std::string, std::uint64_t>& counts) {
   std::vector<std::string> names;
   for (const auto& [name, count] : counts) names.push_back(name);
-  return shorten_end(printable(fmt::format("{}", fmt::join(names, ", "))), kLongestNames);
+  return shorten_end(printable(fmt::format("{}", fmt::join(names, ", "))), kLongestText);
 }
 
 // A kind of finding.

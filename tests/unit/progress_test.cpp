@@ -123,6 +123,19 @@ void use(Progress& progress) {
   progress.finish();
 }
 
+TEST(Progress, DoesNotCountWhatIsSkipped) {
+  Capture capture;
+  Progress progress({capture.fd(), {}, Verbosity::kVerbose});
+  progress.expect(2);
+  Measurement skipped = counted("skipped", 0);
+  skipped.outcome = Skipped{"no CUDA"};
+  progress.finished(skipped);
+  progress.started("a");
+  progress.finished(counted("a", 5));
+  progress.finish();
+  EXPECT_HAS(capture.text(), "[1/1] a ");
+}
+
 TEST(Progress, IsQuietInAPipe) {
   Capture capture;
   Progress progress({capture.fd(), {}, Verbosity::kNormal});
