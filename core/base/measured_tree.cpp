@@ -36,12 +36,12 @@ fs::path in_measured_tree(const fs::path& path) {
   return place ? (*variable_value(kTreeVariable) / *place).lexically_normal() : path;
 }
 
-Expected<void> check_measured(const std::string& what, const fs::path& path) {
+Expected<void> check_measured(const std::string& what, const fs::path& path,
+                              const std::string& advice) {
   if (!place_in_project(path)) return {};
   return fail(fmt::format("{} is in the checked-out tree, and another commit is measured: {}", what,
                           path.string()),
-              "name one outside of the project, or one that each commit's own build makes, "
-              "relative to the project's top folder");
+              advice);
 }
 
 }  // namespace instr

@@ -19,6 +19,10 @@ inline constexpr const char* kTreeVariable = "INSTR_BENCH_TREE";
 std::filesystem::path in_measured_tree(const std::filesystem::path& path);
 
 // An error if the path still leads below what is checked out. `what`: "LibTorch".
-Expected<void> check_measured(const std::string& what, const std::filesystem::path& path);
+Expected<void> check_measured(
+    const std::string& what, const std::filesystem::path& path,
+    const std::string& advice =
+        "name one outside of the project, or one that each commit's own build makes, relative to "
+        "the project's top folder");
 
 }  // namespace instr

@@ -1,7 +1,6 @@
 #include "core/compile/build_inputs.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 #include "core/base/environment.h"
@@ -14,24 +13,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Folders with more files than this are identified by the files' sizes and times, not by contents.
-constexpr std::size_t kMostFiles = 4000;
-constexpr std::uintmax_t kMostBytes = 64ull << 20;
-
 struct InputFile {
   fs::path path;
   std::uintmax_t size = 0;
   fs::file_time_type time;
 };
-
-// Not hidden, and not a file that no source includes: results or definitions in an include folder
-// would have all units compiled again whenever they change.
-bool can_be_included(const fs::path& path) {
-  static const std::set<std::string> others{".a",   ".d",  ".db",    ".gz",  ".jsonl", ".lock",
-                                            ".log", ".md", ".ninja", ".o",   ".png",   ".py",
-                                            ".pyc", ".so", ".svg",   ".toml"};
-  return !path.filename().string().starts_with('.') && !others.contains(path.extension().string());
-}
 
 std::vector<InputFile> files_below(const fs::path& folder) {
   std::vector<InputFile> files;
@@ -41,32 +27,12 @@ std::vector<InputFile> files_below(const fs::path& folder) {
        end;
        !error && it != end; it.increment(error)) {
     std::error_code ignored;
-    if (!can_be_included(it->path())) {
-      it.disable_recursion_pending();
-      continue;
-    }
     if (!it->is_regular_file(ignored)) continue;
     files.push_back({it->path(), it->file_size(ignored), it->last_write_time(ignored)});
   }
   std::sort(files.begin(), files.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   return files;
-}
-
-std::string folder_identity(const fs::path& folder) {
-  auto files = files_below(folder);
-  std::uintmax_t bytes = 0;
-  for (const auto& file : files) bytes += file.size;
-  bool by_content = files.size() <= kMostFiles && bytes <= kMostBytes;
-  std::string identity = "I " + folder.string() + "\n";
-  for (const auto& file : files) {
-    identity += file.path.string() + " ";
-    identity += by_content ? file_hash(file.path).value_or("?")
-                           : std::to_string(file.size) + " " +
-                                 std::to_string(file.time.time_since_epoch().count());
-    identity += "\n";
-  }
-  return identity;
 }
 
 // The headers of a LibTorch under development may change while its libraries do not. Other
@@ -87,22 +53,6 @@ std::string headers_identity(const LibTorch& torch) {
     }
   }
   return content_hash(identity);
-}
-
-// A source may include files beside it.
-std::string headers_beside(const fs::path& source) {
-  std::vector<std::string> lines;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(source.parent_path(), error)) {
-    std::string extension = entry.path().extension().string();
-    bool is_header = extension.rfind(".h", 0) == 0 || extension == ".inc" || extension == ".cuh";
-    if (!is_header) continue;
-    lines.push_back(entry.path().string() + " " + file_hash(entry.path()).value_or("?") + "\n");
-  }
-  std::sort(lines.begin(), lines.end());
-  std::string identity;
-  for (const auto& line : lines) identity += line;
-  return identity;
 }
 
 }  // namespace
@@ -154,17 +104,8 @@ std::vector<std::string> user_link_flags(const BuildOptions& build) {
   return flags;
 }
 
-Expected<std::string> user_inputs_identity(const BuildOptions& build) {
+std::string libraries_identity(const BuildOptions& build) {
   std::string identity;
-  for (const auto& source : build.sources) {
-    auto hash = file_hash(source);
-    if (!hash) {
-      return tl::unexpected(Error{build.where, "cannot read the source '" + source.string() + "'",
-                                  "paths in [build] are relative to the definition file"});
-    }
-    identity += "S " + source.string() + " " + *hash + "\n" + headers_beside(source);
-  }
-  for (const auto& folder : build.include_dirs) identity += folder_identity(folder);
   for (const auto& library : build.libraries) {
     for (const auto& folder : build.library_dirs) {
       for (const char* suffix : {".so", ".a"}) {

@@ -21,8 +21,7 @@ std::vector<std::string> compiler_environment(const std::filesystem::path& scrat
 std::vector<std::string> user_compile_flags(const BuildOptions& build);
 std::vector<std::string> user_link_flags(const BuildOptions& build);
 
-// Names and contents of the user's sources, of the files below the include folders, and of the
-// libraries. An error if a source cannot be read.
-Expected<std::string> user_inputs_identity(const BuildOptions& build);
+// Names and contents of the user's libraries, of those that are in its `library_dirs`.
+std::string libraries_identity(const BuildOptions& build);
 
 }  // namespace instr

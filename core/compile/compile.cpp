@@ -143,14 +143,6 @@ class UnitJob {
   Reporter& reporter_;
 };
 
-std::optional<fs::path> find_unit(const Cache& cache, const UnitCompiler& compiler,
-                                  const BuildContext& context, const Snippet& snippet) {
-  auto hint =
-      cache.read_hint(compiler.hint_name(context, snippet.symbol, snippet.variants.front()));
-  if (!hint || hint->rfind("unit-", 0) != 0) return std::nullopt;
-  return cache.find(hint->substr(0, hint->find('\n')));
-}
-
 std::map<const BuildOptions*, std::vector<Variant>> by_build(const std::vector<Variant>& variants) {
   std::map<const BuildOptions*, std::vector<Variant>> groups;
   for (const auto& variant : variants) groups[variant.build.get()].push_back(variant);
@@ -216,7 +208,7 @@ class Compilation {
     for (auto& group : groups) {
       std::vector<std::optional<fs::path>> units;
       for (const auto& snippet : group.snippets) {
-        units.push_back(find_unit(cache_, compiler_, context, snippet));
+        units.push_back(compiler_.find(context, snippet.symbol, snippet.variants.front()));
       }
       if (options_.purpose == Purpose::kVerify && group.has_global_setup) {
         drop_separated(units, group.snippets);
@@ -347,7 +339,7 @@ Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& varian
     if (!context) continue;  // a run will report why
     for (const auto& group : group_snippets(its_variants, options.purpose)) {
       for (const auto& snippet : group.snippets) {
-        if (!find_unit(cache, compiler, *context, snippet)) continue;
+        if (!compiler.find(*context, snippet.symbol, snippet.variants.front())) continue;
         for (const auto& variant : snippet.variants) found.insert(variant.key);
       }
     }

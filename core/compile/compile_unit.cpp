@@ -66,7 +66,28 @@ bool has_own_flags(const BuildContext& context) {
   return context.build && (!context.build->flags.empty() || !context.build->defines.empty());
 }
 
+// Folders of files that are not the user's own: the system's, and those whose identity is part of
+// the toolchain's (toolchain_identity).
+std::vector<fs::path> known_folders(const CompileOptions& options, const Cache& cache) {
+  std::vector<fs::path> folders{"/usr/include", "/usr/lib", cache.folder()};
+  for (const fs::path& folder : options.libtorch.include_dirs) {
+    folders.push_back(folder.lexically_normal());
+  }
+  if (options.libtorch.cuda_headers) folders.push_back(*options.libtorch.cuda_headers);
+  return folders;
+}
+
+std::vector<std::string> listing_to(const fs::path& list) {
+  return {"-MD", "-MF", list.string(), "-MT", "made"};
+}
+
 }  // namespace
+
+UnitCompiler::UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
+    : options_(options),
+      cache_(cache),
+      tracked_(cache, known_folders(options, cache)),
+      stop_(std::move(stop)) {}
 
 Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
                                           std::stop_token stop) {
@@ -100,13 +121,22 @@ Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContex
   std::vector<std::string> arguments = options_.toolchain.user_flags;
   append(arguments, common_flags());
   append(arguments, user_compile_flags(*context.build));
-  BuildOptions alone = *context.build;
-  alone.sources = {source};
-  TRY_ASSIGN(auto inputs, user_inputs_identity(alone));
-  std::string name = "object-" + content_hash(identity_ + one_per_line(arguments) + inputs);
-  return cache_.get(name + "/" + name + ".o", [&](const fs::path& to) -> Expected<void> {
-    append(arguments, {"-c", source.string(), "-o", to.string()});
-    TRY(run_compiler(arguments, context.failure));
+  if (!fs::exists(source)) {
+    return tl::unexpected(Error{context.build->where,
+                                "cannot read the source '" + source.string() + "'",
+                                "paths in [build] are relative to the definition file"});
+  }
+  const std::string identity = identity_ + one_per_line(arguments) + source.string();
+  const std::string hint = "object-" + content_hash(identity);
+  if (auto made = tracked_.find(hint)) return *made;
+  const ArtefactInputs inputs{identity, {hint}, [](const std::string& hash) {
+                                return "object-" + hash + "/object-" + hash + ".o";
+                              }};
+  return tracked_.get(inputs, [&](const fs::path& to, const fs::path& list) -> Expected<void> {
+    std::vector<std::string> all = arguments;
+    append(all, listing_to(list));
+    append(all, {"-c", source.string(), "-o", to.string()});
+    TRY(run_compiler(all, context.failure));
     if (context.failure) return fail("the sources of [build] do not compile");
     return {};
   });
@@ -140,8 +170,7 @@ Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOp
   std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
   if (build) {
     append(context.flags, user_compile_flags(*build));
-    TRY_ASSIGN(auto inputs, user_inputs_identity(*build));
-    identity += "\n" + inputs;
+    identity += "\n" + libraries_identity(*build);
     append(context.link_flags, user_link_flags(*build));
   }
   if (build && !build->sources.empty()) {
@@ -184,6 +213,11 @@ std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& 
 std::string UnitCompiler::hint_name(const BuildContext& context, const std::string& symbol,
                                     const Variant& variant) const {
   return "variant-" + content_hash(context.hash + identity_of(symbol, variant));
+}
+
+std::optional<fs::path> UnitCompiler::find(const BuildContext& context, const std::string& symbol,
+                                           const Variant& variant) const {
+  return tracked_.find(hint_name(context, symbol, variant));
 }
 
 std::string UnitCompiler::header_name(const BuildContext& context) const {
@@ -249,7 +283,8 @@ std::vector<std::string> UnitCompiler::header_arguments(const BuildContext& cont
   return {"-include", plain ? plain->string() : "snippet_support.h"};
 }
 
-Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildContext& context,
+Expected<void> UnitCompiler::compile_to(const fs::path& object, const fs::path& list,
+                                        const BuildContext& context,
                                         std::span<const Variant> variants,
                                         std::optional<CompilerSays>& says) {
   fs::path source = object.parent_path() / "unit.cpp";
@@ -257,6 +292,7 @@ Expected<void> UnitCompiler::compile_to(const fs::path& object, const BuildConte
     return written;
   std::vector<std::string> arguments = context.flags;
   append(arguments, header_arguments(context));
+  append(arguments, listing_to(list));
   arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
   append(arguments, context.link_flags);
   return run_compiler(arguments, says);
@@ -281,38 +317,36 @@ Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
 
 Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
                                                    std::span<const Variant> variants) {
-  std::string identity = context.hash;
-  std::vector<std::string> symbols;
+  ArtefactInputs inputs{
+      context.hash, {}, [](const std::string& hash) { return "unit-" + hash + ".so"; }};
   std::vector<std::string> sorted;
   for (const auto& variant : variants) {
-    symbols.push_back(snippet_symbol(variant, options_.purpose));
-    sorted.push_back(identity_of(symbols.back(), variant));
+    const std::string symbol = snippet_symbol(variant, options_.purpose);
+    sorted.push_back(identity_of(symbol, variant));
+    inputs.hints.push_back(hint_name(context, symbol, variant));
   }
   std::sort(sorted.begin(), sorted.end());
-  for (const auto& snippet : sorted) identity += "\n" + snippet;
-  std::string name = "unit-" + content_hash(identity) + ".so";
+  for (const auto& snippet : sorted) inputs.identity += "\n" + snippet;
 
   std::optional<CompilerSays> says;
   std::set<std::string> apart;
-  auto object = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
+  const auto make = [&](const fs::path& to, const fs::path& list) -> Expected<void> {
     TRY_ASSIGN(apart, reaching(to.parent_path(), context, variants));
     if (!apart.empty()) return fail("texts that cannot share a unit");
-    auto ran = compile_to(to, context, variants, says);
+    auto ran = compile_to(to, list, context, variants, says);
     if (ran && says && refuses_header(says->errors)) {
       cache_.discard(header_name(context));
       says.reset();
-      ran = compile_to(to, context, variants, says);
+      ran = compile_to(to, list, context, variants, says);
     }
     if (!ran) return ran;
     if (says) return fail("the unit does not compile");
     return {};
-  });
+  };
+  auto object = tracked_.get(inputs, make);
   if (says) return Unit{std::nullopt, *says};
   if (!apart.empty()) return Unit{std::nullopt, {}, apart};
   if (!object) return tl::unexpected(object.error());
-  for (std::size_t i = 0; i < variants.size(); ++i) {
-    cache_.write_hint(hint_name(context, symbols[i], variants[i]), name + "\n");
-  }
   return Unit{*object, {}};
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/compile/compile.h"
+#include "core/compile/tracked_artefacts.h"
 
 namespace instr {
 
@@ -40,9 +41,10 @@ class UnitCompiler {
   // Prepares build options (null: none); compiles their sources if the cache lacks them.
   Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build);
 
-  // Name of the cache's hint for a variant's code. `symbol`: of its snippet.
-  std::string hint_name(const BuildContext& context, const std::string& symbol,
-                        const Variant& variant) const;
+  // The cached unit that holds a variant's code, if it is still what would be made. `symbol`: of
+  // its snippet.
+  std::optional<std::filesystem::path> find(const BuildContext& context, const std::string& symbol,
+                                            const Variant& variant) const;
 
   // Makes the precompiled header if that pays off for `units` new units; otherwise units are
   // compiled without one. The compiler's errors go to the context's `failure`.
@@ -60,14 +62,17 @@ class UnitCompiler {
   Expected<Unit> compile(const BuildContext& context, std::span<const Variant> variants);
 
  private:
-  UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
-      : options_(options), cache_(cache), stop_(std::move(stop)) {}
+  UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop);
 
   std::vector<std::string> common_flags() const;
+  // Name of the cache's hint for a variant's code.
+  std::string hint_name(const BuildContext& context, const std::string& symbol,
+                        const Variant& variant) const;
   // What a snippet's code depends on, beside its context.
   std::string identity_of(const std::string& symbol, const Variant& variant) const;
-  Expected<void> compile_to(const std::filesystem::path& object, const BuildContext& context,
-                            std::span<const Variant> variants, std::optional<CompilerSays>& says);
+  Expected<void> compile_to(const std::filesystem::path& object, const std::filesystem::path& list,
+                            const BuildContext& context, std::span<const Variant> variants,
+                            std::optional<CompilerSays>& says);
   // Those of several variants that, as the preprocessor shows, cannot share a unit with others.
   Expected<std::set<std::string>> reaching(const std::filesystem::path& folder,
                                            const BuildContext& context,
@@ -84,6 +89,7 @@ class UnitCompiler {
 
   const CompileOptions& options_;
   Cache& cache_;
+  TrackedArtefacts tracked_;
   std::stop_token stop_;
   std::string header_text_;
   std::string identity_;  // of compiler, LibTorch, and the shared header

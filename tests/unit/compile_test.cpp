@@ -10,7 +10,9 @@
 #include <map>
 #include <set>
 
+#include "core/base/measured_tree.h"
 #include "core/compile/cache_files.h"
+#include "core/compile/tracked_artefacts.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "worker/abi.h"
@@ -310,19 +312,73 @@ TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
   EXPECT_HAS(outcome.failed["a"], "mine.cpp:2:21: error: ");
 }
 
+// Wherever it is; and what was compiled before is found again.
 TEST_P(CompileTest, AChangedHeaderOfTheUsersIsSeen) {
-  fs::create_directories(folder_.path() / "include");
-  fs::path header = folder_.path() / "include/value.h";
+  folder_.write("include/value.h", "#include \"../elsewhere/my value.h\"\n");
   auto build = std::make_shared<BuildOptions>();
   build->include_dirs = {folder_.path() / "include"};
   auto one = variant("a", "", "int a = VALUE;");
   one.global_setup = Text{"#include \"value.h\"\n", {}};
   one.build = build;
-  ASSERT_TRUE(write_text(header, "#define VALUE 1\n"));
-  auto first = compile_all({one});
-  ASSERT_TRUE(write_text(header, "#define VALUE 2\n"));
-  auto second = compile_all({one});
-  EXPECT_NE(first.compiled["a"].unit, second.compiled["a"].unit);
+  const auto unit_with = [&](const std::string& value) {
+    folder_.write("elsewhere/my value.h", "#define VALUE " + value + "\n");
+    return compile_all({one}).compiled["a"].unit;
+  };
+  const fs::path first = unit_with("1");
+  const fs::path second = unit_with("2");
+  EXPECT_NE(first, second);
+  const fs::path first_again = unit_with("1");
+  EXPECT_EQ(unit_with("2"), second);
+  EXPECT_EQ(unit_with("1"), first_again);
+  EXPECT_LE(units_in_cache(), 3u);
+  folder_.write("include/results.jsonl", "{}\n");  // nothing includes it
+  EXPECT_EQ(unit_with("1"), first_again);
+  folder_.write("include/value.h", "#define VALUE 3\n");
+  EXPECT_NE(unit_with("1"), first_again);
+}
+
+TEST_P(CompileTest, AChangedFileThatTheUsersSourcesIncludeIsSeen) {
+  auto build = std::make_shared<BuildOptions>();
+  build->sources = {folder_.path() / "mine.cpp"};
+  build->include_dirs = {folder_.path()};
+  folder_.write("mine.h", "int mine();\n");
+  folder_.write("mine.cpp", "#include \"detail/mine.inc\"\n");
+  auto one = variant("a", "", "mine();");
+  one.global_setup = Text{"#include \"mine.h\"\n", {}};
+  one.build = build;
+  const auto unit_with = [&](const std::string& value) {
+    folder_.write("detail/mine.inc", "int mine() { return " + value + "; }\n");
+    auto outcome = compile_all({one});
+    EXPECT_EQ(outcome.compiled.size(), 1u) << outcome.failed["a"];
+    return outcome.compiled["a"].unit;
+  };
+  const fs::path first = unit_with("1");
+  EXPECT_EQ(unit_with("1"), first);
+  EXPECT_NE(unit_with("2"), first);
+}
+
+// Of a commit that is measured in another tree: nothing may lead back to what is checked out.
+TEST_P(CompileTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
+  folder_.write("project/value.h", "#define VALUE 1\n");
+  folder_.write("tree/value.h", "#define VALUE 1\n");
+  ScopedVariable project(kProjectVariable, folder_ / "project");
+  ScopedVariable tree(kTreeVariable, folder_ / "tree");
+  auto one = variant("a", "", "int a = VALUE;");
+  one.global_setup = Text{"#include \"" + (folder_ / "tree").string() + "/value.h\"\n", {}};
+  EXPECT_EQ(compile_all({one}).compiled.size(), 1u);
+  one.global_setup = Text{"#include \"" + (folder_ / "project").string() + "/value.h\"\n", {}};
+  auto cache = Cache::open(true);
+  ASSERT_TRUE(cache);
+  const auto done = compile({one}, options_, *cache, [](const UnitResult&) {}, {});
+  ASSERT_FALSE(done);
+  EXPECT_HAS(done.error().what, "is in the checked-out tree");
+  EXPECT_HAS(done.error().what, "value.h");
+}
+
+TEST(FilesInList, AreWhatTheTargetDependsOn) {
+  EXPECT_EQ(files_in_list("made: unit.cpp /a/my\\ value.h \\\n  /b/$$x.h \\\n /c\\#.h\n"),
+            (std::vector<fs::path>{"unit.cpp", "/a/my value.h", "/b/$x.h", "/c#.h"}));
+  EXPECT_TRUE(files_in_list("").empty());
 }
 
 TEST_P(CompileTest, AFlagThatTheCompilerRefusesFailsItsVariants) {
