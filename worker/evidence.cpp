@@ -5,16 +5,13 @@
 namespace instr {
 namespace {
 
-// Entering a block costs this at most: switching the collection on and off, and the loop around the
-// iterations, for which an interpreter does more.
-constexpr int64_t kMostEntryCost = 1000;
-constexpr int64_t kMostEntryAllocs = 8;
+constexpr int64_t kMostEntryAllocs = 8;  // for entering a block
 constexpr int64_t kMostEntryBytes = 1024;
 constexpr uint32_t kEnoughEqual = 4;
 
 // True if a cost of two blocks of different lengths grows by a whole number with each iteration,
 // from at most `most_entry` for none.
-bool are_on_line(const Block& one, const Block& other, uint64_t Cost::*part, int64_t most_entry) {
+bool grows_evenly(const Block& one, const Block& other, uint64_t Cost::*part, int64_t most_entry) {
   const auto length = [](const Block& block) { return static_cast<int64_t>(block.iterations); };
   const auto cost = [part](const Block& block) { return static_cast<int64_t>(block.cost().*part); };
   const int64_t more = length(other) - length(one);
@@ -24,15 +21,15 @@ bool are_on_line(const Block& one, const Block& other, uint64_t Cost::*part, int
 }
 
 bool allocate_on_line(const Block& one, const Block& other) {
-  return are_on_line(one, other, &Cost::allocs, kMostEntryAllocs) &&
-         are_on_line(one, other, &Cost::alloc_bytes, kMostEntryBytes);
-}
-
-bool are_on_line(const Block& one, const Block& other) {
-  return allocate_on_line(one, other) && are_on_line(one, other, &Cost::ir, kMostEntryCost);
+  return grows_evenly(one, other, &Cost::allocs, kMostEntryAllocs) &&
+         grows_evenly(one, other, &Cost::alloc_bytes, kMostEntryBytes);
 }
 
 }  // namespace
+
+bool Evidence::are_on_line(const Block& one, const Block& other) const {
+  return allocate_on_line(one, other) && grows_evenly(one, other, &Cost::ir, entry_.most_ir);
+}
 
 void Evidence::add(const Block& block) {
   const Cost cost = block.cost();
@@ -56,14 +53,14 @@ void Evidence::add_counted(const Block& block) {
   const Block& before = counted_[blocks_ - 2];
   const bool allocates_alike = before.totals.allocs == block.totals.allocs &&
                                before.totals.alloc_bytes == block.totals.alloc_bytes;
-  const bool grows = before.growth > 0 && block.growth > 0;
-  changes_state_ = changes_state_ || !allocates_alike || grows;
+  allocates_unlike_ = allocates_unlike_ || !allocates_alike;
+  grows_ = before.growth > 0 && block.growth > 0;
 }
 
 bool Evidence::add_off_line(const Block& longer) {
   add(longer);
   const Block& last = counted_[blocks_ - 1];
-  changes_state_ = changes_state_ || !allocate_on_line(last, longer);
+  allocates_unlike_ = allocates_unlike_ || !allocate_on_line(last, longer);
   return !are_on_line(last, longer);
 }
 
@@ -101,8 +98,12 @@ const BlockTotals& Evidence::farthest() const {
 }
 
 bool Evidence::is_uneven() const {
-  for (int i = 1; i < known_lengths_; ++i) {
-    if (!are_on_line(lengths_[0], lengths_[i])) return true;
+  const Block* first = nullptr;
+  for (int i = 0; i < known_lengths_; ++i) {
+    const Block& block = lengths_[i];
+    if (block.iterations == 1 && !entry_.is_same_for_one) continue;
+    if (first == nullptr) first = &block;
+    if (first != &block && !are_on_line(*first, block)) return true;
   }
   return has_unequal_;
 }

@@ -34,11 +34,21 @@ struct Block {
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };
 
+// What entering a block costs, beside its iterations: switching the collection on and off, and the
+// loop around the iterations.
+struct BlockEntry {
+  int64_t most_ir = 1000;
+  bool is_same_for_one = true;  // a block of one iteration has the entry that longer ones have
+};
+
 constexpr uint32_t kMostBlocks = 24;
 constexpr uint32_t kMostSingles = 384;  // blocks of one iteration, for finding a period
 
 class Evidence {
  public:
+  Evidence() = default;
+  explicit Evidence(BlockEntry entry) : entry_(entry) {}
+
   // Takes in a block of any length, in the order in which they ran.
   void add(const Block& block);
   // Takes in a block whose cost is the count if nothing is in doubt: all of these have one length.
@@ -70,8 +80,10 @@ class Evidence {
   bool holds_whole_periods() const;
   // The long block is not as many times more expensive as it is longer.
   bool has_rare_costs() const { return differs_long_; }
-  // The statement leaves memory behind in each block, or allocates more in some than in others.
-  bool changes_state() const { return changes_state_; }
+  // The last two counted blocks have left memory behind.
+  bool grows() const { return grows_; }
+  // So they have, or some blocks allocated more than others.
+  bool changes_state() const { return allocates_unlike_ || grows_; }
 
   uint32_t singles() const { return known_singles_; }
   uint64_t cost_of_singles() const;  // instructions
@@ -86,6 +98,9 @@ class Evidence {
  private:
   // Takes in a block longer than the last counted one; true if it is not on a line with it.
   bool add_off_line(const Block& longer);
+  bool are_on_line(const Block& one, const Block& other) const;
+
+  BlockEntry entry_;
 
   // The first block of each length.
   static constexpr int kMostLengths = 8;
@@ -99,7 +114,8 @@ class Evidence {
   uint32_t known_singles_ = 0;
   bool differs_doubled_ = false;
   bool differs_long_ = false;
-  bool changes_state_ = false;
+  bool allocates_unlike_ = false;
+  bool grows_ = false;
   uint64_t trace_ = 14695981039346656037U;  // FNV-1a
 };
 

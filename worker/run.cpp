@@ -42,7 +42,6 @@ constexpr uint64_t kMaxInstructions = 400'000'000;
 // many times more as it has iterations.
 constexpr uint64_t kLooks = 3;
 // The long block has as many iterations as cost at most this together.
-constexpr uint64_t kLongBlock = 960;
 constexpr uint64_t kMostInLongBlock = 400'000;
 // Blocks beyond those that are needed, for statements that make system calls, and single iterations
 // in search of a period are not counted once they have cost more than this.
@@ -204,13 +203,15 @@ void keep_block(const Block& block, const ArenaCounters& end) {
   run->counted += block.totals.events.ir();
 }
 
-// Two equal blocks are enough unless there is something to doubt.
+// Two equal blocks are enough unless there is something to doubt. Memory that grows may stop to: an
+// interpreter's lists of free objects do.
 bool has_enough_blocks() {
   if (evidence.blocks() < 2) return false;
   if (evidence.blocks() >= kMostBlocks || run->counted > kMaxInstructions) return true;
   if (!run->request.is_judged) return evidence.has_equal_pair();
-  if (!evidence.holds_whole_periods()) return evidence.has_majority();
   const bool is_affordable = run->counted <= kMostExtra;
+  if (evidence.grows() && is_affordable) return false;
+  if (!evidence.holds_whole_periods()) return evidence.has_majority();
   return evidence.has_equal_pair() && !(evidence.has_system_calls() && is_affordable);
 }
 
@@ -324,7 +325,7 @@ uint64_t look_longer() {
   const uint64_t in_block = evidence.last().events.ir();
   const uint64_t affordable =
       kMostInLongBlock * run->block_length / std::max<uint64_t>(in_block, 1);
-  const uint64_t length = std::min(affordable, kLongBlock);
+  const uint64_t length = std::min(affordable, torch_side::longest_block());
   if (!may_look_further() || run->has_looked_longer || length <= 2 * run->block_length) {
     return search_or_finish();
   }
@@ -522,7 +523,7 @@ void name_files() {
 void begin_run(const RunRequest& request) {
   *request.result = RunResult{};
   run = new Run;
-  evidence = Evidence{};
+  evidence = Evidence(torch_side::block_entry());
   run->request = request;
   run->pid = getpid();
   name_files();
@@ -574,7 +575,7 @@ EmptyLoop count_empty_loop(const RunRequest& request, instr_snippet empty) {
   RunResult kept = *request.result;
   *request.result = RunResult{};
   run->request = empty_loop_request(request, empty);
-  evidence = Evidence{};
+  evidence = Evidence(torch_side::block_entry());
   run->phase = Phase::kNothingYet;
   run->counted = 0;
   instr_call_on_stack(on_own_stack, nullptr, reinterpret_cast<void*>(kStackTop));

@@ -7,6 +7,8 @@
 #include <string>
 #include <type_traits>
 
+#include "worker/evidence.h"
+
 namespace instr::torch_side {
 
 std::string version();         // "2.13.0"
@@ -43,6 +45,11 @@ void settle_code(uint64_t iterations_left);
 
 // Iterations of a snippet before the first counted block of so many.
 uint64_t warm_up_for(uint64_t iterations);
+
+// What entering a block costs, and the iterations of the longest block whose loop costs the same
+// for each of them.
+BlockEntry block_entry();
+uint64_t longest_block();
 
 // The result of running `body`: the text of the exception that ended it, or nothing.
 // `is_definition_error`: it was an instr_definition_error (worker/snippet_support.h).

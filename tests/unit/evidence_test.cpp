@@ -41,6 +41,22 @@ TEST(Evidence, BlocksOfAnyLengthAreOnOneLine) {
   EXPECT_FALSE(evidence.changes_state());
 }
 
+// An interpreter enters a block of one iteration otherwise than longer ones, and at a higher cost.
+TEST(Evidence, WhatEnteringABlockMayCostDependsOnTheLanguage) {
+  const auto with_entry = [](const BlockEntry& entry) {
+    Evidence evidence(entry);
+    evidence.add(block(1, 1700 + 500));
+    evidence.add_counted(block(24, 1600 + 24 * 500));
+    evidence.add_counted(block(24, 1600 + 24 * 500));
+    evidence.add_doubled(block(48, 1600 + 48 * 500));
+    return evidence;
+  };
+  EXPECT_FALSE(with_entry({}).holds_whole_periods());
+  EXPECT_TRUE(with_entry({.most_ir = 3000}).holds_whole_periods());
+  EXPECT_TRUE(with_entry({.most_ir = 3000}).is_uneven());
+  EXPECT_FALSE(with_entry({.most_ir = 3000, .is_same_for_one = false}).is_uneven());
+}
+
 TEST(Evidence, OneInstructionMoreAnywhereIsUneven) {
   for (std::uint64_t iterations : {1, 24, 48}) {
     Evidence evidence;
@@ -97,7 +113,10 @@ TEST(Evidence, GrowingMemoryAndUnequalAllocationsChangeState) {
     one.growth = 240;
     grows.add_counted(one);
   }
+  EXPECT_TRUE(grows.grows());
   EXPECT_TRUE(grows.changes_state());
+  grows.add_counted(even(24));  // it has stopped to
+  EXPECT_FALSE(grows.changes_state());
   Evidence once;  // a buffer that is made in the first block and kept
   Block first = even(24);
   first.growth = 1000;
