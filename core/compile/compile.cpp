@@ -157,13 +157,9 @@ struct BuildWork {
 
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, Cache& cache, UnitCompiler& compiler,
-              Reporter& reporter, std::stop_token stop)
-      : options_(options),
-        cache_(cache),
-        compiler_(compiler),
-        reporter_(reporter),
-        stop_(std::move(stop)) {}
+  Compilation(const CompileOptions& options, UnitCompiler& compiler, Reporter& reporter,
+              std::stop_token stop)
+      : options_(options), compiler_(compiler), reporter_(reporter), stop_(std::move(stop)) {}
 
   Expected<void> run(const std::vector<Variant>& variants) {
     std::vector<BuildWork> works;
@@ -299,7 +295,6 @@ class Compilation {
   }
 
   const CompileOptions& options_;
-  Cache& cache_;
   UnitCompiler& compiler_;
   Reporter& reporter_;
   std::stop_token stop_;
@@ -352,7 +347,7 @@ Expected<void> compile(const std::vector<Variant>& variants, const CompileOption
                        std::stop_token stop) {
   TRY_ASSIGN(auto compiler, UnitCompiler::make(options, cache, stop));
   Reporter reporter(on_unit);
-  return Compilation(options, cache, compiler, reporter, stop).run(variants);
+  return Compilation(options, compiler, reporter, stop).run(variants);
 }
 
 }  // namespace instr

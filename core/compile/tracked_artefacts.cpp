@@ -43,9 +43,8 @@ std::vector<fs::path> files_in_list(const std::string& list) {
   for (std::size_t i = target == list.npos ? list.size() : target + 2; i < list.size(); ++i) {
     const char c = list[i];
     const char next = i + 1 < list.size() ? list[i + 1] : '\n';
-    if (c == '\\' && (next == ' ' || next == '#')) {
-      word += list[++i];
-    } else if (c == '$' && next == '$') {
+    const bool is_escape = c == '\\' && (next == ' ' || next == '#');
+    if (is_escape || (c == '$' && next == '$')) {
       word += list[++i];
     } else if (c == ' ' || c == '\n' || (c == '\\' && next == '\n')) {
       end_word();
