@@ -6,7 +6,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf '%s\n' "$*" >&2; }
 die() { say "error: $*"; exit 2; }
 
-# Otherwise what Ctrl-C ends would be reported as failed.
+# Without this, a command that Ctrl-C ends would be reported as failed.
 interrupted() {
   trap '' INT
   [ "$BASH_SUBSHELL" != 0 ] || say interrupted

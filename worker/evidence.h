@@ -34,7 +34,7 @@ struct Block {
   Cost cost() const { return {totals.events.ir(), totals.allocs, totals.alloc_bytes}; }
 };
 
-// What entering a block costs, beside its iterations: switching the collection on and off, and the
+// The cost of entering a block, beside its iterations: switching the collection on and off, and the
 // loop around the iterations.
 struct BlockEntry {
   int64_t most_ir = 1000;
@@ -46,8 +46,7 @@ constexpr uint32_t kMostSingles = 384;  // blocks of one iteration, for finding 
 
 class Evidence {
  public:
-  Evidence() = default;
-  explicit Evidence(BlockEntry entry) : entry_(entry) {}
+  explicit Evidence(BlockEntry entry = {}) : entry_(entry) {}
 
   // Takes in a block of any length, in the order in which they ran.
   void add(const Block& block);
@@ -82,7 +81,7 @@ class Evidence {
   bool has_rare_costs() const { return differs_long_; }
   // The last two counted blocks have left memory behind.
   bool grows() const { return grows_; }
-  // So they have, or some blocks allocated more than others.
+  // The statement still leaves memory behind, or some blocks allocated more than others.
   bool changes_state() const { return allocates_unlike_ || grows_; }
 
   uint32_t singles() const { return known_singles_; }

@@ -203,7 +203,7 @@ void keep_block(const Block& block, const ArenaCounters& end) {
   run->counted += block.totals.events.ir();
 }
 
-// Two equal blocks are enough unless there is something to doubt. Memory that grows may stop to: an
+// Two equal blocks are enough unless there is something to doubt. Memory may stop growing: an
 // interpreter's lists of free objects do.
 bool has_enough_blocks() {
   if (evidence.blocks() < 2) return false;

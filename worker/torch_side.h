@@ -46,7 +46,7 @@ void settle_code(uint64_t iterations_left);
 // Iterations of a snippet before the first counted block of so many.
 uint64_t warm_up_for(uint64_t iterations);
 
-// What entering a block costs, and the iterations of the longest block whose loop costs the same
+// The cost of entering a block, and the iterations of the longest block whose loop costs the same
 // for each of them.
 BlockEntry block_entry();
 uint64_t longest_block();

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <optional>
-
 #include "core/base/environment.h"
+#include "core/base/place_below.h"
 
 namespace instr {
 
@@ -20,11 +19,9 @@ std::optional<fs::path> place_in_project(const fs::path& path) {
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(path, error);
   if (error) return std::nullopt;
-  const auto below = [&resolved](const fs::path& top) -> std::optional<fs::path> {
+  const auto below = [&resolved](const fs::path& top) {
     std::error_code ignored;
-    const fs::path place = resolved.lexically_relative(fs::weakly_canonical(top, ignored));
-    if (place.empty() || *place.begin() == "..") return std::nullopt;
-    return place;
+    return place_below(resolved, fs::weakly_canonical(top, ignored));
   };
   return below(*tree) ? std::nullopt : below(*project);
 }

@@ -54,7 +54,7 @@ struct AttributionLine {
 // Functions take at most `width` columns (0: no limit).
 std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width);
 
-// One change along the calls: "+5,400", "f now calls g".
+// A line about a call that changed: "+5,400", "f now calls g".
 struct CallLine {
   std::string change;
   std::string text;  // printable

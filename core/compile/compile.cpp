@@ -223,7 +223,7 @@ class Compilation {
     return missing;
   }
 
-  // Leaves no unit to those that are compared with each other and do not share one.
+  // Takes the units away from snippets that are compared with each other but do not share one.
   static void drop_separated(std::vector<std::optional<fs::path>>& units,
                              const std::vector<Snippet>& snippets) {
     std::map<std::string, std::set<std::optional<fs::path>>> units_of;

@@ -19,7 +19,7 @@ bool can_share(const Variant& variant) {
                      [](const Text* text) { return is_self_contained(text->code); });
 }
 
-// What must be equal for two variants to share a unit.
+// A text that must be equal for two variants to share a unit.
 std::string group_key(const Variant& variant, const Snippet& snippet, Purpose purpose) {
   const bool is_verified = purpose == Purpose::kVerify && variant.global_setup;
   if (!can_share(variant)) return "alone " + (is_verified ? snippet.eager : snippet.symbol);
@@ -35,7 +35,7 @@ Snippet snippet_of(const Variant& variant, Purpose purpose) {
   return {symbol, {}, is_candidate(variant) ? snippet_symbol(eager_of(variant), purpose) : symbol};
 }
 
-// Those that are compared with each other, in the order of the first of each.
+// Sets of snippets that are compared with each other, in the order of each set's first.
 std::vector<std::vector<Snippet>> compared(const std::vector<Snippet>& snippets) {
   std::vector<std::vector<Snippet>> sets;
   std::map<std::string, std::size_t> set_at;

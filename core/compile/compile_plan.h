@@ -25,8 +25,8 @@ struct SnippetGroup {
   bool has_global_setup = false;
 };
 
-// In the order of the variants. Texts that may change the meaning of what follows are alone in
-// their group, or, to be verified, with the eager variant's.
+// The groups are in the order of the variants. Texts that may change the meaning of what follows
+// are alone in their group, or, to be verified, with the eager variant's.
 std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants,
                                          Purpose purpose = Purpose::kMeasure);
 

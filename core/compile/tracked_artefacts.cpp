@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/measured_tree.h"
+#include "core/base/place_below.h"
 #include "core/base/trim.h"
 #include "core/compile/cache_files.h"
 #include "core/compile/source_writer.h"
@@ -18,12 +19,7 @@ constexpr int kMostAttempts = 4;
 
 std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
 
-bool is_below(const fs::path& file, const fs::path& folder) {
-  const fs::path place = file.lexically_relative(folder);
-  return !place.empty() && *place.begin() != "..";
-}
-
-// Not if its time is in the future, as on a machine whose clock is wrong.
+// A time in the future, as on a machine whose clock is wrong, is not taken for a change.
 bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
   std::error_code error;
   const auto time = fs::last_write_time(file, error);
@@ -60,20 +56,17 @@ TrackedArtefacts::TrackedArtefacts(Cache& cache, std::vector<fs::path> known)
     : cache_(&cache), known_(std::move(known)) {}
 
 std::optional<fs::path> TrackedArtefacts::find(const std::string& hint) const {
-  const auto text = cache_->read_hint(hint);
-  if (!text) return std::nullopt;
-  const std::string artefact(trim_end(*text, "\n"));
-  const auto files = files_of(artefact);
-  return files && are_same(*files) ? cache_->find(artefact) : std::nullopt;
+  const auto artefact = artefact_of(hint);
+  const auto files = artefact ? files_of(*artefact) : std::nullopt;
+  return files && are_same(*files) ? cache_->find(*artefact) : std::nullopt;
 }
 
 Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Make& make) const {
   std::set<fs::path> files;  // that it was made of before
   for (const std::string& hint : inputs.hints) {
-    const auto text = cache_->read_hint(hint);
-    const auto before = text ? files_of(std::string(trim_end(*text, "\n"))) : std::nullopt;
-    if (!before) continue;
-    for (const File& file : *before) files.insert(file.path);
+    const auto artefact = artefact_of(hint);
+    const auto before = artefact ? files_of(*artefact) : std::nullopt;
+    for (const File& file : before.value_or(std::vector<File>{})) files.insert(file.path);
   }
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     std::string identity = inputs.identity;
@@ -105,6 +98,11 @@ Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Mak
   return fail("the files that are included change while they are compiled");
 }
 
+std::optional<std::string> TrackedArtefacts::artefact_of(const std::string& hint) const {
+  const auto text = cache_->read_hint(hint);
+  return text ? std::optional(std::string(trim_end(*text, "\n"))) : std::nullopt;
+}
+
 std::optional<std::vector<TrackedArtefacts::File>> TrackedArtefacts::files_of(
     const std::string& artefact) const {
   const auto text = cache_->read_hint(files_hint(artefact));
@@ -125,8 +123,9 @@ void TrackedArtefacts::keep_files(const std::string& artefact, const fs::path& l
   std::set<fs::path> seen;
   for (const fs::path& file : files_in_list(read_text(list).value_or(""))) {
     const fs::path path = fs::absolute(file).lexically_normal();
-    const bool is_known = std::any_of(known_.begin(), known_.end(),
-                                      [&](const auto& folder) { return is_below(path, folder); });
+    const bool is_known = std::any_of(known_.begin(), known_.end(), [&](const auto& folder) {
+      return place_below(path, folder);
+    });
     if (is_known || !seen.insert(path).second) continue;
     if (has_changed_since(begin, path)) {
       std::lock_guard lock(hashes_->mutex);
@@ -144,7 +143,6 @@ bool TrackedArtefacts::are_same(const std::vector<File>& files) const {
   });
 }
 
-// "-" if it cannot be read.
 std::string TrackedArtefacts::hash_now(const fs::path& file) const {
   std::lock_guard lock(hashes_->mutex);
   auto [found, is_new] = hashes_->by_file.try_emplace(file);

@@ -20,7 +20,7 @@ namespace instr {
 // The files that a compiler's list for make (-MD) names as what its target depends on.
 std::vector<std::filesystem::path> files_in_list(const std::string& list);
 
-// What an artefact is made of, besides files.
+// The inputs of an artefact, besides files.
 struct ArtefactInputs {
   std::string identity;  // of all of it
   // Names of the hints that lead to the artefact.
@@ -28,7 +28,7 @@ struct ArtefactInputs {
   std::function<std::string(const std::string& hash)> name_of;  // in the cache
 };
 
-// One of them looks at each file only once.
+// The tracked artefacts of one cache. An object of this class hashes each file only once.
 class TrackedArtefacts {
  public:
   // Files below the folders in `known` are not looked at: their identity is known otherwise.
@@ -49,12 +49,15 @@ class TrackedArtefacts {
     std::filesystem::path path;
     std::string hash;
   };
+  // The name that the hint holds.
+  std::optional<std::string> artefact_of(const std::string& hint) const;
   std::optional<std::vector<File>> files_of(const std::string& artefact) const;
-  // Nothing is kept if one of them has changed since then: of which content the compiler has read
-  // is not known.
+  // Keeps nothing if a file has changed since `begin`: which content the compiler has read is then
+  // not known.
   void keep_files(const std::string& artefact, const std::filesystem::path& list,
                   std::filesystem::file_time_type begin) const;
   bool are_same(const std::vector<File>& files) const;
+  // Returns "-" for a file that cannot be read.
   std::string hash_now(const std::filesystem::path& file) const;
 
   struct Hashes {

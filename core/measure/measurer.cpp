@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/place_below.h"
 #include "core/base/replace_file.h"
 #include "core/base/source_text.h"
 #include "core/base/trim.h"
@@ -44,9 +45,9 @@ std::string name_here(const std::string& file) {
   if (file.empty() || file == "???" || is_support_header(file)) return "";
   std::error_code error;
   const fs::path path = fs::path(file).lexically_normal();
-  const fs::path below = path.lexically_relative(fs::current_path(error));
-  const bool is_below = !error && !below.empty() && *below.begin() != "..";
-  return (path.is_absolute() && is_below ? below : path).string();
+  const fs::path here = fs::current_path(error);
+  const auto below = error || !path.is_absolute() ? std::nullopt : place_below(path, here);
+  return below.value_or(path).string();
 }
 
 // None if the file cannot be read, as where it was compiled elsewhere.

@@ -20,9 +20,8 @@ wire::Message load_failure(Loss loss, std::chrono::milliseconds limit, const std
         "failed",
         {{"kind", to_string(FailureKind::kTimedOut)}, {"message", "loading the unit was " + late}}};
   }
-  std::string message = std::string("loading the unit ended the worker, twice: ") + to_string(loss);
-  if (!log.empty()) message += "\n" + log;
-  return {"failed", {{"kind", to_string(FailureKind::kCrashed)}, {"message", std::move(message)}}};
+  return {"failed",
+          {{"kind", to_string(FailureKind::kCrashed)}, {"message", load_crash_text(loss, log)}}};
 }
 
 }  // namespace

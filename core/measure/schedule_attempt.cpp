@@ -104,9 +104,7 @@ Attempt Scheduler::State::load_problem(const Task& task, const UnitKey& key, con
     unit.load_failure = *std::move(slow);
   } else if (++unit.load_crashes >= kLoadCrashes) {
     unit.load_failure =
-        Failure{FailureKind::kCrashed, std::string("loading the unit ended the worker, twice: ") +
-                                           to_string(reply.error()) +
-                                           (log.empty() ? "" : "\n" + with_cure(log))};
+        Failure{FailureKind::kCrashed, load_crash_text(reply.error(), with_cure(log))};
   }
   if (unit.load_failure) return {*unit.load_failure};
   auto attempt = lost("loading the unit ended the worker");

@@ -156,6 +156,11 @@ std::string late_text(Loss loss, std::chrono::milliseconds limit) {
   return "";
 }
 
+std::string load_crash_text(Loss loss, const std::string& log) {
+  return std::string("loading the unit ended the worker, twice: ") + to_string(loss) +
+         (log.empty() ? "" : "\n" + log);
+}
+
 Expected<std::pair<Link, Fd>> Link::make() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -392,7 +397,8 @@ Expected<std::shared_ptr<Root>> Root::start(const WorkerOptions& options) {
 
 namespace {
 
-// Of this process, which a worker inherits. Empty: none is in the way.
+// Advice about a limit that a worker inherits from this process and that can keep it from starting;
+// empty if there is none.
 std::string advice_of_limits() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";

@@ -29,6 +29,9 @@ enum class Loss { kClosed, kTimedOut, kIdle, kGarbled };
 
 // The text about a process that was still there after `limit`; empty: it ended.
 std::string late_text(Loss loss, std::chrono::milliseconds limit);
+// The message about a unit that ended the worker each time it was loaded. `log`: what the worker
+// wrote meanwhile.
+std::string load_crash_text(Loss loss, const std::string& log);
 
 const char* to_string(Loss loss);
 

@@ -82,7 +82,7 @@ TEST(CutAll, MakesAUnitOfEachSnippetWhateverItsGroup) {
   for (const auto& unit : units) EXPECT_EQ(unit.size(), 1u);
 }
 
-// Eager and frozen.
+// The eager and the frozen variant of a benchmark.
 std::vector<Variant> compared(const std::string& stmt, const std::string& global_setup,
                               const std::string& script) {
   Variant eager = variant(stmt);
@@ -118,8 +118,8 @@ TEST(CutUnits, DoesNotSeparateWhatIsCompared) {
   }
 }
 
-// Alone because of the directive, but what registers an operator can be loaded only once. Both have
-// the same script.
+// The directive keeps each text alone, but what registers an operator can be loaded only once. Both
+// benchmarks have the same script.
 TEST(GroupSnippets, WhatIsVerifiedIsWithItsEagerVariant) {
   const std::string global_setup = "#define X\nTORCH_LIBRARY(my, m) {}";
   const auto f = compared("auto y = f(x);", global_setup, "y = x");

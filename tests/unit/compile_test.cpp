@@ -312,7 +312,7 @@ TEST_P(CompileTest, UsersSourcesAreCompiledOnceAndLinked) {
   EXPECT_HAS(outcome.failed["a"], "mine.cpp:2:21: error: ");
 }
 
-// Wherever it is; and what was compiled before is found again.
+// The header may lie anywhere, and what was compiled before is found again.
 TEST_P(CompileTest, AChangedHeaderOfTheUsersIsSeen) {
   folder_.write("include/value.h", "#include \"../elsewhere/my value.h\"\n");
   auto build = std::make_shared<BuildOptions>();
@@ -357,7 +357,7 @@ TEST_P(CompileTest, AChangedFileThatTheUsersSourcesIncludeIsSeen) {
   EXPECT_NE(unit_with("2"), first);
 }
 
-// Of a commit that is measured in another tree: nothing may lead back to what is checked out.
+// A commit is measured in a tree of its own: nothing may lead back to what is checked out.
 TEST_P(CompileTest, NoFileOfTheCheckedOutTreeIsIncludedInAnother) {
   folder_.write("project/value.h", "#define VALUE 1\n");
   folder_.write("tree/value.h", "#define VALUE 1\n");

@@ -115,7 +115,7 @@ TEST(Evidence, GrowingMemoryAndUnequalAllocationsChangeState) {
   }
   EXPECT_TRUE(grows.grows());
   EXPECT_TRUE(grows.changes_state());
-  grows.add_counted(even(24));  // it has stopped to
+  grows.add_counted(even(24));  // the growth has stopped
   EXPECT_FALSE(grows.changes_state());
   Evidence once;  // a buffer that is made in the first block and kept
   Block first = even(24);
