@@ -9,7 +9,10 @@ die() { say "error: $*"; exit 2; }
 # Without this, a command that Ctrl-C ends would be reported as failed.
 interrupted() {
   trap '' INT
-  [ "$BASH_SUBSHELL" != 0 ] || say interrupted
+  if [ "$BASH_SUBSHELL" = 0 ]; then
+    [ ! -t 2 ] || printf '\r\033[K' >&2  # over the progress and the ^C
+    say interrupted
+  fi
   exit 130
 }
 trap interrupted INT
