@@ -10,17 +10,18 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/flames.h"
-#include "core/commands/program.h"
+#include "core/commands/cli/program.h"
 #include "core/commands/run.h"
 #include "core/compare/expected_counts.h"
 #include "core/definitions/select.h"
-#include "core/engine/gate.h"
-#include "core/engine/pipeline.h"
+#include "core/report/comparison_flames.h"
 #include "core/report/report.h"
 #include "core/results/baselines.h"
-#include "core/results/recorder.h"
-#include "core/values/verification.h"
+#include "core/results/result_set.h"
+#include "core/results/verification.h"
+#include "core/run/gate.h"
+#include "core/run/pipeline.h"
+#include "core/run/recorder.h"
 
 namespace instr {
 namespace {

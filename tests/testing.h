@@ -19,7 +19,8 @@
 #include "core/compare/compare.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
-#include "core/results/results.h"
+#include "core/results/result_set.h"
+#include "core/results/results_file.h"
 
 namespace instr::testing {
 

@@ -7,7 +7,16 @@
 #include <string>
 #include <type_traits>
 
-#include "worker/evidence.h"
+namespace instr {
+
+// The cost of entering a block, beside its iterations: switching the collection on and off, and the
+// loop around the iterations.
+struct BlockEntry {
+  int64_t most_ir = 1000;
+  bool is_same_for_one = true;  // a block of one iteration has the entry that longer ones have
+};
+
+}  // namespace instr
 
 namespace instr::torch_side {
 

@@ -8,14 +8,15 @@
 
 #include "core/base/environment.h"
 #include "core/base/output_file.h"
-#include "core/cli/gating.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/commands/flames.h"
 #include "core/definitions/select.h"
-#include "core/engine/pipeline.h"
+#include "core/report/comparison_flames.h"
+#include "core/results/result_set.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

@@ -5,8 +5,8 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/cli/gating.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/history/read.h"

@@ -6,13 +6,13 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/cli/gating.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
 #include "core/results/baselines.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -5,12 +5,13 @@
 #include <memory>
 
 #include "core/base/process.h"
-#include "core/cli/gating.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/engine/pipeline.h"
+#include "core/results/result_set.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "core/base/exit_status.h"
-#include "core/cli/showing.h"
-#include "core/commands/command.h"
-#include "core/engine/config.h"
-#include "core/engine/gate.h"
+#include "core/commands/cli/command.h"
+#include "core/commands/cli/showing.h"
+#include "core/run/config.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

@@ -6,13 +6,14 @@
 
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/cli/gating.h"
-#include "core/cli/selecting.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/selecting.h"
 #include "core/commands/commands.h"
-#include "core/commands/flames.h"
-#include "core/commands/kept_values.h"
-#include "core/compare/compare_report.h"
+#include "core/compare/kept_values.h"
 #include "core/definitions/select.h"
+#include "core/report/comparison_flames.h"
+#include "core/report/comparison_report.h"
+#include "core/results/result_set.h"
 
 namespace instr {
 

@@ -8,17 +8,18 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/cli/measuring.h"
+#include "core/commands/cli/measuring.h"
 #include "core/commands/commands.h"
 #include "core/compile/cache.h"
+#include "core/compile/compiled_variant.h"
 #include "core/compile/installation.h"
 #include "core/compile/libtorch.h"
-#include "core/compile/python.h"
+#include "core/compile/python/python.h"
 #include "core/compile/toolchain.h"
 #include "core/definitions/metrics.h"
-#include "core/engine/config.h"
-#include "core/engine/session.h"
 #include "core/measure/timer.h"
+#include "core/run/config.h"
+#include "core/run/session.h"
 
 namespace instr {
 
@@ -30,7 +31,7 @@ struct Finding {
   std::string detail;  // what was found, or the problem and its solution
 };
 
-// Instructions of the canary in worker/canary.S, counted by hand.
+// Instructions of the canary in worker/counted/canary.S, counted by hand.
 constexpr double kCanaryInstructions = 1000;
 
 constexpr std::size_t kNameWidth = 20;

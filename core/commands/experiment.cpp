@@ -16,18 +16,18 @@
 #include "core/base/replace_file.h"
 #include "core/base/shell.h"
 #include "core/base/terminal.h"
-#include "core/cli/experiment_axes.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/experiment_axes.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/commands/experiment_run.h"
-#include "core/compare/expected_codes.h"
 #include "core/definitions/definition_keys.h"
-#include "core/engine/pipeline.h"
-#include "core/report/experiment_summary.h"
+#include "core/experiments/expected_codes.h"
+#include "core/experiments/experiment_run.h"
+#include "core/experiments/experiment_summary.h"
 #include "core/report/plot.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 
@@ -302,7 +302,7 @@ ExpectedStatus run_experiment(const ExperimentArguments& given, const Invocation
   }
   TRY_ASSIGN(auto expected, codes_to_expect(options.codes));
   auto ran = measure_experiments({options.measure, options.results(), options.only,
-                                  options.collects_counters, options.showing},
+                                  options.collects_counters, progress_options(options.showing)},
                                  variants, stop);
   if (!ran && stop.stop_requested()) return kInterrupted;
   if (!ran) return tl::unexpected(ran.error());

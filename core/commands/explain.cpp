@@ -14,15 +14,16 @@
 #include "core/base/output_file.h"
 #include "core/base/private_folder.h"
 #include "core/base/terminal.h"
-#include "core/cli/gating.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
-#include "core/engine/pipeline.h"
 #include "core/report/flame.h"
 #include "core/results/baselines.h"
+#include "core/results/result_set.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

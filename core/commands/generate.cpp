@@ -8,8 +8,8 @@
 
 #include "core/base/output.h"
 #include "core/base/version.h"
-#include "core/cli/completion.h"
-#include "core/cli/help.h"
+#include "core/commands/cli/completion.h"
+#include "core/commands/cli/help.h"
 #include "core/commands/commands.h"
 #include "core/definitions/definition_schema.h"
 #include "core/results/results_schema.h"

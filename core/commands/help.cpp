@@ -2,8 +2,8 @@
 
 #include "core/base/near_match.h"
 #include "core/base/output.h"
+#include "core/commands/cli/program.h"
 #include "core/commands/commands.h"
-#include "core/commands/program.h"
 
 namespace instr {
 

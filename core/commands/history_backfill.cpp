@@ -12,7 +12,7 @@
 #include "core/base/output.h"
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
-#include "core/commands/history.h"
+#include "core/commands/history_words.h"
 #include "core/history/read.h"
 #include "core/history/schema.h"
 

@@ -3,11 +3,13 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/commands/history.h"
-#include "core/engine/gate.h"
+#include "core/commands/history_words.h"
+#include "core/experiments/experiment_file.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"
+#include "core/results/result_set.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

@@ -5,11 +5,11 @@
 #include "core/base/format.h"
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/commands/history.h"
+#include "core/commands/history_words.h"
 #include "core/definitions/select.h"
-#include "core/history/history_report.h"
 #include "core/history/read_runs.h"
 #include "core/history/schema.h"
+#include "core/report/history_tables.h"
 
 namespace instr {
 

@@ -7,10 +7,10 @@
 
 #include "core/base/output.h"
 #include "core/base/terminal.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/engine/pipeline.h"
+#include "core/run/pipeline.h"
 
 namespace instr {
 

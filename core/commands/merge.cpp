@@ -4,10 +4,11 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/cli/gating.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/commands/merge_shards.h"
+#include "core/results/result_set.h"
+#include "core/run/merge_shards.h"
 
 namespace instr {
 

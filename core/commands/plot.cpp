@@ -10,15 +10,15 @@
 #include "core/base/output_file.h"
 #include "core/base/read_file.h"
 #include "core/base/replace_file.h"
-#include "core/cli/gating.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
 #include "core/definitions/select.h"
+#include "core/experiments/experiment_file.h"
 #include "core/results/baselines.h"
-#include "core/results/experiment_log.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -4,19 +4,21 @@
 #include <set>
 
 #include "core/base/format.h"
+#include "core/base/git.h"
 #include "core/base/output.h"
 #include "core/base/output_file.h"
-#include "core/cli/gating.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/showing.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/showing.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/engine/gate.h"
-#include "core/history/repository.h"
+#include "core/experiments/experiment_file.h"
 #include "core/history/schema.h"
-#include "core/html/report_data.h"
+#include "core/report/html_report.h"
 #include "core/results/baselines.h"
+#include "core/results/result_set.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

@@ -5,14 +5,14 @@
 #include "core/base/format.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/cli/gating.h"
-#include "core/cli/help.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/gating.h"
+#include "core/commands/cli/help.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/commands/flames.h"
-#include "core/engine/session.h"
+#include "core/report/comparison_flames.h"
+#include "core/run/session.h"
 
 namespace instr {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/commands/commands.h"
-#include "core/engine/config.h"
 #include "core/history/recording.h"
+#include "core/run/config.h"
 
 namespace instr {
 

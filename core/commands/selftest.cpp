@@ -12,13 +12,14 @@
 #include "core/base/private_folder.h"
 #include "core/base/process.h"
 #include "core/base/terminal.h"
-#include "core/cli/measuring.h"
-#include "core/cli/values.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/values.h"
 #include "core/commands/commands.h"
-#include "core/commands/selftest_plants.h"
-#include "core/compare/compare_text.h"
+#include "core/compare/planted_changes.h"
 #include "core/compile/installation.h"
-#include "core/engine/gate.h"
+#include "core/report/comparison_text.h"
+#include "core/results/result_set.h"
+#include "core/run/gate.h"
 
 namespace instr {
 

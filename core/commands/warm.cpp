@@ -4,7 +4,7 @@
 
 #include "core/base/format.h"
 #include "core/base/output.h"
-#include "core/cli/showing.h"
+#include "core/commands/cli/showing.h"
 #include "core/commands/commands.h"
 #include "core/measure/warm_address.h"
 #include "core/measure/warm_client.h"

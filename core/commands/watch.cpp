@@ -16,14 +16,15 @@
 
 #include "core/base/format.h"
 #include "core/base/terminal.h"
-#include "core/cli/measuring.h"
-#include "core/cli/selecting.h"
+#include "core/commands/cli/measuring.h"
+#include "core/commands/cli/selecting.h"
 #include "core/commands/commands.h"
+#include "core/compile/compiled_variant.h"
 #include "core/definitions/load.h"
 #include "core/definitions/metrics.h"
-#include "core/engine/pipeline.h"
-#include "core/engine/session.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
+#include "core/run/pipeline.h"
+#include "core/run/session.h"
 
 namespace instr {
 

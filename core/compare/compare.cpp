@@ -12,9 +12,8 @@
 
 #include "core/base/format.h"
 #include "core/compare/compare_row.h"
-#include "core/compare/compare_text.h"
 #include "core/definitions/metrics.h"
-#include "core/values/significance.h"
+#include "core/results/significance.h"
 
 namespace instr {
 
@@ -223,20 +222,11 @@ void add_problems(Comparison& comparison, const ResultSet& before, const ResultS
 
 }  // namespace
 
-FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
-  return by_key(std::move(functions));
-}
-
-Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one) {
-  TRY_ASSIGN(auto functions, set.functions(one.variant.key));
-  TRY_ASSIGN(auto tree, set.call_trees(one.variant.key));
-  TRY_ASSIGN(auto lines, set.lines(one.variant.key));
-  if (auto* counted = std::get_if<Counted>(&one.outcome)) {
-    counted->functions = std::move(functions);
-    counted->call_tree = std::move(tree);
-    counted->lines = std::move(lines);
-  }
-  return one;
+std::string limit_change_text(const LimitChange& change) {
+  std::string before = to_string(change.before.value_or(Limit{}));
+  return fmt::format("the {}limit of {} is changed from {} to {} ({} holds)",
+                     change.is_soft ? "soft " : "", printable(change.metric), before,
+                     to_string(change.after.value_or(Limit{})), before);
 }
 
 Limits default_limits() {

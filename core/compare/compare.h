@@ -12,40 +12,13 @@
 
 #include "core/base/error.h"
 #include "core/compare/accepted.h"
+#include "core/compare/attribution.h"
 #include "core/compare/line_changes.h"
 #include "core/definitions/limit.h"
-#include "core/results/call_trees_file.h"
-#include "core/results/functions_file.h"
-#include "core/results/lines_file.h"
-#include "core/results/results.h"
-#include "core/values/attribution.h"
-#include "core/values/significance.h"
+#include "core/results/result_set.h"
+#include "core/results/significance.h"
 
 namespace instr {
-
-// For result sets in memory: what a key has, or an empty value.
-template <class Value>
-auto by_key(std::map<std::string, Value> values) {
-  // Shared, so that copying the result set does not copy the values.
-  return [shared =
-              std::make_shared<const decltype(values)>(std::move(values))](const std::string& key) {
-    auto found = shared->find(key);
-    return found == shared->end() ? Value{} : found->second;
-  };
-}
-
-FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions);
-
-struct ResultSet {
-  std::string name;  // for messages: "the baseline", a file
-  Results results;
-  FunctionsOf functions;        // may be empty: then nothing is attributed
-  CallTreesOf call_trees = {};  // may be empty
-  LinesOf lines = {};           // may be empty
-};
-
-// With the functions, call trees and lines of its key, if it was counted.
-Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one);
 
 // By metric's name. An increase beyond `hard` fails, one beyond `soft` warns; a decrease beyond
 // `hard` is a gain to announce. A metric without a limit is only shown.
@@ -87,6 +60,9 @@ struct LimitChange {
 
   auto operator<=>(const LimitChange&) const = default;
 };
+
+// "the limit of ir is changed from 0.5% to none (0.5% holds)"
+std::string limit_change_text(const LimitChange& change);
 
 // The state of a key. Slower and faster are judged by instructions or, if these are equal, by the
 // first other metric that differs, in the order of limit_metrics() and then of their names.

@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/source_text.h"
 #include "core/compare/compare.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/values/line_costs.h"
+#include "core/profile/line_costs.h"
 
 namespace instr {
 

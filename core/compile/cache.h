@@ -69,7 +69,4 @@ class Cache {
   std::unique_ptr<State> state_;
 };
 
-// 128-bit content hash, hexadecimal.
-std::string content_hash(std::string_view bytes);
-
 }  // namespace instr

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,9 +10,9 @@
 #include <sstream>
 #include <vector>
 
+#include "core/base/content_hash.h"
 #include "core/base/process.h"
 #include "core/base/read_file.h"
-#include "core/compile/cache.h"
 
 namespace instr {
 
@@ -22,18 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kSumName = ".sum";
-
-std::string hexadecimal(XXH128_hash_t hash) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (unsigned char byte : canonical.digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 // "size hash" of each file under the folder by its relative path, except for the seal itself.
 std::optional<std::map<std::string, std::string>> file_sums(const fs::path& folder) {
@@ -77,28 +64,6 @@ bool sizes_match(const fs::path& folder, const std::string& seal) {
 }
 
 }  // namespace
-
-std::string content_hash(std::string_view bytes) {
-  return hexadecimal(XXH3_128bits(bytes.data(), bytes.size()));
-}
-
-std::optional<std::string> file_hash(const fs::path& file) {
-  Fd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return std::nullopt;
-  XXH3_state_t* state = XXH3_createState();
-  XXH3_128bits_reset(state);
-  std::vector<char> buffer(1 << 18);
-  ssize_t got = 0;
-  while ((got = ::read(fd.get(), buffer.data(), buffer.size())) != 0) {
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) break;
-    XXH3_128bits_update(state, buffer.data(), static_cast<std::size_t>(got));
-  }
-  XXH128_hash_t hash = XXH3_128bits_digest(state);
-  XXH3_freeState(state);
-  if (got < 0) return std::nullopt;
-  return hexadecimal(hash);
-}
 
 std::optional<std::string> read_text(const fs::path& file) {
   auto text = read_file(file, kMostResults);

@@ -12,9 +12,6 @@
 
 namespace instr {
 
-// Hash of a file's content, as content_hash; nothing if it cannot be read.
-std::optional<std::string> file_hash(const std::filesystem::path& file);
-
 // The content of a small file; nothing if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& file);
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/measured_tree.h"
 #include "core/compile/cache_files.h"

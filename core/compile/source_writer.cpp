@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/trim.h"
-#include "core/compile/generate.h"
+#include "core/compile/cpp/generate_cpp.h"
 
 namespace instr {
 

@@ -33,7 +33,7 @@ std::vector<Definition> read_benchmark(const toml::table& table, const Benchmark
 
 // One text of several, in which each line keeps its place: by blank lines if a text comes
 // further down in the same file, else by a #line directive (marked as line_marker() of
-// core/compile/generate.h does for code that variants share). Nothing if `texts` is empty.
+// core/compile/cpp/generate_cpp.h does for code that variants share). Nothing if `texts` is empty.
 std::optional<Text> join_texts(const std::vector<Text>& texts);
 
 // Reads a file's [build] table: users' own code. Paths become absolute, from the folder of the

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/definitions/backends.h"
 #include "core/definitions/definition.h"
-#include "core/definitions/runtimes.h"
 
 namespace instr {
 

@@ -10,6 +10,7 @@
 #include "core/history/profiles.h"
 #include "core/history/read_runs.h"
 #include "core/history/timeline.h"
+#include "core/results/result_set.h"
 
 namespace instr {
 

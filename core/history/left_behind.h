@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
+#include "core/base/git.h"
 #include "core/base/sqlite.h"
-#include "core/history/repository.h"
 
 namespace instr {
 

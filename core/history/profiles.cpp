@@ -7,7 +7,7 @@
 #include "core/base/gzip.h"
 #include "core/base/json_line.h"
 #include "core/results/call_trees_file.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "core/base/sqlite.h"
+#include "core/compare/attribution.h"
 #include "core/history/dictionary.h"
 #include "core/history/read.h"
 #include "core/history/steps.h"
 #include "core/history/timeline.h"
-#include "core/values/attribution.h"
-#include "core/values/call_tree.h"
-#include "core/values/measurement.h"
+#include "core/profile/call_tree.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

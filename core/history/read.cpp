@@ -9,9 +9,9 @@
 
 #include "core/base/json_line.h"
 #include "core/definitions/metrics.h"
+#include "core/history/change_points.h"
 #include "core/history/timeline.h"
-#include "core/values/change_points.h"
-#include "core/values/timing.h"
+#include "core/results/timing.h"
 
 namespace instr {
 

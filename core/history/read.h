@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/git.h"
 #include "core/base/sqlite.h"
 #include "core/history/record.h"
-#include "core/history/repository.h"
 #include "core/results/fingerprint_check.h"
 
 namespace instr {

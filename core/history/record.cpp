@@ -15,7 +15,7 @@
 #include "core/history/dictionary.h"
 #include "core/history/profiles.h"
 #include "core/history/timeline.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/git.h"
 #include "core/base/sqlite.h"
-#include "core/history/repository.h"
 #include "core/results/call_trees_file.h"
 #include "core/results/functions_file.h"
 

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/compare/compare.h"
 #include "core/history/record.h"
+#include "core/results/result_set.h"
 
 namespace instr {
 

@@ -6,14 +6,28 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "core/base/content_hash.h"
 #include "core/base/format.h"
-#include "core/compile/cache.h"
 #include "core/history/recording.h"
 #include "core/results/fingerprint_check.h"
+#include "core/results/result_set.h"
 
 namespace instr {
 
 namespace {
+
+// An error if what was measured then is older than the commit. `results` is for messages.
+Expected<void> check_age(const std::string& results, const std::string& started,
+                         const Commit& commit) {
+  const auto seconds = seconds_of(started);
+  if (!seconds || *seconds >= commit.authored) return {};
+  return tl::unexpected(
+      Error{{results},
+            fmt::format("measured at {}, before commit {} was written ({})", printable(started),
+                        short_hash(commit.hash), date_text(commit.authored)),
+            "name the commit that was measured with --commit or, if a clock was wrong, add "
+            "--trust-commit"});
+}
 
 // The same text for the same fields, whatever their order.
 std::string class_text(Fingerprint::Entries entries) {

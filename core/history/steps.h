@@ -8,15 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/base/git.h"
+
 namespace instr {
-
-// A commit's place on its branch. It depends on the commit alone, so commits may come in any order.
-struct Place {
-  std::int64_t position = 0;  // commits since the first one, by first parents
-  std::uint64_t tie = 0;      // the beginning of its hash, where a branch was rewritten
-
-  auto operator<=>(const Place&) const = default;
-};
 
 struct Step {
   Place place;

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/base/git.h"
 #include "core/base/json_line.h"
-#include "core/history/repository.h"
 
 namespace instr {
 

@@ -7,7 +7,7 @@
 #include "core/base/format.h"
 #include "core/base/json_line.h"
 #include "core/measure/failure_text.h"
-#include "core/results/experiment.h"
+#include "core/results/compiler_json.h"
 
 namespace instr {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/definitions/variant.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/private_folder.h"
+#include "core/compile/compiled_variant.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/measure.h"
 #include "core/measure/verifier.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/compile/generate_python.h"
+#include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
 
 namespace instr {

@@ -12,15 +12,15 @@ namespace instr {
 // `message` after the place of the failure; unchanged if that is not known. `part`: which of the
 // variant's texts ran ("setup", "statement"), as reported by the worker, or "". A place in the
 // TorchScript text that `message` names is the one in the TOML file. `line`: of a snippet in Python
-// (core/compile/generate_python.h), or 0.
+// (core/compile/python/generate_python.h), or 0.
 std::string failure_text(const std::string& message, const std::string& part,
                          const Variant& variant, int line = 0);
 
 // The place in the TOML file that a TorchScript error refers to, if any.
 std::optional<SourceLocation> script_place(const std::string& message, const Variant& variant);
 
-// The place in the TOML file of a line of its code in Python (core/compile/generate_python.h); 0:
-// none.
+// The place in the TOML file of a line of its code in Python
+// (core/compile/python/generate_python.h); 0: none.
 std::optional<SourceLocation> python_place(int line, const Variant& variant);
 
 // Text about code in Python, in which the files and names of generated code are those of the TOML

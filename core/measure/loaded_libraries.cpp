@@ -6,10 +6,10 @@
 #include <system_error>
 #include <tuple>
 
+#include "core/base/content_hash.h"
 #include "core/base/read_file.h"
-#include "core/compile/cache_files.h"
-#include "core/compile/compile_python.h"
 #include "core/compile/elf.h"
+#include "core/compile/python/compile_python.h"
 #include "core/results/fingerprint.h"
 
 namespace instr {

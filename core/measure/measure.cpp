@@ -16,13 +16,14 @@
 #include <tuple>
 #include <utility>
 
-#include "core/compile/missing_symbol.h"
+#include "core/compile/cpp/missing_symbol.h"
+#include "core/definitions/backends.h"
 #include "core/definitions/metrics.h"
-#include "core/definitions/runtimes.h"
 #include "core/measure/compiler_report.h"
+#include "core/measure/dump.h"
 #include "core/measure/failure_text.h"
-#include "core/values/function_names.h"
-#include "core/values/simulation.h"
+#include "core/profile/function_names.h"
+#include "core/results/simulation.h"
 
 namespace instr {
 

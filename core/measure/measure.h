@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/values/measurement.h"
-#include "core/values/profile.h"
+#include "core/profile/profile.h"
+#include "core/results/measurement.h"
 #include "worker/wire.h"
 
 namespace instr {

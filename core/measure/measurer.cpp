@@ -18,13 +18,14 @@
 #include "core/base/source_text.h"
 #include "core/base/trim.h"
 #include "core/compile/cache_files.h"
-#include "core/compile/generate.h"
-#include "core/compile/generate_python.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/generate_cpp.h"
+#include "core/compile/python/generate_python.h"
 #include "core/compile/source_writer.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/schedule_plan.h"
-#include "core/values/line_costs.h"
-#include "core/values/profile.h"
+#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 
 namespace instr {
 

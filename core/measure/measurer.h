@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "core/compile/compile.h"
+#include "core/compile/compiled_variant.h"
 #include "core/measure/measure.h"
 #include "core/measure/schedule.h"
 #include "core/measure/worker_client.h"

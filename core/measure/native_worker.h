@@ -14,10 +14,10 @@
 
 #include "core/base/error.h"
 #include "core/base/private_folder.h"
-#include "core/compile/compile.h"
+#include "core/compile/compiled_variant.h"
 #include "core/definitions/languages.h"
 #include "core/measure/worker_client.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

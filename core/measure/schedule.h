@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/compile/compile.h"
+#include "core/compile/compiled_variant.h"
 #include "core/measure/zygote_pool.h"
-#include "core/values/measurement.h"
-#include "core/values/simulation.h"
+#include "core/results/measurement.h"
+#include "core/results/simulation.h"
 #include "worker/wire.h"
 
 namespace instr {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/private_folder.h"
+#include "core/compile/compiled_variant.h"
 #include "core/measure/measurer.h"
 #include "core/measure/schedule.h"
 #include "core/measure/worker_client.h"

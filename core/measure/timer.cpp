@@ -14,7 +14,7 @@
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
 #include "core/measure/measure.h"
-#include "worker/event_counter.h"
+#include "worker/native/event_counter.h"
 #include "worker/wire.h"
 
 namespace instr {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/compile/compile.h"
+#include "core/compile/compiled_variant.h"
 #include "core/measure/native_worker.h"
 
 namespace instr {
@@ -30,7 +30,7 @@ struct TimerOptions {
   double timeout_s = 60;                 // of a variant without its own
   std::uint64_t memory_limit = 0;        // bytes that a process may use; 0: no limit
   bool wants_start = false;              // also time the start of each
-  std::vector<std::string> events = {};  // also count these (worker/event_counter.h)
+  std::vector<std::string> events = {};  // also count these (worker/native/event_counter.h)
   // Of a repetition; absent: the variant's own number, or as many as fill min_time_s.
   std::optional<int> iterations = {};
   CompilerOptions compiler = {};

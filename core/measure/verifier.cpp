@@ -5,8 +5,10 @@
 #include <set>
 #include <utility>
 
+#include "core/compile/compiled_variant.h"
 #include "core/definitions/axes.h"
 #include "core/measure/failure_text.h"
+#include "core/measure/verdict.h"
 #include "worker/wire.h"
 
 namespace instr {

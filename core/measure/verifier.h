@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/compile/compile.h"
+#include "core/compile/compiled_variant.h"
 #include "core/measure/native_worker.h"
 #include "core/measure/timer.h"
 

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/base/content_hash.h"
 #include "core/base/environment.h"
 #include "core/base/read_file.h"
-#include "core/compile/cache.h"
 
 namespace instr {
 

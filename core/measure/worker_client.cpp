@@ -19,7 +19,7 @@
 #include "core/base/environment.h"
 #include "core/base/format.h"
 #include "core/base/trim.h"
-#include "core/compile/compile_python.h"
+#include "core/compile/python/compile_python.h"
 #include "core/measure/loaded_libraries.h"
 #include "core/measure/pinned_environment.h"
 #include "core/results/fingerprint.h"

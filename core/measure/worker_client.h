@@ -18,7 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/process.h"
 #include "core/definitions/languages.h"
-#include "core/values/simulation.h"
+#include "core/results/simulation.h"
 #include "worker/cpu_watch.h"
 #include "worker/wire.h"
 

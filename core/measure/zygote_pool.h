@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/definitions/runtimes.h"
+#include "core/definitions/backends.h"
 #include "core/definitions/variant.h"
 #include "core/measure/worker_client.h"
 

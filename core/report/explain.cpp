@@ -6,7 +6,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/version.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 
@@ -96,14 +96,14 @@ std::string explain_csv(const Explanation& explanation) {
   return out;
 }
 
-using AsText = std::string (*)(const Explanation&, const ExplainOptions&);
+using ExplainFormat = std::string (*)(const Explanation&, const ExplainOptions&);
 
 template <std::string (*text)(const Explanation&)>
 std::string plain(const Explanation& explanation, const ExplainOptions&) {
   return text(explanation);
 }
 
-constexpr std::pair<ReportFormat, AsText> kTexts[] = {
+constexpr std::pair<ReportFormat, ExplainFormat> kTexts[] = {
     {ReportFormat::kTable, explain_table},
     {ReportFormat::kMarkdown, explain_markdown},
     {ReportFormat::kJson, plain<explain_json>},

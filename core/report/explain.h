@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "core/profile/call_graph.h"
+#include "core/profile/line_costs.h"
 #include "core/report/report.h"
-#include "core/values/call_graph.h"
-#include "core/values/line_costs.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

@@ -5,11 +5,11 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
+#include "core/base/table.h"
 #include "core/base/version.h"
 #include "core/report/explain.h"
 #include "core/report/report_grid.h"
-#include "core/report/table.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

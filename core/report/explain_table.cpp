@@ -7,18 +7,18 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/base/table.h"
 #include "core/base/terminal.h"
 #include "core/report/explain.h"
 #include "core/report/report_grid.h"
-#include "core/report/table.h"
 
 namespace instr {
 
 namespace {
 
-constexpr std::size_t kWithCallers = 5;  // functions
-constexpr std::size_t kMostCallers = 3;  // of each
-constexpr std::size_t kLeastName = 30;   // columns that names keep beside what can be left out
+constexpr std::size_t kWithCallers = 5;    // functions
+constexpr std::size_t kMostCallers = 3;    // of each
+constexpr std::size_t kMinNameWidth = 30;  // columns that names keep beside what can be left out
 constexpr std::size_t kNameBesideObject = 44;
 constexpr const char* kUnknown = "-";
 constexpr const char* kFrom = "  from ";
@@ -226,7 +226,7 @@ std::string section_text(const Section& section, const ExplainOptions& options) 
   if (left_by(table) < kNameBesideObject) {
     table = numbers_of(section, true, has_object = false);
   }
-  if (left_by(table) < kLeastName) table = numbers_of(section, false, false);
+  if (left_by(table) < kMinNameWidth) table = numbers_of(section, false, false);
   const auto names = names_of(section.lines, left_by(table));
   const auto place = std::ssize(table.columns) - (has_object ? 1 : 0);
   table.columns.insert(table.columns.begin() + place,

@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/output_file.h"
-#include "core/values/call_tree.h"
+#include "core/profile/call_tree.h"
 
 namespace instr {
 

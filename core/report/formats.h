@@ -1,5 +1,5 @@
 // The output formats: one entry for each that --format takes. Which of them take a comparison is in
-// core/compare/compare_report.cpp, which needs an entry for each, too.
+// core/report/comparison_report.cpp, which needs an entry for each, too.
 #pragma once
 
 #include <array>

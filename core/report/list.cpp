@@ -7,7 +7,7 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/report/table.h"
+#include "core/base/table.h"
 
 namespace instr {
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/compile/planned_variant.h"
 #include "core/definitions/variant.h"
 
 namespace instr {
@@ -20,19 +21,6 @@ std::string list_text(const std::vector<Variant>& variants, ListFormat format = 
 
 // "312 variants of 95 benchmarks", with a newline: for standard error of a terminal.
 std::string list_summary(const std::vector<Variant>& variants);
-
-enum class PlannedStep {
-  kUnknown,  // it would be measured; whether its unit is cached is unknown
-  kCached,   // its unit is in the cache
-  kCompile,  // its unit has to be compiled
-  kSkip,     // it cannot be measured here
-};
-
-struct PlannedVariant {
-  Variant variant;
-  PlannedStep step = PlannedStep::kUnknown;
-  std::string reason;  // of kSkip
-};
 
 // "compile  matmul/mm/..." for each, then a line with the totals; ends with a newline.
 std::string dry_run_text(const std::vector<PlannedVariant>& variants, bool color);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/compile/cache.h"
+#include "core/base/content_hash.h"
 
 namespace instr {
 

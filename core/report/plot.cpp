@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/base/format.h"
+#include "core/report/backend_summary.h"
 #include "core/report/plot_values.h"
-#include "core/values/backends.h"
-#include "core/values/significance.h"
+#include "core/results/significance.h"
 
 namespace instr {
 
@@ -17,7 +17,7 @@ namespace {
 
 // Beyond these nobody finds one in the picture.
 constexpr std::size_t kMostBenchmarks = 100;
-constexpr std::size_t kMostLines = 40;
+constexpr std::size_t kMaxSeries = 40;
 
 struct Cluster {
   const Measurement* eager = nullptr;
@@ -219,7 +219,7 @@ Expected<Chart> nothing_to_draw(const std::vector<ChartKind>& kinds, const std::
 Expected<Chart> readable(Chart chart) {
   std::size_t lines = chart.kind == ChartKind::kGrowth ? chart.series.size() : 0;
   std::size_t benchmarks = chart.groups.size();
-  if (lines <= kMostLines && benchmarks <= kMostBenchmarks) return chart;
+  if (lines <= kMaxSeries && benchmarks <= kMostBenchmarks) return chart;
   std::string what =
       lines > 0 ? format_plural(lines, "line") : format_plural(benchmarks, "benchmark");
   const std::string other = lines > 0 ? "" : ", or draw --kind=distribution";

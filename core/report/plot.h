@@ -12,7 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/report/plot_axis.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

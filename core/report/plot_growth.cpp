@@ -8,8 +8,8 @@
 
 #include "core/base/format.h"
 #include "core/base/near_match.h"
+#include "core/report/backend_summary.h"
 #include "core/report/plot_values.h"
-#include "core/values/backends.h"
 
 namespace instr {
 

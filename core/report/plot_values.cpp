@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/format.h"
-#include "core/values/backends.h"
+#include "core/report/backend_summary.h"
 
 namespace instr {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/report/plot.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
 
 namespace instr {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/definitions/metrics.h"
-#include "core/results/results.h"
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

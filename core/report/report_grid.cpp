@@ -13,9 +13,9 @@
 #include "core/base/format.h"
 #include "core/base/terminal.h"
 #include "core/definitions/variant.h"
+#include "core/report/backend_summary.h"
 #include "core/report/report_summary.h"
-#include "core/values/backends.h"
-#include "core/values/significance.h"
+#include "core/results/significance.h"
 
 namespace instr {
 

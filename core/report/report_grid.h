@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/table.h"
 #include "core/report/report.h"
-#include "core/report/table.h"
 
 namespace instr {
 

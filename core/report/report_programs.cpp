@@ -5,9 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/base/content_hash.h"
 #include "core/base/format.h"
 #include "core/base/junit.h"
-#include "core/compile/cache.h"
 #include "core/report/report.h"
 #include "core/results/fingerprint.h"
 

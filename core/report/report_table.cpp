@@ -12,7 +12,7 @@ namespace instr {
 
 namespace {
 
-constexpr std::size_t kIndent = 2;
+constexpr std::size_t kRowIndent = 2;
 // Beyond this the numbers are too far from their names.
 constexpr std::size_t kStackedWidth = 44;
 constexpr std::size_t kUnsteadyLines = 20;
@@ -36,7 +36,7 @@ TableColumn column_of(const GridColumn& column) {
 }
 
 TableLine line_of(const GridRow& row, bool flat) {
-  TableLine line{.cells = {{flat ? row.full_name : row.name}}, .indent = flat ? 0 : kIndent};
+  TableLine line{.cells = {{flat ? row.full_name : row.name}}, .indent = flat ? 0 : kRowIndent};
   line.cells.insert(line.cells.end(), row.cells.begin(), row.cells.end());
   return line;
 }
@@ -79,13 +79,14 @@ std::string right_aligned(const TableCell& cell, std::size_t columns, bool color
 void stacked_value(std::string& out, const std::string& heading, const TableCell& cell,
                    std::size_t width, bool color) {
   if (cell.text.empty()) return;
-  std::size_t named = kIndent + display_width(heading);
+  std::size_t named = kRowIndent + display_width(heading);
   if (named + 1 + display_width(cell.text) <= width) {
-    out += spaces(kIndent) + heading + right_aligned(cell, width - named, color);
+    out += spaces(kRowIndent) + heading + right_aligned(cell, width - named, color);
     return;
   }
-  std::string name = shorten_end(heading, width > kIndent ? width - kIndent : width);
-  out += spaces(width > kIndent ? kIndent : 0) + name + "\n" + right_aligned(cell, width, color);
+  std::string name = shorten_end(heading, width > kRowIndent ? width - kRowIndent : width);
+  out +=
+      spaces(width > kRowIndent ? kRowIndent : 0) + name + "\n" + right_aligned(cell, width, color);
 }
 
 std::string stacked_table(const Grid& grid, const std::string& title, std::size_t width,
@@ -108,8 +109,8 @@ std::string stacked_table(const Grid& grid, const std::string& title, std::size_
 }
 
 // `text` in lines of at most `width` columns, all indented.
-std::string indented(const std::string& text, std::size_t indent, std::size_t width,
-                     std::size_t most_lines) {
+std::string message_lines(const std::string& text, std::size_t indent, std::size_t width,
+                          std::size_t most_lines) {
   std::size_t space = width > indent ? width - indent : 0;
   std::vector<std::string> lines = wrap(text, space);
   std::size_t shown = lines.size() > most_lines ? most_lines - 1 : lines.size();
@@ -133,7 +134,7 @@ std::string failures_text(const std::vector<FailureGroup>& failures, std::size_t
       out += failure.keys[i] + (i + 1 < failure.keys.size() ? "\n" : ": ");
     }
     out += styled(failure.kind, Style::kBad, color) + "\n";
-    if (!failure.message.empty()) out += indented(failure.message, 4, width, kMessageLines);
+    if (!failure.message.empty()) out += message_lines(failure.message, 4, width, kMessageLines);
   }
   return out;
 }
@@ -143,7 +144,7 @@ std::string skips_text(const Summary& summary, std::size_t width) {
   for (const SkipGroup& skip : summary.skips) {
     std::string reason = skip.reason.empty() ? "no reason was given" : skip.reason;
     std::string line = format_count(static_cast<double>(skip.count)) + " skipped: " + reason;
-    out += indented(line, 0, width, kMessageLines);
+    out += message_lines(line, 0, width, kMessageLines);
   }
   return out;
 }
@@ -203,7 +204,7 @@ std::string notes_text(const std::vector<std::string>& footnotes, const Summary&
   if (!unsteady.empty()) out += "\n";
   std::size_t shown = std::min(unsteady.size(), kUnsteadyLines);
   for (std::size_t i = 0; i < shown; ++i) {
-    out += indented("not steady: " + unsteady[i], 0, width, kMessageLines);
+    out += message_lines("not steady: " + unsteady[i], 0, width, kMessageLines);
   }
   if (shown < unsteady.size()) {
     out += "not steady: " + format_count(static_cast<double>(unsteady.size() - shown)) + " more\n";

@@ -9,7 +9,7 @@
 #include "core/base/environment.h"
 #include "core/base/near_match.h"
 #include "core/base/output.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "core/results/side_file.h"
 
 namespace instr {

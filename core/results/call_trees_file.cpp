@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/results/json_reader.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

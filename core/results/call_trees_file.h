@@ -16,8 +16,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/profile/call_tree.h"
 #include "core/results/side_file.h"
-#include "core/values/call_tree.h"
 
 namespace instr {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/results/measurement.h"
 #include "core/results/side_file.h"
-#include "core/values/measurement.h"
 
 namespace instr {
 

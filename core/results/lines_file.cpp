@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/results/json_reader.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

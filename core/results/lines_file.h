@@ -11,8 +11,8 @@
 
 #include <string>
 
+#include "core/profile/line_costs.h"
 #include "core/results/side_file.h"
-#include "core/values/line_costs.h"
 
 namespace instr {
 

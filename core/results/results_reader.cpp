@@ -8,7 +8,7 @@
 #include "core/base/trim.h"
 #include "core/results/fingerprint.h"
 #include "core/results/json_reader.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
 

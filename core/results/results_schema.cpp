@@ -2,7 +2,7 @@
 
 #include "core/base/json_schema.h"
 #include "core/results/fingerprint.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

@@ -9,7 +9,7 @@
 #include "core/base/format.h"
 #include "core/base/read_file.h"
 #include "core/results/json_reader.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 
 namespace instr {
 

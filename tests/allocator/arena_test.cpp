@@ -1,4 +1,4 @@
-#include "worker/arena.h"
+#include "worker/counted/arena.h"
 
 #include <errno.h>
 #include <gtest/gtest.h>

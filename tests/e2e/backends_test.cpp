@@ -1,6 +1,6 @@
 // An AOTInductor package, made by the Python that the LibTorch under test belongs to, as a runtime
 // beside the others; and the messages if there is none, or if LibTorch is too old for it.
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::backends_test {

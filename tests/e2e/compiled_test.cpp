@@ -1,6 +1,6 @@
 // Experiments on what torch.compile() makes of Python, in the interpreter that the LibTorch was
 // installed for.
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::compiled_test {
 namespace {

@@ -1,5 +1,5 @@
 // The messages for users' mistakes: a place, the problem, what to do; and the exit status.
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::errors_test {

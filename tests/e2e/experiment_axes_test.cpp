@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "tests/e2e/experiment.h"
+#include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::experiment_axes_test {

@@ -1,11 +1,10 @@
 // The experiment runner and --dump, on the real native worker.
 
-#include "tests/e2e/experiment.h"
-
 #include <signal.h>
 
 #include <cctype>
 
+#include "tests/e2e/experiment_file_reader.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::experiment_test {

@@ -1,7 +1,7 @@
 // Differential flame graphs of a change that is planted in a library.
 #include "core/results/call_trees_file.h"
-#include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
+#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::flames_test {
 namespace {

@@ -2,12 +2,12 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
-#include "core/history/repository.h"
+#include "core/base/git.h"
 #include "core/history/schema.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "core/results/side_file.h"
-#include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
+#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::history_test {
 namespace {

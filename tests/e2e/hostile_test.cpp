@@ -1,5 +1,5 @@
 // Snippets that throw, crash, hang, fork: each its own named failure, all others unharmed.
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::hostile_test {

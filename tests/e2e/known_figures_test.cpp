@@ -5,9 +5,9 @@
 #include <regex>
 #include <sstream>
 
-#include "core/results/results.h"
-#include "core/values/function_names.h"
-#include "tests/e2e/program.h"
+#include "core/profile/function_names.h"
+#include "core/results/results_file.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::known_figures_test {

@@ -1,6 +1,6 @@
 // What lines of source cost, of a library whose lines have known costs.
-#include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
+#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::lines_test {
 namespace {

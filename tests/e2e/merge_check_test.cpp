@@ -1,7 +1,7 @@
 // A team's workflow before a merge: a baseline, a change that makes one function slower, a check
 // that fails and names it, a fix, a check that passes. On real code with the real program.
-#include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::merge_check_test {

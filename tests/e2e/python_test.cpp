@@ -1,10 +1,10 @@
 // Snippets in Python, in the interpreter that the LibTorch was installed for.
 #include <algorithm>
 
+#include "core/profile/function_names.h"
 #include "core/results/functions_file.h"
-#include "core/results/results.h"
-#include "core/values/function_names.h"
-#include "tests/e2e/program.h"
+#include "core/results/results_file.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::python_test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e {
 

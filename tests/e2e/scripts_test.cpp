@@ -1,7 +1,7 @@
 // The scripts that CI, hooks and clusters run: tools/merge-check, merge-comment and nightly, and
 // those of docs/ci, on a git repository of the small library.
-#include "tests/e2e/program.h"
 #include "tests/e2e/quick_library.h"
+#include "tests/e2e/tested_program.h"
 
 namespace instr::e2e::scripts_test {
 namespace {

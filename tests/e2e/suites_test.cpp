@@ -1,5 +1,5 @@
 // What the suites of models rest on: packages of Python, many modules, {training}.
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::suites_test {

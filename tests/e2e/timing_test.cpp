@@ -2,7 +2,7 @@
 // that they coexist with counts. No test depends on a duration, except that of a sleep.
 #include <thread>
 
-#include "tests/e2e/program.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::timing_test {

@@ -1,8 +1,8 @@
 // --verify: each code, by a real snippet on a real LibTorch; that a failure with one verdict does
 // not affect the others; and that counts are the same as without it.
 
-#include "core/results/results.h"
-#include "tests/e2e/program.h"
+#include "core/results/results_file.h"
+#include "tests/e2e/tested_program.h"
 #include "tests/labels.h"
 
 namespace instr::e2e::verify_test {

@@ -4,7 +4,8 @@
 
 #include "core/base/csv.h"
 #include "core/base/format.h"
-#include "core/compare/compare_report.h"
+#include "core/report/comparison_report.h"
+#include "core/results/result_set.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/values/measurement.h"
+#include "core/results/measurement.h"
 
 namespace instr::formats {
 

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "core/base/format.h"
-#include "core/results/experiment.h"
-#include "core/results/results.h"
+#include "core/experiments/experiment_record.h"
+#include "core/results/results_file.h"
 #include "core/results/side_file.h"
 #include "tests/formats/consumers.h"
 #include "tests/formats/hostile.h"

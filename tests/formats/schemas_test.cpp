@@ -1,7 +1,7 @@
 // The JSON Schemas that the program prints, and files checked with them by check-jsonschema.
 #include <filesystem>
 
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "tests/formats/consumers.h"
 #include "tests/results_examples.h"
 

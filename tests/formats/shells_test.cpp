@@ -1,7 +1,7 @@
 // Completions in their shells, and man pages read by man.
 #include <fstream>
 
-#include "core/commands/command.h"
+#include "core/commands/cli/command.h"
 #include "tests/formats/consumers.h"
 
 namespace instr::formats::shells_test {

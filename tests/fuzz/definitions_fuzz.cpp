@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "core/base/process.h"
-#include "core/compile/generate.h"
+#include "core/compile/cpp/generate_cpp.h"
 #include "core/definitions/expand.h"
 #include "core/definitions/load.h"
 #include "tests/fuzz/fuzz.h"

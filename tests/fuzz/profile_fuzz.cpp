@@ -1,6 +1,6 @@
 // Callgrind's output.
-#include "core/values/line_costs.h"
-#include "core/values/profile.h"
+#include "core/profile/line_costs.h"
+#include "core/profile/profile.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace instr {

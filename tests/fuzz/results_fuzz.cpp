@@ -1,7 +1,7 @@
 // Results files.
 #include <nlohmann/json.hpp>
 
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "core/results/side_file.h"
 #include "tests/fuzz/fuzz.h"
 

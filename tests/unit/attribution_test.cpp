@@ -1,4 +1,4 @@
-#include "core/values/attribution.h"
+#include "core/compare/attribution.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/base/format.h"
-#include "core/values/function_names.h"
+#include "core/profile/function_names.h"
 
 namespace instr::attribution_test {
 namespace {

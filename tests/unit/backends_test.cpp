@@ -1,7 +1,6 @@
-#include "core/values/backends.h"
-
 #include <gtest/gtest.h>
 
+#include "core/report/backend_summary.h"
 #include "core/report/report.h"
 #include "tests/golden.h"
 #include "tests/testing.h"

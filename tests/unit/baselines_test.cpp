@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "core/base/private_folder.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "tests/testing.h"
 
 namespace instr::baselines_test {

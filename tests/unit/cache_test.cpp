@@ -12,6 +12,7 @@
 #include <future>
 #include <thread>
 
+#include "core/base/content_hash.h"
 #include "core/base/process.h"
 #include "core/compile/cache_files.h"
 #include "tests/labels.h"

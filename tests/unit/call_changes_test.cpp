@@ -1,11 +1,11 @@
-#include "core/values/call_changes.h"
+#include "core/compare/call_changes.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/compare/compare_text.h"
+#include "core/compare/attribution.h"
+#include "core/report/comparison_text.h"
 #include "core/results/functions_file.h"
-#include "core/values/attribution.h"
 #include "tests/testing.h"
 
 namespace instr::call_changes_test {

@@ -1,4 +1,4 @@
-#include "core/values/call_graph.h"
+#include "core/profile/call_graph.h"
 
 #include <gtest/gtest.h>
 

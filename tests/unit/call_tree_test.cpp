@@ -1,4 +1,4 @@
-#include "core/values/call_tree.h"
+#include "core/profile/call_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
 #include "tests/testing.h"
 

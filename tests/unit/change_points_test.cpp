@@ -1,5 +1,5 @@
 // Change points of series whose changes are known, and of series without any.
-#include "core/values/change_points.h"
+#include "core/history/change_points.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Comparisons in the formats that other programs read, as text; tests/formats has the programs read
 // them.
-#include "core/compare/compare_report.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "core/report/comparison_report.h"
+#include "core/results/result_set.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -1,11 +1,11 @@
-#include "core/compare/compare_table.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/base/format.h"
-#include "core/compare/compare_text.h"
+#include "core/report/comparison_table.h"
+#include "core/report/comparison_text.h"
+#include "core/results/result_set.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/results/result_set.h"
 #include "tests/testing.h"
 
 namespace instr::compare_test {

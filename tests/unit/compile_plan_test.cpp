@@ -1,6 +1,8 @@
-#include "core/compile/compile_plan.h"
+#include "core/compile/cpp/compile_plan.h"
 
 #include <gtest/gtest.h>
+
+#include "core/compile/compiled_variant.h"
 
 namespace instr::compile_plan_test {
 namespace {
@@ -43,6 +45,7 @@ TEST(GroupSnippets, LetsEqualCodeShareAFunction) {
 TEST(GroupSnippets, KeepsApartWhatCannotShareAUnit) {
   Variant global = variant("g();");
   global.global_setup = Text{"#include <numeric>\nint g();", {}};
+
   Variant same_global = variant("g() + 1;");
   same_global.global_setup = global.global_setup;
   Variant built = variant("f();");

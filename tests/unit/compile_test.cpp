@@ -1,6 +1,4 @@
 // Real compilation, with every compiler on this machine, but without LibTorch.
-#include "core/compile/compile.h"
-
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +10,9 @@
 
 #include "core/base/measured_tree.h"
 #include "core/compile/cache_files.h"
-#include "core/compile/tracked_artefacts.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/cpp/tracked_artefacts.h"
 #include "tests/labels.h"
 #include "tests/testing.h"
 #include "worker/abi.h"
@@ -276,6 +276,7 @@ TEST_P(CompileTest, AGlobalSetupIsItsVariantsOwn) {
   wrong.global_setup = Text{"inline int f() { return none; }", {"a.toml", 9, 2}};
   auto missing = variant("missing", "", ";");
   missing.global_setup = Text{"\n#include <not/there.h>", {"a.toml", 10, 1}};
+
   auto outcome = compile_all({good, wrong, missing});
   EXPECT_EQ(outcome.compiled.count("good"), 1u);
   EXPECT_EQ(outcome.failed["wrong"].rfind("a.toml:9:26: error: ", 0), 0u)
@@ -534,16 +535,17 @@ TEST_P(CompileTest, StopsOnRequest) {
 }
 
 TEST_P(CompileTest, BuildsAWorkerOnce) {
+  fs::create_directory(options_.sources / "worker/counted");
   ASSERT_TRUE(write_text(
-      options_.sources / "worker/main.cpp",
+      options_.sources / "worker/counted/main.cpp",
       "#include \"worker/abi.h\"\nextern \"C\" int f();\nint g();\nint h();\n"
       "static int own() { return 4; }\nint main() { return f() - g() - h() - own(); }\n"));
   ASSERT_TRUE(write_text(options_.sources / "worker/other.cpp", "int g() { return 2; }\n"));
   // Counted, so apart from the others.
-  ASSERT_TRUE(write_text(options_.sources / "worker/run.cpp",
+  ASSERT_TRUE(write_text(options_.sources / "worker/counted/run_snippet.cpp",
                          "static int own() { return 1; }\nint h() { return own(); }\n"));
   ASSERT_TRUE(
-      write_text(options_.sources / "worker/f.S",
+      write_text(options_.sources / "worker/counted/f.S",
                  ".globl f\nf: mov $7, %eax\nret\n.section .note.GNU-stack,\"\",@progbits\n"));
   auto cache = Cache::open(true);
   auto worker = build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {});
@@ -556,7 +558,8 @@ TEST_P(CompileTest, BuildsAWorkerOnce) {
       build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {}).value_or(""),
       *worker);
   EXPECT_EQ(fs::last_write_time(*worker), written);
-  ASSERT_TRUE(write_text(options_.sources / "worker/main.cpp", "int main() { return nothing; }\n"));
+  ASSERT_TRUE(
+      write_text(options_.sources / "worker/counted/main.cpp", "int main() { return nothing; }\n"));
   auto broken = build_worker(WorkerKind::kCounting, options_.sources, options_, *cache, {});
   ASSERT_FALSE(broken);
   EXPECT_HAS(broken.error().what, "nothing");

@@ -5,8 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/compile/generate_python.h"
-#include "core/results/experiment.h"
+#include "core/compile/python/generate_python.h"
+#include "core/experiments/experiment_record.h"
+#include "core/results/compiler_json.h"
 
 namespace instr::compiler_report_test {
 namespace {

@@ -1,5 +1,5 @@
 // On recorded messages of real compilers.
-#include "core/compile/diagnostics.h"
+#include "core/compile/cpp/diagnostics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/evidence.h"
+#include "worker/counted/evidence.h"
 
 #include <gtest/gtest.h>
 

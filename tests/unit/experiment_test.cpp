@@ -1,6 +1,4 @@
 // Experiments as values: the lines of a results file, their summary, the file that asks for them.
-#include "core/results/experiment.h"
-
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,10 +7,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/cli/experiment_axes.h"
-#include "core/report/experiment_findings.h"
-#include "core/report/experiment_summary.h"
-#include "core/results/experiment_log.h"
+#include "core/commands/cli/experiment_axes.h"
+#include "core/experiments/experiment_file.h"
+#include "core/experiments/experiment_findings.h"
+#include "core/experiments/experiment_record.h"
+#include "core/experiments/experiment_summary.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

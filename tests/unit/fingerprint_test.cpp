@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/results/results.h"
+#include "core/results/results_file.h"
+#include "core/run/make_fingerprint.h"
 #include "tests/testing.h"
 
 namespace instr::fingerprint_test {

@@ -1,4 +1,4 @@
-#include "core/values/followed_calls.h"
+#include "core/profile/followed_calls.h"
 
 #include <gtest/gtest.h>
 

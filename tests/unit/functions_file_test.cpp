@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "core/base/gzip.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
 #include "tests/golden.h"
 #include "tests/labels.h"

@@ -1,8 +1,9 @@
 // Variants in Python to the texts that are compiled, and lines of these back to the TOML.
-#include "core/compile/generate_python.h"
+#include "core/compile/python/generate_python.h"
 
 #include <gtest/gtest.h>
 
+#include "core/compile/compiled_variant.h"
 #include "tests/golden.h"
 
 namespace instr::generate_python_test {

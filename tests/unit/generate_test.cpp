@@ -1,10 +1,10 @@
-#include "core/compile/generate.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/generate_cpp.h"
 #include "tests/golden.h"
 
 namespace instr::generate_test {
@@ -143,6 +143,7 @@ TEST(UnitSource, HoistsIncludesOfAGlobalSetup) {
   const std::string text = source({one, two});
   EXPECT_EQ(
       text.rfind("#line 9 \"@shared:a.toml\"\n\n#include <numeric>\n\n  # include \"a.h\"\n", 0),
+
       0u);
   EXPECT_EQ(count(text, "int f()"), 1u);
   EXPECT_LT(text.find("# include \"a.h\""), text.find("namespace instr_unit_"));

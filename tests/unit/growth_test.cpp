@@ -1,5 +1,5 @@
 // What costs more and was not accepted, and the issue about it.
-#include "core/history/history_report.h"
+#include "core/report/history_tables.h"
 #include "history_testing.h"
 #include "tests/golden.h"
 

@@ -18,10 +18,10 @@
 #include <tuple>
 
 #include "core/base/process.h"
-#include "core/history/history_report.h"
 #include "core/history/prune.h"
 #include "core/history/read_runs.h"
-#include "core/html/report_data.h"
+#include "core/report/history_tables.h"
+#include "core/report/html_report.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::history_faults_test {

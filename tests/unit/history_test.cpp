@@ -10,8 +10,6 @@
 #include <random>
 
 #include "core/base/process.h"
-#include "core/engine/gate.h"
-#include "core/history/history_report.h"
 #include "core/history/profiles.h"
 #include "core/history/prune.h"
 #include "core/history/read.h"
@@ -19,6 +17,9 @@
 #include "core/history/recording.h"
 #include "core/history/steps.h"
 #include "core/history/timeline.h"
+#include "core/report/history_tables.h"
+#include "core/results/result_set.h"
+#include "core/run/gate.h"
 #include "tests/golden.h"
 #include "tests/unit/history_testing.h"
 

@@ -13,6 +13,7 @@
 #include "core/history/read.h"
 #include "core/history/record.h"
 #include "core/history/schema.h"
+#include "core/results/result_set.h"
 #include "tests/testing.h"
 
 namespace instr::testing {

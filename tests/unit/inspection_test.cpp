@@ -1,10 +1,9 @@
 // Output derived from the profiler's events.
-#include "core/report/inspection.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "core/measure/dump.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 #include "worker/wire.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/history/history_report.h"
-#include "core/history/listing.h"
+#include "core/report/history_tables.h"
+#include "core/report/listing.h"
 #include "tests/unit/history_testing.h"
 
 namespace instr::left_behind_test {

@@ -1,4 +1,4 @@
-#include "core/values/line_costs.h"
+#include "core/profile/line_costs.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "tests/testing.h"
 
 namespace instr::lines_file_test {

@@ -1,6 +1,6 @@
 #include "core/definitions/load.h"
 
-#include "core/compile/generate.h"
+#include "core/compile/cpp/generate_cpp.h"
 #include "core/definitions/read_benchmark.h"
 #include "tests/testing.h"
 

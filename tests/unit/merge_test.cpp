@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/commands/merge_shards.h"
+#include "core/results/result_set.h"
+#include "core/run/merge_shards.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -1,4 +1,4 @@
-#include "core/compile/missing_symbol.h"
+#include "core/compile/cpp/missing_symbol.h"
 
 #include <gtest/gtest.h>
 

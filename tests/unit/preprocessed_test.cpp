@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/compile/self_contained.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/self_contained.h"
 
 namespace instr::preprocessed_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/values/profile.h"
+#include "core/profile/profile.h"
 
 #include <gtest/gtest.h>
 

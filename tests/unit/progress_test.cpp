@@ -1,4 +1,4 @@
-#include "core/engine/progress.h"
+#include "core/run/progress.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // What the probe says of an interpreter; the compiler of snippets, run by a real one.
-#include "core/compile/python.h"
+#include "core/compile/python/python.h"
 
 #include <gtest/gtest.h>
 

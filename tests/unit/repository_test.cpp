@@ -1,10 +1,9 @@
 // What real git says of a repository made for this.
-#include "core/history/repository.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "core/base/git.h"
 #include "core/base/process.h"
 #include "tests/testing.h"
 

@@ -1,5 +1,3 @@
-#include "core/results/results.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/results/results_file.h"
 #include "core/results/sealed_line.h"
 #include "core/results/side_file.h"
 #include "tests/golden.h"

@@ -1,8 +1,7 @@
 // The table of runtimes.
-#include "core/definitions/runtimes.h"
-
 #include <gtest/gtest.h>
 
+#include "core/definitions/backends.h"
 #include "core/definitions/requirement.h"
 
 namespace instr::runtimes_test {

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "core/compile/compiled_variant.h"
 #include "core/measure/pinned_environment.h"
 #include "core/measure/schedule_plan.h"
 #include "tests/labels.h"

@@ -1,4 +1,4 @@
-#include "core/compile/self_contained.h"
+#include "core/compile/cpp/self_contained.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/commands/selftest_plants.h"
+#include "core/compare/planted_changes.h"
+#include "core/results/result_set.h"
 #include "tests/testing.h"
 
 namespace instr::selftest_test {

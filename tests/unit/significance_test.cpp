@@ -1,4 +1,4 @@
-#include "core/values/significance.h"
+#include "core/results/significance.h"
 
 #include <gtest/gtest.h>
 

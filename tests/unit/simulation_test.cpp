@@ -1,4 +1,4 @@
-#include "core/values/simulation.h"
+#include "core/results/simulation.h"
 
 #include <gtest/gtest.h>
 

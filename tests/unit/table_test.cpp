@@ -1,4 +1,4 @@
-#include "core/report/table.h"
+#include "core/base/table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Times through all the pure stages: from a worker's reply to results, reports and comparisons.
-#include "core/values/timing.h"
+#include "core/results/timing.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 
 #include "core/base/format.h"
 #include "core/compare/compare.h"
-#include "core/compare/compare_text.h"
 #include "core/measure/measure.h"
+#include "core/report/comparison_text.h"
 #include "core/report/report.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 

@@ -1,6 +1,6 @@
 // Verification through all the pure stages: from a worker's reply to a verdict, results and
 // reports; and what is generated for it.
-#include "core/values/verification.h"
+#include "core/results/verification.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,11 @@
 #include <sstream>
 
 #include "core/base/format.h"
-#include "core/compile/generate.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/generate_cpp.h"
+#include "core/measure/verdict.h"
 #include "core/report/report.h"
-#include "core/results/results.h"
+#include "core/results/results_file.h"
 #include "tests/golden.h"
 #include "tests/testing.h"
 #include "worker/wire.h"

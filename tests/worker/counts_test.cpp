@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "core/values/profile.h"
+#include "core/profile/profile.h"
 #include "rig.h"
 
 namespace instr::worker_tests::counts_test {

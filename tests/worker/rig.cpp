@@ -6,10 +6,12 @@
 #include <stdexcept>
 #include <thread>
 
+#include "core/base/content_hash.h"
 #include "core/base/process.h"
-#include "core/compile/build_inputs.h"
 #include "core/compile/cache.h"
-#include "core/compile/compile.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/build_inputs.h"
+#include "core/compile/cpp/compile_cpp.h"
 #include "core/compile/libtorch.h"
 #include "core/compile/toolchain.h"
 #include "core/measure/measure.h"

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/definitions/runtimes.h"
+#include "core/definitions/backends.h"
 #include "core/measure/worker_client.h"
 #include "tests/testing.h"
 

@@ -15,11 +15,11 @@
 
 #include "worker/children.h"
 #include "worker/ended.h"
-#include "worker/native/code.h"
 #include "worker/native/data_type.h"
 #include "worker/native/device.h"
-#include "worker/native/experiment.h"
-#include "worker/native/verification.h"
+#include "worker/native/native_code.h"
+#include "worker/native/run_experiment.h"
+#include "worker/native/verify.h"
 #include "worker/snippet_folder.h"
 #include "worker/unit.h"
 

@@ -1,5 +1,5 @@
-// Answers requests on a control socket, as worker/host.h does under Callgrind: forks hosts, loads
-// units, and times or verifies their variants in a forked child.
+// Answers requests on a control socket, as worker/counted/host.h does under Callgrind: forks hosts,
+// loads units, and times or verifies their variants in a forked child.
 #pragma once
 
 #include <functional>

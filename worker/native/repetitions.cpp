@@ -8,8 +8,8 @@
 #include <string>
 
 #include "worker/ended.h"
-#include "worker/event_counter.h"
 #include "worker/native/device.h"
+#include "worker/native/event_counter.h"
 #include "worker/native/machine_use.h"
 #include "worker/native/timed_snippet.h"
 

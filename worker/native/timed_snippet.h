@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "worker/native/code.h"
+#include "worker/native/native_code.h"
 #include "worker/wire.h"
 
 namespace instr {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "worker/python/code.h"
+#include "worker/python/code_object.h"
 #include "worker/wire.h"
 
 namespace instr {

@@ -1,4 +1,4 @@
-#include "worker/python/code.h"
+#include "worker/python/code_object.h"
 #include "worker/python/counted/found_code.h"
 #include "worker/unit.h"
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "worker/arena.h"
+#include "worker/counted/arena.h"
 #include "worker/python/side.h"
 
 namespace instr {

@@ -2,11 +2,11 @@
 #include <valgrind/callgrind.h>
 
 #include "worker/abi.h"
+#include "worker/counted/serve.h"
 #include "worker/python/counted/found_code.h"
 #include "worker/python/counted/processor.h"
 #include "worker/python/counted/settled_code.h"
 #include "worker/python/side.h"
-#include "worker/serve.h"
 
 namespace instr {
 namespace {

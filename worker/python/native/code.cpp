@@ -1,6 +1,4 @@
 // Code of Python: a snippet as a generator, which is suspended by nature.
-#include "worker/native/code.h"
-
 #include <ATen/DLConvertor.h>
 #include <unistd.h>
 
@@ -8,7 +6,8 @@
 #include <utility>
 
 #include "worker/children.h"
-#include "worker/python/code.h"
+#include "worker/native/native_code.h"
+#include "worker/python/code_object.h"
 #include "worker/python/side.h"
 
 namespace instr {

@@ -1,0 +1,214 @@
+#include "core/base/git.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "core/base/format.h"
+#include "core/base/process.h"
+#include "core/base/trim.h"
+
+namespace instr {
+
+namespace {
+
+std::int64_t number_of(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+Place Commit::place() const {
+  std::uint64_t tie = 0;
+  std::from_chars(hash.data(), hash.data() + std::min<std::size_t>(hash.size(), 16), tie, 16);
+  return {position, tie};
+}
+
+Expected<std::string> Repository::ask(std::vector<std::string> words) const {
+  words.insert(words.begin(), {"git", "-C", folder_.string()});
+  SpawnOptions spawn;
+  spawn.argv = std::move(words);
+  TRY_ASSIGN(auto ended, run_command(std::move(spawn)));
+  if (ended.exit_code == 0) return std::string(trim_end(ended.output, "\n"));
+  return fail("git: " + printable(trim_end(ended.errors, "\n")));
+}
+
+Expected<std::filesystem::path> Repository::top() const {
+  TRY_ASSIGN(auto top, ask({"rev-parse", "--show-toplevel"}));
+  return std::filesystem::path(std::move(top));
+}
+
+Expected<std::int64_t> Repository::position_of(const std::string& revision) const {
+  return ask({"rev-list", "--first-parent", "--count", revision, "--"}).map(number_of);
+}
+
+Expected<Commit> Repository::find(const std::string& revision) const {
+  // As an operand, so that a name that begins with a dash is not an option.
+  auto hash = ask({"rev-parse", "--verify", "--end-of-options", revision + "^{commit}"});
+  if (!hash) {
+    return fail(
+        fmt::format("there is no commit `{}` here ({})", printable(revision), hash.error().what),
+        "run it in the repository that was measured, or name another commit");
+  }
+  if (ask({"rev-parse", "--is-shallow-repository"}).value_or("") == "true") {
+    return fail("this clone is shallow, so a commit's place on its branch is unknown",
+                "git fetch --unshallow");
+  }
+  TRY_ASSIGN(auto position, position_of(*hash));
+  TRY_ASSIGN(auto shown, ask({"show", "--no-patch", "--format=%at%n%s", *hash}));
+  const auto end = std::min(shown.find('\n'), shown.size());
+  return Commit{*hash, position, number_of(shown.substr(0, end)),
+                printable(std::string_view(shown).substr(std::min(end + 1, shown.size())))};
+}
+
+Expected<std::string> Repository::last_release() const {
+  return ask({"describe", "--tags", "--abbrev=0"});
+}
+
+Expected<std::string> Repository::branch() const {
+  auto name = ask({"symbolic-ref", "--quiet", "--short", "HEAD"});
+  if (name) return name;
+  return fail("no branch is checked out here", "name the commit's branch with --branch");
+}
+
+Expected<std::string> Repository::user() const { return ask({"config", "user.name"}); }
+
+Expected<void> Repository::check_is_on(const std::string& branch, const Commit& commit) const {
+  TRY_ASSIGN(auto refs, ask({"for-each-ref", "--format=%(refname)", "refs/heads/" + branch,
+                             "refs/remotes/*/" + branch}));
+  if (refs.empty()) return {};
+  std::istringstream lines(refs);
+  for (std::string ref; std::getline(lines, ref);) {
+    TRY_ASSIGN(auto last, position_of(ref));
+    const auto back = last - commit.position;
+    if (back >= 0 && ask({"rev-parse", fmt::format("{}~{}", ref, back)}) == commit.hash) return {};
+  }
+  return fail(fmt::format("commit {} is not on the branch {}, by first parents",
+                          short_hash(commit.hash), printable(branch)),
+              "name its branch with --branch, or the commit that merged it with --commit");
+}
+
+Expected<std::vector<std::string>> Repository::commits_of(const std::string& range) const {
+  const auto dots = range.find("..");
+  if (dots == std::string::npos || range.find("...") != std::string::npos) {
+    return fail("`" + printable(range) + "` is not a range of commits", "write A..B");
+  }
+  const std::string last = dots + 2 == range.size() ? "HEAD" : range.substr(dots + 2);
+  TRY_ASSIGN(auto first, find(range.substr(0, dots)));
+  TRY_ASSIGN(auto end, find(last));
+  TRY(check_is_behind(end, first));
+  TRY_ASSIGN(auto listed,
+             ask({"rev-list", "--first-parent", "--reverse", first.hash + ".." + end.hash}));
+  std::vector<std::string> commits{first.hash};
+  std::istringstream lines(listed);
+  for (std::string hash; std::getline(lines, hash);) commits.push_back(hash);
+  return commits;
+}
+
+Expected<std::set<std::string>> Repository::line_of(const std::string& hash) const {
+  TRY_ASSIGN(const auto listed, ask({"rev-list", "--first-parent", hash}));
+  std::set<std::string> line;
+  std::istringstream lines(listed);
+  for (std::string one; std::getline(lines, one);) line.insert(one);
+  return line;
+}
+
+Expected<void> Repository::check_is_behind(const Commit& last, const Commit& commit) const {
+  const auto back = last.position - commit.position;
+  auto found = back < 0 ? fail("") : ask({"rev-parse", fmt::format("{}~{}", last.hash, back)});
+  if (found == commit.hash) return {};
+  return fail(fmt::format("commit {} is not before {}, by first parents", short_hash(commit.hash),
+                          short_hash(last.hash)),
+              "name two commits of one branch, the older one first");
+}
+
+Expected<void> Repository::add_worktree(const std::filesystem::path& folder) const {
+  return ask({"worktree", "add", "--quiet", "--detach", folder.string()}).map([](auto&&) {});
+}
+
+Expected<void> Repository::remove_worktree(const std::filesystem::path& folder) const {
+  return ask({"worktree", "remove", "--force", folder.string()}).map([](auto&&) {});
+}
+
+Expected<void> Repository::check_out(const std::string& hash,
+                                     const std::filesystem::path& project) const {
+  TRY(ask({"checkout", "--quiet", "--detach", "--force", hash}));
+  return check_out_submodules(project);
+}
+
+// Adds worktrees of the submodules' own repositories, which needs no network.
+Expected<void> Repository::check_out_submodules(const std::filesystem::path& project) const {
+  TRY_ASSIGN(const auto listed, ask({"ls-tree", "-r", "HEAD"}));
+  std::istringstream lines(listed);
+  for (std::string line; std::getline(lines, line);) {  // "160000 commit HASH<tab>PATH"
+    const std::string mark = "160000 commit ";
+    const auto tab = line.find('\t');
+    if (!line.starts_with(mark) || tab == line.npos) continue;
+    const std::string hash = line.substr(mark.size(), tab - mark.size());
+    const std::string path = line.substr(tab + 1);
+    const Repository ours(project / path);
+    std::error_code ignored;
+    if (!std::filesystem::exists(ours.folder_ / ".git", ignored)) continue;
+    const Repository theirs(std::filesystem::absolute(folder_) / path);
+    const bool is_there = std::filesystem::exists(theirs.folder_ / ".git", ignored);
+    auto done = is_there ? theirs.ask({"checkout", "--quiet", "--detach", "--force", hash})
+                         : ours.ask({"worktree", "add", "--quiet", "--force", "--detach",
+                                     theirs.folder_.string(), hash});
+    if (!done) {
+      return fail(fmt::format("the submodule {} cannot be checked out at {}: {}", printable(path),
+                              short_hash(hash), done.error().what),
+                  "git submodule update --init, at that commit, fetches what is missing");
+    }
+    TRY(theirs.check_out_submodules(ours.folder_));
+  }
+  return {};
+}
+
+Expected<void> Repository::check_is_clean() const {
+  TRY_ASSIGN(auto changed, ask({"status", "--porcelain", "--untracked-files=no"}));
+  if (changed.empty()) return {};
+  return fail("there are changes here that are not committed, and would be counted as HEAD's",
+              "commit or stash them first");
+}
+
+std::optional<std::string> Repository::commit_of(
+    const std::vector<std::filesystem::path>& files) const {
+  if (files.empty()) return std::nullopt;
+  auto state = ask({"status", "--porcelain=v2", "--branch", "--untracked-files=no"}).value_or("");
+  std::istringstream lines(state);
+  std::optional<std::string> hash;
+  const std::string mark = "# branch.oid ";
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('#')) return std::nullopt;  // a change
+    if (line.starts_with(mark)) hash = line.substr(mark.size());
+  }
+  std::vector<std::string> words{"--literal-pathspecs", "ls-files", "--error-unmatch", "--"};
+  for (const auto& file : files) {
+    std::error_code ignored;
+    words.push_back(std::filesystem::weakly_canonical(file, ignored).string());
+  }
+  return hash && ask(std::move(words)) ? hash : std::nullopt;
+}
+
+std::string short_hash(const std::string& hash) { return hash.substr(0, 12); }
+
+std::string date_text(std::int64_t seconds) {
+  const time_t time = seconds;
+  tm parts{};
+  gmtime_r(&time, &parts);
+  return fmt::format("{:04}-{:02}-{:02}", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday);
+}
+
+std::optional<std::int64_t> seconds_of(const std::string& time) {
+  tm parts{};
+  const char* end = strptime(time.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return timegm(&parts);
+}
+
+}  // namespace instr

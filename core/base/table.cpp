@@ -1,0 +1,258 @@
+#include "core/base/table.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/format.h"
+#include "core/base/short_names.h"
+#include "core/base/terminal.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr const char* kRule = "\xE2\x94\x80";  // U+2500, a horizontal line
+
+std::string rule(std::size_t width) {
+  std::string text;
+  for (std::size_t i = 0; i < width; ++i) text += kRule;
+  return text;
+}
+
+// A line of the output; trailing spaces are never written.
+class Line {
+ public:
+  explicit Line(std::string& out) : out_(out) {}
+  ~Line() { out_ += "\n"; }
+  Line(const Line&) = delete;
+  Line& operator=(const Line&) = delete;
+
+  // Text aligned in `columns`; its escape sequences take none.
+  void put(const TableCell& cell, std::size_t columns, Align align, bool color) {
+    std::size_t width = display_width(cell.text);
+    std::size_t free = width < columns ? columns - width : 0;
+    if (align == Align::kRight) pending_ += free;
+    if (width > 0) {
+      out_ += std::string(pending_, ' ') + toned(cell.text, cell.tone, color);
+      pending_ = 0;
+    }
+    if (align == Align::kLeft) pending_ += free;
+  }
+
+  void gap(std::size_t columns) { pending_ += columns; }
+
+ private:
+  std::string& out_;
+  std::size_t pending_ = 0;
+};
+
+std::vector<std::string> heading_lines(const std::string& heading) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin <= heading.size();) {
+    std::size_t end = std::min(heading.find('\n', begin), heading.size());
+    lines.push_back(heading.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+// Neighbours that share a title; other columns are spans of one.
+struct Span {
+  std::size_t first;
+  std::size_t count;
+  std::string title;  // " instructions "; "" if there is none
+};
+
+std::vector<Span> spans_of(const std::vector<TableColumn>& columns) {
+  std::vector<Span> spans;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    std::string title = columns[i].span.empty() ? "" : " " + columns[i].span + " ";
+    if (!spans.empty() && !title.empty() && spans.back().title == title) {
+      ++spans.back().count;
+    } else {
+      spans.push_back({i, 1, title});
+    }
+  }
+  return spans;
+}
+
+std::size_t width_of(const TableLayout& layout, const Span& span) {
+  std::size_t sum = (span.count - 1) * kGap;
+  for (std::size_t i = 0; i < span.count; ++i) sum += layout.columns[span.first + i];
+  return sum;
+}
+
+// "---- instructions ----"
+std::string title_text(const std::string& title, std::size_t width) {
+  if (title.empty()) return "";
+  if (width < title.size() + 2) return title.substr(1, title.size() - 2);
+  std::size_t left = (width - title.size()) / 2;
+  return rule(left) + title + rule(width - title.size() - left);
+}
+
+class Printer {
+ public:
+  Printer(const Table& table, const TableLayout& layout, bool color)
+      : table_(table), layout_(layout), color_(color) {}
+
+  std::string text() {
+    if (table_.headings != Headings::kNone) headings();
+    for (const TableLine& line : table_.lines) {
+      out_ += line.text;
+      if (!line.cells.empty()) cells(line);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void headings() {
+    titles();
+    for (std::size_t i = 0; i < layout_.heading_lines; ++i) {
+      if (table_.headings == Headings::kStyled) {
+        std::string plain;
+        heading_line(plain, i);
+        plain.pop_back();  // its newline
+        out_ += styled(plain, Style::kHeading, color_) + "\n";
+      } else {
+        heading_line(out_, i);
+      }
+    }
+    if (table_.headings != Headings::kRuled) return;
+    out_ += toned(rule(layout_.total()), Tone::kDim, color_) + "\n";
+  }
+
+  // The titles of columns that share one.
+  void titles() {
+    auto spans = spans_of(table_.columns);
+    if (std::all_of(spans.begin(), spans.end(),
+                    [](const Span& span) { return span.title.empty(); })) {
+      return;
+    }
+    Line line(out_);
+    for (const Span& span : spans) {
+      if (span.first > 0) line.gap(kGap);
+      std::size_t width = width_of(layout_, span);
+      line.put({title_text(span.title, width), Tone::kDim}, width, Align::kRight, color_);
+    }
+  }
+
+  void heading_line(std::string& out, std::size_t number) const {
+    Line line(out);
+    for (std::size_t i = 0; i < table_.columns.size(); ++i) {
+      auto lines = heading_lines(table_.columns[i].heading);
+      std::size_t first = layout_.heading_lines - lines.size();
+      if (i > 0) line.gap(kGap);
+      line.put({number < first ? "" : lines[number - first]}, layout_.columns[i],
+               table_.columns[i].align, color_);
+    }
+  }
+
+  void cells(const TableLine& row) {
+    Line line(out_);
+    line.gap(row.indent);
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      if (i > 0) {
+        line.gap(kGap);
+        line.put(row.cells[i], layout_.columns[i], table_.columns[i].align, color_);
+        continue;
+      }
+      line.put(row.cells[0], layout_.columns[0] - row.indent, table_.columns[0].align, color_);
+    }
+  }
+
+  const Table& table_;
+  const TableLayout& layout_;
+  bool color_;
+  std::string out_;
+};
+
+// The first cells of lines in at most `width` columns, those of one indent together.
+void shorten_first(Table& table, std::size_t width) {
+  std::map<std::size_t, std::vector<TableCell*>> by_indent;
+  for (TableLine& line : table.lines) {
+    if (!line.cells.empty()) by_indent[line.indent].push_back(&line.cells.front());
+  }
+  for (const auto& [indent, cells] : by_indent) {
+    std::vector<std::string> names;
+    for (const TableCell* cell : cells) names.push_back(cell->text);
+    names = shorten_apart(names, width - std::min(width, indent));
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i]->text = names[i];
+  }
+}
+
+}  // namespace
+
+std::string toned(const std::string& text, Tone tone, bool color) {
+  switch (tone) {
+    case Tone::kPlain: break;
+    case Tone::kGood: return styled(text, Style::kGood, color);
+    case Tone::kWarning: return styled(text, Style::kWarning, color);
+    case Tone::kBad: return styled(text, Style::kBad, color);
+    case Tone::kDim: return styled(text, Style::kDim, color);
+  }
+  return text;
+}
+
+std::size_t TableLayout::total() const {
+  std::size_t sum = 0;
+  for (std::size_t width : columns) sum += kGap + width;
+  return sum - std::min(sum, kGap);
+}
+
+TableLayout layout_of(const Table& table) {
+  TableLayout layout;
+  for (const TableColumn& column : table.columns) {
+    auto lines = heading_lines(column.heading);
+    layout.heading_lines = std::max(layout.heading_lines, lines.size());
+    std::size_t width = column.least;
+    for (const std::string& line : lines) width = std::max(width, display_width(line));
+    layout.columns.push_back(width);
+  }
+  for (const TableLine& line : table.lines) {
+    std::size_t indent = line.indent;
+    for (std::size_t i = 0; i < line.cells.size(); ++i) {
+      layout.columns[i] = std::max(layout.columns[i], indent + display_width(line.cells[i].text));
+      indent = 0;
+    }
+  }
+  for (const Span& span : spans_of(table.columns)) {
+    std::size_t width = width_of(layout, span);
+    std::size_t least = span.title.empty() ? 0 : display_width(span.title) - 2;
+    if (width < least) layout.columns[span.first] += least - width;
+  }
+  return layout;
+}
+
+std::size_t path_width(std::size_t width) {
+  constexpr std::size_t kLeast = 25;
+  return width == 0 ? std::string::npos : std::max(width / 3, kLeast);
+}
+
+void shorten_last(Table& table, std::size_t width) {
+  constexpr std::size_t kLeast = 20;
+  if (width == 0) return;
+  const TableLayout layout = layout_of(table);
+  const std::size_t taken = layout.total() - layout.columns.back();
+  const std::size_t left = std::max(width, taken + kLeast) - taken;
+  for (TableLine& line : table.lines) {
+    if (line.cells.empty()) continue;
+    std::string& text = line.cells.back().text;
+    text = shorten_end(text, left);
+  }
+}
+
+std::optional<std::string> table_text(const Table& table, std::size_t width, bool color) {
+  TableLayout layout = layout_of(table);
+  if (width != 0 && layout.total() > width) {
+    std::size_t least = std::min(layout.columns.front(), table.least_name);
+    if (layout.beside_first() + least > width) return std::nullopt;
+    layout.columns.front() = width - layout.beside_first();
+    Table narrow = table;
+    shorten_first(narrow, layout.columns.front());
+    return Printer(narrow, layout, color).text();
+  }
+  return Printer(table, layout, color).text();
+}
+
+}  // namespace instr

@@ -1,0 +1,53 @@
+// A sub-command: one entry of the table in commands.cpp, and a file of its own.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/exit_status.h"
+#include "core/commands/cli/command_line.h"
+
+namespace instr {
+
+struct RunOptions;
+struct Invocation;
+
+// Measures and reports: the function in main.cpp.
+using Pipeline = ExpectedStatus (*)(const RunOptions& options, const Invocation& invocation);
+
+struct Invocation {
+  std::vector<std::string> words;  // the whole command line, beginning with the program's name
+  std::stop_token stop;
+  Pipeline pipeline = nullptr;
+};
+
+// Runs a command whose options have been parsed.
+using Action = std::function<ExpectedStatus(const Invocation& invocation)>;
+
+// What the first Ctrl-C does to a command.
+enum class OnInterrupt {
+  kEnd,    // ends it at once: it only reads and prints
+  kFinish  // asks it to stop, so that it can keep what it has
+};
+
+struct Command {
+  const char* name;
+  const char* operands;  // as shown in the list of commands
+  const char* summary;   // a line of that list
+  OnInterrupt on_interrupt;
+  int failed;  // the exit status if it cannot even start
+  // Declares its options, and returns the action that uses them. The action outlives the line.
+  Action (*declare)(CommandLine& line);
+};
+
+// All of them, in the order of --help; the first is the default command.
+std::span<const Command> commands();
+
+// Null if there is no such command.
+const Command* find_command(std::string_view name);
+
+}  // namespace instr

@@ -1,0 +1,206 @@
+#include "core/commands/cli/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "core/base/near_match.h"
+
+namespace instr {
+
+namespace {
+
+std::string see_help(const std::string& command) {
+  return fmt::format("see instr_bench {} --help", command);
+}
+
+Error unknown_option(const std::string& word, const CommandLine& line) {
+  std::string name = word.substr(0, word.find('='));
+  std::string dashed = "--" + name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  std::vector<std::string> known;
+  for (const OptionInfo& option : line.options()) known.push_back("--" + option.name);
+  auto near = nearest(dashed, known);
+  return {{},
+          fmt::format("there is no option `{}`", name),
+          near ? fmt::format("did you mean `{}`?", *near) : see_help(line.command())};
+}
+
+}  // namespace
+
+CommandLine::CommandLine(std::string command)
+    : command_(std::move(command)), app_(std::make_unique<CLI::App>()) {
+  app_->set_help_flag("");
+  app_->allow_extras();
+}
+
+CommandLine::~CommandLine() = default;
+
+void CommandLine::section(std::string title, std::string text) {
+  sections_.push_back({std::move(title), std::move(text), group_.empty()});
+}
+
+void CommandLine::add(const std::string& value, const std::string& help,
+                      std::vector<std::string> choices, Taken taken) {
+  taken.option->group(group_)->description(help)->type_name(value);
+  OptionInfo info{
+      taken.option->get_lnames().front(), '\0', value, help, group_, std::move(choices)};
+  if (!taken.option->get_snames().empty()) info.letter = taken.option->get_snames().front().front();
+  options_.push_back(std::move(info));
+  taken_.push_back(std::move(taken));
+}
+
+void CommandLine::option(const std::string& names, const std::string& value,
+                         const std::string& help, Take take, std::vector<std::string> choices) {
+  CLI::Option* option = app_->add_option(names)->expected(1)->take_all()->allow_extra_args(false);
+  add(value, help, std::move(choices), {option, std::move(take), {}});
+}
+
+void CommandLine::flag(const std::string& names, const std::string& help, bool& target) {
+  flag(names, help, [&target](bool is_given) { target = is_given; });
+}
+
+void CommandLine::flag(const std::string& names, const std::string& help,
+                       std::function<void(bool)> set) {
+  CLI::Option* option = app_->add_flag(names)->disable_flag_override();
+  add("", help, {}, {option, {}, std::move(set)});
+}
+
+void CommandLine::operands(Operands operands, std::vector<std::string>& target) {
+  operands_ = std::move(operands);
+  operand_target_ = &target;
+}
+
+void CommandLine::rest(const std::string& usage, std::vector<std::string>& target) {
+  rest_usage_ = usage;
+  rest_target_ = &target;
+}
+
+void CommandLine::needs(std::vector<std::string> options, std::function<bool()> has_effect,
+                        std::string without) {
+  check([this, options = std::move(options), has_effect = std::move(has_effect),
+         without = std::move(without)]() -> Expected<void> {
+    if (has_effect()) return {};
+    auto given = std::find_if(options.begin(), options.end(),
+                              [this](const std::string& name) { return has(name); });
+    if (given == options.end()) return {};
+    return fail(fmt::format("--{} has no effect without {}", *given, without),
+                "add it, or omit this option");
+  });
+}
+
+const OptionInfo* CommandLine::find(std::string_view word) const {
+  const std::string_view name = word.substr(0, word.find('='));
+  for (const OptionInfo& option : options_) {
+    if (name.starts_with("--") ? name.substr(2) == option.name
+                               : word.size() >= 2 && word[0] == '-' && option.letter != '\0' &&
+                                     word[1] == option.letter) {
+      return &option;
+    }
+  }
+  return nullptr;
+}
+
+bool CommandLine::has(std::string_view name) const {
+  for (std::size_t i = 0; i < options_.size(); ++i) {
+    if (options_[i].name == name) return taken_[i].option->count() > 0;
+  }
+  return false;
+}
+
+// An option without its value ("--jobs=", "--jobs --quiet": CLI11 would take the next word), or a
+// switch with one.
+Expected<void> CommandLine::check_values(const std::vector<std::string>& words) const {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const OptionInfo* option = find(word);
+    if (option == nullptr) continue;
+    const std::size_t equals = word.find('=');
+    const bool has_equals = equals != std::string::npos;
+    const bool is_attached = !has_equals && !word.starts_with("--") && word.size() > 2;  // "-j3"
+    if (option->value.empty()) {
+      if (!has_equals) continue;
+      return fail(fmt::format("--{} takes no value", option->name),
+                  fmt::format("write --{} alone", option->name));
+    }
+    if (is_attached) continue;
+    const bool has_value = has_equals ? equals + 1 < word.size()
+                                      : i + 1 < words.size() && !words[i + 1].empty() &&
+                                            !words[i + 1].starts_with("--");
+    if (!has_value) {
+      return fail(
+          fmt::format("--{} needs a value", option->name),
+          fmt::format("write --{}={}; {}", option->name, option->value, see_help(command_)));
+    }
+    if (!has_equals) ++i;
+  }
+  return {};
+}
+
+Expected<void> CommandLine::take_operands(std::vector<std::string> words) {
+  for (const std::string& word : words) {
+    if (word.starts_with('-') && word.size() > 1) {
+      return tl::unexpected(unknown_option(word, *this));
+    }
+  }
+  if (!words.empty() && operands_.most == 0) {
+    return fail(fmt::format("`{}` takes no `{}`", command_, words[0]),
+                find("--filter") == nullptr
+                    ? see_help(command_)
+                    : fmt::format("to select benchmarks, write --filter={}", words[0]));
+  }
+  if (words.size() < operands_.least || words.size() > operands_.most) {
+    return fail(fmt::format("`{}` takes {}", command_, operands_.usage), see_help(command_));
+  }
+  if (operand_target_ != nullptr) *operand_target_ = std::move(words);
+  return {};
+}
+
+Expected<void> CommandLine::take_values() {
+  for (std::size_t i = 0; i < taken_.size(); ++i) {
+    if (taken_[i].set) {
+      taken_[i].set(taken_[i].option->count() > 0);
+      continue;
+    }
+    const std::string name = "--" + options_[i].name;
+    for (const std::string& value : taken_[i].option->results()) {
+      auto taken = taken_[i].take({name, value});
+      if (!taken) {
+        Error error = taken.error();
+        error.what = name + ": " + error.what;
+        return tl::unexpected(std::move(error));
+      }
+    }
+  }
+  return {};
+}
+
+Expected<void> CommandLine::parse(const std::vector<std::string>& all) {
+  auto dashes = std::find(all.begin(), all.end(), "--");
+  std::vector<std::string> words(all.begin(), dashes);
+  if (dashes != all.end()) {
+    if (rest_target_ == nullptr) {
+      return fail(fmt::format("`{}` takes nothing after `--`", command_), see_help(command_));
+    }
+    rest_target_->assign(dashes + 1, all.end());
+  }
+  TRY(check_values(words));
+  try {
+    // CLI11 takes the words from the end.
+    std::reverse(words.begin(), words.end());
+    app_->parse(words);
+  } catch (const CLI::ParseError& error) {
+    return fail(error.what(), see_help(command_));
+  }
+  TRY(take_operands(app_->remaining()));
+  TRY(take_values());
+  for (const auto& check : checks_) {
+    TRY(check());
+  }
+  return {};
+}
+
+}  // namespace instr

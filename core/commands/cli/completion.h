@@ -1,0 +1,23 @@
+// Completions for shells, derived from the commands' declarations. Each is a script to be sourced
+// or installed; it runs nothing but `instr_bench list`, for the keys.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "core/commands/cli/command_line.h"
+
+namespace instr {
+
+// A command with its line in the list of commands.
+struct CommandSummary {
+  const CommandLine* line = nullptr;
+  std::string text;
+};
+
+// The first command is the default one.
+std::string bash_completion(std::span<const CommandSummary> commands);
+std::string zsh_completion(std::span<const CommandSummary> commands);
+std::string fish_completion(std::span<const CommandSummary> commands);
+
+}  // namespace instr

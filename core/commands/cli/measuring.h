@@ -1,0 +1,37 @@
+// Options for how to measure, and with which tools.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/commands/cli/command_line.h"
+#include "core/run/config.h"
+
+namespace instr {
+
+// --jobs, --no-cache.
+void declare_jobs(CommandLine& line, ToolConfig& tools);
+// These, --libtorch, --compiler and --python.
+void declare_tools(CommandLine& line, ToolConfig& tools);
+// --build.
+void declare_build(CommandLine& line, std::optional<std::filesystem::path>& build);
+
+// --timeout, --warm.
+void declare_counting(CommandLine& line, MeasureConfig& config);
+
+// All of these.
+void declare_measuring(CommandLine& line, PlanConfig& plan, MeasureConfig& config);
+
+// Call paths need workers of their own.
+Expected<void> check_call_paths(const MeasureConfig& config);
+
+// --repetitions, --min-time.
+void declare_timing(CommandLine& line, MeasureConfig& config);
+
+// --dump, --dump-folder with this default.
+void declare_dump(CommandLine& line, MeasureConfig& config, const char* folder);
+
+// --metrics: names of metrics, and of groups of them.
+void declare_metrics(CommandLine& line, std::vector<std::string>& metrics);
+
+}  // namespace instr

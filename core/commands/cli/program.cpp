@@ -1,0 +1,163 @@
+#include "core/commands/cli/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/interrupt.h"
+#include "core/base/last_resort.h"
+#include "core/base/near_match.h"
+#include "core/base/output.h"
+#include "core/base/version.h"
+#include "core/commands/cli/help.h"
+
+namespace instr {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+bool is_option(const std::string& word) { return word.size() > 1 && word.starts_with('-'); }
+
+// The option of any command that a word names.
+std::optional<OptionInfo> option_of_any(const std::string& word) {
+  for (const Command& command : commands()) {
+    CommandLine line(command.name);
+    command.declare(line);
+    if (const OptionInfo* option = line.find(word)) return *option;
+  }
+  return std::nullopt;
+}
+
+// Whether the next word is its value.
+bool takes_next_word(const std::string& word) {
+  const bool is_alone = word.starts_with("--") ? word.find('=') == word.npos : word.size() == 2;
+  if (!is_alone) return false;
+  auto option = option_of_any(word);
+  return option && !option->value.empty();
+}
+
+// The first word that is neither an option nor the value of one; those after `--` do not count.
+Words::const_iterator first_operand(const Words& words) {
+  for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    if (!is_option(*word)) return word;
+    if (takes_next_word(*word) && ++word == words.end()) break;
+  }
+  return words.end();
+}
+
+Error unknown_command(const std::string& word) {
+  Words names;
+  for (const Command& command : commands()) names.emplace_back(command.name);
+  auto near = nearest(word, names);
+  std::string advice = near ? fmt::format("did you mean `{}`? ", *near) : "";
+  return {{},
+          fmt::format("there is no command `{}`", word),
+          advice + fmt::format("to select benchmarks, write --filter={}", word)};
+}
+
+// Before `--`, and not an option's value.
+bool asks_for(const Words& words, std::string_view option, std::string_view letter = {}) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end, [&](const std::string& word) {
+    return word == option || (!letter.empty() && word == letter);
+  });
+}
+
+// An option without effect on the command would mislead.
+Expected<void> check_belonging(const Words& words, const CommandLine& line) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    if (!is_option(*word)) continue;
+    if (const OptionInfo* option = line.find(*word)) {
+      const bool is_alone =
+          word->starts_with("--") ? word->find('=') == word->npos : word->size() == 2;
+      if (!option->value.empty() && is_alone && std::next(word) != end) ++word;
+      continue;
+    }
+    if (auto foreign = option_of_any(*word)) {
+      return fail(
+          fmt::format("--{} does not apply to the command `{}`", foreign->name, line.command()),
+          fmt::format("omit it, or see instr_bench {} --help", line.command()));
+    }
+  }
+  return {};
+}
+
+ParsedCommand printing(const Command& command, std::string text) {
+  return {&command, [text = std::move(text)](const Invocation&) {
+            print_output(text);
+            return kGood;
+          }};
+}
+
+}  // namespace
+
+Expected<ParsedCommand> parse_command(const Words& all) {
+  const Command& usual = commands().front();
+  Words words = all;
+  const auto operand = first_operand(words);
+  if (operand != words.end() && operand->empty()) {
+    return fail("an argument is empty", "a shell variable without a value may be why");
+  }
+  const Command* command = operand == words.end() ? &usual : find_command(*operand);
+  if (asks_for(words, "--version") || words == Words{"version"} || words == Words{"-v"}) {
+    return printing(usual, fmt::format("instr_bench {}\n", kProgramVersion));
+  }
+  // The rest need not be valid.
+  if (asks_for(words, "--help", "-h")) {
+    return printing(usual, help_of(command == nullptr ? usual : *command));
+  }
+  if (command == nullptr) return tl::unexpected(unknown_command(*operand));
+  if (operand != words.end()) words.erase(operand);
+  CommandLine line(command->name);
+  Action action = command->declare(line);
+  TRY(check_belonging(words, line).and_then([&] { return line.parse(words); }));
+  return ParsedCommand{command, std::move(action)};
+}
+
+std::string help_of(const Command& command) {
+  CommandLine line(command.name);
+  command.declare(line);
+  return help_text(line);
+}
+
+namespace {
+
+// The status of a failure of the named command. Allocates nothing, since lack of memory is one of
+// the failures.
+int failed_status(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const Command* command = find_command(argv[i]);
+    if (command != nullptr && command->failed != kBadSetup) return command->failed;
+  }
+  return kBadSetup;
+}
+
+int run_words(const Words& words, int failed, Pipeline pipeline) {
+  auto parsed =
+      parse_command({words.begin() + std::min<std::ptrdiff_t>(1, std::ssize(words)), words.end()});
+  if (!parsed) {
+    refuse(parsed.error());
+    return failed;
+  }
+  Interrupt interrupt(parsed->command->on_interrupt == OnInterrupt::kEnd);
+  const ExpectedStatus result = parsed->action({words, interrupt.token(), pipeline});
+  if (!result) refuse(result.error());
+  const int status = result.value_or(failed);
+  // An interrupted read or write may have failed with another status.
+  return status == failed && interrupt.token().stop_requested() ? kInterrupted : status;
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv, Pipeline pipeline) {
+  open_standard_streams();
+  const int failed = failed_status(argc, argv);
+  const int status = with_last_resort(
+      failed, [=] { return run_words(Words(argv, argv + argc), failed, pipeline); });
+  return finish_output(status, failed);
+}
+
+}  // namespace instr

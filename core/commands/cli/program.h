@@ -1,0 +1,29 @@
+// The program: finds, parses and runs the command of a command line.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/commands/cli/command.h"
+
+namespace instr {
+
+// A command whose options are parsed.
+struct ParsedCommand {
+  const Command* command = nullptr;
+  Action action;
+};
+
+// `words`: those after the program's name. Options may be before or after the command. Errors have
+// no place; their advice names the nearest word.
+Expected<ParsedCommand> parse_command(const std::vector<std::string>& words);
+
+// The help of a command.
+std::string help_of(const Command& command);
+
+// Runs it; the exit status.
+int run_program(int argc, char** argv, Pipeline pipeline);
+
+}  // namespace instr

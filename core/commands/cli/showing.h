@@ -1,0 +1,52 @@
+// Options for the output: of every command, or of those that report.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/commands/cli/command_line.h"
+#include "core/compare/compare.h"
+#include "core/report/report.h"
+#include "core/run/progress.h"
+
+namespace instr {
+
+struct Showing {
+  Verbosity verbosity = Verbosity::kNormal;
+  ColorMode color = ColorMode::kAuto;
+  bool show_keys = false;  // in tables, instead of names
+};
+
+// --quiet, --verbose, --color, --help: for every command.
+void declare_showing(CommandLine& line, Showing& showing);
+
+// --show-keys.
+void declare_show_keys(CommandLine& line, Showing& showing);
+
+// --format, with these choices; with all if empty.
+void declare_format(CommandLine& line, ReportFormat& format,
+                    const std::vector<ReportFormat>& possible = {});
+
+// --lines of a comparison.
+void declare_lines(CommandLine& line, bool& wants_lines, const ReportFormat& format);
+
+// --flame of comparisons. `where_from`: what has the call paths.
+void declare_flames(CommandLine& line, std::optional<std::filesystem::path>& folder,
+                    const char* where_from);
+
+// The formats in which a comparison, or a summary of experiments, can be shown.
+std::vector<ReportFormat> comparison_formats();
+std::vector<ReportFormat> experiment_formats();
+
+ProgressOptions progress_options(const Showing& showing);
+
+// A table of these metrics (none: the usual ones) for standard output.
+ReportOptions report_options(const Showing& showing, const std::vector<std::string>& metrics = {});
+
+// Checks that a comparison can be shown in that format, and sets what the format needs.
+Expected<void> prepare_comparison(ReportFormat format, CompareOptions& compare);
+
+}  // namespace instr

@@ -1,0 +1,119 @@
+#include "core/commands/cli/values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/definitions/definition_keys.h"
+
+namespace instr {
+
+std::string list_of(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+namespace {
+
+// All of it.
+template <class T>
+bool parse_whole(const std::string& text, T& number) {
+  const char* end = text.data() + text.size();
+  auto [stopped, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stopped == end;
+}
+
+template <class Target, class From>
+Take take_from(Target& target, From from) {
+  return [&target, from](const Given& given) {
+    return from(given).map(
+        [&target](auto&& value) { target = std::forward<decltype(value)>(value); });
+  };
+}
+
+}  // namespace
+
+Expected<int> number_from(const Given& given, int least, int most) {
+  int number = 0;
+  if (parse_whole(given.value, number) && number >= least && number <= most) return number;
+  std::string range = most == std::numeric_limits<int>::max()
+                          ? fmt::format("of at least {}", least)
+                          : fmt::format("from {} to {}", least, most);
+  return fail(fmt::format("`{}` is not a number {}", given.value, range),
+              fmt::format("write a whole number, such as {}={}", given.option, std::max(least, 2)));
+}
+
+Expected<double> seconds_from(const Given& given) {
+  double number = 0;
+  if (parse_whole(given.value, number) && is_time(number)) return number;
+  return fail(fmt::format("`{}` is not a number of seconds above 0, at most 1e6", given.value),
+              fmt::format("write for example {0}=30 or {0}=0.5", given.option));
+}
+
+Take take_text(std::optional<std::string>& target) {
+  return take_from(target, [](const Given& given) { return Expected<std::string>(given.value); });
+}
+
+Take take_path(std::optional<std::filesystem::path>& target) {
+  return take_from(target,
+                   [](const Given& given) { return Expected<std::filesystem::path>(given.value); });
+}
+
+Take take_path(std::filesystem::path& target) {
+  return take_from(target,
+                   [](const Given& given) { return Expected<std::filesystem::path>(given.value); });
+}
+
+Take take_number(int& target, int least, int most) {
+  return take_from(target, [=](const Given& given) { return number_from(given, least, most); });
+}
+
+Take take_number(std::optional<int>& target, int least, int most) {
+  return take_from(target, [=](const Given& given) { return number_from(given, least, most); });
+}
+
+Take take_seconds(double& target) { return take_from(target, seconds_from); }
+
+Take take_seconds(std::optional<double>& target) { return take_from(target, seconds_from); }
+
+Take add_text(std::vector<std::string>& target) {
+  return [&target](const Given& given) -> Expected<void> {
+    target.push_back(given.value);
+    return {};
+  };
+}
+
+Take add_path(std::vector<std::filesystem::path>& target) {
+  return [&target](const Given& given) -> Expected<void> {
+    target.emplace_back(given.value);
+    return {};
+  };
+}
+
+Take each_item(Take take) {
+  return [take = std::move(take)](const Given& given) -> Expected<void> {
+    for (std::size_t begin = 0; begin <= given.value.size();) {
+      const std::size_t end = std::min(given.value.find(',', begin), given.value.size());
+      auto taken = take({given.option, given.value.substr(begin, end - begin)});
+      if (!taken) return taken;
+      begin = end + 1;
+    }
+    return {};
+  };
+}
+
+Take add_items(std::vector<std::string>& target) {
+  return each_item([&target](const Given& given) -> Expected<void> {
+    if (given.value.empty()) return fail("an item of the list is empty", "leave none empty");
+    target.push_back(given.value);
+    return {};
+  });
+}
+
+Take add_numbers(std::vector<int>& target, int least, int most) {
+  return each_item([&target, least, most](const Given& given) {
+    return number_from(given, least, most).map([&target](int number) { target.push_back(number); });
+  });
+}
+
+}  // namespace instr

@@ -1,0 +1,77 @@
+// Options' values: words converted to checked values, and stored.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/near_match.h"
+#include "core/commands/cli/command_line.h"
+
+namespace instr {
+
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+template <class T>
+std::vector<std::string> names_of(const Choices<T>& choices) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) names.push_back(name);
+  return names;
+}
+
+// "a, b, c": for help.
+std::string list_of(const std::vector<std::string>& words);
+
+// The meaning of a known word.
+template <class T>
+Expected<T> choice_from(const Given& given, const Choices<T>& choices) {
+  return meaning_of(given.value, choices).map_error([&](const std::string& advice) {
+    return Error{{}, "`" + given.value + "` is not one of its values", advice};
+  });
+}
+
+// A whole number; the advice says how to write one.
+Expected<int> number_from(const Given& given, int least,
+                          int most = std::numeric_limits<int>::max());
+
+// Seconds, above 0, at most 1e6.
+Expected<double> seconds_from(const Given& given);
+
+// Each stores the last value given in `target`.
+Take take_text(std::optional<std::string>& target);
+Take take_path(std::optional<std::filesystem::path>& target);
+Take take_path(std::filesystem::path& target);
+Take take_number(int& target, int least, int most = std::numeric_limits<int>::max());
+Take take_number(std::optional<int>& target, int least, int most = std::numeric_limits<int>::max());
+Take take_seconds(double& target);
+Take take_seconds(std::optional<double>& target);
+
+template <class T>
+Take take_choice(T& target, Choices<T> choices) {
+  return [&target, choices = std::move(choices)](const Given& given) {
+    return choice_from(given, choices).map([&target](T&& value) { target = std::move(value); });
+  };
+}
+
+// Each appends the value, as it is, or the items of its comma-separated list.
+Take add_text(std::vector<std::string>& target);
+Take add_path(std::vector<std::filesystem::path>& target);
+Take each_item(Take take);
+Take add_items(std::vector<std::string>& target);  // no item may be empty
+Take add_numbers(std::vector<int>& target, int least, int most = std::numeric_limits<int>::max());
+
+template <class T>
+Take add_choices(std::vector<T>& target, Choices<T> choices) {
+  return each_item([&target, choices = std::move(choices)](const Given& given) {
+    return choice_from(given, choices).map([&target](T&& value) {
+      target.push_back(std::move(value));
+    });
+  });
+}
+
+}  // namespace instr

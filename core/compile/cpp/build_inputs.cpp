@@ -1,0 +1,119 @@
+#include "core/compile/cpp/build_inputs.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/content_hash.h"
+#include "core/base/environment.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct InputFile {
+  fs::path path;
+  std::uintmax_t size = 0;
+  fs::file_time_type time;
+};
+
+std::vector<InputFile> files_below(const fs::path& folder) {
+  std::vector<InputFile> files;
+  std::error_code error;
+  for (fs::recursive_directory_iterator
+           it(folder, fs::directory_options::skip_permission_denied, error),
+       end;
+       !error && it != end; it.increment(error)) {
+    std::error_code ignored;
+    if (!it->is_regular_file(ignored)) continue;
+    files.push_back({it->path(), it->file_size(ignored), it->last_write_time(ignored)});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return files;
+}
+
+// The headers of a LibTorch under development may change while its libraries do not. Other
+// headers in the same folder (all of /usr/include) are left out.
+std::string headers_identity(const LibTorch& torch) {
+  std::string identity;
+  for (const auto& include : torch.include_dirs) {
+    fs::path base = include.parent_path().filename() == "api" ? fs::path() : include;
+    if (base.empty()) {  // .../include/torch/csrc/api/include lies within the other
+      if (torch.include_dirs.size() > 1) continue;
+      base = include / "../../../..";
+    }
+    for (const char* part : {"ATen", "c10", "torch"}) {
+      for (const auto& file : files_below((base / part).lexically_normal())) {
+        identity += file.path.string() + " " + std::to_string(file.size) + " " +
+                    std::to_string(file.time.time_since_epoch().count()) + "\n";
+      }
+    }
+  }
+  return content_hash(identity);
+}
+
+}  // namespace
+
+std::string toolchain_identity(const CompileOptions& options) {
+  std::string identity = options.toolchain.compiler.string() + "\n" + options.toolchain.version;
+  for (const auto& flag : options.toolchain.flags) identity += "\n" + flag;
+  for (const auto& flag : options.toolchain.link_flags) identity += "\n" + flag;
+  identity += "\n" + options.libtorch.version + " " + options.libtorch.build_id + " " +
+              options.libtorch.library_dir.string() + "\n";
+  return identity + headers_identity(options.libtorch);
+}
+
+std::vector<std::string> compiler_environment(const fs::path& scratch) {
+  std::vector<std::string> environment;
+  for (const std::string& text : own_environment()) {
+    // Variables that would change the code without the cache noticing, or the messages that we
+    // parse.
+    bool is_dropped = false;
+    for (std::string_view name : {"LC_ALL=", "LANG=", "LANGUAGE=", "CPATH=", "C_INCLUDE_PATH=",
+                                  "CPLUS_INCLUDE_PATH=", "LIBRARY_PATH=", "GCC_COLORS=",
+                                  "CCC_OVERRIDE_OPTIONS=", "DEPENDENCIES_OUTPUT=", "TMPDIR="}) {
+      is_dropped = is_dropped || text.starts_with(name);
+    }
+    if (!is_dropped) environment.emplace_back(text);
+  }
+  environment.push_back("LC_ALL=C");
+  environment.push_back("TMPDIR=" + scratch.string());
+  return environment;
+}
+
+std::vector<std::string> user_compile_flags(const BuildOptions& build) {
+  std::vector<std::string> flags;
+  for (const auto& [name, value] : build.defines) {
+    flags.push_back("-D" + name + (value.empty() ? "" : "=" + value));
+  }
+  for (const auto& folder : build.include_dirs) flags.push_back("-I" + folder.string());
+  flags.insert(flags.end(), build.flags.begin(), build.flags.end());
+  return flags;
+}
+
+std::vector<std::string> user_link_flags(const BuildOptions& build) {
+  std::vector<std::string> flags;
+  for (const auto& folder : build.library_dirs) {
+    flags.push_back("-L" + folder.string());
+    flags.push_back("-Wl,-rpath," + folder.string());
+  }
+  for (const auto& library : build.libraries) flags.push_back("-l" + library);
+  return flags;
+}
+
+std::string libraries_identity(const BuildOptions& build) {
+  std::string identity;
+  for (const auto& library : build.libraries) {
+    for (const auto& folder : build.library_dirs) {
+      for (const char* suffix : {".so", ".a"}) {
+        auto hash = file_hash(folder / ("lib" + library + suffix));
+        if (hash) identity += "l " + library + suffix + " " + *hash + "\n";
+      }
+    }
+  }
+  return identity;
+}
+
+}  // namespace instr

@@ -1,0 +1,40 @@
+// Variants in C++ to shared objects: generated units, a precompiled header, a content-addressed
+// cache.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/compile/cache.h"
+#include "core/compile/compiled_variant.h"
+
+namespace instr {
+
+// Compiles what the cache lacks, `jobs` units at a time, and calls `on_unit` (from any thread, one
+// call at a time) as each unit is ready; cached variants come first. Returns when all are done or
+// `stop` was requested. An Error only if nothing can be compiled at all.
+Expected<void> compile(const std::vector<Variant>& variants, const CompileOptions& options,
+                       Cache& cache, const std::function<void(UnitResult)>& on_unit,
+                       std::stop_token stop);
+
+// The same for callers that need all of them at once.
+Expected<CompiledVariants> compile_all(const std::vector<Variant>& variants,
+                                       const CompileOptions& options, Cache& cache,
+                                       std::stop_token stop);
+
+// Keys of the variants whose unit the cache has; compiles nothing, so those with [build].sources
+// are not among them.
+Expected<std::set<std::string>> find_compiled(const std::vector<Variant>& variants,
+                                              const CompileOptions& options, Cache& cache);
+
+// The worker program for this LibTorch and compiler, built on first use and cached.
+// `sources`: the folder that holds worker/.
+Expected<std::filesystem::path> build_worker(WorkerKind kind, const std::filesystem::path& sources,
+                                             const CompileOptions& options, Cache& cache,
+                                             std::stop_token stop);
+
+}  // namespace instr

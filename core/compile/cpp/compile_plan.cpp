@@ -1,0 +1,102 @@
+#include "core/compile/cpp/compile_plan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/self_contained.h"
+#include "core/results/verification.h"
+
+namespace instr {
+
+namespace {
+
+bool can_share(const Variant& variant) {
+  if (variant.global_setup && !is_self_contained(split_global(variant.global_setup->code).rest)) {
+    return false;
+  }
+  const auto texts = texts_of(variant);
+  return std::all_of(texts.begin(), texts.end(),
+                     [](const Text* text) { return is_self_contained(text->code); });
+}
+
+// A text that must be equal for two variants to share a unit.
+std::string group_key(const Variant& variant, const Snippet& snippet, Purpose purpose) {
+  const bool is_verified = purpose == Purpose::kVerify && variant.global_setup;
+  if (!can_share(variant)) return "alone " + (is_verified ? snippet.eager : snippet.symbol);
+  std::string key =
+      "build " + std::to_string(reinterpret_cast<std::uintptr_t>(variant.build.get()));
+  if (!is_verified && facts_of(variant.runtime).cuda_header != nullptr)
+    key += " with CUDA's headers";
+  return key + "\n" + (variant.global_setup ? variant.global_setup->code : "");
+}
+
+Snippet snippet_of(const Variant& variant, Purpose purpose) {
+  const std::string symbol = snippet_symbol(variant, purpose);
+  return {symbol, {}, is_candidate(variant) ? snippet_symbol(eager_of(variant), purpose) : symbol};
+}
+
+// Sets of snippets that are compared with each other, in the order of each set's first.
+std::vector<std::vector<Snippet>> compared(const std::vector<Snippet>& snippets) {
+  std::vector<std::vector<Snippet>> sets;
+  std::map<std::string, std::size_t> set_at;
+  for (const Snippet& snippet : snippets) {
+    auto [found, is_new] = set_at.try_emplace(snippet.eager, sets.size());
+    if (is_new) sets.emplace_back();
+    sets[found->second].push_back(snippet);
+  }
+  return sets;
+}
+
+}  // namespace
+
+std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants, Purpose purpose) {
+  std::vector<SnippetGroup> groups;
+  std::map<std::string, std::size_t> group_at;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> snippet_at;
+  for (const auto& variant : variants) {
+    Snippet one = snippet_of(variant, purpose);
+    auto [found, is_new] = group_at.try_emplace(group_key(variant, one, purpose), groups.size());
+    if (is_new) groups.push_back({{}, variant.global_setup.has_value()});
+    auto& snippets = groups[found->second].snippets;
+    auto [snippet, is_new_snippet] =
+        snippet_at.try_emplace({found->second, one.symbol}, snippets.size());
+    if (is_new_snippet) snippets.push_back(std::move(one));
+    snippets[snippet->second].variants.push_back(variant);
+  }
+  return groups;
+}
+
+std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& groups, int jobs) {
+  std::size_t total = 0;
+  for (const auto& group : groups) total += group.snippets.size();
+  std::vector<std::vector<Snippet>> units;
+  for (const auto& group : groups) {
+    const auto sets = compared(group.snippets);
+    if (sets.empty()) continue;
+    const std::size_t size = group.snippets.size();
+    const std::size_t share =
+        (static_cast<std::size_t>(std::max(jobs, 1)) * size + total / 2) / total;
+    const std::size_t needed = (size + kLargestUnit - 1) / kLargestUnit;
+    const std::size_t count = std::clamp(std::max(share, needed), std::size_t{1}, sets.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& unit = units.emplace_back();
+      for (std::size_t at = sets.size() * i / count; at < sets.size() * (i + 1) / count; ++at) {
+        unit.insert(unit.end(), sets[at].begin(), sets[at].end());
+      }
+    }
+  }
+  std::stable_sort(units.begin(), units.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  return units;
+}
+
+std::vector<std::vector<Snippet>> cut_all(const std::vector<SnippetGroup>& groups) {
+  std::vector<std::vector<Snippet>> units;
+  for (const auto& group : groups) {
+    for (const auto& snippet : group.snippets) units.push_back({snippet});
+  }
+  return units;
+}
+
+}  // namespace instr

@@ -1,0 +1,42 @@
+// Which variants are compiled together: pure, so that it can be tested without a compiler.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/generate_cpp.h"
+#include "core/definitions/variant.h"
+
+namespace instr {
+
+// Variants with the same code share one function, whatever their keys.
+struct Snippet {
+  std::string symbol;
+  std::vector<Variant> variants;  // at least one
+  std::string eager;              // the symbol of the eager variant that it is compared with
+};
+
+// Snippets that may share a unit: they have the same build options and the same global setup.
+struct SnippetGroup {
+  std::vector<Snippet> snippets;
+  // Has a global setup, which may register operators when its unit is loaded. A process can do that
+  // only once: what it compares is in one unit.
+  bool has_global_setup = false;
+};
+
+// The groups are in the order of the variants. Texts that may change the meaning of what follows
+// are alone in their group, or, to be verified, with the eager variant's.
+std::vector<SnippetGroup> group_snippets(const std::vector<Variant>& variants,
+                                         Purpose purpose = Purpose::kMeasure);
+
+// Cuts groups into units of about `kLargestUnit` snippets, about `jobs` units in total; the most
+// expensive first. Groups are not mixed, and what is compared with each other is not separated.
+inline constexpr std::size_t kLargestUnit = 60;
+std::vector<std::vector<Snippet>> cut_units(const std::vector<SnippetGroup>& groups, int jobs);
+
+// Cuts groups into units of one snippet.
+std::vector<std::vector<Snippet>> cut_all(const std::vector<SnippetGroup>& groups);
+
+}  // namespace instr

@@ -1,0 +1,355 @@
+#include "core/compile/cpp/compile_unit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "core/base/content_hash.h"
+#include "core/base/process.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/build_inputs.h"
+#include "core/compile/cpp/generate_cpp.h"
+#include "core/compile/cpp/self_contained.h"
+#include "core/compile/installation.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// g++ takes about as long to write its precompiled header as to read the plain one twice.
+constexpr std::size_t kUnitsWorthHeader = 4;
+
+// The shared header as one text, with the ABI header that it includes inlined.
+Expected<std::string> read_support_header(const fs::path& sources) {
+  auto text = read_text(sources / "worker/snippet_support.h");
+  auto abi = read_text(sources / "worker/abi.h");
+  constexpr std::string_view kInclude = "#include \"worker/abi.h\"\n";
+  std::size_t at = text ? text->find(kInclude) : std::string::npos;
+  if (!text || !abi || at == std::string::npos) {
+    return fail(
+        "cannot read worker/snippet_support.h and worker/abi.h in '" + sources.string() + "'",
+        "the installation is not complete: install instr_bench again");
+  }
+  return text->replace(at, kInclude.size(), *abi);
+}
+
+void append(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// The flags that a precompiled header depends on. A compiler refuses a header made with other flags
+// or defines, but the user's include folders may differ: none of LibTorch's headers is there.
+std::vector<std::string> header_flags(const BuildContext& context) {
+  std::vector<std::string> flags;
+  for (const auto& flag : context.flags) {
+    if (flag.rfind("-I", 0) != 0) flags.push_back(flag);
+  }
+  return flags;
+}
+
+// A system header may have changed since the precompiled one was made.
+bool refuses_header(const std::string& errors) {
+  for (const char* words : {"precompiled header", "PCH file", "AST file", "module file"}) {
+    if (errors.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+std::string one_per_line(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += word + "\n";
+  return text;
+}
+
+bool has_own_flags(const BuildContext& context) {
+  return context.build && (!context.build->flags.empty() || !context.build->defines.empty());
+}
+
+// Folders of files that are not the user's own: the system's, and those whose identity is part of
+// the toolchain's (toolchain_identity).
+std::vector<fs::path> known_folders(const CompileOptions& options, const Cache& cache) {
+  std::vector<fs::path> folders{"/usr/include", "/usr/lib", cache.folder()};
+  for (const fs::path& folder : options.libtorch.include_dirs) {
+    folders.push_back(folder.lexically_normal());
+  }
+  if (options.libtorch.cuda_headers) folders.push_back(*options.libtorch.cuda_headers);
+  return folders;
+}
+
+std::vector<std::string> listing_to(const fs::path& list) {
+  return {"-MD", "-MF", list.string(), "-MT", "made"};
+}
+
+}  // namespace
+
+UnitCompiler::UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop)
+    : options_(options),
+      cache_(cache),
+      tracked_(cache, known_folders(options, cache)),
+      stop_(std::move(stop)) {}
+
+Expected<UnitCompiler> UnitCompiler::make(const CompileOptions& options, Cache& cache,
+                                          std::stop_token stop) {
+  UnitCompiler compiler(options, cache, std::move(stop));
+  auto header =
+      read_support_header(options.sources.empty() ? find_installation().sources : options.sources);
+  if (!header) return tl::unexpected(header.error());
+  compiler.header_text_ = *header;
+  compiler.identity_ = toolchain_identity(options) + "\n" + *header;
+  return compiler;
+}
+
+Expected<void> UnitCompiler::run_compiler(const std::vector<std::string>& arguments,
+                                          std::optional<CompilerSays>& says) {
+  SpawnOptions spawn;
+  spawn.argv = {options_.toolchain.compiler.string()};
+  append(spawn.argv, arguments);
+  spawn.environment = compiler_environment(cache_.scratch());
+  TRY_ASSIGN(auto result, run_command(spawn, stop_));
+  if (stop_.stop_requested()) return fail("stopped");
+  if (result.exit_code != 0) {
+    says = CompilerSays{
+        result.errors.empty()
+            ? fmt::format("the compiler ended with status {} and said nothing", result.exit_code)
+            : result.errors};
+  }
+  return {};
+}
+
+Expected<fs::path> UnitCompiler::user_object(const fs::path& source, BuildContext& context) {
+  std::vector<std::string> arguments = options_.toolchain.user_flags;
+  append(arguments, common_flags());
+  append(arguments, user_compile_flags(*context.build));
+  if (!fs::exists(source)) {
+    return tl::unexpected(Error{context.build->where,
+                                "cannot read the source '" + source.string() + "'",
+                                "paths in [build] are relative to the definition file"});
+  }
+  const std::string identity = identity_ + one_per_line(arguments) + source.string();
+  const std::string hint = "object-" + content_hash(identity);
+  if (auto made = tracked_.find(hint)) return *made;
+  const ArtefactInputs inputs{identity, {hint}, [](const std::string& hash) {
+                                return "object-" + hash + "/object-" + hash + ".o";
+                              }};
+  return tracked_.get(inputs, [&](const fs::path& to, const fs::path& list) -> Expected<void> {
+    std::vector<std::string> all = arguments;
+    append(all, listing_to(list));
+    append(all, {"-c", source.string(), "-o", to.string()});
+    TRY(run_compiler(all, context.failure));
+    if (context.failure) return fail("the sources of [build] do not compile");
+    return {};
+  });
+}
+
+Expected<fs::path> UnitCompiler::user_library(BuildContext& context) {
+  std::vector<std::string> arguments{"-shared"};
+  for (const auto& source : context.build->sources) {
+    auto object = user_object(source, context);
+    if (!object) return object;
+    arguments.push_back(object->string());
+  }
+  append(arguments, context.link_flags);
+  // Units refer to it by its path.
+  std::string name = "libuser-" + content_hash(identity_ + one_per_line(arguments));
+  return cache_.get(name + "/" + name + ".so", [&](const fs::path& to) -> Expected<void> {
+    append(arguments, {"-o", to.string()});
+    TRY(run_compiler(arguments, context.failure));
+    if (context.failure) return fail("the sources of [build] do not link");
+    return {};
+  });
+}
+
+Expected<BuildContext> UnitCompiler::prepare(const std::shared_ptr<const BuildOptions>& build) {
+  BuildContext context;
+  context.build = build;
+  context.flags = options_.toolchain.flags;
+  append(context.flags, common_flags());
+  context.link_flags = {"-Wl,-z,now", "-Wl,-z,defs", "-Wl,--no-as-needed"};
+  append(context.link_flags, options_.toolchain.link_flags);
+  std::string identity = identity_ + (options_.each_alone ? "\neach alone" : "");
+  if (build) {
+    append(context.flags, user_compile_flags(*build));
+    identity += "\n" + libraries_identity(*build);
+    append(context.link_flags, user_link_flags(*build));
+  }
+  if (build && !build->sources.empty()) {
+    auto object = user_library(context);
+    if (!object && !context.failure) return tl::unexpected(object.error());
+    if (object) {
+      context.user_object = *object;
+      context.link_flags.insert(context.link_flags.begin() + 3, object->string());
+      identity += "\n" + object->string();
+    }
+  }
+  context.hash = content_hash(identity + "\n" + one_per_line(context.flags) +
+                              one_per_line(context.link_flags));
+  return context;
+}
+
+// They do not change code: the form of messages, and of debug information if there is any.
+// Valgrind before 3.20 cannot always read DWARF 5 as these compilers write it.
+std::vector<std::string> UnitCompiler::common_flags() const {
+  std::vector<std::string> flags{"-w", "-fdiagnostics-color=never"};
+  if (options_.toolchain.is_clang) {
+    append(flags, {"-fno-caret-diagnostics", "-ferror-limit=0", "-fdebug-default-version=4"});
+  } else {
+    append(flags, {"-fno-diagnostics-show-caret", "-fmax-errors=0",
+                   "-fdiagnostics-column-unit=byte", "-gdwarf-4"});
+  }
+  flags.emplace_back(options_.line_numbers ? "-g1" : "-g0");
+  return flags;
+}
+
+// With line numbers a text that has moved in its file is another one.
+std::string UnitCompiler::identity_of(const std::string& symbol, const Variant& variant) const {
+  std::string identity = symbol;
+  if (!options_.line_numbers) return identity;
+  for (const Text* text : texts_of(variant)) identity += "\n" + to_string(text->where);
+  if (variant.global_setup) identity += "\n" + to_string(variant.global_setup->where);
+  return identity;
+}
+
+std::string UnitCompiler::hint_name(const BuildContext& context, const std::string& symbol,
+                                    const Variant& variant) const {
+  return "variant-" + content_hash(context.hash + identity_of(symbol, variant));
+}
+
+std::optional<fs::path> UnitCompiler::find(const BuildContext& context, const std::string& symbol,
+                                           const Variant& variant) const {
+  return tracked_.find(hint_name(context, symbol, variant));
+}
+
+std::string UnitCompiler::header_name(const BuildContext& context) const {
+  std::string identity = identity_;
+  for (const auto& flag : header_flags(context)) identity += "\n" + flag;
+  // clang's precompiled header refers to the plain one by its path.
+  if (options_.toolchain.is_clang) identity += "\n" + cache_.folder().string();
+  return "pch-" + content_hash(identity) + "/support.h";
+}
+
+Expected<fs::path> UnitCompiler::plain_header() {
+  return cache_.get("support-" + content_hash(header_text_) + ".h",
+                    [&](const fs::path& to) { return write_text(to, header_text_); });
+}
+
+Expected<void> UnitCompiler::prepare_header(BuildContext& context, std::size_t units) {
+  std::string name = header_name(context);
+  if (cache_.find(name)) return {};
+  bool is_clang = options_.toolchain.is_clang;
+  std::string wish = "wish-" + content_hash(name);
+  bool is_expensive = !is_clang || has_own_flags(context);
+  // The code of a snippet alone in its unit must not depend on whether there was a precompiled
+  // header.
+  bool is_optional = is_expensive && !options_.each_alone;
+  if (is_optional && units < kUnitsWorthHeader && !cache_.read_hint(wish)) {
+    // A second request suggests that there will be a third.
+    cache_.write_hint(wish, "wish\n");
+    return {};
+  }
+  TRY_ASSIGN(auto plain, plain_header());
+  std::optional<CompilerSays> says;
+  if (options_.on_phase) options_.on_phase("precompiling LibTorch's headers, once");
+  auto made = cache_.get(name, [&](const fs::path& to) -> Expected<void> {
+    TRY(write_text(to, header_text_));
+    std::vector<std::string> arguments = header_flags(context);
+    if (is_clang) {
+      arguments.insert(arguments.end(),
+                       {"-fpch-instantiate-templates", "-fpch-validate-input-files-content", "-x",
+                        "c++-header", plain.string(), "-o", to.string() + ".pch"});
+    } else {
+      arguments.insert(arguments.end(),
+                       {"-x", "c++-header", to.string(), "-o", to.string() + ".gch"});
+    }
+    TRY(run_compiler(arguments, says));
+    if (says) return fail("LibTorch's headers do not compile");
+    return {};
+  });
+  if (says) {
+    context.failure = says;
+    return {};
+  }
+  if (!made) return tl::unexpected(made.error());
+  return {};
+}
+
+std::vector<std::string> UnitCompiler::header_arguments(const BuildContext& context) {
+  auto made = cache_.find(header_name(context));
+  if (made && options_.toolchain.is_clang) {
+    return {"-fpch-validate-input-files-content", "-include-pch", made->string() + ".pch"};
+  }
+  if (made) return {"-include", made->string()};
+  auto plain = plain_header();
+  return {"-include", plain ? plain->string() : "snippet_support.h"};
+}
+
+Expected<void> UnitCompiler::compile_to(const fs::path& object, const fs::path& list,
+                                        const BuildContext& context,
+                                        std::span<const Variant> variants,
+                                        std::optional<CompilerSays>& says) {
+  fs::path source = object.parent_path() / "unit.cpp";
+  if (auto written = write_text(source, unit_source(variants, options_.purpose)); !written)
+    return written;
+  std::vector<std::string> arguments = context.flags;
+  append(arguments, header_arguments(context));
+  append(arguments, listing_to(list));
+  arguments.insert(arguments.end(), {"-shared", "-o", object.string(), source.string()});
+  append(arguments, context.link_flags);
+  return run_compiler(arguments, says);
+}
+
+// A text that cannot be preprocessed is left for the compiler to report.
+Expected<std::set<std::string>> UnitCompiler::reaching(const fs::path& folder,
+                                                       const BuildContext& context,
+                                                       std::span<const Variant> variants) {
+  if (variants.size() < 2) return std::set<std::string>{};
+  fs::path source = folder / "texts.cpp";
+  fs::path output = folder / "texts.ii";
+  TRY(write_text(source, texts_to_preprocess(variants, options_.purpose)));
+  std::vector<std::string> arguments = context.flags;
+  append(arguments, header_arguments(context));
+  arguments.insert(arguments.end(), {"-E", "-o", output.string(), source.string()});
+  if (!options_.toolchain.is_clang) arguments.push_back("-fpch-preprocess");
+  std::optional<CompilerSays> says;
+  TRY(run_compiler(arguments, says));
+  return reaching_symbols(read_text(output).value_or(""));
+}
+
+Expected<UnitCompiler::Unit> UnitCompiler::compile(const BuildContext& context,
+                                                   std::span<const Variant> variants) {
+  ArtefactInputs inputs{
+      context.hash, {}, [](const std::string& hash) { return "unit-" + hash + ".so"; }};
+  std::vector<std::string> sorted;
+  for (const auto& variant : variants) {
+    const std::string symbol = snippet_symbol(variant, options_.purpose);
+    sorted.push_back(identity_of(symbol, variant));
+    inputs.hints.push_back(hint_name(context, symbol, variant));
+  }
+  std::sort(sorted.begin(), sorted.end());
+  for (const auto& snippet : sorted) inputs.identity += "\n" + snippet;
+
+  std::optional<CompilerSays> says;
+  std::set<std::string> apart;
+  const auto make = [&](const fs::path& to, const fs::path& list) -> Expected<void> {
+    TRY_ASSIGN(apart, reaching(to.parent_path(), context, variants));
+    if (!apart.empty()) return fail("texts that cannot share a unit");
+    auto ran = compile_to(to, list, context, variants, says);
+    if (ran && says && refuses_header(says->errors)) {
+      cache_.discard(header_name(context));
+      says.reset();
+      ran = compile_to(to, list, context, variants, says);
+    }
+    if (!ran) return ran;
+    if (says) return fail("the unit does not compile");
+    return {};
+  };
+  auto object = tracked_.get(inputs, make);
+  if (says) return Unit{std::nullopt, *says};
+  if (!apart.empty()) return Unit{std::nullopt, {}, apart};
+  if (!object) return tl::unexpected(object.error());
+  return Unit{*object, {}};
+}
+
+}  // namespace instr

@@ -1,0 +1,99 @@
+// One unit, compiled: the precompiled header, the user's own sources, the compiler's command line.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/cpp/tracked_artefacts.h"
+
+namespace instr {
+
+// A compiler run that ended with errors: not ours, but those of the code it compiled.
+struct CompilerSays {
+  std::string errors;
+};
+
+// Prerequisites of compiling units with a set of build options.
+struct BuildContext {
+  std::shared_ptr<const BuildOptions> build;  // may be null
+  std::string hash;  // of everything that determines a unit's code, except the variants
+  std::vector<std::string> flags;  // of the compiler
+  std::vector<std::string> link_flags;
+  std::optional<std::filesystem::path> user_object;  // made of [build].sources
+  std::optional<CompilerSays> failure;               // why there is none: all its variants fail
+};
+
+class UnitCompiler {
+ public:
+  // Reads the header that all units share. `options` and `cache` must outlive this object.
+  static Expected<UnitCompiler> make(const CompileOptions& options, Cache& cache,
+                                     std::stop_token stop);
+
+  // Prepares build options (null: none); compiles their sources if the cache lacks them.
+  Expected<BuildContext> prepare(const std::shared_ptr<const BuildOptions>& build);
+
+  // The cached unit that holds a variant's code, if it is still what would be made. `symbol`: of
+  // its snippet.
+  std::optional<std::filesystem::path> find(const BuildContext& context, const std::string& symbol,
+                                            const Variant& variant) const;
+
+  // Makes the precompiled header if that pays off for `units` new units; otherwise units are
+  // compiled without one. The compiler's errors go to the context's `failure`.
+  Expected<void> prepare_header(BuildContext& context, std::size_t units);
+
+  struct Unit {
+    std::optional<std::filesystem::path> object;
+    CompilerSays says;  // if there is no object
+    // Instead of both: symbols of variants that cannot share a unit with the others.
+    std::set<std::string> apart = {};
+  };
+
+  // Compiles these variants to one shared object, and leaves a hint for each. Safe to call from
+  // several threads. An error if no compiler could be run, or `stop` was requested.
+  Expected<Unit> compile(const BuildContext& context, std::span<const Variant> variants);
+
+ private:
+  UnitCompiler(const CompileOptions& options, Cache& cache, std::stop_token stop);
+
+  std::vector<std::string> common_flags() const;
+  // Name of the cache's hint for a variant's code.
+  std::string hint_name(const BuildContext& context, const std::string& symbol,
+                        const Variant& variant) const;
+  // What a snippet's code depends on, beside its context.
+  std::string identity_of(const std::string& symbol, const Variant& variant) const;
+  Expected<void> compile_to(const std::filesystem::path& object, const std::filesystem::path& list,
+                            const BuildContext& context, std::span<const Variant> variants,
+                            std::optional<CompilerSays>& says);
+  // Those of several variants that, as the preprocessor shows, cannot share a unit with others.
+  Expected<std::set<std::string>> reaching(const std::filesystem::path& folder,
+                                           const BuildContext& context,
+                                           std::span<const Variant> variants);
+  // The user's own sources as one library, and one of them as an object.
+  Expected<std::filesystem::path> user_library(BuildContext& context);
+  Expected<std::filesystem::path> user_object(const std::filesystem::path& source,
+                                              BuildContext& context);
+  Expected<void> run_compiler(const std::vector<std::string>& arguments,
+                              std::optional<CompilerSays>& says);
+  std::string header_name(const BuildContext& context) const;
+  Expected<std::filesystem::path> plain_header();
+  std::vector<std::string> header_arguments(const BuildContext& context);
+
+  const CompileOptions& options_;
+  Cache& cache_;
+  TrackedArtefacts tracked_;
+  std::stop_token stop_;
+  std::string header_text_;
+  std::string identity_;  // of compiler, LibTorch, and the shared header
+};
+
+}  // namespace instr

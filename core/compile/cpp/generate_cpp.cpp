@@ -1,0 +1,494 @@
+#include "core/compile/cpp/generate_cpp.h"
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "core/base/content_hash.h"
+#include "core/compile/cpp/self_contained.h"
+#include "core/compile/source_writer.h"
+#include "core/definitions/axes.h"
+#include "core/results/verification.h"
+
+namespace instr {
+
+namespace {
+
+// Part of every symbol: increment it when generated code changes.
+constexpr std::string_view kGeneratorVersion = "4";
+
+void write_arguments(Writer& out, const Signature& signature) {
+  std::string uses;
+  for (const auto& argument : signature.arguments) uses += "(void)" + argument + "; ";
+  out.glue_at(signature.where, uses);
+}
+
+void write_module(Writer& out, const Text& module) {
+  out.glue("auto instr_module =");
+  out.user(module);
+  out.glue(";");
+}
+
+Body body_of(const Variant& variant) { return facts_of(variant.runtime).body; }
+
+// `call` for each argument in turn, whose name takes the place of @.
+std::string for_each_argument(const Signature& signature, std::string_view call) {
+  std::string text;
+  for (const auto& argument : signature.arguments) {
+    for (char c : call) text += c == '@' ? argument : std::string(1, c);
+    text += ' ';
+  }
+  return text;
+}
+
+// The arguments to pass where the original ones must not change.
+std::string copies_of_arguments(const Signature& signature) {
+  const std::string copies = for_each_argument(signature, "instr_support::copy_of(@),");
+  return copies.substr(0, copies.rfind(','));
+}
+
+// The call that runs what write_script() and write_preparation() made, with these arguments: a
+// graph has been captured with its own.
+std::string script_call(const Variant& variant, const std::string& arguments) {
+  switch (body_of(variant)) {
+    case Body::kCapturedScript: return "instr_graph_.replay()";
+    case Body::kStatement:
+    case Body::kScript:
+    case Body::kPackage:
+    case Body::kTraced:
+    case Body::kCompiled:
+    case Body::kLazy: break;
+  }
+  return fmt::format("instr_script_.forward({{{}}})", arguments);
+}
+
+void write_package(Writer& out, const Variant& variant) {
+  out.glue_at(variant.package->where,
+              "instr_support::Package instr_script_(" + literal(variant.package->code) + ");");
+}
+
+void write_traced_module(Writer& out, const Signature& signature) {
+  std::vector<std::string> names;
+  for (const auto& argument : signature.arguments) names.push_back(literal(argument));
+  out.glue_at(signature.where,
+              fmt::format("torch::jit::Module instr_script_ = instr_support::traced(instr_module, "
+                          "{{{}}}{}{});",
+                          joined(names), names.empty() ? "" : ", ", joined(signature.arguments)));
+}
+
+void write_script_module(Writer& out, const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  if (variant.torchscript->empty()) return write_traced_module(out, signature);
+  std::string text = "std::string instr_text_ = \"def forward(self\"";
+  for (const auto& argument : signature.arguments) {
+    text += fmt::format(" + instr_support::script_argument({}, {})", literal(argument), argument);
+  }
+  text += " + \"):\\n\"";
+  for (const auto& line : lines_of(script_body(variant.torchscript->code))) {
+    if (!line.empty()) text += " " + literal(line + "\n");
+  }
+  text += " " + literal("    return " + signature.output + "\n") + ";";
+  out.glue_at(signature.where, text);
+  out.glue_at(variant.module ? variant.module->where : variant.torchscript->where,
+              fmt::format("torch::jit::Module instr_script_ = instr_support::make_script("
+                          "instr_text_, {});",
+                          variant.module ? "&*instr_module" : "nullptr"));
+}
+
+void write_script(Writer& out, const Variant& variant) {
+  switch (body_of(variant)) {
+    case Body::kStatement:
+    case Body::kTraced:  // of Python alone
+    case Body::kCompiled:
+    case Body::kLazy: return;
+    case Body::kScript:
+    case Body::kCapturedScript: return write_script_module(out, variant);
+    case Body::kPackage: return write_package(out, variant);
+  }
+}
+
+void write_capture(Writer& out, const Variant& variant) {
+  const Signature& signature = *variant.signature;
+  out.glue_at(
+      signature.where,
+      fmt::format(
+          "instr_support::Captured<at::cuda::CUDAGraph> instr_graph_(instr_script_, {{{}}}, "
+          "{{{}}});",
+          joined(signature.arguments), copies_of_arguments(signature)));
+}
+
+// Turns the module that write_script() loaded into what runs.
+void write_preparation(Writer& out, const Variant& variant) {
+  if (const char* code = facts_of(variant.runtime).preparation) out.glue(code);
+  if (body_of(variant) == Body::kCapturedScript) write_capture(out, variant);
+}
+
+// Until the end of the scope, or of the forward pass.
+void write_autocast(Writer& out, const Variant& variant) {
+  if (!is_autocast(variant)) return;
+  out.glue(fmt::format("instr_support::Autocast instr_autocast_({});",
+                       variant.device == "cuda" ? "c10::kCUDA" : "c10::kCPU"));
+}
+
+// The measured code, without backward: the user's statement, or a call that we generate.
+void write_statement(Writer& out, const Variant& variant) {
+  write_autocast(out, variant);
+  if (is_script(variant.runtime)) {
+    out.glue_at(variant.signature->where,
+                fmt::format("auto instr_output_ = {}.toTensor();",
+                            script_call(variant, joined(variant.signature->arguments))));
+  } else if (variant.stmt) {
+    out.user(*variant.stmt);
+    out.glue(";");
+  } else if (variant.module && variant.signature) {
+    out.glue_at(variant.signature->where, fmt::format("auto instr_output_ = instr_module({});",
+                                                      joined(variant.signature->arguments)));
+  }
+}
+
+std::string output_name(const Variant& variant) {
+  bool is_ours = is_script(variant.runtime) || !variant.stmt;
+  return is_ours ? "instr_output_" : variant.signature->output;
+}
+
+std::string scalar(const Variant& variant) {
+  return output_name(variant) + (variant.reduce ? "." + *variant.reduce + "()" : "");
+}
+
+void write_backward(Writer& out, const Variant& variant) {
+  if (variant.autograd != Autograd::kForwardBackward) return;
+  if (!is_autocast(variant)) {
+    return out.glue_at(variant.signature->where, scalar(variant) + ".backward();");
+  }
+  out.glue_at(variant.signature->where, fmt::format("auto instr_loss_ = {};", scalar(variant)));
+  out.glue("instr_autocast_.end(); instr_loss_.backward();");
+}
+
+// Runs the statement before it is measured, and reports clearly if it cannot be measured.
+void write_trial(Writer& out, const Variant& variant) {
+  bool runs_script = is_script(variant.runtime);
+  bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  if (!runs_script && !is_backward) return;
+  const Signature& signature = *variant.signature;
+  std::string name = literal(signature.output);
+  if (runs_script) {
+    if (is_autocast(variant)) out.glue("{");
+    write_autocast(out, variant);
+    out.glue_at(signature.where,
+                fmt::format("instr_support::check_script_output({}, {});",
+                            script_call(variant, joined(signature.arguments)), name));
+    if (is_autocast(variant)) out.glue("}");
+    out.glue("instr_context_->mark(instr_context_, INSTR_FIRST_RESULT);");
+  }
+  // TorchScript profiles its first runs and optimises after them.
+  out.glue(fmt::format("for (int instr_trial_ = 0; instr_trial_ != {}; ++instr_trial_) {{",
+                       runs_script ? 3 : 1));
+  write_statement(out, variant);
+  if (is_backward) {
+    out.glue_at(
+        signature.where,
+        fmt::format("instr_support::check_differentiable(instr_support::as_output({}), {});",
+                    output_name(variant), name));
+    out.glue_at(signature.where,
+                fmt::format("instr_support::check_scalar(instr_support::as_output({}), {});",
+                            scalar(variant), name));
+  }
+  write_backward(out, variant);
+  out.glue("}");
+  if (runs_script) out.glue("instr_context_->mark(instr_context_, INSTR_READY);");
+}
+
+void write_body(Writer& out, const Variant& variant) {
+  bool needs_signature =
+      is_script(variant.runtime) || variant.autograd == Autograd::kForwardBackward || !variant.stmt;
+  for (const auto& setup : variant.setups) {
+    out.user(setup);
+    out.glue(";");
+  }
+  if (needs_signature && !variant.signature) {
+    out.glue_at(
+        variant.where,
+        "static_assert(sizeof(torch::Tensor) == 0, \"instr_bench: a signature is needed\");");
+    return;
+  }
+  if (variant.signature) write_arguments(out, *variant.signature);
+  if (variant.module) write_module(out, *variant.module);
+  if (is_script(variant.runtime)) {
+    out.glue("instr_context_->mark(instr_context_, INSTR_PREPARING);");
+    write_script(out, variant);
+    if (body_of(variant) != Body::kPackage) {
+      out.glue("instr_context_->take_module(instr_context_, &instr_script_);");
+    }
+    write_preparation(out, variant);
+  }
+  write_trial(out, variant);
+  out.glue("INSTR_BLOCKS_BEGIN(instr_context_) {");
+  write_statement(out, variant);
+  write_backward(out, variant);
+  out.glue("} INSTR_BLOCKS_END");
+}
+
+// The first runs of a script, which profile and then optimise it, on arguments of their own: what
+// is verified is the optimised code, on arguments that nothing has changed.
+void write_trials(Writer& out, const Variant& variant) {
+  if (body_of(variant) == Body::kCapturedScript) return;  // it had them before it was captured
+  const Signature& signature = *variant.signature;
+  out.glue(
+      "for (int instr_trial_ = 0; instr_trial_ != 2; ++instr_trial_) {\n"
+      "instr_verification_->begin(instr_verification_);");
+  write_autocast(out, variant);
+  out.glue_at(signature.where, fmt::format("auto instr_value_ = {};",
+                                           script_call(variant, copies_of_arguments(signature))));
+  if (variant.autograd == Autograd::kForwardBackward) {
+    out.glue("if (!instr_value_.isTensor()) break; auto instr_output_ = instr_value_.toTensor();");
+    write_backward(out, variant);
+  }
+  out.glue("}");
+}
+
+void write_verified_statement(Writer& out, const Variant& variant) {
+  if (is_script(variant.runtime)) {
+    write_autocast(out, variant);
+    out.glue_at(variant.signature->where,
+                fmt::format("auto instr_value_ = {};",
+                            script_call(variant, joined(variant.signature->arguments))));
+    out.glue(
+        "instr_support::hand_over(instr_verification_, \"\", instr_value_);\n"
+        "if (!instr_value_.isTensor()) break;\n"
+        "auto instr_output_ = instr_value_.toTensor();");
+  } else {
+    write_statement(out, variant);
+    out.glue_at(variant.signature->where,
+                fmt::format("instr_support::hand_over(instr_verification_, \"\", {});",
+                            output_name(variant)));
+  }
+  write_backward(out, variant);
+}
+
+// One run of the statement after a setup of its own, and the values to compare.
+void write_verification(Writer& out, const Variant& variant) {
+  for (const auto& setup : variant.setups) {
+    out.user(setup);
+    out.glue(";");
+  }
+  const Signature& signature = *variant.signature;
+  bool is_backward = variant.autograd == Autograd::kForwardBackward;
+  write_arguments(out, signature);
+  if (variant.module) write_module(out, *variant.module);
+  const char* module = is_script(variant.runtime) ? "instr_script_"
+                       : variant.module           ? "*instr_module"
+                                                  : nullptr;
+  if (is_script(variant.runtime)) {
+    write_script(out, variant);
+    write_preparation(out, variant);
+    write_trials(out, variant);
+  } else {
+    out.glue("if (instr_verification_->is_reference) {");
+    out.glue_at(signature.where, for_each_argument(signature, "instr_support::to_reference(@);"));
+    if (module != nullptr) out.glue("(*instr_module).to(torch::kDouble);");
+    out.glue("}");
+  }
+  if (is_backward) {
+    out.glue_at(signature.where, for_each_argument(signature, "instr_support::watch_gradient(@);"));
+    if (module != nullptr) out.glue(fmt::format("instr_support::watch_gradients({});", module));
+  }
+  // A loop, as the statement may expect one.
+  out.glue(
+      "instr_verification_->begin(instr_verification_);\n"
+      "for (int instr_run_ = 0; instr_run_ != 1; ++instr_run_) {");
+  write_verified_statement(out, variant);
+  if (is_backward) {
+    out.glue_at(signature.where, for_each_argument(signature,
+                                                   "instr_support::hand_over_gradients("
+                                                   "instr_verification_, \"@\", @);"));
+    if (module != nullptr) {
+      out.glue(fmt::format("instr_support::hand_over_gradients(instr_verification_, {});", module));
+    }
+  }
+  out.glue("}");
+}
+
+std::string body_text(const Variant& variant, Purpose purpose) {
+  Writer out("", /*with_places=*/false);
+  if (purpose == Purpose::kMeasure) {
+    write_body(out, variant);
+  } else {
+    write_verification(out, variant);
+  }
+  return out.take();
+}
+
+std::string build_text(const BuildOptions* build) {
+  if (build == nullptr) return "";
+  std::string text;
+  for (const auto& folder : build->include_dirs) text += "I" + folder.string() + "\n";
+  for (const auto& source : build->sources) text += "S" + source.string() + "\n";
+  for (const auto& library : build->libraries) text += "l" + library + "\n";
+  for (const auto& folder : build->library_dirs) text += "L" + folder.string() + "\n";
+  for (const auto& [name, value] : build->defines) text += "D" + name + "=" + value + "\n";
+  for (const auto& flag : build->flags) text += "f" + flag + "\n";
+  return text;
+}
+
+std::string global_code(const Variant& variant) {
+  return variant.global_setup ? variant.global_setup->code : "";
+}
+
+std::string namespace_of(const Variant& variant) {
+  return "instr_unit_" + content_hash(global_code(variant));
+}
+
+std::string function(const Variant& variant, const std::string& symbol, const std::string& head) {
+  Writer out(symbol, /*with_places=*/true);
+  out.glue(fmt::format("namespace {} {{ {}(instr_context* instr_context_) {{",
+                       namespace_of(variant), head));
+  write_body(out, variant);
+  out.glue("}}");
+  return out.take();
+}
+
+// The statement of the loop, outside any loop: a break or a continue, which would skip the code to
+// be measured, then does not compile. Nothing is emitted for it.
+std::string loopless_function(const Variant& variant, const std::string& symbol) {
+  if (!variant.stmt || is_script(variant.runtime)) return "";
+  Writer out(symbol, /*with_places=*/true);
+  out.glue(fmt::format(
+      "namespace {} {{ INSTR_NEVER_EMITTED {}_without_loop(instr_context* instr_context_) {{",
+      namespace_of(variant), symbol));
+  for (const auto& setup : variant.setups) {
+    out.user(setup);
+    out.glue(";");
+  }
+  if (variant.module) write_module(out, *variant.module);
+  out.glue("{");
+  out.user(*variant.stmt);
+  out.glue(";");
+  if (jumps_out(variant.stmt->code)) {
+    out.glue_at(
+        variant.stmt->where,
+        "static_assert(false, \"instr_bench: goto leaves the statement, and with it the loop "
+        "that is measured\");");
+  }
+  out.glue("}}}");
+  return out.take();
+}
+
+// clang inlines a static function of a header if it is called but once in the unit. So that this
+// does not depend on the rest of the unit, everything is called twice.
+std::string snippet_function(const Variant& variant, const std::string& symbol) {
+  return function(variant, symbol, "INSTR_SNIPPET " + symbol) + "#ifdef __clang__\n" +
+         function(variant, symbol, "INSTR_SECOND_CALLER " + symbol + "_again") + "#endif\n" +
+         loopless_function(variant, symbol);
+}
+
+// The output's name, declared in an outer scope, is used if the statement declares none of its own.
+std::string verification_function(const Variant& variant, const std::string& symbol) {
+  Writer out(symbol, /*with_places=*/true);
+  out.glue(
+      fmt::format("namespace {} {{ namespace of_{} {{\n"
+                  "[[maybe_unused]] constexpr instr_support::NoOutput {}{{}};\n"
+                  "INSTR_SNIPPET {}(instr_verification* instr_verification_) {{",
+                  namespace_of(variant), symbol, variant.signature->output, symbol));
+  write_verification(out, variant);
+  out.glue("}}}");
+  return out.take();
+}
+
+// Headers that the runtimes need beyond the shared one.
+std::set<std::string> headers_of(std::span<const Variant> variants) {
+  std::set<std::string> headers;
+  for (const Variant& variant : variants) {
+    if (const char* header = facts_of(variant.runtime).cuda_header) headers.insert(header);
+  }
+  return headers;
+}
+
+std::string function_for(Purpose purpose, const Variant& variant, const std::string& symbol) {
+  return purpose == Purpose::kMeasure ? snippet_function(variant, symbol)
+                                      : verification_function(variant, symbol);
+}
+
+}  // namespace
+
+std::string line_marker(std::string_view symbol, std::string_view file) {
+  return fmt::format("@{}:{}", symbol, file);
+}
+
+std::optional<std::string> file_of_marker(const std::string& name) {
+  static const RE2 marker(R"((?:^|/)@(?:instr_[a-z]+_[0-9a-f]{32}|shared|empty):(.*))");
+  std::string file;
+  return RE2::PartialMatch(name, marker, &file) ? std::optional(file) : std::nullopt;
+}
+
+std::string snippet_symbol(const Variant& variant, Purpose purpose) {
+  std::string text{kGeneratorVersion};
+  const bool is_verified = purpose == Purpose::kVerify && is_candidate(variant);
+  const std::string eager = is_verified ? body_text(eager_of(variant), purpose) : "";
+  for (const auto& part : {global_code(variant), body_text(variant, purpose),
+                           build_text(variant.build.get()), eager}) {
+    text += fmt::format("\n{}\n{}", part.size(), part);
+  }
+  return (purpose == Purpose::kMeasure ? "instr_snippet_" : "instr_verify_") + content_hash(text);
+}
+
+std::vector<const Text*> texts_of(const Variant& variant) {
+  std::vector<const Text*> texts;
+  for (const auto& setup : variant.setups) texts.push_back(&setup);
+  if (variant.stmt) texts.push_back(&*variant.stmt);
+  if (variant.module) texts.push_back(&*variant.module);
+  return texts;
+}
+
+SplitGlobal split_global(std::string_view code) {
+  SplitGlobal split;
+  for (const auto& line : lines_of(code)) {
+    std::size_t hash = line.find_first_not_of(" \t");
+    std::size_t word = hash == std::string::npos || line[hash] != '#'
+                           ? std::string::npos
+                           : line.find_first_not_of(" \t", hash + 1);
+    bool is_include = word != std::string::npos && line.compare(word, 7, "include") == 0;
+    (is_include ? split.includes : split.rest) += line;
+    split.includes += '\n';
+    split.rest += '\n';
+  }
+  return split;
+}
+
+std::string unit_source(std::span<const Variant> variants, Purpose purpose) {
+  std::string includes;
+  std::string globals;
+  std::string functions;
+  std::set<std::string> seen_globals;
+  std::set<std::string> seen_symbols;
+  for (const auto& variant : variants) {
+    std::string symbol = snippet_symbol(variant, purpose);
+    if (!seen_symbols.insert(symbol).second) continue;
+    if (variant.global_setup && seen_globals.insert(variant.global_setup->code).second) {
+      auto split = split_global(variant.global_setup->code);
+      Writer hoisted("shared", /*with_places=*/true);
+      hoisted.user({split.includes, variant.global_setup->where});
+      includes += hoisted.take();
+      Writer rest("shared", /*with_places=*/true);
+      rest.glue("namespace " + namespace_of(variant) + " {");
+      rest.user({split.rest, variant.global_setup->where});
+      rest.glue("}");
+      globals += rest.take();
+    }
+    functions += function_for(purpose, variant, symbol);
+  }
+  for (const std::string& header : headers_of(variants)) {
+    includes = "#include <" + header + ">\n" + includes;
+  }
+  if (purpose == Purpose::kVerify) return includes + globals + functions;
+  return includes + globals +
+         "#line 1 \"@empty:\"\n"
+         "INSTR_SNIPPET instr_empty_snippet(instr_context* instr_context_) {\n"
+         "INSTR_BLOCKS_BEGIN(instr_context_) INSTR_BLOCKS_END\n"
+         "}\n" +
+         functions;
+}
+
+}  // namespace instr

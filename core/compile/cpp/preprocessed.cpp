@@ -1,0 +1,83 @@
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/base/trim.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/generate_cpp.h"
+#include "core/compile/cpp/self_contained.h"
+#include "core/compile/source_writer.h"
+
+namespace instr {
+
+namespace {
+
+constexpr int kTimes = 2;
+constexpr std::string_view kBetween = "#line 1 \"@\"\n";
+
+// Identifies a text of a variant by its file name in #line. Reproducible, since __FILE__ must be.
+std::string marker(const std::string& symbol, std::size_t text) {
+  return fmt::format("#line 1 \"@{}:{}\"\n", symbol, text);
+}
+
+// The file name of a line marker, `# 12 "@symbol:0" 2`; nothing on another line.
+std::optional<std::string> file_of(std::string_view line) {
+  if (!line.starts_with("# ") || line.size() < 3 || line[2] < '0' || line[2] > '9')
+    return std::nullopt;
+  const auto begin = line.find('"');
+  const auto end = line.find('"', begin == std::string_view::npos ? begin : begin + 1);
+  if (end == std::string_view::npos) return "";
+  return std::string(line.substr(begin + 1, end - begin - 1));
+}
+
+}  // namespace
+
+std::string texts_to_preprocess(std::span<const Variant> variants, Purpose purpose) {
+  std::string source;
+  if (!variants.empty() && variants.front().global_setup) {
+    source = split_global(variants.front().global_setup->code).includes;
+  }
+  for (const auto& variant : variants) {
+    const std::string symbol = snippet_symbol(variant, purpose);
+    const auto texts = texts_of(variant);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      for (int time = 0; time < kTimes; ++time) {
+        source += marker(symbol, i) + texts[i]->code + "\n\n";
+        source += kBetween;
+      }
+    }
+  }
+  return source;
+}
+
+std::set<std::string> reaching_symbols(std::string_view preprocessed) {
+  std::map<std::string, std::vector<std::string>> texts;  // by their marker
+  std::string place;
+  preprocessed.remove_prefix(std::min(preprocessed.find("# 1 \"@"), preprocessed.size()));
+  for (const auto& line : lines_of(preprocessed)) {
+    if (auto file = file_of(line)) {
+      const bool is_new = *file != place;
+      place = *std::move(file);
+      if (is_new) texts[place].emplace_back();
+    } else if (auto& all = texts[place]; !all.empty() && !is_blank(line)) {
+      // How many blank lines a preprocessor emits depends on the text before.
+      all.back() += line + "\n";
+    }
+  }
+  std::set<std::string> reaching;
+  for (const auto& [where, all] : texts) {
+    const auto colon = where.rfind(':');
+    if (!where.starts_with('@') || colon == std::string::npos) continue;
+    for (const auto& text : all) {
+      const bool is_fine = text == all.front() && is_self_contained(text);
+      if (!is_fine) reaching.insert(where.substr(1, colon - 1));
+    }
+  }
+  return reaching;
+}
+
+}  // namespace instr

@@ -1,0 +1,154 @@
+#include "core/compile/cpp/tracked_artefacts.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/content_hash.h"
+#include "core/base/measured_tree.h"
+#include "core/base/place_below.h"
+#include "core/base/trim.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/source_writer.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMostAttempts = 4;
+
+std::string files_hint(const std::string& artefact) { return "files-" + content_hash(artefact); }
+
+// A time in the future, as on a machine whose clock is wrong, is not taken for a change.
+bool has_changed_since(fs::file_time_type begin, const fs::path& file) {
+  std::error_code error;
+  const auto time = fs::last_write_time(file, error);
+  return !error && time >= begin && time <= fs::file_time_type::clock::now();
+}
+
+}  // namespace
+
+// "unit.so: unit.cpp /a/my\ header.h \" and so on: spaces and # are escaped, $ is doubled.
+std::vector<fs::path> files_in_list(const std::string& list) {
+  std::vector<fs::path> files;
+  std::string word;
+  const auto end_word = [&] {
+    if (!word.empty()) files.emplace_back(std::exchange(word, ""));
+  };
+  const std::size_t target = list.find(": ");
+  for (std::size_t i = target == list.npos ? list.size() : target + 2; i < list.size(); ++i) {
+    const char c = list[i];
+    const char next = i + 1 < list.size() ? list[i + 1] : '\n';
+    const bool is_escape = c == '\\' && (next == ' ' || next == '#');
+    if (is_escape || (c == '$' && next == '$')) {
+      word += list[++i];
+    } else if (c == ' ' || c == '\n' || (c == '\\' && next == '\n')) {
+      end_word();
+    } else {
+      word += c;
+    }
+  }
+  end_word();
+  return files;
+}
+
+TrackedArtefacts::TrackedArtefacts(Cache& cache, std::vector<fs::path> known)
+    : cache_(&cache), known_(std::move(known)) {}
+
+std::optional<fs::path> TrackedArtefacts::find(const std::string& hint) const {
+  const auto artefact = artefact_of(hint);
+  const auto files = artefact ? files_of(*artefact) : std::nullopt;
+  return files && are_same(*files) ? cache_->find(*artefact) : std::nullopt;
+}
+
+Expected<fs::path> TrackedArtefacts::get(const ArtefactInputs& inputs, const Make& make) const {
+  std::set<fs::path> files;  // that it was made of before
+  for (const std::string& hint : inputs.hints) {
+    const auto artefact = artefact_of(hint);
+    const auto before = artefact ? files_of(*artefact) : std::nullopt;
+    for (const File& file : before.value_or(std::vector<File>{})) files.insert(file.path);
+  }
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    std::string identity = inputs.identity;
+    for (const fs::path& file : files) identity += "\n" + file.string() + " " + hash_now(file);
+    const std::string artefact = inputs.name_of(content_hash(identity));
+    TRY_ASSIGN(const auto place, cache_->get(artefact, [&](const fs::path& to) -> Expected<void> {
+      const fs::path list = to.string() + ".d";
+      const auto begin = fs::file_time_type::clock::now();
+      TRY(make(to, list));
+      keep_files(artefact, list, begin);
+      return {};
+    }));
+    const auto made_of = files_of(artefact);
+    if (!made_of) {
+      cache_->discard(artefact);
+      continue;
+    }
+    for (const File& file : *made_of) {
+      files.insert(file.path);
+      TRY(check_measured("a file that is included", file.path,
+                         "name it, or its folder, relative to the definition file"));
+    }
+    if (are_same(*made_of)) {
+      for (const std::string& hint : inputs.hints) cache_->write_hint(hint, artefact + "\n");
+      return place;
+    }
+    // It was made of other contents, before it was known of which files.
+  }
+  return fail("the files that are included change while they are compiled");
+}
+
+std::optional<std::string> TrackedArtefacts::artefact_of(const std::string& hint) const {
+  const auto text = cache_->read_hint(hint);
+  return text ? std::optional(std::string(trim_end(*text, "\n"))) : std::nullopt;
+}
+
+std::optional<std::vector<TrackedArtefacts::File>> TrackedArtefacts::files_of(
+    const std::string& artefact) const {
+  const auto text = cache_->read_hint(files_hint(artefact));
+  if (!text) return std::nullopt;
+  std::vector<File> files;
+  for (const std::string& line : lines_of(*text)) {
+    const std::size_t space = line.find(' ');
+    if (line.empty()) continue;
+    if (space == line.npos) return std::nullopt;
+    files.push_back({line.substr(space + 1), line.substr(0, space)});
+  }
+  return files;
+}
+
+void TrackedArtefacts::keep_files(const std::string& artefact, const fs::path& list,
+                                  fs::file_time_type begin) const {
+  std::string text;
+  std::set<fs::path> seen;
+  for (const fs::path& file : files_in_list(read_text(list).value_or(""))) {
+    const fs::path path = fs::absolute(file).lexically_normal();
+    const bool is_known = std::any_of(known_.begin(), known_.end(), [&](const auto& folder) {
+      return place_below(path, folder);
+    });
+    if (is_known || !seen.insert(path).second) continue;
+    if (has_changed_since(begin, path)) {
+      std::lock_guard lock(hashes_->mutex);
+      hashes_->by_file.erase(path);
+      return;
+    }
+    text += hash_now(path) + " " + path.string() + "\n";
+  }
+  cache_->write_hint(files_hint(artefact), text);
+}
+
+bool TrackedArtefacts::are_same(const std::vector<File>& files) const {
+  return std::all_of(files.begin(), files.end(), [this](const File& file) {
+    return hash_now(file.path) == file.hash && check_measured("", file.path);
+  });
+}
+
+std::string TrackedArtefacts::hash_now(const fs::path& file) const {
+  std::lock_guard lock(hashes_->mutex);
+  auto [found, is_new] = hashes_->by_file.try_emplace(file);
+  if (is_new) found->second = file_hash(file).value_or("-");
+  return found->second;
+}
+
+}  // namespace instr

@@ -1,0 +1,23 @@
+// The work that a run would have with a variant.
+#pragma once
+
+#include <string>
+
+#include "core/definitions/variant.h"
+
+namespace instr {
+
+enum class PlannedStep {
+  kUnknown,  // it would be measured; whether its unit is cached is unknown
+  kCached,   // its unit is in the cache
+  kCompile,  // its unit has to be compiled
+  kSkip,     // it cannot be measured here
+};
+
+struct PlannedVariant {
+  Variant variant;
+  PlannedStep step = PlannedStep::kUnknown;
+  std::string reason;  // of kSkip
+};
+
+}  // namespace instr

@@ -1,0 +1,155 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <map>
+
+#include "core/base/content_hash.h"
+#include "core/base/process.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/compiled_variant.h"
+#include "core/compile/cpp/compile_cpp.h"
+#include "core/compile/python/compile_python.h"
+#include "worker/wire.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kServe = "serve.py";
+// Beside it, in the native worker.
+constexpr const char* kNativeModules[] = {"instr_compiler.py", "instr_xla.py"};
+constexpr const char* kCodeCache = "pycache";
+
+// What the interpreter imports depends on: the folders that its modules are in change as packages
+// are installed.
+std::string identity_of(const Python& python) {
+  std::string text = python.version;
+  std::vector<fs::path> places{python.program, python.home, python.platform_home, python.torch};
+  places.insert(places.end(), python.path.begin(), python.path.end());
+  for (const fs::path& place : places) {
+    std::error_code ignored;
+    const auto changed = fs::last_write_time(place, ignored).time_since_epoch().count();
+    text += fmt::format("\n{} {}", place.string(), changed);
+  }
+  return text;
+}
+
+Expected<void> make_links(const Python& python, const fs::path& folder) {
+  std::error_code problem;
+  const auto link = [&](const fs::path& to, const fs::path& name) {
+    if (!problem) fs::create_symlink(to, folder / name, problem);
+  };
+  link(python.program, "python");
+  link(python.home, "home");
+  link(python.platform_home, "platform_home");
+  fs::create_directory(folder / "path", problem);
+  for (std::size_t i = 0; i < python.path.size(); ++i) {
+    link(python.path[i], fs::path("path") / std::to_string(i));
+  }
+  if (!problem) return {};
+  return fail("cannot make links in " + folder.string() + ": " + problem.message());
+}
+
+// Imports what a zygote does, so that the code of these modules is kept in `folder`, too: that
+// beside the modules has the path in it that they were installed at.
+Expected<void> import_once(const fs::path& folder, std::stop_token stop) {
+  Fd descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!descriptor) return fail("cannot open " + folder.string());
+  SpawnOptions spawn;
+  spawn.argv = python_command("prime");
+  spawn.environment = python_environment();
+  spawn.environment->push_back(python_code_cache());
+  spawn.working_directory = "/";
+  spawn.descriptors = {{descriptor.get(), wire::kProgramFolderFd}};
+  TRY_ASSIGN(auto result, run_command(spawn, stop));
+  if (result.exit_code == 0) return {};
+  return fail("torch cannot be imported:\n" + result.errors,
+              "try it: python -c 'import torch'; --language=cpp leaves Python out");
+}
+
+// Texts by name of what only the native worker loads; none for the one that counts.
+std::map<std::string, std::string> modules_of(WorkerKind kind, const fs::path& sources) {
+  std::map<std::string, std::string> modules;
+  if (kind != WorkerKind::kNativePython) return modules;
+  for (const char* name : kNativeModules) {
+    modules[name] = read_text(python_script(sources, "native") / name).value_or("");
+  }
+  return modules;
+}
+
+Expected<void> write_texts(const std::map<std::string, std::string>& texts,
+                           const fs::path& folder) {
+  Expected<void> written;
+  for (const auto& [name, text] : texts) {
+    if (written) written = write_text(folder / name, text);
+  }
+  return written;
+}
+
+}  // namespace
+
+std::string python_folder() { return "/proc/self/fd/" + std::to_string(wire::kProgramFolderFd); }
+
+std::vector<std::string> python_command(const std::string& task) {
+  // Not as a program of its own: its path, as the system resolves it, would be on the heap. And not
+  // named as a file: to show a line of it, Python would look who owns that.
+  const std::string folder = python_folder();
+  const std::string start = fmt::format(
+      "import sys; sys.path.pop(0); exec(compile(open('{0}/{1}').read(), '<{1}>', 'exec'))", folder,
+      kServe);
+  return {folder + "/python", "-S", "-s", "-u", "-c", start, task, folder};
+}
+
+std::string python_code_cache() {
+  return "PYTHONPYCACHEPREFIX=" + python_folder() + "/" + kCodeCache;
+}
+
+std::vector<fs::path> python_modules(const fs::path& worker) {
+  const fs::path folder = worker.parent_path();
+  const fs::path code = folder / kCodeCache / python_folder().substr(1);
+  std::vector<fs::path> modules;
+  std::error_code ignored;
+  for (const auto& entry : fs::recursive_directory_iterator(code, ignored)) {
+    if (entry.path().extension() != ".pyc") continue;
+    // "torch/jit/_script.cpython-311.pyc"
+    const fs::path module = entry.path().lexically_relative(code);
+    modules.push_back(folder / module.parent_path() / (module.stem().stem().string() + ".py"));
+  }
+  return modules;
+}
+
+std::vector<std::string> python_environment() {
+  const std::string folder = python_folder();
+  return {"PYTHONHOME=" + folder + "/home:" + folder + "/platform_home", "PYTHONHASHSEED=0",
+          // Kept with the worker, under a name of fixed length.
+          "TORCHINDUCTOR_CACHE_DIR=" + folder + "/" + kUnsealedName,
+          // Another backend that is installed would be imported, too; nothing is counted on one.
+          "TORCH_DEVICE_BACKEND_AUTOLOAD=0"};
+}
+
+Expected<fs::path> build_python_worker(WorkerKind kind, const Python& python,
+                                       const CompileOptions& options, Cache& cache,
+                                       std::stop_token stop) {
+  TRY_ASSIGN(auto worker, build_worker(kind, options.sources, options, cache, stop));
+  auto texts = modules_of(kind, options.sources);
+  texts[kServe] = read_text(python_script(options.sources, kServe)).value_or("");
+  std::string identity = worker.parent_path().filename().string() + "\n" + identity_of(python);
+  for (const auto& [name, text] : texts) identity += "\n" + text;
+  const std::string name = "python-" + content_hash(identity);
+  return cache.get(name + "/worker.so", [&](const fs::path& to) -> Expected<void> {
+    const fs::path folder = to.parent_path();
+    std::error_code problem;
+    fs::copy_file(worker, to, problem);
+    if (problem) return fail("cannot write " + to.string() + ": " + problem.message());
+    return write_texts(texts, folder)
+        .and_then([&] { return make_links(python, folder); })
+        .and_then([&]() -> Expected<void> {
+          // Only counts depend on where a module was compiled.
+          return kind == WorkerKind::kPython ? import_once(folder, stop) : Expected<void>();
+        });
+  });
+}
+
+}  // namespace instr

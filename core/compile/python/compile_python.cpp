@@ -1,0 +1,132 @@
+#include "core/compile/python/compile_python.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/content_hash.h"
+#include "core/base/json_line.h"
+#include "core/base/process.h"
+#include "core/base/replace_file.h"
+#include "core/compile/cache_files.h"
+#include "core/compile/python/generate_python.h"
+#include "worker/abi.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kCompiler = "compile_snippets.py";
+constexpr const char* kErrors = "errors.json";  // beside a unit: what did not compile
+
+Json codes(const std::vector<Text>& texts) {
+  Json list = Json::array();
+  for (const Text& text : texts) list.push_back(text.code);
+  return list;
+}
+
+std::string request_for(const std::map<std::string, PythonSnippet>& snippets) {
+  Json request = Json::array();
+  const auto add = [&request](const std::string& symbol, const PythonSnippet& snippet) {
+    request.push_back({{"symbol", symbol},
+                       {"purpose", snippet.purpose == Purpose::kMeasure ? "measure" : "verify"},
+                       {"module", codes(snippet.module)},
+                       {"setup", codes(snippet.setup)},
+                       {"statement", codes(snippet.statement)}});
+  };
+  add(INSTR_EMPTY_SNIPPET, {});
+  for (const auto& [symbol, snippet] : snippets) add(symbol, snippet);
+  return request.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A readable descriptor of these bytes.
+Fd open_input(const std::string& bytes) {
+  Fd file(::memfd_create("request", MFD_CLOEXEC));
+  if (file && write_all(file.get(), bytes).error == 0) ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+Expected<std::string> ask_compiler(const std::string& request, const Python& python,
+                                   const fs::path& sources, std::stop_token stop) {
+  Fd input = open_input(request);
+  SpawnOptions spawn;
+  spawn.argv = {python.program.string(), "-I", "-S", python_script(sources, kCompiler).string()};
+  spawn.environment = std::vector<std::string>{"LC_ALL=C.UTF-8", "PYTHONHASHSEED=0"};
+  spawn.descriptors = {{input.get(), STDIN_FILENO}};
+  TRY_ASSIGN(auto result, run_command(spawn, stop));
+  if (result.exit_code == 0) return result.output;
+  return fail(python.command.string() + " cannot compile snippets:\n" + result.errors,
+              kPythonAdvice);
+}
+
+// The unit and, beside it, what did not compile.
+Expected<void> write_unit(const std::string& reply, const fs::path& unit) {
+  const auto json = parse_json(reply);
+  if (!json || !json->is_array()) return fail("the interpreter's reply is malformed");
+  std::string lines;
+  Json errors = Json::object();
+  for (const Json& one : *json) {
+    const std::string symbol = one.value("symbol", "");
+    if (one.contains("code")) {
+      lines += symbol + "\t" + one.value("code", "") + "\n";
+    } else {
+      errors[symbol] = one;
+    }
+  }
+  return write_text(unit, lines).and_then([&] {
+    return write_text(unit.parent_path() / kErrors, errors.dump());
+  });
+}
+
+std::string message_of(const Json& error, const Variant& variant, const PythonSnippet& snippet) {
+  auto place = place_in_python(snippet, error.value("line", 0), error.value("column", 0));
+  const std::string what = error.value("message", "does not compile");
+  return to_string(Error{place.value_or(variant.where), what + " [in " + variant.key + "]", ""});
+}
+
+}  // namespace
+
+Expected<UnitResult> compile_python(const std::vector<Variant>& variants, const Python& python,
+                                    const fs::path& sources, Cache& cache, Purpose purpose,
+                                    std::stop_token stop) {
+  UnitResult result;
+  if (variants.empty()) return result;
+  std::map<std::string, PythonSnippet> snippets;
+  std::vector<std::string> symbols;
+  for (const Variant& variant : variants) {
+    PythonSnippet snippet = python_snippet(variant, purpose);
+    symbols.push_back(python_symbol(snippet));
+    snippets.emplace(symbols.back(), std::move(snippet));
+  }
+  const std::string request = request_for(snippets);
+  const std::string how = read_text(python_script(sources, kCompiler)).value_or("");
+  TRY_ASSIGN(
+      auto unit,
+      cache.get(
+          "python-unit-" + content_hash(python.version + "\n" + how + "\n" + request) + "/unit",
+          [&](const fs::path& to) {
+            return ask_compiler(request, python, sources, stop)
+                .and_then([&](const std::string& reply) { return write_unit(reply, to); });
+          }));
+  const Json errors =
+      parse_json(read_text(unit.parent_path() / kErrors).value_or("{}")).value_or(Json::object());
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const auto error = errors.find(symbols[i]);
+    if (error == errors.end()) {
+      result.compiled.push_back({variants[i], unit, symbols[i]});
+    } else {
+      result.failed.push_back(
+          not_compiled(variants[i], message_of(*error, variants[i], snippets.at(symbols[i]))));
+    }
+  }
+  return result;
+}
+
+}  // namespace instr

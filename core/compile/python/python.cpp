@@ -1,0 +1,138 @@
+#include "core/compile/python/python.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/base/json_line.h"
+#include "core/base/measured_tree.h"
+#include "core/base/process.h"
+#include "core/base/shell.h"
+#include "core/base/trim.h"
+#include "core/definitions/requirement.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOldest = ">=3.9";
+
+// The environment that holds it, of ENVIRONMENT/lib/python3.11/site-packages/torch/lib; empty for a
+// LibTorch that was not installed for an interpreter.
+fs::path environment_of(const LibTorch& libtorch) {
+  const fs::path packages = libtorch.library_dir.parent_path().parent_path();
+  const bool is_installed = packages.filename() == "site-packages";
+  return is_installed ? packages.parent_path().parent_path().parent_path() : fs::path();
+}
+
+Expected<std::string> choose(const std::optional<std::string>& requested,
+                             const LibTorch& libtorch) {
+  if (requested) return *requested;
+  std::vector<fs::path> environments{environment_of(libtorch)};
+  if (const char* active = std::getenv("VIRTUAL_ENV")) environments.emplace_back(active);
+  for (const fs::path& environment : environments) {
+    std::error_code ignored;
+    const fs::path program = environment / "bin" / "python";
+    if (!environment.empty() && fs::exists(program, ignored)) return program.string();
+  }
+  auto found = find_program("python3");
+  if (!found) return fail("there is no Python", kPythonAdvice);
+  return found->string();
+}
+
+}  // namespace
+
+fs::path python_script(const fs::path& sources, const char* name) {
+  return sources / "worker" / "python" / name;
+}
+
+Expected<Python> python_from(std::string_view probe, const fs::path& command) {
+  const Json json = parse_json(probe).value_or(nullptr);
+  const std::string name = command.string();
+  if (!json.is_object()) return fail(name + " does not run", kPythonAdvice);
+  const auto text = [&json](const char* key) {
+    auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  Python python;
+  python.command = command;
+  python.program = text("program");
+  python.version = text("version");
+  python.build = text("build");
+  python.home = text("home");
+  python.platform_home = text("platform_home");
+  python.torch = text("torch");
+  python.torch_version = text("torch_version");
+  for (const auto& entry : json.value("path", Json::array())) {
+    if (entry.is_string()) python.path.emplace_back(entry.get<std::string>());
+  }
+  const Json packages = json.value("packages", Json::object());
+  for (const auto& [package, installed] : packages.items()) {
+    if (installed.is_string()) python.packages.emplace(package, installed.get<std::string>());
+  }
+  if (text("implementation") != "cpython" || !satisfies(python.version, kOldest).value_or(false)) {
+    return fail(fmt::format("{} is {} {}: snippets need CPython 3.9 or later", name,
+                            text("implementation"), python.version),
+                kPythonAdvice);
+  }
+  if (json.value("is_free_threaded", false)) {
+    return fail(name + " is a free-threaded build, whose counts depend on more than the snippet",
+                kPythonAdvice);
+  }
+  if (python.torch.empty()) return fail(name + " has no torch", kPythonAdvice);
+  return python;
+}
+
+std::string pip_install(const Python& python, const std::vector<std::string>& packages) {
+  std::string command = python.command.string() + " -m pip install";
+  for (const std::string& package : packages) {
+    const bool is_plain = package.find_first_of("<>=!, \t") == std::string::npos;
+    command += " " + (is_plain ? package : shell_quoted(package));
+  }
+  return command;
+}
+
+std::optional<std::string> lacking_package(const Python& python,
+                                           const std::vector<std::string>& needed) {
+  for (const std::string& text : needed) {
+    const auto package = parse_package(text);
+    if (!package) return to_string(package.error());
+    const auto found = python.packages.find(package->name);
+    if (found == python.packages.end()) {
+      return fmt::format("needs the package {}: {}", package->name, pip_install(python, needed));
+    }
+    const auto& [name, version] = *found;
+    const std::string& versions = package->versions;
+    if (versions.empty() || satisfies(version, versions).value_or(false)) continue;
+    return fmt::format("needs {} {}, this is {}: {}", name, versions, version,
+                       pip_install(python, needed));
+  }
+  return std::nullopt;
+}
+
+Expected<Python> find_python(const std::optional<std::string>& requested, const LibTorch& libtorch,
+                             const fs::path& sources) {
+  TRY_ASSIGN(auto chosen, choose(requested, libtorch));
+  TRY(check_measured("the Python interpreter", fs::path(chosen).parent_path()));
+  SpawnOptions ask;
+  ask.argv = {chosen, python_script(sources, "probe.py").string()};
+  TRY_ASSIGN(auto result, run_command(ask));
+  if (result.exit_code != 0) {
+    return fail(fmt::format("{} cannot be asked: {}", chosen, trim_end(result.errors, "\n")),
+                kPythonAdvice);
+  }
+  auto python = python_from(result.output, chosen);
+  if (python && library_id(python->torch / "lib") != libtorch.build_id) {
+    return fail(fmt::format("{} has torch {} of its own, not the LibTorch {} that is measured",
+                            chosen, python->torch_version, libtorch.version),
+                kPythonAdvice);
+  }
+  return python;
+}
+
+}  // namespace instr

@@ -1,0 +1,170 @@
+#include "core/experiments/expected_codes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/csv.h"
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/trim.h"
+#include "core/compare/csv_reader.h"
+
+namespace instr {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCodeAdvice = "write for example `layers/GRUCell/frozen/forward/t1/cpu,PASS`";
+
+class CodeReader : private CsvReader {
+ public:
+  explicit CodeReader(const SourceText& source)
+      : CsvReader(source, {{"key", "code"}, 2, kCodeAdvice, "expected codes"}) {}
+
+  tl::expected<std::vector<ExpectedCode>, Errors> read() {
+    if (Errors errors = read_all(); !errors.empty()) return tl::unexpected(std::move(errors));
+    return std::move(codes_);
+  }
+
+  using CsvReader::head;
+  using CsvReader::tail;
+
+ private:
+  void read_record(const CsvRecord& record) override {
+    const auto& fields = record.fields;
+    ExpectedCode code{from_cell(fields[0].text), {}, record.comment};
+    if (read_key(fields[0], code) && read_code(fields[1], code)) codes_.push_back(std::move(code));
+  }
+
+  bool read_key(const CsvField& field, const ExpectedCode& code) {
+    if (code.key.empty()) return refuse(field.begin, "the key is empty", "list shows all keys");
+    const auto [known, is_new] = seen_.emplace(code.key, line_of(field));
+    return is_new || refuse(field.begin,
+                            fmt::format("`{}` has two codes; the first is on line {}",
+                                        printable(code.key), known->second),
+                            "remove one of them");
+  }
+
+  bool read_code(const CsvField& field, ExpectedCode& code) {
+    const std::string word(trim(field.text));
+    const auto known = verification_code_from(word);
+    if (!known) {
+      return refuse(field.begin, fmt::format("unknown code `{}`", printable(word)),
+                    did_you_mean(word, verification_code_names()));
+    }
+    code.code = *known;
+    return true;
+  }
+
+  std::vector<ExpectedCode> codes_;
+  std::map<std::string, int> seen_;
+};
+
+using ByKey = std::map<std::string, const ExperimentRecord*>;
+
+// Those that have a code of their own.
+ByKey with_codes(std::span<const ExperimentRecord> records) {
+  ByKey by_key;
+  for (const ExperimentRecord& record : records) {
+    const bool is_skipped = record.state == ExperimentState::kSkipped;
+    if (is_candidate(record.variant) && !is_skipped) by_key[record.variant.key] = &record;
+  }
+  return by_key;
+}
+
+std::set<std::string> keys_of(std::span<const ExperimentRecord> records) {
+  std::set<std::string> keys;
+  for (const ExperimentRecord& record : records) keys.insert(record.variant.key);
+  return keys;
+}
+
+std::string text_of(std::vector<ExpectedCode> codes, const std::string& head,
+                    const std::string& tail) {
+  std::sort(codes.begin(), codes.end(),
+            [](const ExpectedCode& a, const ExpectedCode& b) { return a.key < b.key; });
+  std::string text = head;
+  for (const ExpectedCode& one : codes) {
+    text += one.comment + csv_record({as_cell(one.key), to_string(one.code)}) + "\n";
+  }
+  return text + tail;
+}
+
+}  // namespace
+
+tl::expected<std::vector<ExpectedCode>, Errors> parse_expected_codes(const SourceText& source) {
+  return CodeReader(source).read();
+}
+
+tl::expected<std::vector<ExpectedCode>, Errors> read_expected_codes(const fs::path& file) {
+  TRY_ASSIGN(const auto source, SourceText::read(file));
+  auto codes = parse_expected_codes(source);
+  if (!codes || !codes->empty()) return codes;
+  return tl::unexpected(Errors{{source.at(0, 0), "there is no expected code in this file",
+                                "--update-expected-codes writes those that are measured"}});
+}
+
+CodeComparison compare_codes(const std::vector<ExpectedCode>& expected,
+                             std::span<const ExperimentRecord> records,
+                             const IsSelected& is_selected) {
+  CodeComparison comparison;
+  ByKey rest = with_codes(records);
+  const std::set<std::string> keys = keys_of(records);
+  for (const ExpectedCode& one : expected) {
+    const auto found = rest.extract(one.key);
+    if (found.empty()) {
+      if (!keys.contains(one.key) && is_selected(one.key)) comparison.missing.push_back(one.key);
+      continue;
+    }
+    const ExperimentRecord& record = *found.mapped();
+    if (record.code == one.code) {
+      ++comparison.same;
+      if (Verification{one.code, ""}.is_wrong()) comparison.failing.push_back(one.key);
+      // Eager's own line has no code: it fails as expected with the lines that say so.
+      if (one.code == VerificationCode::kEagerFailed) {
+        comparison.failing.push_back(eager_of(record.variant).key);
+      }
+      continue;
+    }
+    auto& differences =
+        record.code == VerificationCode::kPass ? comparison.better : comparison.worse;
+    differences.push_back({one.key, one.code, record.code, record.code_reason});
+  }
+  comparison.fresh = rest.size();
+  return comparison;
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_codes(
+    const SourceText& source, std::span<const ExperimentRecord> records,
+    const IsSelected& is_selected) {
+  CodeReader reader(source);
+  TRY_ASSIGN(auto codes, reader.read());
+  ExpectedUpdate update;
+  ByKey rest = with_codes(records);
+  const std::set<std::string> keys = keys_of(records);
+  for (ExpectedCode& one : codes) {
+    const auto found = rest.extract(one.key);
+    if (found.empty() || found.mapped()->code == one.code) continue;
+    one.code = found.mapped()->code;
+    ++update.changed;
+  }
+  update.removed = std::erase_if(codes, [&](const ExpectedCode& one) {
+    return !keys.contains(one.key) && is_selected(one.key);
+  });
+  for (const auto& [key, record] : rest) codes.push_back({key, record->code});
+  update.added = rest.size();
+  update.text = text_of(std::move(codes), reader.head(), reader.tail());
+  return update;
+}
+
+tl::expected<ExpectedUpdate, Errors> update_expected_codes_file(
+    const fs::path& file, std::span<const ExperimentRecord> records,
+    const IsSelected& is_selected) {
+  return update_in_place(file, [&](const SourceText& source) {
+    return update_expected_codes(source, records, is_selected);
+  });
+}
+
+}  // namespace instr

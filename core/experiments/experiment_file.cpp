@@ -1,0 +1,237 @@
+#include "core/experiments/experiment_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/format.h"
+#include "core/base/output_file.h"
+#include "core/base/read_file.h"
+#include "core/base/replace_file.h"
+#include "core/results/baselines.h"
+#include "core/results/results_file.h"
+
+namespace instr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kAdvice = "name another file with --output, or remove this one";
+
+constexpr std::string_view kLineStart = "{\"model\":";
+
+// Its first line may be truncated anywhere.
+constexpr FileKind kExperimentsKind{
+    "results of experiments", [](std::string_view start) {
+      return kLineStart.starts_with(start.substr(0, kLineStart.size()));
+    }};
+
+// Up to the end of the last whole line.
+std::string_view whole_lines(std::string_view text) { return text.substr(0, text.rfind('\n') + 1); }
+
+struct Line {
+  ExperimentRecord record;
+  std::string text;  // with its end
+};
+
+using OnRecord = std::function<std::string(const ExperimentRecord&)>;
+
+// Each line's record; `refuse` says why it is not allowed here (empty: it is).
+Expected<std::vector<Line>> parse_lines(std::string_view text, const std::string& name,
+                                        const OnRecord& refuse) {
+  std::vector<Line> lines;
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    auto record = parse_experiment(text.substr(0, end));
+    std::string wrong = record ? refuse(*record) : record.error().what;
+    if (!wrong.empty()) return fail(fmt::format("{}:{}: {}", name, number, wrong), kAdvice);
+    lines.push_back({*std::move(record), std::string(text.substr(0, end)) + "\n"});
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::vector<ExperimentRecord> records_of(std::vector<Line> lines) {
+  std::vector<ExperimentRecord> records;
+  for (Line& line : lines) records.push_back(std::move(line.record));
+  return records;
+}
+
+// The file, opened for appending and locked against other runs.
+Expected<Fd> open_alone(const fs::path& file) {
+  Fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!fd) return tl::unexpected(write_error(file, errno));
+  struct stat opened {};
+  struct stat there {};
+  bool is_taken = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  // The previous holder may have replaced it since it was opened.
+  bool is_same = ::fstat(fd.get(), &opened) == 0 && ::stat(file.c_str(), &there) == 0 &&
+                 opened.st_ino == there.st_ino;
+  if (is_taken || !is_same) {
+    return fail(fmt::format("{}: another run writes to this file", file.string()),
+                "wait until it has ended, or name another file with --output");
+  }
+  return fd;
+}
+
+// Why a record cannot be in the same file as the new ones; empty: it can.
+std::string mismatch(const ExperimentRecord& record, const std::set<std::string>& keys,
+                     const ExperimentSetting& setting) {
+  const ExperimentSetting& its = record.setting;
+  if (!keys.contains(record.variant.key)) {
+    return fmt::format("the file is of other experiments: `{}` is not one of these",
+                       record.variant.key);
+  }
+  if (its.libtorch != setting.libtorch) {
+    return fmt::format("this was measured with LibTorch {}, and now it is {}", its.libtorch,
+                       setting.libtorch);
+  }
+  if (its.repeat != setting.repeat || its.iterations_per_run != setting.iterations_per_run) {
+    return "this was measured with a different number of runs or iterations";
+  }
+  if (its.accelerator_model != setting.accelerator_model) {
+    return fmt::format("this was measured on another machine ({})", its.accelerator_model);
+  }
+  return "";
+}
+
+// The final ones of these variants, measured in this way; anything else but those is an error.
+Expected<std::vector<Line>> final_lines(std::string_view text, const std::string& name,
+                                        const std::vector<Variant>& variants,
+                                        const ExperimentSetting& setting) {
+  std::set<std::string> keys;
+  for (const Variant& variant : variants) keys.insert(variant.key);
+  auto lines = parse_lines(
+      text, name, [&](const ExperimentRecord& record) { return mismatch(record, keys, setting); });
+  if (lines) std::erase_if(*lines, [](const Line& line) { return !is_final(line.record); });
+  return lines;
+}
+
+}  // namespace
+
+Expected<std::vector<ExperimentRecord>> parse_experiments(std::string_view text,
+                                                          const std::string& name) {
+  return parse_lines(whole_lines(text), name, [](const ExperimentRecord&) { return ""; })
+      .map(records_of);
+}
+
+bool are_experiments(std::string_view text) { return text.starts_with(kLineStart); }
+
+Expected<std::vector<ExperimentRecord>> whole_experiments(std::string_view text,
+                                                          const std::string& name,
+                                                          Incomplete incomplete) {
+  auto records = parse_experiments(text, name);
+  if (!records) return records;
+  if (records->empty()) return tl::unexpected(Error{{name}, "there are no experiments", ""});
+  const std::size_t experiments = records->back().experiments;
+  if (records->size() >= experiments || incomplete == Incomplete::kAllowed) return records;
+  return tl::unexpected(Error{{name},
+                              fmt::format("these results are incomplete: {} of {}", records->size(),
+                                          format_plural(experiments, "experiment")),
+                              "give the same `instr_bench experiment` again, which goes on, or add "
+                              "--allow-incomplete"});
+}
+
+Expected<void> ExperimentLog::check(const fs::path& file) {
+  TRY_ASSIGN(auto output, OutputFile::open(file, kExperimentsKind));
+  if (output.is_regular()) return {};
+  return fail(fmt::format("{}: experiments cannot be kept in a pipe or terminal", file.string()),
+              "name a file with --output");
+}
+
+Expected<ExperimentLog> ExperimentLog::open(const fs::path& path,
+                                            const std::vector<Variant>& variants,
+                                            const ExperimentSetting& setting) {
+  TRY(check(path));
+  const fs::path file = follow_links(path);
+  TRY_ASSIGN(auto fd, open_alone(file));
+  TRY_ASSIGN(auto all, read_file(file, kMostResults));
+  const std::string_view text = whole_lines(all);
+  TRY_ASSIGN(auto lines, final_lines(text, path.string(), variants, setting));
+  std::string kept;
+  for (const Line& line : lines) kept += line.text;
+  if (kept != text) {
+    TRY_ASSIGN(fd, replace_file(file, kept));
+    ::flock(fd.get(), LOCK_EX | LOCK_NB);
+  } else if (ftruncate(fd.get(), static_cast<off_t>(text.size())) != 0) {
+    return tl::unexpected(write_error(file, errno));
+  }
+  ExperimentLog log(AppendFile(std::move(fd), path));
+  log.records_ = records_of(std::move(lines));
+  return log;
+}
+
+Expected<void> ExperimentLog::take_in(const fs::path& part, const std::vector<Variant>& variants,
+                                      const ExperimentSetting& setting) {
+  TRY_ASSIGN(auto all, read_file(part, kMostResults));
+  TRY_ASSIGN(auto lines, final_lines(whole_lines(all), part.string(), variants, setting));
+  std::set<std::string> keys;
+  for (const Variant& variant : missing(variants)) keys.insert(variant.key);
+  for (Line& line : lines) {
+    if (keys.erase(line.record.variant.key) == 0) continue;
+    records_.push_back(std::move(line.record));
+    TRY(file_.append(line.text));
+  }
+  return {};
+}
+
+std::vector<Variant> ExperimentLog::missing(const std::vector<Variant>& variants) const {
+  std::set<std::string> done;
+  for (const ExperimentRecord& record : records_) done.insert(record.variant.key);
+  std::vector<Variant> rest;
+  for (const Variant& variant : variants) {
+    if (!done.contains(variant.key)) rest.push_back(variant);
+  }
+  return rest;
+}
+
+Expected<void> ExperimentLog::append(ExperimentRecord record) {
+  const std::string line = to_line(to_json(record)) + "\n";
+  records_.push_back(std::move(record));
+  return file_.append(line);
+}
+
+Expected<void> ExperimentLog::finish() { return file_.append(""); }
+
+namespace {
+
+// Of at least one.
+ResultSet result_set_of(std::string name, const std::vector<ExperimentRecord>& experiments) {
+  ResultSet set{std::move(name), {}, {}};
+  const ExperimentRecord& first = experiments.front();
+  set.results.header.started = first.timestamp;
+  set.results.header.fingerprint.entries = {{"libtorch_version", first.setting.libtorch},
+                                            {"timed_cpu_model", first.setting.accelerator_model}};
+  for (const ExperimentRecord& one : experiments) {
+    set.results.measurements.push_back(measurement_of(one));
+    auto* counted = std::get_if<Counted>(&set.results.measurements.back().outcome);
+    if (counted != nullptr) counted->gated = false;
+  }
+  return set;
+}
+
+}  // namespace
+
+Expected<ResultSet> read_any_result_set(const fs::path& file, std::string name,
+                                        Incomplete incomplete) {
+  const auto held = hold_baselines(file);
+  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+      .and_then([&](const std::string& bytes) {
+        if (!are_experiments(bytes))
+          return parse_result_set(bytes, file, std::move(name), incomplete);
+        return whole_experiments(bytes, name, incomplete).map([&name](const auto& experiments) {
+          return result_set_of(std::move(name), experiments);
+        });
+      });
+}
+
+}  // namespace instr

@@ -1,0 +1,139 @@
+#include "core/experiments/experiment_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "core/base/format.h"
+#include "core/base/near_match.h"
+#include "core/base/output_file.h"
+#include "core/experiments/experiment_file.h"
+#include "core/measure/measure.h"
+#include "core/results/results_file.h"
+#include "core/run/pipeline.h"
+
+namespace instr {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPartEnding = ".jsonl";
+
+std::string entry_of(const Fingerprint::Entries& entries, const std::string& name) {
+  for (const auto& [known, value] : entries) {
+    if (known == name) return value;
+  }
+  return "";
+}
+
+Expected<ExperimentSetting> setting_of(const MeasureConfig& config, Session& session,
+                                       std::stop_token stop) {
+  return session.fingerprint(stop).map([&](const Fingerprint& found) {
+    return ExperimentSetting{config.repetitions, config.iterations, session.libtorch().version,
+                             entry_of(found.machine, "cpu_model")};
+  });
+}
+
+// Where the results of experiments that are run one by one are.
+fs::path parts_of(const fs::path& results) { return fs::path(results).replace_extension("parts"); }
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.path().extension() == kPartEnding) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// The variants to run, and the file for their results.
+struct Task {
+  std::vector<Variant> variants;
+  fs::path file;
+};
+
+Expected<Task> task_of(const ExperimentRun& run, const std::vector<Variant>& all) {
+  if (!run.only) return Task{all, run.results};
+  std::vector<std::string> keys;
+  for (const Variant& one : all) {
+    if (one.key == *run.only) {
+      const fs::path folder = parts_of(run.results);
+      const fs::path file = folder / (file_name_of(one.key) + kPartEnding);
+      return make_output_folder(folder, "name another place with --output or --output-dirname")
+          .map([&] {
+            return Task{{one}, file};
+          });
+    }
+    keys.push_back(one.key);
+  }
+  return fail(fmt::format("--only: `{}` is not one of the experiments", *run.only),
+              did_you_mean(*run.only, keys));
+}
+
+// Opened, with what was run one by one.
+Expected<ExperimentLog> open_log(const ExperimentRun& run, const Task& task,
+                                 const ExperimentSetting& setting, Progress& progress) {
+  auto log = ExperimentLog::open(task.file, task.variants, setting);
+  if (!log || run.only) return log;
+  const std::size_t before = log->records().size();
+  for (const fs::path& part : files_in(parts_of(run.results))) {
+    TRY(log->take_in(part, task.variants, setting));
+  }
+  if (const std::size_t taken = log->records().size() - before; taken != 0) {
+    progress.note(fmt::format("{} taken from {}", format_plural(taken, "result"),
+                              parts_of(run.results).string()));
+  }
+  return log;
+}
+
+void add(ExperimentRecord record, ExperimentLog& log, Progress& progress) {
+  record.timestamp = utc_now();
+  const bool could_write = log.unwritten() == 0;
+  auto written = log.append(std::move(record));
+  if (written || !could_write) return;
+  progress.print(STDERR_FILENO, "error: " + to_string(written.error()) + "\n");
+}
+
+}  // namespace
+
+Expected<Ran> measure_experiments(const ExperimentRun& run, const std::vector<Variant>& all,
+                                  std::stop_token stop) {
+  auto begin = std::chrono::steady_clock::now();
+  Progress progress(run.progress);
+  std::optional<ExperimentLog> log;
+  std::optional<ExperimentSetting> setting;
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&](const Measurement& measurement) {
+    ExperimentRecord record = record_of(measurement, *setting);
+    if (record.compiler && !run.collects_counters) record.compiler->counters.clear();
+    record.experiments = all.size();
+    add(std::move(record), *log, progress);
+    progress.finished(measurement);
+  };
+  TRY_ASSIGN(auto task, task_of(run, all));
+  auto writable =
+      ExperimentLog::check(task.file).and_then([&run] { return make_folders(run.measure); });
+  if (!writable) return tl::unexpected(writable.error());
+  TRY_ASSIGN(auto session, Session::open(run.measure, events, stop));
+  TRY_ASSIGN(setting, setting_of(run.measure, session, stop));
+  TRY_ASSIGN(log, open_log(run, task, *setting, progress));
+  const std::size_t were_there = log->records().size();
+  auto rest = log->missing(task.variants);
+  if (const std::size_t asked = task.variants.size(); rest.size() != asked) {
+    progress.note(fmt::format("{} of {} are already there", asked - rest.size(), asked));
+  }
+  progress.expect(rest.size());
+  auto finished = session.experiment(rest, stop);
+  const std::size_t unwritten = log->finish() ? 0 : log->unwritten();
+  if (!finished && !stop.stop_requested()) return tl::unexpected(finished.error());
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  return Ran{log->records(), were_there, took.count(), unwritten};
+}
+
+}  // namespace instr

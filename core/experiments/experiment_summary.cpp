@@ -1,0 +1,260 @@
+#include "core/experiments/experiment_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <tuple>
+
+#include "core/base/format.h"
+#include "core/definitions/axes.h"
+#include "core/definitions/variant.h"
+#include "core/experiments/experiment_findings.h"
+#include "core/report/backend_summary.h"
+#include "core/results/verification.h"
+
+namespace instr {
+
+namespace {
+
+std::optional<double> mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+struct Collected {
+  ExperimentSummary summary;
+  std::vector<double> speedups;
+  std::vector<double> memory_ratios;
+  std::vector<double> compile_times;
+};
+
+std::optional<double> metric(const ExperimentRecord& record, const char* name) {
+  auto found = record.metrics.find(name);
+  return found == record.metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+double peak_of(const ExperimentRecord& record) {
+  const bool is_on_device = record.variant.device == "cuda";
+  return metric(record, is_on_device ? "cuda_peak_memory_bytes" : "peak_memory_bytes").value_or(0);
+}
+
+bool is_measured(const ExperimentRecord& record) {
+  return record.state == ExperimentState::kMeasured;
+}
+
+// Its code, or, of what is right but could not be measured, how that failed.
+std::string failure_or_code(const ExperimentRecord& record) {
+  const bool is_right = record.code == VerificationCode::kPass && record.failure;
+  return is_right ? to_string(*record.failure) : to_string(record.code);
+}
+
+void add(const AgainstEager& one, Collected& to) {
+  ExperimentSummary& summary = to.summary;
+  ++summary.requested;
+  if (is_measured(*one.record)) ++summary.measured;
+  if (one.is_eager()) return;
+  if (!one.has_passed()) {
+    ++summary.not_passed[failure_or_code(*one.record)];
+    return;
+  }
+  ++summary.passed;
+  if (one.speedup) to.speedups.push_back(one.speedup->ratio);
+  if (one.memory_ratio) to.memory_ratios.push_back(*one.memory_ratio);
+  if (one.compile_time) to.compile_times.push_back(*one.compile_time);
+}
+
+// Besides the number of threads, which is not in the order of its text.
+constexpr const char* kGroupAxes[] = {"accelerator", "test", "dtype", "shapes"};
+
+using SummaryKey = std::tuple<ExperimentGroup, Language, Runtime>;
+
+SummaryKey summary_key(const ExperimentRecord& record) {
+  const Variant& variant = record.variant;
+  ExperimentGroup group{suite_of(record), {}, variant.threads};
+  for (const char* axis : kGroupAxes) group.values.push_back(value_on(axis, variant));
+  return {std::move(group), variant.language, variant.runtime};
+}
+
+// How often each is the fastest.
+void count_fastest(const std::vector<AgainstEager>& all,
+                   std::map<SummaryKey, Collected>& collected) {
+  std::map<std::pair<std::string, Benchmark>, std::vector<const ExperimentRecord*>> rivals;
+  for (const AgainstEager& one : all) {
+    rivals[{suite_of(*one.record), benchmark_of(one.record->variant)}].push_back(one.record);
+  }
+  for (const auto& [benchmark, records] : rivals) {
+    std::vector<Measurement> measurements;
+    for (const ExperimentRecord* record : records) measurements.push_back(measurement_of(*record));
+    std::vector<const Measurement*> alternatives;
+    for (const Measurement& measurement : measurements) alternatives.push_back(&measurement);
+    const Measurement* fastest = fastest_of(alternatives);
+    if (fastest == nullptr) continue;
+    const auto place = static_cast<std::size_t>(fastest - measurements.data());
+    ++collected[summary_key(*records[place])].summary.fastest;
+  }
+}
+
+TableCell times_cell(const std::optional<double>& value) {
+  return value ? TableCell{fmt::format("{:.2f}x", *value)} : TableCell{"-", Tone::kDim};
+}
+
+TableCell share_cell(std::size_t part, std::size_t whole) {
+  double percent = whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return {fmt::format("{} of {} ({:.0f}%)", part, whole, percent),
+          part == whole ? Tone::kGood : Tone::kWarning};
+}
+
+std::string not_passed_text(const ExperimentSummary& summary) {
+  std::string text;
+  for (const auto& [reason, count] : summary.not_passed) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reason);
+  }
+  return text;
+}
+
+// The parts of a group's name.
+std::vector<std::string> parts_of(const ExperimentGroup& group) {
+  std::vector<std::string> parts{printable(group.suite)};
+  parts.insert(parts.end(), group.values.begin(), group.values.end());
+  parts.push_back(format_plural(static_cast<std::size_t>(group.threads), "thread"));
+  return parts;
+}
+
+// Of each one's group: the parts that are not the same for all. "timm train amp"
+std::vector<std::string> group_names(const std::vector<ExperimentSummary>& summaries) {
+  std::vector<std::vector<std::string>> all;
+  for (const ExperimentSummary& one : summaries) all.push_back(parts_of(one.group));
+  std::vector<std::string> names(all.size());
+  for (std::size_t part = 0; !all.empty() && part < all[0].size(); ++part) {
+    const auto is_first = [&](const auto& parts) { return parts[part] == all[0][part]; };
+    if (std::all_of(all.begin(), all.end(), is_first)) continue;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const char* gap = names[i].empty() || all[i][part].empty() ? "" : " ";
+      names[i] += gap + all[i][part];
+    }
+  }
+  return names;
+}
+
+std::vector<TableCell> cells_of(const ExperimentSummary& one) {
+  const TableCell none{"-", Tone::kDim};
+  const TableCell measured = share_cell(one.measured, one.requested);
+  const TableCell fastest{format_count(static_cast<double>(one.fastest))};
+  if (one.backend == Runtime::kEager) return {measured, none, none, fastest, none, none, none};
+  const std::string codes = not_passed_text(one);
+  return {measured,
+          share_cell(one.passed, one.requested),
+          times_cell(one.speedup),
+          fastest,
+          one.compile_time ? TableCell{format_time(*one.compile_time * 1e9)} : none,
+          times_cell(one.memory_ratio),
+          codes.empty() ? none : TableCell{codes, Tone::kWarning}};
+}
+
+}  // namespace
+
+bool AgainstEager::has_passed() const {
+  return is_measured(*record) && (is_eager() || record->code == VerificationCode::kPass);
+}
+
+std::vector<AgainstEager> against_eager(std::span<const ExperimentRecord> records) {
+  std::map<std::string, const ExperimentRecord*> by_key;
+  for (const ExperimentRecord& record : records) by_key[record.variant.key] = &record;
+  std::vector<AgainstEager> all;
+  for (const auto& [key, record] : by_key) {
+    if (record->state == ExperimentState::kSkipped) continue;
+    AgainstEager& one = all.emplace_back();
+    one.record = record;
+    const auto eager = by_key.find(eager_of(record->variant).key);
+    if (eager != by_key.end() && is_measured(*eager->second)) one.eager = eager->second;
+    if (one.is_eager() || !one.has_passed()) continue;
+    one.compile_time = metric(*record, "compile_time");
+    if (one.eager == nullptr) continue;
+    one.speedup = speedup(one.eager->per_iter_times, record->per_iter_times);
+    one.memory_ratio = times_better(peak_of(*one.eager), peak_of(*record));
+  }
+  return all;
+}
+
+std::string suite_of(const ExperimentRecord& record) {
+  return std::filesystem::path(record.variant.where.file).stem().string();
+}
+
+std::vector<ExperimentSummary> summarize_experiments(const std::vector<ExperimentRecord>& records) {
+  const std::vector<AgainstEager> all = against_eager(records);
+  std::map<SummaryKey, Collected> collected;
+  for (const AgainstEager& one : all) {
+    Collected& to = collected[summary_key(*one.record)];
+    ExperimentSummary& summary = to.summary;
+    std::tie(summary.group, summary.language, summary.backend) = summary_key(*one.record);
+    add(one, to);
+  }
+  count_fastest(all, collected);
+  std::vector<ExperimentSummary> summaries;
+  for (auto& [where, one] : collected) {
+    one.summary.speedup = geometric_mean(one.speedups);
+    one.summary.memory_ratio = geometric_mean(one.memory_ratios);
+    one.summary.compile_time = mean(one.compile_times);
+    summaries.push_back(std::move(one.summary));
+  }
+  return summaries;
+}
+
+Grid experiment_grid(const std::vector<ExperimentSummary>& summaries) {
+  Grid grid;
+  grid.columns = {{"measured"},     {"passed"},       {"speed-up"},  {"fastest"},
+                  {"compile time"}, {"memory saved"}, {"not passed"}};
+  const std::vector<std::string> names = group_names(summaries);
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    const ExperimentSummary& one = summaries[i];
+    const std::string backend = column_name(one.language, one.backend, Autograd::kForward);
+    const bool is_alone = names[i].empty();
+    const std::string group = is_alone ? backend : names[i];
+    if (grid.groups.empty() || grid.groups.back().name != group) grid.groups.push_back({group, {}});
+    const std::string full = is_alone ? backend : group + " " + backend;
+    grid.groups.back().rows.push_back({full, backend, cells_of(one)});
+  }
+  return grid;
+}
+
+double timed_seconds(std::span<const ExperimentRecord> records) {
+  double sum = 0;
+  for (const ExperimentRecord& record : records) {
+    for (double seconds : record.total_times) sum += seconds;
+  }
+  return sum;
+}
+
+std::string experiment_line(const std::vector<ExperimentRecord>& records) {
+  std::map<ExperimentState, std::size_t> states;
+  for (const ExperimentRecord& record : records) ++states[record.state];
+  std::string text =
+      fmt::format("{}: {} measured", format_plural(records.size(), "experiment"),
+                  format_count(static_cast<double>(states[ExperimentState::kMeasured])));
+  if (auto failed = states[ExperimentState::kFailed]) text += fmt::format(", {} failed", failed);
+  if (auto skipped = states[ExperimentState::kSkipped])
+    text += fmt::format(", {} skipped", skipped);
+  return text;
+}
+
+std::string experiment_report(const std::vector<ExperimentRecord>& records,
+                              const ExperimentReportOptions& options) {
+  const bool is_markdown = options.format == ReportFormat::kMarkdown;
+  std::string text;
+  const auto add = [&](const Grid& grid, const std::string& title, const std::string& of) {
+    text +=
+        is_markdown ? markdown_of(grid, of) : table_of(grid, title, options.width, options.color);
+    text += "\n";
+  };
+  if (options.shows_each) add(each_experiment_grid(records), "by experiment:", "experiment");
+  add(experiment_grid(summarize_experiments(records)), "by backend:", "backend");
+  for (const auto& [title, grid] : findings_among(records)) {
+    if (!is_markdown) text += title + ":\n";
+    add(grid, "", title);
+  }
+  return text + experiment_line(records);
+}
+
+}  // namespace instr

@@ -1,0 +1,61 @@
+// The files that --dump writes for a variant: TorchScript's graphs, the operators' times as a table
+// and as a trace.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/definitions/variant.h"
+#include "core/results/operator_times.h"
+
+namespace instr {
+
+namespace wire {
+struct Message;
+}
+
+// What --dump names, and the logs of a compiler of whole functions that it is made of.
+enum class DumpPart { kGraph, kCode, kBreaks, kProfile, kTrace };
+
+struct DumpPartFacts {
+  DumpPart part;
+  const char* name;
+  const char* what;  // for --help
+  const char* logs = "";
+};
+
+inline constexpr auto kDumpParts = std::to_array<DumpPartFacts>(
+    {{DumpPart::kGraph, "graph", "before and after optimizing",
+      "graph_code aot_graphs hlo stablehlo"},
+     {DumpPart::kCode, "code", "that Inductor wrote", "output_code"},
+     {DumpPart::kBreaks, "breaks", "graph breaks and recompilations", "graph_breaks recompiles"},
+     {DumpPart::kProfile, "profile", "times by operator"},
+     {DumpPart::kTrace, "trace", "for Perfetto"}});
+
+using DumpParts = std::set<DumpPart>;
+
+// The logs of these, as words.
+std::string logs_of(const DumpParts& parts);
+
+// From the worker's lines (worker/wire.h), ordered by start; other lines are ignored.
+std::vector<OperatorCall> parse_calls(std::string_view lines);
+
+// "operator  calls  self  share  total", aligned.
+std::string operator_table(const std::vector<OperatorTime>& times);
+
+// As the JSON that chrome://tracing and Perfetto open.
+std::string chrome_trace(const std::vector<OperatorCall>& calls, const std::string& title);
+
+// Writes the requested parts of the worker's reply to `inspect` into that folder: graph.before.txt,
+// graph.after.txt and counters.txt (of what is compiled), hlo.txt and stablehlo.mlir (by XLA),
+// code.txt, breaks.txt, profile.txt, trace.json.
+Expected<void> write_dump(const std::filesystem::path& folder, const DumpParts& parts,
+                          const Variant& variant, const wire::Message& inspected);
+
+}  // namespace instr

@@ -1,0 +1,234 @@
+#include "core/measure/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "core/base/trim.h"
+#include "core/definitions/axes.h"
+
+namespace instr {
+
+namespace {
+
+struct TypeTolerance {
+  const char* type;
+  double relative;
+  double absolute;
+};
+
+// As documented for torch.testing.
+constexpr TypeTolerance kTolerances[] = {
+    {"Half", 1e-3, 1e-5},          {"BFloat16", 1.6e-2, 1e-5},  {"Float", 1.3e-6, 1e-5},
+    {"Double", 1e-7, 1e-7},        {"ComplexHalf", 1e-3, 1e-5}, {"ComplexFloat", 1.3e-6, 1e-5},
+    {"ComplexDouble", 1e-7, 1e-7}, {"QInt8", 1.3e-6, 1e-5},     {"QUInt8", 1.3e-6, 1e-5},
+    {"QInt32", 1.3e-6, 1e-5}};
+
+// How many times eager's error a candidate may have against a double-precision reference.
+constexpr double kMostOfEagersError = 2;
+
+const TypeTolerance& tolerance_for(std::string_view type) {
+  return *std::find_if(std::begin(kTolerances), std::end(kTolerances),
+                       [type](const TypeTolerance& known) { return type == known.type; });
+}
+
+// That rule for the root mean square; there is more noise in some.
+struct NoiseRule {
+  double most_of_eagers_error;
+  double absolute;  // of the tolerance
+};
+constexpr NoiseRule kNoiseRule{3, 0.1};
+constexpr double kFewValues = 1000;
+constexpr double kLargeTolerance = 0.02;
+
+bool is_inexact(const std::string& type) {
+  return std::any_of(std::begin(kTolerances), std::end(kTolerances),
+                     [&type](const TypeTolerance& known) { return type == known.type; });
+}
+
+double field_number(const wire::Message& item, const char* name) {
+  return std::strtod(item.get(name, "nan").c_str(), nullptr);
+}
+
+// "NaN", "inf", "1.5"
+std::string shown(double value) { return std::isnan(value) ? "NaN" : fmt::format("{:.6g}", value); }
+
+// The verdict on one of the compared tensors.
+struct Opinion {
+  bool is_good = true;
+  double difference = 0;  // largest
+  std::string reason;
+};
+
+Opinion bad(std::string reason) { return {false, 0, std::move(reason)}; }
+
+Opinion by_cosine(const wire::Message& item, double least) {
+  double cosine = field_number(item, "cosine");
+  double difference = field_number(item, "difference");
+  if (cosine >= least) {
+    return {true, difference, fmt::format("cosine similarity {}", shown(cosine))};
+  }
+  return bad(
+      fmt::format("cosine similarity {}, at least {} is required", shown(cosine), shown(least)));
+}
+
+std::string excess_reason(const wire::Message& item) {
+  double value = field_number(item, "value");
+  double eager = field_number(item, "eager_value");
+  if (!std::isfinite(value) || !std::isfinite(eager)) {
+    return fmt::format("{} at {} where eager has {}", shown(value), item.get("at"), shown(eager));
+  }
+  return fmt::format("largest difference {:.3g} at {}, allowed {:.3g}",
+                     field_number(item, "difference"), item.get("at"),
+                     field_number(item, "allowed"));
+}
+
+// Whether, by a run in double precision, the candidate is about as accurate as eager.
+Opinion by_reference(const wire::Message& item) {
+  double error = field_number(item, "reference_error");
+  double eager_error = field_number(item, "eager_reference_error");
+  double most = kMostOfEagersError * eager_error + field_number(item, "atol");
+  std::string errors = fmt::format("error against a float64 reference {:.3g}, eager's is {:.3g}",
+                                   error, eager_error);
+  if (std::isfinite(error) && std::isfinite(eager_error) && error <= most) {
+    return {true, field_number(item, "difference"), errors};
+  }
+  return bad(std::isfinite(error) ? excess_reason(item) + "; " + errors : excess_reason(item));
+}
+
+// Images of one pixel each.
+bool is_of_pixels(const wire::Message& item) {
+  const std::string shape = item.get("shape");
+  return shape.ends_with(", 1, 1]") && std::count(shape.begin(), shape.end(), ',') == 3;
+}
+
+// By such a run, as torch._dynamo.utils.same() decides.
+Opinion by_mean_square(const wire::Message& item, double tolerance) {
+  const std::string type = item.get("type");
+  const bool is_noisy = type == "Half" || type == "BFloat16" ||
+                        field_number(item, "count") < kFewValues || is_of_pixels(item) ||
+                        tolerance >= kLargeTolerance;
+  const double factor = is_noisy ? kNoiseRule.most_of_eagers_error : kMostOfEagersError;
+  const double error = field_number(item, "reference_rmse");
+  const double eager_error = field_number(item, "eager_reference_rmse");
+  const std::string errors =
+      fmt::format("RMSE against a float64 reference {:.3g}, eager's is {:.3g}, allowed {} times",
+                  error, eager_error, factor);
+  if (error <= factor * eager_error + kNoiseRule.absolute * tolerance) {
+    return {true, field_number(item, "difference"), errors};
+  }
+  return bad(excess_reason(item) + "; " + errors);
+}
+
+Opinion opinion_of(const wire::Message& item, const Tolerance& tolerance) {
+  if (!item.get("otherwise").empty()) return bad(item.get("otherwise"));
+  for (const auto& [field, eagers, what] : {std::tuple{"shape", "eager_shape", "shape"},
+                                            {"type", "eager_type", "data type"},
+                                            {"device", "eager_device", "device"}}) {
+    if (item.get(field) == item.get(eagers)) continue;
+    return bad(fmt::format("{} {}, eager's is {}", what, item.get(field), item.get(eagers)));
+  }
+  if (tolerance.cosine && is_inexact(item.get("type"))) return by_cosine(item, *tolerance.cosine);
+  double difference = field_number(item, "difference");
+  if (item.get("exceeds") == "0") {
+    return {true, difference,
+            difference == 0 ? "equal" : fmt::format("largest difference {:.3g}", difference)};
+  }
+  if (item.fields.contains("reference_error")) {
+    return tolerance.rmse ? by_mean_square(item, *tolerance.rmse) : by_reference(item);
+  }
+  return bad(excess_reason(item));
+}
+
+std::string with_name(const wire::Message& item, const std::string& reason) {
+  std::string name = item.get("name");
+  return name.empty() ? reason : name + ": " + reason;
+}
+
+// FAIL if one of them is bad; else the verdict on the worst of them.
+Verification verdict_on(const wire::Message& reply, const Tolerance& tolerance) {
+  Verification malformed{VerificationCode::kVerifierDidntRun, "the worker's reply is malformed"};
+  if (!reply.fields.contains("0")) return malformed;
+  Verification verdict{VerificationCode::kPass, ""};
+  double largest = -1;
+  std::optional<std::string> all_nan;
+  for (std::size_t i = 0; reply.fields.contains(std::to_string(i)); ++i) {
+    auto item = wire::decode_line(reply.get(std::to_string(i)));
+    if (!item) return malformed;
+    if (!item->fields.contains("eager_type")) continue;  // neither has this gradient
+    Opinion opinion = opinion_of(*item, tolerance);
+    if (!opinion.is_good) return {VerificationCode::kFail, with_name(*item, opinion.reason)};
+    if (item->get("all_nan") == "1") {
+      all_nan =
+          with_name(*item, "there is nothing to compare: all values are NaN, eager's as well");
+    }
+    if (!(opinion.difference > largest)) continue;
+    largest = opinion.difference;
+    verdict.reason = with_name(*item, opinion.reason);
+  }
+  if (all_nan) return {VerificationCode::kVerifierSkipped, *all_nan};
+  return verdict;
+}
+
+// TorchScript's exceptions are mostly a traceback; the error is the line after it. On CUDA there
+// are hints below that.
+std::string short_text(std::string text) {
+  text.resize(trim_end(text, " \n").size());
+  if (!text.starts_with("The following operation failed in the TorchScript")) return text;
+  std::size_t last = text.rfind("\nRuntimeError: ");
+  if (last == std::string::npos) last = text.rfind('\n');
+  if (last == std::string::npos) return text;
+  return text.substr(last + 1, text.find('\n', last + 1) - last - 1);
+}
+
+Verification failure_of(const wire::Message& reply) {
+  if (reply.get("kind") == "unsupported") {
+    return {VerificationCode::kVerifierSkipped, reply.get("message")};
+  }
+  std::string stage = reply.get("stage");
+  std::string part = stage.empty() ? "" : stage == "candidate" ? "" : "in the " + stage + " run: ";
+  return {VerificationCode::kVerifierDidntRun, part + reply.get("message")};
+}
+
+}  // namespace
+
+std::string allowed_differences(const Variant& variant) {
+  const TypeTolerance& lower = tolerance_for(variant.device == "cuda" ? "Half" : "BFloat16");
+  std::string text;
+  const Tolerance& tolerance = variant.tolerance;
+  const auto given = tolerance.rmse ? tolerance.rmse : tolerance.relative;
+  const auto absolute = tolerance.rmse ? tolerance.rmse : tolerance.absolute;
+  for (const TypeTolerance& type : kTolerances) {
+    double relative = given.value_or(type.relative);
+    const bool is_lowered = &type == &lower || &type == &tolerance_for("Float");
+    if (is_autocast(variant) && is_lowered) relative = std::max(relative, lower.relative);
+    text += fmt::format("{} {} {} ", type.type, relative, absolute.value_or(type.absolute));
+  }
+  return text;
+}
+
+Verification verification_of(const wire::Message& reply, const Tolerance& tolerance) {
+  using Code = VerificationCode;
+  if (reply.verb == "compared") return verdict_on(reply, tolerance);
+  if (reply.verb == "failed") return failure_of(reply);
+  if (reply.verb == "nothing") {
+    return {Code::kVerifierSkipped, "eager gives nothing to compare: " + reply.get("message")};
+  }
+  if (reply.verb == "raised") {
+    return {reply.get("by") == "eager" ? Code::kEagerFailed : Code::kExceptionRaised,
+            short_text(reply.get("message"))};
+  }
+  if (reply.verb == "nondeterministic") {
+    std::string name = reply.get("name");
+    return {Code::kNondeterministicEagerRun,
+            (name.empty() ? "the output" : "the " + name) + " differs between two runs of eager"};
+  }
+  return {Code::kVerifierDidntRun, "the worker's reply is malformed: " + wire::encode(reply)};
+}
+
+}  // namespace instr

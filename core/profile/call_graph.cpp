@@ -1,0 +1,120 @@
+#include "core/profile/call_graph.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+namespace instr {
+
+namespace {
+
+struct Node {
+  CodeName code;
+  bool is_outermost = true;  // no other call of it was active
+  bool is_around = false;    // it called the snippet, directly or not
+};
+
+// Marks what called the snippet: the worker, down to main().
+void mark_around(std::vector<Node>& nodes, const Profile& profile) {
+  std::vector<std::vector<std::size_t>> callers(nodes.size());
+  for (const ProfileCalls& calls : profile.calls) callers[calls.callee].push_back(calls.caller);
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (is_snippet_symbol(profile.functions[i].function)) {
+      left.insert(left.end(), callers[i].begin(), callers[i].end());
+    }
+  }
+  while (!left.empty()) {
+    const std::size_t one = left.back();
+    left.pop_back();
+    if (std::exchange(nodes[one].is_around, true)) continue;
+    left.insert(left.end(), callers[one].begin(), callers[one].end());
+  }
+}
+
+std::vector<Node> nodes_of(const Profile& profile) {
+  std::vector<Node> nodes;
+  for (const ProfileFunction& one : profile.functions) {
+    const std::string object = std::filesystem::path(one.object).filename().string();
+    nodes.push_back({code_name(one.function, object), !is_recursion(one.function)});
+  }
+  mark_around(nodes, profile);
+  return nodes;
+}
+
+// The functions that have a cost, with their own part of it.
+std::map<CodeName, InclusiveCost> self_costs(const Profile& profile, const std::vector<Node>& nodes,
+                                             std::size_t event) {
+  std::map<CodeName, InclusiveCost> costs;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = nodes[i];
+    if (!node.is_outermost || node.is_around) continue;
+    InclusiveCost& cost = costs[node.code];
+    if (!node.code.has_symbol) continue;
+    cost.ir = cost.ir.value_or(0) + static_cast<double>(profile.functions[i].self[event]);
+  }
+  return costs;
+}
+
+// Whether these calls are all that there is of some part of the callee's cost: no other ones that
+// are counted were active.
+bool are_outermost(const Node& caller, const Node& callee) {
+  if (callee.is_around || callee.code.is_snippet() || caller.code == callee.code) return false;
+  if (callee.code.has_symbol) return callee.is_outermost;
+  return caller.is_outermost && caller.code.has_symbol && !caller.is_around;
+}
+
+void add_caller(std::vector<Caller>& callers, const CodeName& code, double count, double ir) {
+  auto known = std::find_if(callers.begin(), callers.end(),
+                            [&code](const Caller& one) { return one.code == code; });
+  if (known == callers.end()) known = callers.insert(known, {code});
+  known->ir += ir;
+  known->calls += count;
+}
+
+// What the calls of one function by another add to what is known of both.
+void add_calls(std::map<CodeName, InclusiveCost>& costs, const Node& caller, const Node& callee,
+               double count, double ir) {
+  // Parts of one function, both outermost, each have their own cost in the sum already.
+  const bool is_within = caller.code == callee.code && callee.is_outermost;
+  const auto by = costs.find(caller.code);
+  if (by != costs.end() && by->second.ir && caller.is_outermost && !caller.is_around &&
+      !is_within) {
+    *by->second.ir += ir;
+  }
+  const auto of = costs.find(callee.code);
+  if (of == costs.end()) return;
+  const bool is_recursion = callee.code.has_symbol && !callee.is_outermost && count > 0;
+  if (is_recursion) of->second.is_recursive = true;
+  if (are_outermost(caller, callee)) add_caller(of->second.callers, caller.code, count, ir);
+}
+
+}  // namespace
+
+std::map<CodeName, InclusiveCost> inclusive_costs(const Profile& profile,
+                                                  std::uint64_t iterations) {
+  const auto event = std::find(profile.events.begin(), profile.events.end(), "Ir");
+  if (event == profile.events.end() || iterations == 0) return {};
+  const auto ir = static_cast<std::size_t>(event - profile.events.begin());
+  const std::vector<Node> nodes = nodes_of(profile);
+  auto costs = self_costs(profile, nodes, ir);
+  for (const ProfileCalls& calls : profile.calls) {
+    add_calls(costs, nodes[calls.caller], nodes[calls.callee], static_cast<double>(calls.count),
+              static_cast<double>(calls.cost[ir]));
+  }
+  const auto block = static_cast<double>(iterations);
+  for (auto& [code, cost] : costs) {
+    if (cost.ir) *cost.ir /= block;
+    for (Caller& caller : cost.callers) {
+      caller.ir /= block;
+      caller.calls /= block;
+    }
+    std::stable_sort(cost.callers.begin(), cost.callers.end(),
+                     [](const Caller& left, const Caller& right) {
+                       return left.ir != right.ir ? left.ir > right.ir : left.code < right.code;
+                     });
+  }
+  return costs;
+}
+
+}  // namespace instr

@@ -1,0 +1,384 @@
+#include "core/profile/profile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/read_file.h"
+#include "core/base/trim.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMaxEvents = 64;
+constexpr std::uint64_t kMostLines = 100'000'000;  // of a file
+constexpr std::string_view kUnknown = "???";
+constexpr std::string_view kBlanks = " \t\r";
+
+// Takes the next word off `rest`.
+std::string_view next_word(std::string_view& rest) {
+  auto begin = rest.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) {
+    rest = {};
+    return {};
+  }
+  auto end = std::min(rest.find_first_of(kBlanks, begin), rest.size());
+  auto word = rest.substr(begin, end - begin);
+  rest.remove_prefix(end);
+  return word;
+}
+
+std::optional<std::uint64_t> number(std::string_view word) {
+  int base = 10;
+  if (word.starts_with("0x")) {
+    base = 16;
+    word.remove_prefix(2);
+  }
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value, base);
+  if (error != std::errc() || end != word.data() + word.size() || word.empty()) return std::nullopt;
+  return value;
+}
+
+// "123", "0x1f", or relative to `last`: "+3", "-4", "*".
+std::optional<std::uint64_t> position(std::string_view word, std::uint64_t last) {
+  if (word == "*") return last;
+  const bool is_ahead = word.starts_with('+');
+  const bool is_back = word.starts_with('-');
+  if (is_ahead || is_back) word.remove_prefix(1);
+  const auto by = number(word);
+  if (!by || (!is_ahead && !is_back)) return by;
+  return is_ahead ? last + *by : last - *by;
+}
+
+// The file's dictionaries: "(3) name" says what 3 means from then on, "(3)" uses it.
+class Names {
+ public:
+  // Index of the name that `text` stands for; nothing where it uses an unknown number.
+  std::optional<std::size_t> resolve(std::string_view text) {
+    text = trim(text, kBlanks);
+    if (!text.starts_with('(')) return intern(text);
+    auto close = text.find(')');
+    auto id = close == std::string_view::npos ? std::nullopt : number(text.substr(1, close - 1));
+    if (!id) return intern(text);  // an uncompressed "(below main)"
+    auto rest = trim(text.substr(close + 1), kBlanks);
+    if (!rest.empty()) return by_id_[*id] = intern(rest);
+    auto found = by_id_.find(*id);
+    if (found == by_id_.end()) return std::nullopt;
+    return found->second;
+  }
+
+  std::size_t intern(std::string_view name) {
+    auto [entry, added] = by_name_.try_emplace(std::string(name), names_.size());
+    if (added) names_.push_back(entry->first);
+    return entry->second;
+  }
+
+  const std::string& at(std::size_t index) const { return names_[index]; }
+  std::size_t size() const { return names_.size(); }
+
+ private:
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::size_t> by_name_;
+  std::unordered_map<std::uint64_t, std::size_t> by_id_;
+};
+
+class Parser {
+ public:
+  Parser(const std::string& name, ProfilePaths paths, ProfileLines lines)
+      : name_(name), paths_(paths), lines_(lines) {}
+
+  Expected<Profile> parse(std::string_view text) {
+    while (!text.empty()) {
+      auto end = std::min(text.find('\n'), text.size());
+      ++line_;
+      if (auto problem = take_line(trim(text.substr(0, end), kBlanks))) return broken(*problem);
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    if (profile_.events.empty()) return broken("it names no events");
+    if (inclusive_next_ || !totals_seen_) return broken("it ends in the middle");
+    name_functions();
+    name_files();
+    return std::move(profile_);
+  }
+
+ private:
+  using Problem = std::optional<std::string>;
+
+  tl::unexpected<Error> broken(std::string what) const {
+    return tl::unexpected(Error{{name_, line_, 0},
+                                "not a whole Callgrind profile: " + std::move(what),
+                                "the program that wrote it may have been killed"});
+  }
+
+  Problem take_line(std::string_view line) {
+    if (line.empty() || line.starts_with('#')) return std::nullopt;
+    char first = line.front();
+    if ((first >= '0' && first <= '9') || first == '+' || first == '-' || first == '*') {
+      return take_costs(line);
+    }
+    auto mark = line.find_first_of(":=");
+    if (mark == std::string_view::npos || mark == 0) return "unknown text";
+    auto key = line.substr(0, mark);
+    auto value = trim(line.substr(mark + 1), kBlanks);
+    return line[mark] == ':' ? take_header(key, value) : take_specification(key, value);
+  }
+
+  Problem take_header(std::string_view key, std::string_view value) {
+    if (key == "events") return take_events(value);
+    if (key == "totals") return take_totals(value);
+    if (key == "positions") {
+      positions_.clear();
+      for (auto word = next_word(value); !word.empty(); word = next_word(value)) {
+        positions_.push_back({word == "line"});
+      }
+      if (positions_.empty()) return "no positions";
+    } else if (key == "part") {
+      if (profile_.parts > 0 && !totals_seen_) return "a part ends in the middle";
+      totals_seen_ = false;
+    }
+    return std::nullopt;
+  }
+
+  Problem take_events(std::string_view value) {
+    std::vector<std::string> events;
+    for (auto word = next_word(value); !word.empty(); word = next_word(value)) {
+      events.emplace_back(word);
+    }
+    if (events.empty() || events.size() > kMaxEvents) return "no usable list of events";
+    columns_ = events.size();
+    // The time of system calls differs from run to run.
+    const auto of_system_calls = std::find(events.begin(), events.end(), "sysCount");
+    events.erase(of_system_calls, events.end());
+    if (!profile_.events.empty() && events != profile_.events)
+      return "its parts count different events";
+    profile_.totals.resize(events.size());
+    profile_.events = std::move(events);
+    ++profile_.parts;
+    totals_seen_ = false;
+    return std::nullopt;
+  }
+
+  Problem take_totals(std::string_view value) {
+    if (profile_.events.empty()) return "totals before events";
+    if (totals_seen_) return "two totals in one part";
+    totals_seen_ = true;
+    return add_costs(value, profile_.totals);
+  }
+
+  // jump= and so on do not matter here.
+  Problem take_specification(std::string_view key, std::string_view value) {
+    if (key == "calls") return take_calls(value);
+    if (key == "fl" || key == "fi" || key == "fe" || key == "cfi" || key == "cfl") {
+      return take_file(key, value);
+    }
+    bool is_function = key == "fn" || key == "cfn";
+    if (!is_function && key != "ob" && key != "cob") return std::nullopt;
+    auto index = (is_function ? functions_ : objects_).resolve(value);
+    if (!index) {
+      return is_function ? "a function number that was never given a name"
+                         : "an object number that was never given a name";
+    }
+    if (key == "cfn") callee_ = index;
+    if (key == "cob") callee_object_ = index;
+    if (key == "fn") function_ = index;
+    if (key == "ob") object_ = *index;
+    if (key == "fn" || key == "ob") current_.reset();
+    return std::nullopt;
+  }
+
+  // All share one dictionary; cfi= and cfl= are the callee's.
+  Problem take_file(std::string_view key, std::string_view value) {
+    if (lines_ == ProfileLines::kIgnored) return std::nullopt;
+    const auto index = files_.resolve(value);
+    if (!index) return "a file number that was never given a name";
+    if (key.starts_with('c')) {
+      callee_file_ = *index;
+      return std::nullopt;
+    }
+    file_ = *index;
+    return std::nullopt;
+  }
+
+  // "60 +3": how often, and where the callee begins. It is the caller's object unless `cob` said
+  // otherwise.
+  Problem take_calls(std::string_view value) {
+    if (profile_.events.empty()) return "calls before events";
+    auto count = number(next_word(value));
+    if (!count) return "a bad number of calls";
+    if (!callee_) return "calls of no function";
+    const std::size_t callee = slot(*callee_, callee_object_.value_or(object_));
+    profile_.functions[callee].calls += *count;
+    if (lines_ == ProfileLines::kRead) take_target(value, profile_.functions[callee]);
+    calls_.reset();
+    if (function_) {
+      calls_ = calls_between(current(), callee);
+      profile_.calls[*calls_].count += *count;
+    }
+    callee_.reset();
+    callee_object_.reset();
+    callee_file_.reset();
+    inclusive_next_ = true;
+    return std::nullopt;
+  }
+
+  // The position behind the number of calls, in the caller's file unless `cfi` or `cfl` said
+  // otherwise.
+  void take_target(std::string_view positions, ProfileFunction& callee) const {
+    if (callee.line != 0) return;
+    for (const Position& one : positions_) {
+      const auto here = position(next_word(positions), one.last);
+      if (!one.is_line || here.value_or(0) > kMostLines) continue;
+      callee.file = callee_file_.value_or(file_);
+      callee.line = static_cast<int>(here.value_or(0));
+    }
+  }
+
+  Problem take_costs(std::string_view line) {
+    if (profile_.events.empty()) return "costs before events";
+    std::uint64_t source_line = 0;
+    for (Position& one : positions_) {
+      const auto here = position(next_word(line), one.last);
+      if (!here) return "a bad position";
+      one.last = *here;
+      if (one.is_line) source_line = *here;
+    }
+    // What follows `calls=` is the cost of the callee and all below it.
+    const bool is_inclusive = std::exchange(inclusive_next_, false);
+    if (!is_inclusive && !function_) return "costs before a function";
+    if (function_ && lines_ == ProfileLines::kRead) add_line(source_line, line, is_inclusive);
+    if (!is_inclusive) return add_costs(line, profile_.functions[current()].self);
+    std::vector<std::uint64_t> ignored(profile_.events.size());
+    return add_costs(line, calls_ ? profile_.calls[*calls_].cost : ignored);
+  }
+
+  // `costs` is checked where it is added up.
+  void add_line(std::uint64_t source_line, std::string_view costs, bool is_inclusive) {
+    const std::uint64_t cost = number(next_word(costs)).value_or(0);
+    if (source_line > kMostLines) source_line = 0;
+    const std::size_t function = current();
+    const LineKey key{function, file_, source_line};
+    auto [entry, is_new] = line_slots_.try_emplace(key, profile_.lines.size());
+    if (is_new) profile_.lines.push_back({function, file_, static_cast<int>(source_line)});
+    ProfileLine& one = profile_.lines[entry->second];
+    (is_inclusive ? one.called : one.self) += cost;
+  }
+
+  // Trailing zeros may be missing.
+  Problem add_costs(std::string_view words, std::vector<std::uint64_t>& sums) {
+    std::size_t event = 0;
+    for (auto word = next_word(words); !word.empty(); word = next_word(words)) {
+      auto cost = number(word);
+      if (!cost) return "a bad cost";
+      if (event >= columns_) return "more costs than events";
+      if (event < sums.size()) sums[event] += *cost;
+      ++event;
+    }
+    return std::nullopt;
+  }
+
+  // Where in the profile's functions a function of an object is.
+  std::size_t slot(std::size_t function, std::size_t object) {
+    std::uint64_t key = (std::uint64_t{function} << 32) | object;
+    auto [entry, added] = slots_.try_emplace(key, keys_.size());
+    if (added) {
+      keys_.emplace_back(function, object);
+      profile_.functions.push_back({"", "", std::vector<std::uint64_t>(profile_.events.size())});
+    }
+    return entry->second;
+  }
+
+  // Where the function that the next lines are about is; there is one.
+  std::size_t current() {
+    if (!current_) current_ = slot(*function_, object_);
+    return *current_;
+  }
+
+  std::size_t calls_between(std::size_t caller, std::size_t callee) {
+    std::uint64_t key = (std::uint64_t{caller} << 32) | callee;
+    auto [entry, added] = call_slots_.try_emplace(key, profile_.calls.size());
+    if (added) {
+      profile_.calls.push_back(
+          {caller, callee, 0, std::vector<std::uint64_t>(profile_.events.size())});
+    }
+    return entry->second;
+  }
+
+  void name_files() {
+    for (std::size_t i = 0; lines_ == ProfileLines::kRead && i < files_.size(); ++i) {
+      profile_.files.push_back(files_.at(i));
+    }
+  }
+
+  void name_functions() {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      ProfileFunction& one = profile_.functions[i];
+      one.function = functions_.at(keys_[i].first);
+      one.object = objects_.at(keys_[i].second);
+      if (paths_ == ProfilePaths::kMerged) continue;
+      const std::size_t end = path_begin(one.function);
+      one.path = one.function.substr(end);
+      one.function.resize(end);
+    }
+    if (paths_ == ProfilePaths::kSeparate) name_loop(profile_.functions);
+  }
+
+  const std::string& name_;
+  const ProfilePaths paths_;
+  const ProfileLines lines_;
+  int line_ = 0;
+  std::size_t columns_ = 0;  // of a line of costs
+  Profile profile_;
+  Names functions_;
+  Names objects_;
+  Names files_;
+  struct Position {
+    bool is_line = true;
+    std::uint64_t last = 0;
+  };
+  std::vector<Position> positions_ = std::vector<Position>(1);
+  bool totals_seen_ = false;
+  bool inclusive_next_ = false;
+  std::optional<std::size_t> function_;
+  std::size_t object_ = objects_.intern(kUnknown);
+  std::size_t file_ = files_.intern(kUnknown);  // of the next costs
+  std::optional<std::size_t> current_;  // where self costs go; nothing after a change of fn or ob
+  std::optional<std::size_t> calls_;    // where the cost of the calls just read goes
+  std::optional<std::size_t> callee_;   // of the next calls
+  std::optional<std::size_t> callee_object_;
+  std::optional<std::size_t> callee_file_;
+  std::unordered_map<std::uint64_t, std::size_t> slots_;
+  std::unordered_map<std::uint64_t, std::size_t> call_slots_;
+  using LineKey = std::tuple<std::size_t, std::size_t, std::uint64_t>;  // function, file, line
+  std::map<LineKey, std::size_t> line_slots_;
+  std::vector<std::pair<std::size_t, std::size_t>> keys_;
+};
+
+}  // namespace
+
+std::size_t path_begin(std::string_view name) {
+  const std::size_t mark = name.find('\'');
+  if (mark == std::string_view::npos) return name.size();
+  const std::size_t after = std::min(name.find_first_not_of("0123456789", mark + 1), name.size());
+  const bool is_level = after > mark + 1 && (after == name.size() || name[after] == '\'');
+  return is_level ? after : mark;
+}
+
+Expected<Profile> parse_profile(std::string_view text, const std::string& name, ProfilePaths paths,
+                                ProfileLines lines) {
+  return Parser(name, paths, lines).parse(text);
+}
+
+Expected<Profile> read_profile(const std::filesystem::path& path, ProfilePaths paths,
+                               ProfileLines lines) {
+  return read_file(path, kMostResults).and_then([&](const std::string& text) {
+    return parse_profile(text, path.string(), paths, lines);
+  });
+}
+
+}  // namespace instr

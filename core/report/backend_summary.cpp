@@ -1,0 +1,143 @@
+#include "core/report/backend_summary.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "core/results/significance.h"
+
+namespace instr {
+
+namespace {
+
+using Backend = std::pair<Language, Runtime>;
+
+double wall_median(const Measurement& measurement) {
+  return median(timing_of_working(measurement)->of(kWall));
+}
+
+struct Figures {
+  std::vector<double> speedups;
+  std::vector<double> memory_ratios;
+  std::vector<double> first_results;
+  std::vector<double> ready;
+};
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+const Measurement* eager_among(const std::vector<const Measurement*>& alternatives) {
+  for (const Measurement* one : alternatives) {
+    if (one->variant.runtime == Runtime::kEager && timing_of_working(*one) != nullptr) return one;
+  }
+  return nullptr;
+}
+
+void add_benchmark(const std::vector<const Measurement*>& alternatives,
+                   std::map<Backend, BackendSummary>& summaries,
+                   std::map<Backend, Figures>& figures) {
+  const Measurement* eager = eager_among(alternatives);
+  const Measurement* fastest = fastest_of(alternatives);
+  for (const Measurement* one : alternatives) {
+    const Backend backend{one->variant.language, one->variant.runtime};
+    BackendSummary& summary = summaries[backend];
+    Figures& known = figures[backend];
+    ++summary.requested;
+    if (one == fastest) ++summary.fastest;
+    const Timing* timing = timing_of_working(*one);
+    if (timing == nullptr) continue;
+    ++summary.works;
+    if (!timing->of(kFirstResultTime).empty())
+      known.first_results.push_back(median(timing->of(kFirstResultTime)));
+    if (!timing->of(kReadyTime).empty()) known.ready.push_back(median(timing->of(kReadyTime)));
+    if (eager == nullptr) continue;
+    if (auto faster = times_better(wall_median(*eager), wall_median(*one)))
+      known.speedups.push_back(*faster);
+    auto less =
+        times_better(peak_of_working(*eager).value_or(0), peak_of_working(*one).value_or(0));
+    if (less) known.memory_ratios.push_back(*less);
+  }
+}
+
+}  // namespace
+
+Benchmark benchmark_of(const Variant& variant) {
+  return {variant.label,   variant.params, variant.autograd,
+          variant.threads, variant.device, variant.language};
+}
+
+bool has_passed(const Measurement& measurement) {
+  const auto& verification = measurement.verification;
+  return !verification || verification->code == VerificationCode::kPass;
+}
+
+const Timing* timing_of_working(const Measurement& measurement) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  bool is_timed = counted != nullptr && counted->timing.has_value();
+  return is_timed && has_passed(measurement) ? &*counted->timing : nullptr;
+}
+
+std::optional<double> metric_of_working(const Measurement& measurement, const std::string& metric) {
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  if (counted == nullptr || !has_passed(measurement)) return std::nullopt;
+  auto found = counted->metrics.find(metric);
+  return found == counted->metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> peak_of_working(const Measurement& measurement) {
+  auto on_device = metric_of_working(measurement, kDevicePeakBytes);
+  return on_device ? on_device : metric_of_working(measurement, kPeakBytes);
+}
+
+std::optional<double> times_better(double of_eager, double of_this) {
+  if (!(of_eager > 0) || !(of_this > 0)) return std::nullopt;
+  return of_eager / of_this;
+}
+
+const Measurement* fastest_of(const std::vector<const Measurement*>& alternatives) {
+  std::vector<const Measurement*> working;
+  for (const Measurement* one : alternatives) {
+    if (one != nullptr && timing_of_working(*one) != nullptr) working.push_back(one);
+  }
+  if (working.size() < 2) return nullptr;
+  const Measurement* least = *std::min_element(
+      working.begin(), working.end(),
+      [](const auto* left, const auto* right) { return wall_median(*left) < wall_median(*right); });
+  auto is_as_fast = [&](const Measurement* one) {
+    auto ratio = speedup(timing_of_working(*one)->of(kWall), timing_of_working(*least)->of(kWall));
+    return one == least || (ratio && ratio->is_same());
+  };
+  std::stable_sort(working.begin(), working.end(), [](const auto* left, const auto* right) {
+    return left->variant.runtime < right->variant.runtime;
+  });
+  return *std::find_if(working.begin(), working.end(), is_as_fast);
+}
+
+std::vector<BackendSummary> summarize_backends(const std::vector<Measurement>& measurements) {
+  std::map<Benchmark, std::vector<const Measurement*>> benchmarks;
+  for (const Measurement& one : measurements) {
+    benchmarks[benchmark_of(one.variant)].push_back(&one);
+  }
+  std::map<Backend, BackendSummary> summaries;
+  std::map<Backend, Figures> figures;
+  for (const auto& [benchmark, alternatives] : benchmarks) {
+    add_benchmark(alternatives, summaries, figures);
+  }
+  std::vector<BackendSummary> all;
+  std::map<Language, std::size_t> timed;
+  for (auto& [backend, summary] : summaries) {
+    std::tie(summary.language, summary.runtime) = backend;
+    summary.speedup = geometric_mean(figures[backend].speedups);
+    summary.memory_saved = geometric_mean(figures[backend].memory_ratios);
+    summary.first_result = median_of(figures[backend].first_results);
+    summary.ready = median_of(figures[backend].ready);
+    if (summary.works > 0) ++timed[backend.first];
+    all.push_back(summary);
+  }
+  const bool has_choice =
+      std::any_of(timed.begin(), timed.end(), [](const auto& its) { return its.second > 1; });
+  return has_choice ? all : std::vector<BackendSummary>{};
+}
+
+}  // namespace instr

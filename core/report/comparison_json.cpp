@@ -1,0 +1,247 @@
+// A comparison as JSON, JSON Lines and CSV.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/csv.h"
+#include "core/base/version.h"
+#include "core/report/comparison_report.h"
+#include "core/report/comparison_text.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string name_of(RowState state) {
+  std::string name = to_string(state);
+  std::replace(name.begin(), name.end(), ' ', '_');
+  std::erase(name, '?');
+  return name;
+}
+
+const char* name_of(FunctionState state) {
+  switch (state) {
+    case FunctionState::kMoved: return "moved";
+    case FunctionState::kNew: return "new";
+    case FunctionState::kGone: return "gone";
+  }
+  return "unknown";
+}
+
+Json number(const std::optional<double>& value) { return value ? json_number(*value) : nullptr; }
+
+Json limit_json(const std::optional<Limit>& limit) {
+  if (!limit) return nullptr;
+  Json json = Json::object();
+  if (limit->percent) json["percent"] = json_number(*limit->percent);
+  if (limit->absolute) json["absolute"] = json_number(*limit->absolute);
+  return json;
+}
+
+Json speedup_json(const Speedup& speedup) {
+  Json json{{"ratio", speedup.ratio}, {"p", speedup.p}};
+  if (speedup.interval) json["interval"] = {speedup.interval->first, speedup.interval->second};
+  return json;
+}
+
+Json metric_json(const MetricChange& metric) {
+  Json json;
+  json["before"] = number(metric.before);
+  json["after"] = number(metric.after);
+  json["change"] = number(metric.change());
+  json["relative"] = number(metric.relative());
+  json["hard"] = limit_json(metric.hard);
+  json["soft"] = limit_json(metric.soft);
+  json["verdict"] = to_string(metric.verdict);
+  if (metric.accepted) {
+    json["accepted"] = {{"why", metric.accepted->why},
+                        {"who", metric.accepted->who},
+                        {"commit", metric.accepted->commit}};
+  }
+  if (metric.speedup) json["speedup"] = speedup_json(*metric.speedup);
+  return json;
+}
+
+Json limit_changes_json(const std::vector<LimitChange>& changes) {
+  Json json = Json::array();
+  for (const LimitChange& change : changes) {
+    json.push_back({{"metric", change.metric},
+                    {"kind", change.is_soft ? "soft" : "hard"},
+                    {"before", limit_json(change.before)},
+                    {"after", limit_json(change.after)}});
+  }
+  return json;
+}
+
+Json function_json(const FunctionChange& part) {
+  Json json;
+  json["function"] = part.function;
+  json["object"] = part.object;
+  if (!part.object_before.empty()) json["object_before"] = part.object_before;
+  json["state"] = name_of(part.state);
+  json["has_symbol"] = part.has_symbol;
+  json["same_name"] = part.same_name;
+  json["before"] = json_number(part.before);
+  json["after"] = json_number(part.after);
+  json["change"] = json_number(part.change);
+  json["calls_before"] = json_number(part.calls_before);
+  json["calls_after"] = json_number(part.calls_after);
+  return json;
+}
+
+}  // namespace
+
+Json attribution_json(const Attribution& attribution) {
+  Json json;
+  json["metric"] = attribution.metric;
+  json["difference"] = json_number(attribution.difference);
+  json["functions"] = Json::array();
+  for (const FunctionChange& part : attribution.parts) {
+    json["functions"].push_back(function_json(part));
+  }
+  json["others"] = {{"count", attribution.others},
+                    {"change", json_number(attribution.others_change)}};
+  json["unexplained"] = json_number(attribution.unexplained);
+  for (const CallChange& one : attribution.calls) {
+    json["calls"].push_back({{"caller", one.caller},
+                             {"callee", one.callee.empty() ? Json() : Json(one.callee)},
+                             {"calls_before", json_number(one.calls_before)},
+                             {"calls_after", json_number(one.calls_after)},
+                             {"change", json_number(one.change)}});
+  }
+  return json;
+}
+
+namespace {
+
+Json line_side_json(const LineSide& side) {
+  if (side.line == 0) return nullptr;
+  return {{"line", side.line}, {"self", json_number(side.self)}, {"text", side.text}};
+}
+
+Json lines_json(const LineChanges& changes) {
+  Json json{{"changes", Json::array()}, {"elsewhere", json_number(changes.elsewhere)}};
+  for (const LineChange& one : changes.lines) {
+    json["changes"].push_back({{"file", one.file},
+                               {"before", line_side_json(one.before)},
+                               {"after", line_side_json(one.after)},
+                               {"change", json_number(one.change())}});
+  }
+  return json;
+}
+
+Json row_json(const ComparedRow& row) {
+  Json json;
+  json["key"] = row.key;
+  json["state"] = name_of(row.state);
+  json["verdict"] = to_string(row.verdict);
+  if (!row.reason.empty()) json["reason"] = row.reason;
+  json["metrics"] = Json::object();
+  for (const MetricChange& metric : row.metrics) {
+    json["metrics"][metric.metric] = metric_json(metric);
+  }
+  if (!row.limit_changes.empty()) json["limit_changes"] = limit_changes_json(row.limit_changes);
+  if (row.attribution) json["attribution"] = attribution_json(*row.attribution);
+  if (row.lines) json["lines"] = lines_json(*row.lines);
+  return json;
+}
+
+Json head_json(const Comparison& comparison) {
+  Json json;
+  json["schema"] = kComparisonSchema;
+  json["program"] = "instr_bench";
+  json["version"] = kProgramVersion;
+  json["kind"] = "comparison";
+  json["before"] = comparison.before_name;
+  json["after"] = comparison.after_name;
+  json["verdict"] = to_string(comparison.verdict);
+  json["problems"] = comparison.problems;
+  return json;
+}
+
+Json summary_json(const ComparisonSummary& summary) {
+  Json json;
+  json["states"] = Json::object();
+  for (const auto& [state, count] : summary.rows) json["states"][name_of(state)] = count;
+  json["verdicts"] = Json::object();
+  for (const auto& [verdict, count] : summary.verdicts) {
+    json["verdicts"][to_string(verdict)] = count;
+  }
+  json["comparable"] = summary.comparable;
+  json["ratio"] = number(summary.ratio);
+  json["ratio_rows"] = summary.ratio_rows;
+  return json;
+}
+
+std::string csv_number(const std::optional<double>& value) {
+  Json json = number(value);
+  return json.is_null() ? "" : to_line(json);
+}
+
+std::vector<std::string> limit_fields(const std::optional<Limit>& limit) {
+  Limit given = limit.value_or(Limit{});
+  return {csv_number(given.percent), csv_number(given.absolute)};
+}
+
+// The reason and the changed limits.
+std::string remarks_of(const ComparedRow& row) {
+  std::string text = row.reason;
+  for (const LimitChange& change : row.limit_changes) {
+    text += (text.empty() ? "" : "; ") + limit_change_text(change);
+  }
+  return text;
+}
+
+std::vector<std::string> csv_fields(const ComparedRow& row, const MetricChange& metric) {
+  std::vector<std::string> fields{row.key,
+                                  name_of(row.state),
+                                  to_string(row.verdict),
+                                  metric.metric,
+                                  csv_number(metric.before),
+                                  csv_number(metric.after),
+                                  csv_number(metric.change()),
+                                  csv_number(metric.relative())};
+  for (const auto& limit : {metric.hard, metric.soft}) {
+    for (std::string& field : limit_fields(limit)) fields.push_back(std::move(field));
+  }
+  fields.emplace_back(metric.metric.empty() ? "" : to_string(metric.verdict));
+  fields.push_back(remarks_of(row));
+  return fields;
+}
+
+}  // namespace
+
+std::string compare_json(const Comparison& comparison) {
+  Json head = head_json(comparison);
+  head["summary"] = summary_json(comparison.summary);
+  // Row by row, a line each: all rows as one JSON value would take several times the memory of the
+  // text.
+  std::string out = to_line(head);
+  out.pop_back();
+  out += ",\"rows\":[";
+  for (const ComparedRow& row : comparison.rows) {
+    out += &row == &comparison.rows.front() ? "\n" : ",\n";
+    out += to_line(row_json(row));
+  }
+  return out + "\n]}\n";
+}
+
+std::string compare_jsonl(const Comparison& comparison) {
+  std::string out = to_line(head_json(comparison)) + "\n";
+  for (const ComparedRow& row : comparison.rows) out += to_line(row_json(row)) + "\n";
+  return out + to_line(Json{{"summary", summary_json(comparison.summary)}}) + "\n";
+}
+
+std::string compare_csv(const Comparison& comparison) {
+  std::string out = csv_line({"key", "state", "verdict", "metric", "before", "after", "change",
+                              "relative", "hard_percent", "hard_absolute", "soft_percent",
+                              "soft_absolute", "metric_verdict", "reason"});
+  for (const ComparedRow& row : comparison.rows) {
+    for (const MetricChange& metric : row.metrics) out += csv_line(csv_fields(row, metric));
+    if (row.metrics.empty()) out += csv_line(csv_fields(row, MetricChange{}));
+  }
+  return out;
+}
+
+}  // namespace instr

@@ -1,0 +1,148 @@
+// A comparison as JUnit XML.
+#include <fmt/format.h>
+
+#include "core/base/format.h"
+#include "core/base/junit.h"
+#include "core/report/comparison_report.h"
+#include "core/report/comparison_text.h"
+
+namespace instr {
+
+namespace {
+
+// Runtime, autograd, threads and device.
+constexpr int kPartsBehindParameters = 4;
+
+// The part of a key before the parameters ("n=64") and the last four parts; all of a key without
+// such parts.
+std::string label_of(const std::string& key) {
+  std::size_t end = key.size();
+  for (int i = 0; i < kPartsBehindParameters && end != std::string::npos && end > 0; ++i) {
+    end = key.rfind('/', end - 1);
+  }
+  if (end == std::string::npos || end == 0) return key;
+  std::string label = key.substr(0, end);
+  for (std::size_t at = label.find('/'); at != std::string::npos; at = label.find('/', at + 1)) {
+    std::string part = label.substr(at + 1, label.find('/', at + 1) - at - 1);
+    if (part.find('=') != std::string::npos) return label.substr(0, at);
+  }
+  return label;
+}
+
+std::string value_text(const std::optional<double>& value) {
+  return value ? format_count(*value) : "none";
+}
+
+// "instructions 5,357 -> 10,714 (+5,357, +100%)"
+std::string change_text(const MetricChange& metric) {
+  std::string text = fmt::format("{} {} -> {}", heading_of(metric.metric),
+                                 value_text(metric.before), value_text(metric.after));
+  auto change = metric.change();
+  if (!change || *change == 0) return text;
+  std::string relative = format_relative(metric.relative());
+  return text + " (" + format_change(*change) + (relative.empty() ? "" : ", " + relative) + ")";
+}
+
+std::string changes_text(const ComparedRow& row) {
+  std::string text;
+  for (const MetricChange& metric : row.metrics) text += change_text(metric) + "\n";
+  return text;
+}
+
+std::string attribution_text(const ComparedRow& row) {
+  if (!row.attribution) return "";
+  std::string text = "where the " + heading_of(row.attribution->metric) + " changed:\n";
+  for (const CallLine& line : call_lines(*row.attribution, 0)) {
+    text += "  " + line.change + "  " + line.text + "\n";
+  }
+  for (const AttributionLine& line : attribution_lines(*row.attribution, 0)) {
+    std::string object = line.object.empty() ? "" : "  [" + line.object + "]";
+    std::string calls = line.calls.empty() ? "" : ", calls " + line.calls;
+    text += "  " + line.change + "  " + line.function + object + calls + "\n";
+  }
+  return text;
+}
+
+// The metrics that have this verdict, and what they were compared with.
+std::vector<std::string> verdict_texts(const ComparedRow& row, Verdict verdict) {
+  std::vector<std::string> texts;
+  for (const MetricChange& metric : row.metrics) {
+    if (metric.verdict != verdict) continue;
+    const auto& limit = verdict == Verdict::kWarns ? metric.soft : metric.hard;
+    texts.push_back(change_text(metric) + (limit ? ", limit " + to_string(*limit) : std::string()));
+  }
+  return texts;
+}
+
+// In one line: "slower, fails: instructions … limit 0.5%", "missing, fails: …".
+std::string message_of(const ComparedRow& row) {
+  std::string message = to_string(row.state);
+  std::vector<std::string> texts;
+  if (row.verdict != Verdict::kPasses) {
+    message += std::string(", ") + to_string(row.verdict);
+    texts = verdict_texts(row, row.verdict);
+  }
+  if (!row.reason.empty()) texts.push_back(row.reason.substr(0, row.reason.find('\n')));
+  return texts.empty() ? message : fmt::format("{}: {}", message, fmt::join(texts, "; "));
+}
+
+std::string text_of(const ComparedRow& row) {
+  std::string text = row.reason.empty() ? "" : row.reason + "\n";
+  for (const LimitChange& change : row.limit_changes) text += limit_change_text(change) + "\n";
+  return text + changes_text(row) + attribution_text(row);
+}
+
+JunitCase case_of(const ComparedRow& row) {
+  JunitCase one;
+  one.classname = label_of(row.key);
+  one.name = row.key;
+  if (row.verdict == Verdict::kFails) {
+    one.result = JunitResult::kFailure;
+    one.type = to_string(row.state);
+    one.message = message_of(row);
+    one.text = text_of(row);
+  } else if (row.state == RowState::kSkipped) {
+    one.result = JunitResult::kSkipped;
+    one.message = row.reason;
+  } else {
+    one.output = message_of(row) + "\n" + text_of(row);
+  }
+  return one;
+}
+
+JunitCase case_of_problems(const Comparison& comparison) {
+  JunitCase one;
+  one.classname = "instr_bench";
+  one.name = "the comparison as a whole";
+  std::string text = fmt::format("{}", fmt::join(comparison.problems, "\n"));
+  bool row_fails = comparison.summary.count(Verdict::kFails) > 0;
+  if (comparison.verdict != Verdict::kFails || row_fails) {
+    one.output = text;
+    return one;
+  }
+  one.result = JunitResult::kFailure;
+  one.type = "comparison";
+  one.message = text.empty() ? "the comparison fails" : comparison.problems.front();
+  one.text = text;
+  return one;
+}
+
+}  // namespace
+
+std::string compare_junit(const Comparison& comparison) {
+  JunitSuite suite;
+  suite.name = "instr_bench compare";
+  suite.properties = {{"before", comparison.before_name},
+                      {"after", comparison.after_name},
+                      {"verdict", to_string(comparison.verdict)},
+                      {"summary", comparison_summary_line(comparison.summary)}};
+  bool fails_as_a_whole =
+      comparison.verdict == Verdict::kFails && comparison.summary.count(Verdict::kFails) == 0;
+  if (!comparison.problems.empty() || fails_as_a_whole) {
+    suite.cases.push_back(case_of_problems(comparison));
+  }
+  for (const ComparedRow& row : comparison.rows) suite.cases.push_back(case_of(row));
+  return junit_xml(suite);
+}
+
+}  // namespace instr

@@ -1,0 +1,290 @@
+#include "core/report/comparison_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "core/base/format.h"
+#include "core/profile/function_names.h"
+
+namespace instr {
+
+namespace {
+
+// From here on one decimal is shown, below up to three.
+constexpr double kFewDecimals = 10;
+
+std::string value_text(const std::string& metric, const std::optional<double>& value) {
+  return value ? format_metric(metric, *value) : "";
+}
+
+Tone tone_of(Verdict verdict, RowState state) {
+  switch (verdict) {
+    case Verdict::kFails: return Tone::kBad;
+    case Verdict::kWarns: return Tone::kWarning;
+    case Verdict::kGain: return Tone::kGood;
+    case Verdict::kPasses: break;
+  }
+  if (state == RowState::kFaster) return Tone::kGood;
+  bool is_plain = state == RowState::kSlower || state == RowState::kNew;
+  return is_plain ? Tone::kPlain : Tone::kDim;
+}
+
+std::string result_of(const ComparedRow& row) {
+  std::string state = to_string(row.state);
+  const MetricChange* ir = row.metric(kInstructions);
+  if (ir != nullptr && ir->accepted) state += ", accepted";
+  return row.verdict == Verdict::kPasses ? state : state + ", " + to_string(row.verdict);
+}
+
+// How many times as fast.
+std::string time_change(const MetricChange& metric) {
+  if (metric.change() == 0) return "same";
+  if (*metric.after <= 0) return "to 0";
+  if (metric.speedup) return to_string(*metric.speedup);
+  return fmt::format("{:.2f}x", *metric.before / *metric.after);
+}
+
+CompareLine line_of(const MetricChange& metric) {
+  CompareLine line;
+  line.metric = heading_of(metric.metric);
+  line.before = value_text(metric.metric, metric.before);
+  line.after = value_text(metric.metric, metric.after);
+  if (auto change = metric.change()) {
+    line.change = is_duration(metric.metric) ? time_change(metric) : format_change(*change);
+  }
+  line.relative = format_relative(metric.relative());
+  return line;
+}
+
+// Whether a metric beside the first one says something: it changed, or one of two counts lacks it.
+bool is_shown(const ComparedRow& row, const MetricChange& metric) {
+  bool counted_twice = row.state == RowState::kSame || row.state == RowState::kSlower ||
+                       row.state == RowState::kFaster || row.state == RowState::kNotComparable;
+  if (!counted_twice) return false;
+  return metric.before.has_value() != metric.after.has_value() || metric.change().value_or(0) != 0;
+}
+
+std::string count_of(std::size_t count, const char* singular, const char* plural) {
+  return format_count(static_cast<double>(count)) + " " + (count == 1 ? singular : plural);
+}
+
+// How many decimals a change is shown with, and everything that has to add up to it.
+int decimals_of(double change) { return std::fabs(change) >= kFewDecimals ? 1 : 3; }
+
+double rounded(double value, int decimals) {
+  double scale = decimals == 1 ? 10 : 1000;
+  return std::round(value * scale) / scale;
+}
+
+// "+1,234.5"; `value` is rounded to that many decimals.
+std::string signed_text(double value, int decimals) {
+  if (!std::isfinite(value)) return "-";
+  if (value == 0) return "0";
+  double size = std::fabs(value);
+  std::string text = format_count(std::trunc(size));
+  if (size != std::trunc(size)) {
+    std::string fraction = fmt::format("{:.{}f}", size - std::trunc(size), decimals);
+    text += fraction.substr(1, fraction.find_last_not_of('0'));
+  }
+  return (value < 0 ? "-" : "+") + text;
+}
+
+std::string function_text(const FunctionChange& part, const std::string& name) {
+  if (!part.has_symbol) return name;
+  if (part.state == FunctionState::kNew) return name + " (new)";
+  if (part.state == FunctionState::kGone) return name + " (gone)";
+  return part.same_name ? name : name + " (other parameters)";
+}
+
+std::string object_text(const FunctionChange& part) {
+  if (!part.has_symbol) return "";
+  std::string text = printable(part.object);
+  return part.object_before.empty() ? text : text + ", was " + printable(part.object_before);
+}
+
+std::string calls_text(const FunctionChange& part) {
+  std::string before = format_count(rounded(part.calls_before, 1));
+  std::string after = format_count(rounded(part.calls_after, 1));
+  return before == after ? "" : before + " -> " + after;
+}
+
+std::vector<std::string> short_names(const Attribution& attribution, std::size_t width) {
+  constexpr std::size_t kMark = 19;  // columns of the longest mark behind a name
+  std::vector<std::string> names;
+  for (const FunctionChange& part : attribution.parts) names.push_back(part.function);
+  return short_function_names(names, width == 0 ? 0 : width - std::min(width, kMark));
+}
+
+// "f now calls g", "f calls g 2 -> 3 times", "in f itself".
+std::string call_text(const CallChange& change, const std::string& caller,
+                      const std::string& callee) {
+  if (change.callee.empty()) return "in " + caller + " itself";
+  if (change.calls_before == 0) return caller + " now calls " + callee;
+  if (change.calls_after == 0) return caller + " no longer calls " + callee;
+  return fmt::format("{} calls {} {} -> {} times", caller, callee,
+                     format_count(rounded(change.calls_before, 1)),
+                     format_count(rounded(change.calls_after, 1)));
+}
+
+}  // namespace
+
+std::string heading_of(const std::string& metric) { return printable(public_name(metric)); }
+
+std::string format_change(double change) {
+  int decimals = decimals_of(change);
+  double value = rounded(change, decimals);
+  if (value != 0 || change == 0 || !std::isfinite(change)) return signed_text(value, decimals);
+  return fmt::format("{:+.1g}", change);
+}
+
+std::string format_relative(std::optional<double> relative) {
+  if (!relative || *relative == 0 || std::isnan(*relative)) return "";
+  if (std::isinf(*relative)) return "from 0";
+  const char* sign = *relative < 0 ? "-" : "+";
+  double percent = std::fabs(*relative) * 100;
+  if (percent < 0.005) return fmt::format("{}<0.01%", sign);
+  if (percent < 9.995) return fmt::format("{}{:.2f}%", sign, percent);
+  if (percent < 99.95) return fmt::format("{}{:.1f}%", sign, percent);
+  return sign + format_count(std::round(percent)) + "%";
+}
+
+std::vector<CompareLine> compare_lines(const ComparedRow& row) {
+  std::vector<CompareLine> lines;
+  for (const MetricChange& metric : row.metrics) {
+    if (!lines.empty() && !is_shown(row, metric)) continue;
+    CompareLine line = line_of(metric);
+    line.name = line.metric;
+    line.is_key = false;
+    if (metric.verdict != Verdict::kPasses) line.result = to_string(metric.verdict);
+    if (metric.accepted) line.result = "accepted";
+    line.tone = tone_of(metric.verdict, RowState::kSlower);
+    lines.push_back(std::move(line));
+  }
+  if (lines.empty()) lines.emplace_back();
+  CompareLine& first = lines.front();
+  first.name = printable(row.key);
+  if (!row.metrics.empty() && row.metrics.front().metric != kInstructions)
+    first.name += " " + first.metric;
+  first.is_key = true;
+  first.result = result_of(row);
+  first.tone = tone_of(row.verdict, row.state);
+  return lines;
+}
+
+std::vector<AttributionLine> attribution_lines(const Attribution& attribution, std::size_t width) {
+  const int decimals = decimals_of(attribution.difference);
+  std::vector<std::string> names = short_names(attribution, width);
+  std::vector<AttributionLine> lines;
+  std::vector<double> changes;
+  std::size_t others = attribution.others;
+  double unexplained = rounded(attribution.unexplained, decimals);
+  double left = rounded(attribution.difference, decimals) - unexplained;
+  for (std::size_t i = 0; i < attribution.parts.size(); ++i) {
+    const FunctionChange& part = attribution.parts[i];
+    double change = rounded(part.change, decimals);
+    if (change == 0) {
+      ++others;
+      continue;
+    }
+    left -= change;
+    changes.push_back(change);
+    lines.push_back({"", function_text(part, names[i]), object_text(part), calls_text(part)});
+  }
+  // Nothing is said of others where rounding alone made them so.
+  if (attribution.others > 0 || (others > 0 && rounded(left, decimals) != 0)) {
+    changes.push_back(left);
+    lines.push_back({"", count_of(others, "other function", "other functions"), "", ""});
+  } else if (!changes.empty() && unexplained == 0) {
+    // What rounding leaves over goes where it is noticed least.
+    changes.front() += left;
+  } else {
+    unexplained += left;
+  }
+  if (unexplained != 0) {
+    changes.push_back(unexplained);
+    lines.push_back({"", "in no function of the profiles", "", ""});
+  }
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    lines[i].change = signed_text(rounded(changes[i], decimals), decimals);
+  }
+  return lines;
+}
+
+std::vector<CallLine> call_lines(const Attribution& attribution, std::size_t width) {
+  std::size_t words = 0;  // columns of the longest text around two names
+  std::vector<std::string> names;
+  for (const CallChange& one : attribution.calls) {
+    words = std::max(words, call_text(one, "", "").size());
+    names.push_back(one.caller);
+    names.push_back(one.callee);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  const std::size_t name_width = width == 0 ? 0 : (width - std::min(width, words)) / 2;
+  const std::vector<std::string> short_names = short_function_names(names, name_width);
+  const auto name_of = [&](const std::string& name) {
+    return short_names[static_cast<std::size_t>(std::lower_bound(names.begin(), names.end(), name) -
+                                                names.begin())];
+  };
+  const int decimals = decimals_of(attribution.difference);
+  std::vector<CallLine> lines;
+  for (const CallChange& one : attribution.calls) {
+    const double change = rounded(one.change, decimals);
+    if (change == 0) continue;
+    lines.push_back(
+        {signed_text(change, decimals), call_text(one, name_of(one.caller), name_of(one.callee))});
+  }
+  return lines;
+}
+
+std::vector<SameChange> same_changes(
+    const Comparison& comparison, const std::function<std::string(const ComparedRow&)>& text_of) {
+  std::vector<SameChange> changes;
+  std::map<std::string, std::size_t> places;
+  for (const ComparedRow& row : comparison.rows) {
+    if (!row.attribution) continue;
+    const std::string text = text_of(row);
+    const auto [place, is_new] = places.try_emplace(text, changes.size());
+    if (is_new) changes.push_back({text, {}});
+    changes[place->second].rows.push_back(&row);
+  }
+  return changes;
+}
+
+std::string verdict_line(const Comparison& comparison) {
+  const ComparisonSummary& summary = comparison.summary;
+  std::vector<std::string> parts;
+  if (std::size_t fails = summary.count(Verdict::kFails); fails > 0) {
+    parts.push_back(count_of(fails, "benchmark fails", "benchmarks fail"));
+  }
+  if (std::size_t warns = summary.count(Verdict::kWarns); warns > 0) {
+    parts.push_back(count_of(warns, "warns", "warn"));
+  }
+  if (std::size_t gains = summary.count(Verdict::kGain); gains > 0) {
+    parts.push_back(format_count(static_cast<double>(gains)) +
+                    " gained more than the limit: refresh the baseline");
+  }
+  if (!parts.empty()) return fmt::format("{}", fmt::join(parts, ", "));
+  if (comparison.verdict == Verdict::kFails) return "the comparison fails";
+  if (comparison.verdict == Verdict::kWarns) return "all within the limits, with a warning";
+  return "all within the limits";
+}
+
+std::string comparison_summary_line(const ComparisonSummary& summary) {
+  std::vector<std::string> parts;
+  for (const auto& [state, count] : summary.rows) {
+    parts.push_back(format_count(static_cast<double>(count)) + " " + to_string(state));
+  }
+  std::string line = parts.empty() ? "no benchmarks" : fmt::format("{}", fmt::join(parts, ", "));
+  if (!summary.ratio) return line;
+  std::string ratio = format_relative(*summary.ratio - 1);
+  return line + "; instructions on the geometric mean: " + (ratio.empty() ? "equal" : ratio) +
+         " (" + format_plural(summary.ratio_rows, "benchmark") + ")";
+}
+
+bool needs_attention(const ComparedRow& row) { return row.verdict != Verdict::kPasses; }
+
+}  // namespace instr

@@ -1,0 +1,345 @@
+#include "core/report/history_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "core/base/format.h"
+#include "core/base/json_line.h"
+#include "core/base/shell.h"
+#include "core/compare/compare.h"
+#include "core/history/profiles.h"
+#include "core/history/read.h"
+#include "core/report/comparison_report.h"
+#include "core/report/comparison_text.h"
+#include "core/report/report_grid.h"
+#include "core/results/results_file.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMaxSubjectWidth = 50;
+constexpr bool kSpare = true;
+
+ListingCell text_cell(const std::string& text, const std::string& shown = "") {
+  return {.value = text, .shown = shown, .is_text = true};
+}
+
+ListingCell number_cell(double number, const std::string& shown = "", Tone tone = Tone::kPlain) {
+  return {std::isfinite(number) ? to_line(json_number(number)) : "", shown, tone};
+}
+
+ListingCell id_cell(std::int64_t id) { return {std::to_string(id)}; }
+
+ListingCell count_cell(std::size_t count) {
+  return {std::to_string(count), format_count(static_cast<double>(count))};
+}
+
+ListingCell value_cell(const std::string& metric, const std::optional<double>& value) {
+  if (!value) return {};
+  return number_cell(*value, format_metric(metric, *value));
+}
+
+ListingCell commit_cell(const Commit& commit) {
+  return text_cell(commit.hash, printable(short_hash(commit.hash)));
+}
+
+ListingCell date_cell(const Commit& commit) { return text_cell(date_text(commit.authored)); }
+
+ListingCell subject_cell(const Commit& commit) {
+  return text_cell(commit.subject, shorten_end(printable(commit.subject), kMaxSubjectWidth));
+}
+
+ListingCell metric_cell(const HistorySeries& series) {
+  return text_cell(series.metric, heading_of(series.metric));
+}
+
+ListingCell change_cell(const RecordedStep& step) {
+  if (!step.before) return {};
+  const double change = step.after - *step.before;
+  return number_cell(change, format_change(change), change > 0 ? Tone::kBad : Tone::kGood);
+}
+
+ListingCell percent_cell(const RecordedStep& step) {
+  if (!step.before) return {};
+  const double change = step.after - *step.before;
+  const double relative = change / std::fabs(*step.before);
+  return number_cell(100 * relative, format_relative(relative));
+}
+
+ListingCell chance_cell(const RecordedStep& step) {
+  if (!step.p) return {};
+  return {to_line(*step.p), fmt::format("{:.2g}", *step.p)};
+}
+
+ListingRow row_of(const RecordedStep& step) {
+  const HistorySeries& series = step.series;
+  return {.cells = {text_cell(series.key), metric_cell(series),
+                    value_cell(series.metric, step.before), value_cell(series.metric, step.after),
+                    change_cell(step), percent_cell(step), chance_cell(step),
+                    commit_cell(step.commit), date_cell(step.commit), text_cell(series.branch),
+                    subject_cell(step.commit), id_cell(series.class_id)}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace
+
+Listing series_listing(const std::vector<SeriesSummary>& series) {
+  Listing listing{.columns = {{"key", "benchmark"},
+                              {"metric", "metric"},
+                              {"measured", "measured", Align::kRight},
+                              {"steps", "steps", Align::kRight},
+                              {"value", "value", Align::kRight},
+                              {"commit", "at commit"},
+                              {"date", "of", Align::kLeft, kSpare},
+                              {"branch", "branch", Align::kLeft, kSpare},
+                              {"class", nullptr}}};
+  for (const SeriesSummary& one : series) {
+    listing.rows.push_back(
+        {.cells = {text_cell(one.series.key), metric_cell(one.series), count_cell(one.measured),
+                   one.series.is_exact ? count_cell(one.steps) : ListingCell{},
+                   value_cell(one.series.metric, one.value), commit_cell(one.last),
+                   date_cell(one.last), text_cell(one.series.branch),
+                   id_cell(one.series.class_id)}});
+  }
+  return listing;
+}
+
+Expected<Listing> steps_listing(const SqlDatabase& database, const std::vector<RecordedStep>& steps,
+                                const StepsShowing& showing) {
+  return sql_stage([&] {
+    const bool is_any_sampled = std::any_of(
+        steps.begin(), steps.end(), [](const RecordedStep& one) { return one.p.has_value(); });
+    Listing listing{.columns = {{"key", "benchmark"},
+                                {"metric", "metric"},
+                                {"before", "before", Align::kRight},
+                                {"after", "after", Align::kRight},
+                                {"change", "change", Align::kRight},
+                                {"percent", "", Align::kRight},
+                                {"p", is_any_sampled ? "p" : nullptr, Align::kRight},
+                                {"commit", "commit"},
+                                {"date", "of", Align::kLeft, kSpare},
+                                {"branch", "branch", Align::kLeft, kSpare},
+                                {"subject", "subject", Align::kLeft, kSpare},
+                                {"class", nullptr}},
+                    .more_name = "attribution"};
+    StepFunctions functions(database);
+    std::size_t shown = 0;
+    for (const RecordedStep& step : steps) {
+      ListingRow row = row_of(step);
+      const auto attribution = showing.with_functions ? functions.of(step) : std::nullopt;
+      if (attribution) row.more = to_line(attribution_json(*attribution));
+      if (attribution && ++shown <= showing.most_functions) {
+        row.lines = lines_of(functions_text(*attribution, showing.width));
+      }
+      listing.rows.push_back(std::move(row));
+    }
+    return listing;
+  });
+}
+
+Listing points_listing() {
+  return {.columns = {{"key", "benchmark"},
+                      {"metric", "metric"},
+                      {"branch", "branch"},
+                      {"class", nullptr},
+                      {"commit", "commit"},
+                      {"position", nullptr},
+                      {"date", "of"},
+                      {"value", "value", Align::kRight},
+                      {"repetitions", nullptr}}};
+}
+
+Listing points_listing(const HistoryPoint& point) {
+  Listing listing = points_listing();
+  const auto repetitions = parse_json(point.repetitions);
+  listing.rows.push_back({.cells = {text_cell(point.series.key),
+                                    metric_cell(point.series),
+                                    text_cell(point.series.branch),
+                                    id_cell(point.series.class_id),
+                                    commit_cell(point.commit),
+                                    id_cell(point.commit.position),
+                                    date_cell(point.commit),
+                                    value_cell(point.series.metric, point.value),
+                                    {repetitions ? to_line(*repetitions) : ""}}});
+  return listing;
+}
+
+std::vector<std::string> break_lines(const std::vector<SeriesBreak>& breaks) {
+  std::vector<std::string> lines;
+  for (const SeriesBreak& one : breaks) {
+    lines.push_back(
+        fmt::format("{}, at {} ({}): measured differently from here, so {} other series begin{}:",
+                    printable(one.branch), short_hash(one.commit.hash),
+                    date_text(one.commit.authored), one.series, one.series == 1 ? "s" : ""));
+    for (const std::string& line : lines_of(one.differences, FieldClass::kMustMatch)) {
+      lines.push_back("  " + line);
+    }
+  }
+  return lines;
+}
+
+namespace {
+
+constexpr std::size_t kMostFunctions = 10;       // steps at a commit whose functions are listed
+constexpr std::size_t kMaxSubjectColumns = 100;  // columns
+constexpr std::size_t kMostNamed = 5;            // benchmarks in a command
+
+using RecordedSteps = std::vector<RecordedStep>;
+
+// "+12.3% instructions in `a/eager/forward/t1/cpu`"
+std::string change_text(const RecordedStep& step) {
+  return fmt::format("{} {} in {}",
+                     *step.before == 0 ? format_change(step.after)
+                                       : format_relative(step.after / *step.before - 1),
+                     heading_of(step.series.metric), printable(step.series.key));
+}
+
+std::vector<std::string> keys_of(const RecordedSteps& steps) {
+  std::vector<std::string> keys;
+  for (const RecordedStep& step : steps) {
+    if (std::find(keys.begin(), keys.end(), step.series.key) == keys.end()) {
+      keys.push_back(step.series.key);
+    }
+  }
+  return keys;
+}
+
+std::string title_of(const RecordedSteps& steps, const std::vector<RecordedSteps>& by_commit) {
+  const auto weight = [](const RecordedStep& step) {
+    return std::pair(step.series.metric == kInstructions, step.after / *step.before);
+  };
+  const auto most = std::max_element(
+      steps.begin(), steps.end(), [&weight](const RecordedStep& left, const RecordedStep& right) {
+        return weight(left) < weight(right);
+      });
+  const std::size_t others = keys_of(steps).size() - 1;
+  const std::string more = others == 0 ? "" : fmt::format(" and {} more", others);
+  const Commit& commit = by_commit.front().front().commit;
+  const std::string rest = by_commit.size() == 1
+                               ? " (" + printable(commit.subject) + ")"
+                               : " and " + format_plural(by_commit.size() - 1, "other commit");
+  return change_text(*most) + more + ", since " + short_hash(commit.hash) + rest;
+}
+
+std::string table_of(const SqlDatabase& database, const RecordedSteps& steps) {
+  auto listing = steps_listing(database, steps, {.with_functions = false});
+  if (!listing) throw SqlError{listing.error()};
+  // The issue names the commit already.
+  for (ListingColumn& column : listing->columns) {
+    const std::string_view name = column.name;
+    if (name == "commit" || name == "date" || name == "subject") column.heading = nullptr;
+  }
+  return listing_text(*listing, ReportFormat::kMarkdown, 0, false);
+}
+
+std::string functions_of(const SqlDatabase& database, const RecordedSteps& steps) {
+  StepFunctions functions(database);
+  std::string text;
+  std::size_t listed = 0;
+  for (const RecordedStep& step : steps) {
+    if (listed == kMostFunctions) break;
+    const auto attribution = functions.of(step);
+    if (!attribution) continue;
+    text += attribution_markdown({step.series.key}, *attribution);
+    ++listed;
+  }
+  return text;
+}
+
+// Indented, as code that no text can end.
+std::string commands_of(const RecordedSteps& steps, const std::vector<std::string>& options) {
+  const std::vector<std::string> keys = keys_of(steps);
+  std::string words;
+  for (const std::string& option : options) words += " " + shell_word(printable(option));
+  std::string names;
+  for (std::size_t i = 0; i < std::min(keys.size(), kMostNamed); ++i) {
+    words += " --filter=" + shell_word(printable(keys[i]));
+    names += " " + shell_word(printable(keys[i]));
+  }
+  const std::string hash = short_hash(steps.front().commit.hash);
+  return fmt::format(
+      "\nTo see it:\n\n"
+      "    git switch --detach {0}^ && instr_bench{1} --save=before\n"
+      "    git switch --detach {0} && instr_bench{1} --save=after\n"
+      "    instr_bench compare before after\n"
+      "\nIf it is worth it, on the branch itself, with the reason, and commit the file that it "
+      "writes:\n\n"
+      "    instr_bench accept{2} --base=before --results=after --reason='...'\n",
+      hash, words, names);
+}
+
+std::string section_of(const SqlDatabase& database, const RecordedSteps& steps,
+                       const std::vector<std::string>& options, const std::string& before) {
+  const Commit& commit = steps.front().commit;
+  std::string text =
+      fmt::format("\n## {} ({}): {}\n\n", short_hash(commit.hash), date_text(commit.authored),
+                  markdown_code(printable(commit.subject), kMaxSubjectColumns));
+  if (!before.empty()) {
+    text += fmt::format(
+        "This commit or one before it, back to {}: those between were not measured.\n\n",
+        short_hash(before));
+  }
+  return text + table_of(database, steps) + functions_of(database, steps) +
+         commands_of(steps, options);
+}
+
+}  // namespace
+
+Expected<RecordedSteps> unaccepted_growth(const SqlDatabase& database, const SeriesChoice& choice,
+                                          const std::optional<Place>& since,
+                                          const Acceptances& accepted) {
+  auto steps = read_steps(database, choice, since, /*with_first=*/false);
+  if (!steps) return steps;
+  std::map<std::int64_t, double> now;
+  for (const RecordedStep& step : *steps) now[step.series.id] = step.after;
+  const auto limits = default_limits().hard;
+  std::erase_if(*steps, [&](const RecordedStep& step) {
+    const auto limit = limits.find(step.series.metric);
+    if (!step.series.is_exact || limit == limits.end()) return true;
+    const double still = std::min(step.after, now.at(step.series.id));
+    return !is_beyond(still - *step.before, limit->second, *step.before) ||
+           find_accepted(accepted, step.series.key, step.series.metric, *step.before, step.after);
+  });
+  return steps;
+}
+
+Expected<std::string> growth_issue(const SqlDatabase& database, const RecordedSteps& steps,
+                                   const std::vector<std::string>& options) {
+  std::vector<RecordedSteps> by_commit;
+  for (const RecordedStep& step : steps) {
+    const bool is_next =
+        by_commit.empty() || by_commit.back().front().commit.hash != step.commit.hash;
+    if (is_next) by_commit.emplace_back();
+    by_commit.back().push_back(step);
+  }
+  return sql_stage([&]() -> Expected<std::string> {
+    std::string text = title_of(steps, by_commit) + "\n";
+    std::map<std::string, std::vector<OpenStep>> open_on;  // by branch
+    for (const RecordedSteps& one : by_commit) {
+      const std::string& branch = one.front().series.branch;
+      if (!open_on.contains(branch)) {
+        TRY_ASSIGN(open_on[branch], open_steps(database, branch));
+      }
+      const std::vector<OpenStep>& open = open_on[branch];
+      const auto gap = std::find_if(open.begin(), open.end(), [&one](const OpenStep& step) {
+        return step.after == one.front().commit.hash;
+      });
+      text += section_of(database, one, options, gap == open.end() ? "" : gap->before);
+    }
+    return text;
+  });
+}
+
+}  // namespace instr

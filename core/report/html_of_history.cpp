@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "core/history/profiles.h"
+#include "core/history/timeline.h"
+#include "core/report/history_tables.h"
+#include "core/report/html_report.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::size_t kMostTrees = 200;
+
+class HistoryReportBuilder {
+ public:
+  HistoryReportBuilder(const SqlDatabase& database, const SeriesChoice& choice,
+                       const Acceptances& accepted)
+      : database_(database), choice_(choice), accepted_(accepted) {}
+
+  Expected<ReportData> build() {
+    add_columns();
+    TRY(add_steps());
+    for_each_sampled(database_, choice_, [this](const SampledSeries& one) { add_samples(one); });
+    for (const RecordedOutcome& one : read_outcomes(database_, choice_)) {
+      data_.outcomes.push_back({one.outcome, column_of(one.branch, one.commit)});
+    }
+    TRY(add_breaks());
+    return std::move(data_);
+  }
+
+ private:
+  void add_columns() {
+    const auto commits = read_commits(database_);
+    for (const Branch& branch : read_branches(database_)) {
+      if (choice_.branch && *choice_.branch != branch.name) continue;
+      const Timeline timeline(database_, branch.id);
+      for (const auto& [place, measured] : timeline.commits()) {
+        const Commit& commit = row_of(database_, commits, measured.commit);
+        columns_[{branch.name, commit.hash}] = data_.columns.size();
+        data_.columns.push_back({branch.name, commit.hash, short_hash(commit.hash), commit.position,
+                                 commit.authored, commit.subject, measured.runs});
+      }
+    }
+  }
+
+  Expected<void> add_steps() {
+    TRY_ASSIGN(auto steps, read_steps(database_, choice_, std::nullopt, /*with_first=*/true));
+    StepFunctions functions(database_);
+    add_trees(functions, steps);
+    std::stable_sort(steps.begin(), steps.end(), [](const auto& left, const auto& right) {
+      return left.series.id < right.series.id;
+    });
+    for (const RecordedStep& step : steps) {
+      ReportSeries& series = series_of(step.series);
+      const std::size_t column = column_of(step.series.branch, step.commit);
+      if (step.series.is_exact) series.values.push_back({column, step.after});
+      if (!step.before) continue;
+      const auto trees = trees_.find({step.series.id, step.commit_id});
+      series.changes.push_back({column, *step.before, step.after, step.p, functions.of(step),
+                                accepted_of(step),
+                                trees == trees_.end() ? nullptr : trees->second});
+    }
+    return {};
+  }
+
+  // `steps` are in the order of commits. Only the newest have theirs, as a page cannot hold many.
+  void add_trees(StepFunctions& functions, const std::vector<RecordedStep>& steps) {
+    for (auto step = steps.rbegin(); step != steps.rend() && trees_.size() < kMostTrees; ++step) {
+      auto trees = functions.trees_of(*step);
+      if (trees) trees_[{step->series.id, step->commit_id}] = std::move(trees);
+    }
+  }
+
+  void add_samples(const SampledSeries& sampled) {
+    ReportSeries& series = series_of(sampled.series);
+    for (std::size_t i = 0; i < sampled.values.size(); ++i) {
+      series.values.push_back(
+          {column_of(sampled.series.branch, sampled.commits[i]), sampled.values[i]});
+    }
+  }
+
+  Expected<void> add_breaks() {
+    return read_breaks(database_, choice_).map([this](const std::vector<SeriesBreak>& breaks) {
+      for (const SeriesBreak& one : breaks) {
+        data_.breaks.push_back({column_of(one.branch, one.commit), one.series,
+                                lines_of(one.differences, FieldClass::kMustMatch)});
+      }
+    });
+  }
+
+  ReportSeries& series_of(const HistorySeries& series) {
+    auto [place, is_new] = series_.try_emplace(series.id, data_.series.size());
+    if (is_new) data_.series.push_back({series, {}, {}});
+    return data_.series[place->second];
+  }
+
+  std::size_t column_of(const std::string& branch, const Commit& commit) const {
+    return row_of(database_, columns_, {branch, commit.hash});
+  }
+
+  std::optional<Acceptance> accepted_of(const RecordedStep& step) const {
+    const Acceptance* found =
+        find_accepted(accepted_, step.series.key, step.series.metric, *step.before, step.after);
+    return found == nullptr ? std::nullopt : std::optional(*found);
+  }
+
+  const SqlDatabase& database_;
+  const SeriesChoice& choice_;
+  const Acceptances& accepted_;
+  ReportData data_;
+  std::map<std::pair<std::string, std::string>, std::size_t> columns_;  // branch, hash
+  std::unordered_map<std::int64_t, std::size_t> series_;
+  // By series and commit.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const AlignedTrees>> trees_;
+};
+
+}  // namespace
+
+Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
+                                       const Acceptances& accepted) {
+  return sql_stage([&] { return HistoryReportBuilder(database, choice, accepted).build(); });
+}
+
+}  // namespace instr

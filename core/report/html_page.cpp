@@ -1,0 +1,261 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/numbered.h"
+#include "core/base/version.h"
+#include "core/definitions/axes.h"
+#include "core/definitions/metrics.h"
+#include "core/definitions/variant.h"
+#include "core/profile/function_names.h"
+#include "core/report/flame.h"
+#include "core/report/html_report.h"
+#include "core/report/page.h"
+#include "core/results/results_file.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMaxRowName = 60;  // columns of a function's name
+// Of flame graphs in a page, the newest first: it has to be there at once.
+constexpr std::size_t kMostFlames = std::size_t{8} << 20;
+
+// What tables are filtered and grouped by.
+struct Facet {
+  const char* name;
+  std::string (*of)(const Variant& variant);
+};
+
+std::string on(const char* axis, const Variant& variant) { return value_on(axis, variant); }
+
+const Facet kFacets[] = {
+    {"suite", [](const Variant& one) { return one.label.substr(0, one.label.find('/')); }},
+    {"language", [](const Variant& one) { return std::string(facts_of(one.language).name); }},
+    {"backend", [](const Variant& one) { return on("backend", one); }},
+    {"test", [](const Variant& one) { return on("test", one); }},
+    {"dtype", [](const Variant& one) { return on("dtype", one); }},
+    {"device", [](const Variant& one) { return one.device; }},
+    {"threads", [](const Variant& one) { return std::to_string(one.threads); }}};
+
+using Texts = Numbered<std::string>;
+
+Json printable_json(const Texts& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts.all()) list.push_back(printable(text));
+  return list;
+}
+
+class Writer {
+ public:
+  explicit Writer(const ReportData& data) : data_(data) {}
+
+  Json write() {
+    write_flames();
+    Json json;
+    json["title"] = printable(data_.title);
+    json["version"] = kProgramVersion;
+    json["columns"] = columns();
+    json["series"] = all_series();
+    json["moves"] = std::move(moves_);
+    json["flames"] = std::move(flames_);
+    json["functions"] = functions();
+    json["breaks"] = breaks();
+    json["outcomes"] = outcomes();
+    json["accepted"] = std::move(accepted_);
+    json["since"] = since();
+    json["metrics"] = metrics();
+    json["named"] = {{"instructions", kInstructions},
+                     {"wall", kWall},
+                     {"ready", kReadyTime},
+                     {"memory", kPeakBytes}};
+    json["branches"] = printable_json(branches_);
+    json["sets"] = std::move(sets_);
+    json["keys"] = keys();
+    return json;
+  }
+
+ private:
+  // Each as a text, so that none is parsed before it is shown.
+  void write_flames() {
+    std::vector<std::pair<const ReportSeries*, const ReportChange*>> all;
+    for (const ReportSeries& series : data_.series) {
+      for (const ReportChange& one : series.changes) {
+        if (one.trees) all.emplace_back(&series, &one);
+      }
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& left, const auto& right) {
+      return left.second->column > right.second->column;
+    });
+    std::size_t bytes = 0;
+    for (const auto& [series, change] : all) {
+      const std::string text = to_line(flame_json(*change->trees, series->key));
+      bytes += text.size();
+      if (bytes > kMostFlames) return;
+      flame_numbers_[change] = flames_.size();
+      flames_.push_back(text);
+    }
+  }
+
+  Json columns() {
+    Json list = Json::array();
+    for (const ReportColumn& one : data_.columns) {
+      Json sets = Json::array();
+      for (const auto& set : one.measured) sets.push_back(number_of(set));
+      list.push_back({branches_.number_of(one.branch), printable(one.id), printable(one.name),
+                      one.time, printable(one.subject), std::move(sets)});
+    }
+    return list;
+  }
+
+  std::size_t number_of(const std::shared_ptr<const SeriesSet>& set) {
+    const auto [entry, is_new] = set_numbers_.try_emplace(set.get(), sets_.size());
+    if (is_new) sets_.push_back(set->ranges());
+    return entry->second;
+  }
+
+  Json all_series() {
+    Json list = Json::array();
+    for (const ReportSeries& one : data_.series) {
+      Json values = Json::array();
+      for (const ReportValue& value : one.values) {
+        values.push_back(value.column);
+        values.push_back(json_number(value.value));
+      }
+      Json changes = Json::array();
+      for (const ReportChange& change : one.changes) changes.push_back(change_json(change));
+      list.push_back({one.id, keys_.number_of(one.key), metrics_.number_of(one.metric),
+                      branches_.number_of(one.branch), one.class_id, one.is_exact ? 1 : 0,
+                      std::move(values), std::move(changes)});
+    }
+    return list;
+  }
+
+  // column, before, after, p, its functions, its acceptance, its flame graph
+  Json change_json(const ReportChange& change) {
+    Json json{change.column, json_number(change.before), json_number(change.after)};
+    json.push_back(change.p ? Json(*change.p) : Json());
+    json.push_back(change.attribution ? move_number(*change.attribution) : Json());
+    json.push_back(change.accepted ? Json(accepted_number(*change.accepted)) : Json());
+    const auto flame = flame_numbers_.find(&change);
+    json.push_back(flame == flame_numbers_.end() ? Json() : Json(flame->second));
+    return json;
+  }
+
+  Json move_number(const Attribution& move) {
+    Json parts = Json::array();
+    for (const FunctionChange& part : move.parts) {
+      parts.push_back({functions_.number_of({part.function, part.object}), json_number(part.before),
+                       json_number(part.after), json_number(part.calls_before),
+                       json_number(part.calls_after)});
+    }
+    moves_.push_back({std::move(parts), move.others, json_number(move.others_change),
+                      json_number(move.unexplained)});
+    return moves_.size() - 1;
+  }
+
+  Json functions() const {
+    std::vector<std::string> names;
+    for (const auto& [name, object] : functions_.all()) names.push_back(name);
+    const std::vector<std::string> short_names = short_function_names(names, kMaxRowName);
+    Json list = Json::array();
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      list.push_back({printable(names[i]), short_names[i], printable(functions_.all()[i].second)});
+    }
+    return list;
+  }
+
+  std::size_t accepted_number(const Acceptance& one) {
+    accepted_.push_back({printable(one.who), printable(one.why), printable(one.commit)});
+    return accepted_.size() - 1;
+  }
+
+  Json breaks() const {
+    Json list = Json::array();
+    for (const ReportBreak& one : data_.breaks) {
+      Json reasons = Json::array();
+      for (const std::string& reason : one.reasons) reasons.push_back(printable(reason));
+      list.push_back({one.column, one.series, std::move(reasons)});
+    }
+    return list;
+  }
+
+  Json outcomes() {
+    Json list = Json::array();
+    for (const ReportOutcome& one : data_.outcomes) {
+      list.push_back({one.column, keys_.number_of(one.key), printable(one.state),
+                      printable(one.reason, /*lines=*/true)});
+    }
+    return list;
+  }
+
+  Json since() {
+    if (!data_.since) return {};
+    Json columns = Json::array();
+    for (const auto& [branch, column] : data_.since->columns) {
+      columns.push_back({branches_.number_of(branch), column});
+    }
+    return {{"name", printable(data_.since->name)}, {"columns", std::move(columns)}};
+  }
+
+  // Those that occur, in the order of reports.
+  Json metrics() const {
+    Json list = Json::array();
+    for (const std::string& name : metrics_.all()) {
+      const auto* known = std::find_if(std::begin(kMetrics), std::end(kMetrics),
+                                       [&name](const Metric& one) { return one.name == name; });
+      const bool is_known = known != std::end(kMetrics);
+      list.push_back({printable(name), is_known ? known->heading : printable(name),
+                      is_known ? to_string(known->unit) : "",
+                      static_cast<std::size_t>(known - std::begin(kMetrics))});
+    }
+    return list;
+  }
+
+  Json keys() const {
+    std::vector<Texts> values(std::size(kFacets));
+    Json list = Json::array();
+    for (const std::string& key : keys_.all()) {
+      const Variant variant = variant_of_key(key);
+      Json one{printable(key)};
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        one.push_back(values[i].number_of(kFacets[i].of(variant)));
+      }
+      list.push_back(std::move(one));
+    }
+    Json facets = Json::array();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      facets.push_back({kFacets[i].name, printable_json(values[i])});
+    }
+    return {{"facets", std::move(facets)}, {"list", std::move(list)}};
+  }
+
+  const ReportData& data_;
+  Texts branches_;
+  Texts keys_;
+  Texts metrics_;
+  Json moves_ = Json::array();
+  Json flames_ = Json::array();
+  std::map<const ReportChange*, std::size_t> flame_numbers_;
+  Json accepted_ = Json::array();
+  Json sets_ = Json::array();
+  std::unordered_map<const SeriesSet*, std::size_t> set_numbers_;
+  Numbered<std::pair<std::string, std::string>> functions_;  // and their libraries
+};
+
+}  // namespace
+
+Json report_json(const ReportData& data) { return Writer(data).write(); }
+
+std::string report_page(const ReportData& data, const std::string& made) {
+  Json json = report_json(data);
+  json["made"] = made;
+  return page("report.html", json);
+}
+
+}  // namespace instr

@@ -1,0 +1,99 @@
+// What an HTML report shows, as values: benchmarks in columns, one for each commit of a history or
+// each file of results. Whatever a report is made from becomes this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/compare/accepted.h"
+#include "core/compare/attribution.h"
+#include "core/compare/compare.h"
+#include "core/history/read.h"
+#include "core/history/timeline.h"
+#include "core/profile/call_tree.h"
+#include "core/results/result_set.h"
+
+namespace instr {
+
+struct ReportColumn {
+  std::string branch;         // "" of a file
+  std::string id;             // the whole hash; the file
+  std::string name;           // as shown
+  std::int64_t position = 0;  // a commit's, a file's
+  std::int64_t time = 0;      // seconds since 1970; 0: unknown
+  std::string subject;
+  std::vector<std::shared_ptr<const SeriesSet>> measured;  // which exact series, by their ids
+};
+
+struct ReportValue {
+  std::size_t column = 0;  // in ReportData::columns
+  double value = 0;
+};
+
+struct ReportChange {
+  std::size_t column = 0;
+  double before = 0;
+  double after = 0;
+  std::optional<double> p;  // of times: how likely chance does it
+  std::optional<Attribution> attribution;
+  std::optional<Acceptance> accepted;
+  std::shared_ptr<const AlignedTrees> trees = {};  // where the call paths of both are known
+};
+
+// Those of files have numbers of their own.
+struct ReportSeries : HistorySeries {
+  // Of an exact one its first value and each that differs; else one for each measurement.
+  std::vector<ReportValue> values;
+  std::vector<ReportChange> changes;
+};
+
+// A key that is measured otherwise from a column on.
+struct ReportBreak {
+  std::size_t column = 0;
+  std::size_t series = 0;  // how many
+  std::vector<std::string> reasons;
+};
+
+struct ReportOutcome : RunOutcome {
+  std::size_t column = 0;
+};
+
+// The state that "what is new" is compared with, such as the last release.
+struct ReportSince {
+  std::string name;
+  std::map<std::string, std::size_t> columns;  // by branch
+};
+
+struct ReportData {
+  std::string title;
+  std::vector<ReportColumn> columns;  // of one branch together, the oldest first
+  std::vector<ReportSeries> series;
+  std::vector<ReportBreak> breaks;
+  std::vector<ReportOutcome> outcomes;
+  std::optional<ReportSince> since;
+};
+
+// A report of files of results, with a column for each, oldest first. `vary`: what may differ
+// between them (--vary of compare).
+Expected<ReportData> report_of_files(const std::vector<ResultSet>& files,
+                                     const std::vector<std::string>& vary,
+                                     const Acceptances& accepted);
+
+// A report of a history. `accepted`: which steps someone accepted.
+Expected<ReportData> report_of_history(const SqlDatabase& database, const SeriesChoice& choice,
+                                       const Acceptances& accepted);
+
+// The values as the page's scripts read them: numbers stand for texts that occur often.
+nlohmann::ordered_json report_json(const ReportData& data);
+
+// One HTML file, which needs neither a server nor a network. `made`: when, UTC.
+std::string report_page(const ReportData& data, const std::string& made);
+
+}  // namespace instr

@@ -1,0 +1,124 @@
+#include "core/results/measurement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/base/format.h"
+
+namespace instr {
+
+namespace {
+
+constexpr std::array<std::pair<FailureKind, const char*>, 11> kFailureNames{{
+    {FailureKind::kCompileError, "compile_error"},
+    {FailureKind::kDefinitionError, "definition_error"},
+    {FailureKind::kCrashed, "crashed"},
+    {FailureKind::kAborted, "aborted"},
+    {FailureKind::kExited, "exited"},
+    {FailureKind::kException, "exception"},
+    {FailureKind::kTimedOut, "timed_out"},
+    {FailureKind::kOutOfMemory, "out_of_memory"},
+    {FailureKind::kWorkerLost, "worker_lost"},
+    {FailureKind::kNoProfile, "no_profile"},
+    {FailureKind::kUnsupported, "unsupported"},
+}};
+
+// By how much each says about its variant.
+enum class Kind { kSkipped, kVerified, kTimed, kCounted, kFailed };
+
+Kind kind_of(const Measurement& one) {
+  if (std::holds_alternative<Skipped>(one.outcome)) return Kind::kSkipped;
+  const auto* counted = std::get_if<Counted>(&one.outcome);
+  if (counted == nullptr) return Kind::kFailed;
+  if (counted->has_count()) return Kind::kCounted;
+  return counted->timing ? Kind::kTimed : Kind::kVerified;
+}
+
+}  // namespace
+
+std::string unsteady_counts(const Counted& counted) {
+  const std::string last = format_count(counted.second_block_ir);
+  if (counted.first_block_ir == counted.second_block_ir) {
+    return last + ", but not again in another process";
+  }
+  return format_count(counted.first_block_ir) + ", then " + last;
+}
+
+std::string busy_note(const std::vector<Measurement>& measurements) {
+  std::size_t timed = 0;
+  std::size_t disturbed = 0;
+  double most = 0;
+  for (const Measurement& measurement : measurements) {
+    const auto* one = std::get_if<Counted>(&measurement.outcome);
+    if (one == nullptr || !one->timing) continue;
+    const double others = one->timing->others.value_or(0);
+    ++timed;
+    if (others > kBusyCores) ++disturbed;
+    most = std::max(most, others);
+  }
+  if (disturbed == 0) return "";
+  return fmt::format(
+      "busy machine: during {} of {} timings other processes used up to {:.1f} cores; times are "
+      "longer and vary more",
+      disturbed, timed, most);
+}
+
+const char* to_string(FailureKind kind) {
+  for (const auto& [known, name] : kFailureNames) {
+    if (known == kind) return name;
+  }
+  return "worker_lost";
+}
+
+std::optional<FailureKind> failure_kind_from(const std::string& name) {
+  for (const auto& [kind, known] : kFailureNames) {
+    if (name == known) return kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<Variant> variants_of(const std::vector<Measurement>& measurements) {
+  std::vector<Variant> variants;
+  for (const Measurement& one : measurements) variants.push_back(one.variant);
+  return variants;
+}
+
+Expected<std::vector<Measurement>> select(std::vector<Measurement> measurements,
+                                          const Selection& selection) {
+  if (measurements.empty() || selection == Selection{}) return measurements;
+  TRY(check_selection(variants_of(measurements), selection));
+  std::erase_if(measurements, [is_selected = selector(selection)](const Measurement& one) {
+    return !is_selected(one.variant);
+  });
+  return measurements;
+}
+
+Measurement merged(Measurement first, Measurement second) {
+  double seconds = first.seconds + second.seconds;
+  if (kind_of(second) > kind_of(first)) std::swap(first, second);
+  auto* kept = std::get_if<Counted>(&first.outcome);
+  auto* other = std::get_if<Counted>(&second.outcome);
+  if (kept != nullptr && other != nullptr) {
+    kept->metrics.merge(other->metrics);
+    kept->lost.merge(other->lost);
+    if (!kept->timing) kept->timing = std::move(other->timing);
+  }
+  if (!first.verification) first.verification = std::move(second.verification);
+  first.seconds = seconds;
+  return first;
+}
+
+void MeasurementList::add(Measurement one) {
+  auto [place, is_new] = places_.try_emplace(one.variant.key, all_.size());
+  if (!is_new && kind_of(all_[place->second]) != kind_of(one)) {
+    all_[place->second] = merged(std::move(all_[place->second]), std::move(one));
+    return;
+  }
+  place->second = all_.size();
+  all_.push_back(std::move(one));
+}
+
+}  // namespace instr

@@ -1,0 +1,134 @@
+#include "core/results/result_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/base/format.h"
+#include "core/base/read_file.h"
+#include "core/results/baselines.h"
+
+namespace instr {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// If a count is not the sum of its functions' costs, or of its call paths', one of the two was
+// edited.
+tl::unexpected<Error> wrong_sum(const fs::path& file, const std::string& key, double ir,
+                                const SideKind& kind, double sum) {
+  return tl::unexpected(
+      Error{{file.string()},
+            fmt::format("`{}` has {} instructions, and its {}, in {}, have {} together",
+                        printable(key), ir, kind.things, side_path(file, kind).string(), sum),
+            "one of the two was edited: measure again"});
+}
+
+using Counts = std::unordered_map<std::string, double>;
+
+// The instructions, by key, of each count that can be read.
+std::shared_ptr<const Counts> counts_of(const Results& results) {
+  auto counts = std::make_shared<Counts>();
+  for (const Measurement& one : results.measurements) {
+    const auto* counted = std::get_if<Counted>(&one.outcome);
+    if (counted == nullptr) continue;
+    const auto ir = counted->metrics.find(kInstructions);
+    if (ir != counted->metrics.end()) (*counts)[one.variant.key] = ir->second;
+  }
+  return counts;
+}
+
+// The functions of a results file, each sum checked.
+Expected<FunctionsOf> checked_functions(const fs::path& file, const Results& results,
+                                        const Counts& counts, Incomplete incomplete) {
+  return open_functions(file, results.header_line, incomplete,
+                        [&](const std::string& key, const FunctionsSum& sum) -> Expected<void> {
+                          const auto ir = counts.find(key);
+                          if (ir == counts.end() || sum.is(ir->second)) return {};
+                          return wrong_sum(file, key, ir->second, kFunctionsFile, sum.total());
+                        });
+}
+
+// The same of call trees, each when it is needed.
+CallTreesOf with_checked_sums(CallTreesOf trees, const fs::path& file,
+                              std::shared_ptr<const Counts> counts) {
+  return [trees = std::move(trees), file, counts = std::move(counts)](
+             const std::string& key) -> Expected<std::shared_ptr<const CallTree>> {
+    auto tree = trees(key);
+    const auto ir = counts->find(key);
+    if (!tree || !*tree || ir == counts->end()) return tree;
+    const double total = (*tree)->per_iteration((*tree)->nodes[0].total);
+    if (std::fabs(total - ir->second) <= 1e-6 + std::fabs(ir->second) * 1e-11) return tree;
+    return wrong_sum(file, key, ir->second, kCallTreesFile, total);
+  };
+}
+
+}  // namespace
+
+FunctionsOf functions_from(std::map<std::string, std::vector<FunctionCost>> functions) {
+  return by_key(std::move(functions));
+}
+
+Expected<Measurement> whole_measurement(const ResultSet& set, Measurement one) {
+  TRY_ASSIGN(auto functions, set.functions(one.variant.key));
+  TRY_ASSIGN(auto tree, set.call_trees(one.variant.key));
+  TRY_ASSIGN(auto lines, set.lines(one.variant.key));
+  if (auto* counted = std::get_if<Counted>(&one.outcome)) {
+    counted->functions = std::move(functions);
+    counted->call_tree = std::move(tree);
+    counted->lines = std::move(lines);
+  }
+  return one;
+}
+
+Expected<ResultSet> parse_result_set(std::string_view bytes, const fs::path& file, std::string name,
+                                     Incomplete incomplete) {
+  TRY_ASSIGN(auto results, parse_results(bytes, file.string(), incomplete));
+  const auto counts = counts_of(results);
+  TRY_ASSIGN(auto functions, checked_functions(file, results, *counts, incomplete));
+  TRY_ASSIGN(auto trees, read_side_file(file, kCallTreesFile));
+  TRY_ASSIGN(auto lines, read_side_file(file, kLinesFile));
+  const std::string header = results.header_line;
+  return ResultSet{std::move(name), std::move(results), std::move(functions),
+                   with_checked_sums(call_trees_in(trees, header, incomplete), file, counts),
+                   line_costs_in(lines, header, incomplete)};
+}
+
+Expected<ResultSet> read_result_set(const fs::path& file, std::string name, Incomplete incomplete) {
+  const auto held = hold_baselines(file);
+  return read_file(file, kMostResults, ReadFrom::kFilesAndPipes)
+      .and_then([&](const std::string& bytes) {
+        return parse_result_set(bytes, file, std::move(name), incomplete);
+      });
+}
+
+ResultSet result_set_of(std::string name, ResultsHeader header,
+                        std::vector<Measurement> measurements) {
+  std::map<std::string, std::vector<FunctionCost>> functions;
+  std::map<std::string, std::shared_ptr<const CallTree>> trees;
+  std::map<std::string, std::shared_ptr<const LineCosts>> lines;
+  for (Measurement& measurement : measurements) {
+    auto* counted = std::get_if<Counted>(&measurement.outcome);
+    if (counted == nullptr) continue;
+    if (counted->call_tree) trees[measurement.variant.key] = std::move(counted->call_tree);
+    if (counted->lines) lines[measurement.variant.key] = std::move(counted->lines);
+    if (counted->functions.empty()) continue;
+    functions[measurement.variant.key] = std::move(counted->functions);
+  }
+  return {std::move(name),
+          {std::move(header), std::move(measurements), true},
+          functions_from(std::move(functions)),
+          by_key(std::move(trees)),
+          by_key(std::move(lines))};
+}
+
+ResultSet only(ResultSet set, const std::function<bool(const Variant&)>& selected) {
+  std::erase_if(set.results.measurements,
+                [&selected](const Measurement& one) { return !selected(one.variant); });
+  return set;
+}
+
+}  // namespace instr

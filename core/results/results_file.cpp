@@ -1,0 +1,297 @@
+#include "core/results/results_file.h"
+
+#include <fmt/chrono.h>
+
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/base/append_file.h"
+#include "core/base/gzip.h"
+#include "core/base/json_line.h"
+#include "core/base/output_file.h"
+#include "core/base/replace_file.h"
+#include "core/base/version.h"
+#include "core/results/call_trees_file.h"
+#include "core/results/lines_file.h"
+#include "core/results/sealed_line.h"
+#include "core/results/side_file.h"
+
+namespace instr {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct OutcomeWriter {
+  Json& json;
+
+  void operator()(const Counted& counted) const {
+    bool is_counted = counted.has_count();
+    json["outcome"] = is_counted ? "counted" : counted.timing ? "timed" : "verified";
+    Json metrics = Json::object();
+    for (const auto& [name, value] : counted.metrics) metrics[name] = json_number(value);
+    for (const auto& [name, why] : counted.lost) metrics[name] = nullptr;
+    json["metrics"] = metrics;
+    if (counted.timing) add_timing(*counted.timing);
+    if (!is_counted) return;
+    json["iterations"] = counted.iterations;
+    json["warmup"] = counted.warmup;
+    json["steady"] = counted.steady;
+    if (counted.changes_state) json["changes_state"] = true;
+    json["blocks"] = {json_number(counted.first_block_ir), json_number(counted.second_block_ir)};
+    json["gated"] = counted.gated;
+    if (counted.profile) json["profile"] = counted.profile->string();
+  }
+
+  void add_timing(const Timing& timing) const {
+    Json times = Json::object();
+    for (const Metric& metric : kMetrics) {
+      const std::vector<double>& values = timing.of(metric.name);
+      if (!values.empty()) times[metric.name] = json_numbers(values);
+    }
+    times["iterations"] = timing.iterations;
+    if (timing.others) times["others"] = json_number(*timing.others);
+    json["times"] = std::move(times);
+  }
+
+  void operator()(const Skipped& skipped) const {
+    json["outcome"] = "skipped";
+    json["reason"] = skipped.reason;
+  }
+
+  void operator()(const Failure& failure) const {
+    if (failure.kind == FailureKind::kUnsupported) {
+      return (*this)(Skipped{failure.message});
+    }
+    json["outcome"] = "failed";
+    json["failure"] = {{"kind", to_string(failure.kind)}, {"message", failure.message}};
+  }
+};
+
+}  // namespace
+
+std::string utc_now() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
+}
+
+ResultsHeader make_results_header(Fingerprint fingerprint, std::vector<std::string> command) {
+  ResultsHeader header;
+  header.version = kProgramVersion;
+  header.fingerprint = std::move(fingerprint);
+  header.command = std::move(command);
+  header.started = utc_now();
+  return header;
+}
+
+Json to_json(const ResultsHeader& header) {
+  Json json;
+  json["schema"] = header.schema;
+  json["program"] = "instr_bench";
+  json["version"] = header.version;
+  json["started"] = header.started;
+  json["command"] = header.command;
+  if (!header.commit.empty()) json["commit"] = header.commit;
+  if (header.shard) json["shard"] = {header.shard->index, header.shard->count};
+  json["fingerprint"] = to_json(header.fingerprint);
+  return json;
+}
+
+Json to_json(const Measurement& measurement) {
+  const Variant& variant = measurement.variant;
+  Json json;
+  json["key"] = variant.key;
+  json["label"] = variant.label;
+  json["params"] = Json::object();
+  for (const auto& [name, value] : variant.params) json["params"][name] = value;
+  json["language"] = to_string(variant.language);
+  json["runtime"] = to_string(variant.runtime);
+  json["autograd"] = to_string(variant.autograd);
+  json["threads"] = variant.threads;
+  json["device"] = variant.device;
+  std::visit(OutcomeWriter{json}, measurement.outcome);
+  if (const auto& verification = measurement.verification) {
+    json["verification"] = {{"code", to_string(verification->code)},
+                            {"reason", verification->reason}};
+  }
+  json["seconds"] = json_number(measurement.seconds);
+  // A comparison with this file as the baseline uses the definition's limits.
+  if (!variant.limits.empty()) json["limits"] = variant.limits;
+  if (!variant.tags.empty()) json["tags"] = variant.tags;
+  return json;
+}
+
+Json json_number(double value) {
+  constexpr double kLargestExact = 9007199254740992.0;  // 2^53
+  if (!std::isfinite(value)) return nullptr;
+  if (value == std::trunc(value) && std::fabs(value) <= kLargestExact) {
+    return static_cast<std::int64_t>(value);
+  }
+  return value;
+}
+
+Json json_numbers(const std::vector<double>& values) {
+  Json json = Json::array();
+  for (double value : values) json.push_back(json_number(value));
+  return json;
+}
+
+std::string to_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct SideWriter {
+  AppendFile file;
+  SideLines lines = {};
+
+  Expected<void> append(const std::string& text) {
+    return gzip_member(text).and_then(
+        [this](const std::string& member) { return file.append(member); });
+  }
+};
+
+}  // namespace
+
+struct ResultsWriter::State {
+  std::mutex mutex;
+  AppendFile results;
+  std::string header;  // the first line
+  fs::path file;
+  std::optional<SideWriter> functions;   // nothing: the results are no file
+  std::optional<SideWriter> call_trees;  // these from the first on
+  std::optional<SideWriter> lines;
+  std::size_t measurements = 0;
+
+  Expected<void> append(const std::string& key, const Counted& counted);
+  Expected<SideWriter*> started(std::optional<SideWriter>& side, const SideKind& kind);
+};
+
+ResultsWriter::ResultsWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ResultsWriter::ResultsWriter(ResultsWriter&&) noexcept = default;
+ResultsWriter& ResultsWriter::operator=(ResultsWriter&&) noexcept = default;
+ResultsWriter::~ResultsWriter() = default;
+
+namespace {
+
+constexpr FileKind kResultsKind{"results of instr_bench", [](std::string_view start) {
+                                  auto header = parse_json(start.substr(0, start.find('\n')));
+                                  return header && header->is_object() &&
+                                         (*header)["program"] == "instr_bench" &&
+                                         header->contains("schema");
+                                }};
+bool is_gzip(std::string_view start) { return start.starts_with("\x1f\x8b"); }
+constexpr FileKind kSideFile{"what instr_bench keeps beside results", is_gzip};
+
+Expected<Replacement> start_side_file(const fs::path& path, const SideKind& kind,
+                                      const std::string& header) {
+  return gzip_member(SideLines::start(kind, header)).and_then([&path](const std::string& member) {
+    return Replacement::write(path, member);
+  });
+}
+
+}  // namespace
+
+Expected<ResultsTarget> ResultsTarget::open(const fs::path& file) {
+  TRY_ASSIGN(auto target, OutputFile::open(file, kResultsKind));
+  for (const SideKind& kind : kSideKinds) {
+    if (!target.is_regular()) break;
+    TRY(OutputFile::open(side_path(target.path(), kind), kSideFile));
+  }
+  return ResultsTarget(std::move(target));
+}
+
+Expected<ResultsWriter> ResultsWriter::create(ResultsTarget target, const ResultsHeader& header) {
+  auto state = std::make_unique<State>();
+  const fs::path& file = target.file_.path();
+  const std::string first = state->header = sealed(to_line(to_json(header)));
+  if (!target.is_file()) {
+    state->results = AppendFile(target.file_.take_stream(), file);
+    return state->results.append(first + "\n").map([&state] {
+      return ResultsWriter(std::move(state));
+    });
+  }
+  // Both are written before either is put in its place: on a full disk the old ones stay. The
+  // functions first: after a kill between the two, the functions show that they do not belong to
+  // the results.
+  TRY_ASSIGN(auto functions, start_side_file(functions_path(file), kFunctionsFile, first));
+  TRY_ASSIGN(auto results, Replacement::write(file, first + "\n"));
+  state->file = file;
+  for (const SideKind& kind : {kCallTreesFile, kLinesFile}) {
+    std::error_code ignored;
+    fs::remove(side_path(file, kind), ignored);  // of the old results
+  }
+  TRY_ASSIGN(auto functions_fd, functions.put());
+  TRY_ASSIGN(auto results_fd, results.put());
+  state->functions.emplace(SideWriter{{std::move(functions_fd), functions_path(file)}});
+  state->results = AppendFile(std::move(results_fd), file);
+  return ResultsWriter(std::move(state));
+}
+
+Expected<void> ResultsWriter::append(const Measurement& measurement) {
+  const std::string line = sealed(to_line(to_json(measurement))) + "\n";
+  const auto* counted = std::get_if<Counted>(&measurement.outcome);
+  std::lock_guard lock(state_->mutex);
+  ++state_->measurements;
+  auto written = state_->results.append(line);
+  if (!state_->functions || counted == nullptr) return written;
+  auto beside = state_->append(measurement.variant.key, *counted);
+  return written ? beside : written;
+}
+
+// With the mutex held: names are numbered in the order in which they are in the file.
+Expected<void> ResultsWriter::State::append(const std::string& key, const Counted& counted) {
+  Expected<void> result;
+  // All, whatever fails: what could not be written is kept, and written with the next.
+  const auto add = [&result](const Expected<void>& written) {
+    if (result) result = written;
+  };
+  if (!counted.functions.empty()) {
+    add(functions->append(next_functions(functions->lines, key, counted.functions)));
+  }
+  if (counted.call_tree) {
+    add(started(call_trees, kCallTreesFile).and_then([&](SideWriter* side) {
+      return side->append(next_call_tree(side->lines, key, *counted.call_tree));
+    }));
+  }
+  if (counted.lines) {
+    add(started(lines, kLinesFile).and_then([&](SideWriter* side) {
+      return side->append(next_lines(side->lines, key, *counted.lines));
+    }));
+  }
+  return result;
+}
+
+Expected<SideWriter*> ResultsWriter::State::started(std::optional<SideWriter>& side,
+                                                    const SideKind& kind) {
+  if (side) return &*side;
+  const fs::path path = side_path(file, kind);
+  auto begun = start_side_file(path, kind, header);
+  TRY_ASSIGN(auto fd, begun ? begun->put() : tl::unexpected(begun.error()));
+  return &side.emplace(SideWriter{{std::move(fd), path}});
+}
+
+Expected<void> ResultsWriter::finish(bool is_complete) {
+  std::lock_guard lock(state_->mutex);
+  std::size_t kept = state_->results.kept();
+  if (auto written = state_->results.append(""); !written) {
+    Error error = written.error();
+    error.what = std::to_string(kept) + " measurements are not in the file: " + error.what;
+    return tl::unexpected(error);
+  }
+  for (auto* side : {&state_->functions, &state_->call_trees, &state_->lines}) {
+    if (!*side) continue;
+    auto written = is_complete ? (*side)->append((*side)->lines.end()) : (*side)->file.append("");
+    if (!written) return written;
+  }
+  if (!is_complete) return {};
+  return state_->results.append(end_line(state_->measurements) + "\n");
+}
+
+}  // namespace instr

@@ -1,0 +1,61 @@
+#include "core/results/timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/definitions/metrics.h"
+
+namespace instr {
+
+namespace {
+
+// Between the two values that lie next to it. `sorted` is not empty.
+double quantile(const std::vector<double>& sorted, double share) {
+  double place = share * static_cast<double>(sorted.size() - 1);
+  auto below = static_cast<std::size_t>(place);
+  std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - std::floor(place)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+const std::vector<double>& Timing::of(std::string_view metric) const {
+  static const std::vector<double> none;
+  auto found = values.find(metric);
+  return found == values.end() ? none : found->second;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+std::optional<double> geometric_mean(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  double sum = 0;
+  for (double value : values) sum += std::log(value);
+  return std::exp(sum / static_cast<double>(values.size()));
+}
+
+std::optional<Quartiles> quartiles(std::vector<double> values) {
+  if (values.size() < 4) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return Quartiles{quantile(values, 0.25), quantile(values, 0.75)};
+}
+
+void add_times(std::map<std::string, double>& metrics, const Timing& timing) {
+  for (const Metric& metric : kMetrics) {
+    const std::vector<double>& values = timing.of(metric.name);
+    if (values.empty()) continue;
+    metrics[metric.name] = metric.statistic == Statistic::kLeast
+                               ? *std::min_element(values.begin(), values.end())
+                               : median(values);
+  }
+  if (timing.device_peak_bytes) {
+    metrics[kDevicePeakBytes] = static_cast<double>(*timing.device_peak_bytes);
+  }
+}
+
+}  // namespace instr

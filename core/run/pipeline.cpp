@@ -1,0 +1,163 @@
+#include "core/run/pipeline.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "core/base/git.h"
+#include "core/base/measured_tree.h"
+#include "core/base/output_file.h"
+#include "core/compile/installation.h"
+#include "core/definitions/expand.h"
+#include "core/definitions/load.h"
+#include "core/definitions/select.h"
+#include "core/results/results_file.h"
+
+namespace instr {
+
+namespace {
+
+SessionEvents events_of(Progress& progress, Recorder& recorder) {
+  SessionEvents events = progress_events(progress);
+  events.on_done = [&](const Measurement& one) {
+    progress.finished(one);
+    recorder.take(one);
+  };
+  return events;
+}
+
+// The usual ones, and further ones that are requested.
+std::vector<Runtime> runtimes_for(const Selection& selection) {
+  std::vector<Runtime> runtimes = kUsualRuntimes;
+  for (Runtime runtime : selection.runtimes) {
+    bool is_there = std::find(runtimes.begin(), runtimes.end(), runtime) != runtimes.end();
+    if (!is_there) runtimes.push_back(runtime);
+  }
+  return runtimes;
+}
+
+// What is done with each variant.
+std::vector<std::pair<std::string, Work>> works_of(const std::vector<Variant>& variants,
+                                                   const MeasureConfig& config) {
+  std::vector<std::pair<std::string, Work>> works;
+  for (const Variant& variant : variants) {
+    if (config.wants_counts) works.emplace_back(variant.key, Work::kCount);
+    if (config.wants_times) works.emplace_back(variant.key, Work::kTime);
+    if (config.verify && is_candidate(variant)) works.emplace_back(variant.key, Work::kVerify);
+  }
+  return works;
+}
+
+// Results claim a commit only if every definition and source that they are of is in it.
+ResultsHeader header_of(const RunConfig& config, const std::vector<Variant>& variants,
+                        Fingerprint fingerprint) {
+  ResultsHeader header = make_results_header(std::move(fingerprint), config.command);
+  header.shard = config.shard;
+  if (config.definitions.empty()) return header;
+  std::set<std::filesystem::path> files(config.definitions.begin(), config.definitions.end());
+  for (const Variant& variant : variants) {
+    if (variant.build) files.insert(variant.build->sources.begin(), variant.build->sources.end());
+  }
+  header.commit = Repository().commit_of({files.begin(), files.end()}).value_or("");
+  return header;
+}
+
+double total_cost(const Costs& costs, const std::vector<std::pair<std::string, Work>>& works) {
+  double total = 0;
+  for (const auto& [key, work] : works) total += costs.of(key, work);
+  return total;
+}
+
+}  // namespace
+
+Expected<void> make_folders(const MeasureConfig& config) {
+  Expected<void> made;
+  if (config.keep_profiles) {
+    made = make_output_folder(*config.keep_profiles, "name another one with --keep-profiles");
+  }
+  if (made && !config.dump.empty()) {
+    made = make_output_folder(config.dump_folder, "name another one with --dump-folder");
+  }
+  return made;
+}
+
+std::vector<std::filesystem::path> definition_paths(const PlanConfig& config) {
+  if (config.definitions.empty()) return {find_installation().definitions};
+  std::vector<std::filesystem::path> paths;
+  for (const auto& path : config.definitions) paths.push_back(in_measured_tree(path));
+  return paths;
+}
+
+tl::expected<std::vector<Variant>, Errors> plan(const PlanConfig& config) {
+  TRY_ASSIGN(auto definitions, load_definitions(definition_paths(config)));
+  auto variants =
+      expand(with_axes(std::move(definitions), config.axes), runtimes_for(config.selection));
+  if (!variants) return variants;
+  TRY_ASSIGN(auto selected, without(std::move(*variants), config.axes.left_out)
+                                .and_then([&](std::vector<Variant>&& rest) {
+                                  return select(std::move(rest), config.selection);
+                                }));
+  if (config.build) {
+    TRY_ASSIGN(auto build, load_build(*config.build));
+    for (Variant& variant : selected) variant.build = build;
+  }
+  if (config.is_reversed) std::reverse(selected.begin(), selected.end());
+  return selected;
+}
+
+SessionEvents progress_events(Progress& progress) {
+  SessionEvents events;
+  events.on_phase = [&](const std::string& what) { progress.phase(what); };
+  events.on_measuring = [&](const std::string& what) { progress.measuring(what); };
+  events.on_note = [&](const std::string& what) { progress.note(what); };
+  events.on_start = [&](const std::string& key) { progress.started(key); };
+  return events;
+}
+
+Expected<Session> count_all(const RunConfig& config, const std::vector<Variant>& variants,
+                            Progress& progress, Recorder& recorder, std::stop_token stop,
+                            const HeaderCheck& check) {
+  TRY(make_folders(config.measure));
+  std::stop_source abandon;
+  std::stop_callback pass_on(stop, [&abandon] { abandon.request_stop(); });
+  auto session = Session::open(config.measure, events_of(progress, recorder), abandon.get_token());
+  if (!session) return session;
+  progress.weigh(session->costs(),
+                 total_cost(session->costs(), works_of(variants, config.measure)));
+  session->prepare(variants);
+  // Units compile while the zygotes start; the results file needs a zygote's description of itself.
+  Expected<void> introduced;
+  std::jthread introduction([&] {
+    introduced = session->fingerprint(abandon.get_token()).and_then([&](Fingerprint&& found) {
+      const ResultsHeader header = header_of(config, variants, std::move(found));
+      auto checked = check ? check(header) : Expected<void>{};
+      if (checked) recorder.open(header);
+      return checked;
+    });
+    if (!introduced) abandon.request_stop();
+  });
+  auto finished = session->count(variants, abandon.get_token());
+  introduction.join();
+  if (!introduced && !stop.stop_requested()) return tl::unexpected(introduced.error());
+  if (!finished) return tl::unexpected(finished.error());
+  return session;
+}
+
+Expected<MeasureEnd> measure_all(const RunConfig& config, const std::vector<Variant>& variants,
+                                 Progress& progress, Recorder& recorder, std::stop_token stop,
+                                 const HeaderCheck& check) {
+  progress.expect(works_of(variants, config.measure).size());
+  if (variants.empty()) {
+    // A shard may be empty: nothing is started for it, so the tools are not known.
+    recorder.open(header_of(config, variants, {}));
+    return MeasureEnd{true, 0};
+  }
+  TRY_ASSIGN(auto session, count_all(config, variants, progress, recorder, stop, check));
+  if (!Session::time({&session}, stop)) return MeasureEnd{};
+  return session.inspect(stop).map([&](bool is_finished) {
+    return MeasureEnd{is_finished, session.not_dumped()};
+  });
+}
+
+}  // namespace instr

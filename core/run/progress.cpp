@@ -1,0 +1,299 @@
+#include "core/run/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/base/format.h"
+#include "core/base/output.h"
+#include "core/base/replace_file.h"
+#include "core/definitions/metrics.h"
+
+namespace instr {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kBetweenDraws{100};
+// A shorter piece of a key says nothing.
+constexpr std::size_t kLeastText = 8;
+constexpr std::size_t kLineWidth = 100;  // of a pipe
+constexpr const char* kErase = "\r\x1b[K";
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A run sent to the background must not draw over the shell's output.
+bool in_foreground(int fd) {
+  pid_t group = tcgetpgrp(fd);
+  return group < 0 || group == getpgrp();
+}
+
+std::string eta_text(double left) {
+  if (left < 59.5) return fmt::format("eta {:.0f} s", left);
+  return "eta " + format_duration(left);
+}
+
+std::string head_of(const ProgressView& view) {
+  std::string head;
+  if (view.total > 0) {
+    head = fmt::format("[{}/{}] ", view.done, view.total);
+    if (view.failed > 0) head += fmt::format("{} failed, ", view.failed);
+  }
+  // One decimal from the start, so that the text does not jump.
+  head +=
+      view.elapsed < 59.95 ? fmt::format("{:.1f} s", view.elapsed) : format_duration(view.elapsed);
+  if (view.left) head += ", " + eta_text(*view.left);
+  return head;
+}
+
+}  // namespace
+
+std::string progress_line(const ProgressView& view, std::size_t width, bool color) {
+  std::string head = shorten_end(head_of(view), width);
+  std::string more =
+      view.running.size() > 1 ? fmt::format(" +{}", view.running.size() - 1) : std::string();
+  std::string what = printable(view.running.empty() ? view.phase : view.running[0]);
+  std::size_t taken = display_width(head) + 2 + more.size();
+  if (what.empty() || taken + std::min(kLeastText, display_width(what)) > width) return head;
+  return head + "  " + styled(shorten_middle(what, width - taken), Style::kDim, color) + more;
+}
+
+std::string finished_line(const Measurement& measurement) {
+  std::string text = printable(measurement.variant.key) + "  ";
+  if (const auto* counted = std::get_if<Counted>(&measurement.outcome)) {
+    auto ir = counted->metrics.find(kInstructions);
+    if (ir != counted->metrics.end()) text += format_count(ir->second) + " instructions, ";
+    if (counted->timing) text += format_time(median(counted->timing->of(kWall))) + ", ";
+    if (measurement.verification) {
+      text += std::string(to_string(measurement.verification->code)) + ", ";
+    }
+    if (!counted->steady) text += "not steady, ";
+    if (!counted->gated) text += "not gated, ";
+    text += format_duration(measurement.seconds);
+  } else if (const auto* skipped = std::get_if<Skipped>(&measurement.outcome)) {
+    text += "skipped: " + printable(skipped->reason);
+  } else if (const auto* failure = std::get_if<Failure>(&measurement.outcome)) {
+    std::string first = failure->message.substr(0, failure->message.find('\n'));
+    text += std::string(to_string(failure->kind)) + (first.empty() ? "" : ": " + printable(first));
+  }
+  return text;
+}
+
+std::string time_spent_line(double seconds, const TimeSpent& spent) {
+  std::string parts;
+  for (const auto& [what, took] : spent) {
+    if (took * 100 < seconds) continue;
+    parts += (parts.empty() ? "" : "; ") + format_duration(took) + " " + printable(what);
+  }
+  return "took " + format_duration(seconds) + (parts.empty() ? "" : ": " + parts);
+}
+
+struct Progress::State {
+  explicit State(ProgressOptions given) : options(given) {}
+
+  ProgressOptions options;
+  std::mutex mutex;
+  ProgressView view;  // except for its times
+  Clock::time_point begun = Clock::now();
+  std::optional<Clock::time_point> measuring_since;
+  Costs costs;
+  double cost_of_all = 0;  // 0: unknown
+  double cost_of_done = 0;
+  // What the time is spent on.
+  std::string work = "counting";  // once something is measured
+  std::string stage;              // the current one; empty: nothing in particular
+  Clock::time_point stage_since = begun;
+  TimeSpent spent;
+  std::string said;  // the phase that was reported in a pipe
+  Clock::time_point said_at = begun;
+  bool drawn = false;
+  bool over = false;
+  std::condition_variable_any wake;
+  std::jthread ticker;  // last: stops before the members it uses are destroyed
+
+  bool is_live() const { return options.terminal.live && options.verbosity != Verbosity::kQuiet; }
+
+  // All below: with the mutex held.
+
+  void erase() {
+    if (drawn) write_all(options.fd, kErase);
+    drawn = false;
+  }
+
+  void draw() {
+    if (over || !in_foreground(options.fd)) return;
+    if (!is_live()) return say();
+    // Between two passes of `watch` there is nothing to show.
+    if (view.total == 0 && view.phase.empty() && view.running.empty()) return erase();
+    view.elapsed = seconds_since(begun);
+    estimate();
+    // Queried each time: the window may have been resized. The last column stays free, since some
+    // terminals wrap there.
+    int columns = isatty(options.fd) == 1 ? terminal_width(options.fd, process_environment)
+                                          : options.terminal.width;
+    auto width = static_cast<std::size_t>(std::max(columns - 1, 1));
+    write_all(options.fd, "\r" + progress_line(view, width, options.terminal.color) + "\x1b[K");
+    drawn = true;
+  }
+
+  // Assumes that the rest deviates from earlier runs by the same factor as the part already done.
+  void estimate() {
+    view.left.reset();
+    if (view.done == 0 || view.done >= view.total || !measuring_since) return;
+    const double elapsed = seconds_since(*measuring_since);
+    if (cost_of_done > 0 && cost_of_all > cost_of_done) {
+      view.left = elapsed * (cost_of_all - cost_of_done) / cost_of_done;
+    } else {
+      const auto done = static_cast<double>(view.done);
+      view.left = elapsed * (static_cast<double>(view.total) - done) / done;
+    }
+  }
+
+  // In a pipe: phases that take a while, and the progress every now and then.
+  void say() {
+    const auto now = Clock::now();
+    const bool is_phase = !view.phase.empty() && view.phase != said;
+    const bool is_due = now - said_at >= options.line_every;
+    if (is_phase ? now - stage_since < options.phase_after : !is_due) return;
+    if (view.phase.empty() && view.running.empty()) return;
+    view.elapsed = seconds_since(begun);
+    estimate();
+    note(is_phase && view.done == 0 ? printable(view.phase)
+                                    : progress_line(view, kLineWidth, false));
+    said = view.phase;
+    said_at = now;
+  }
+
+  void enter(const std::string& next) {
+    if (next == stage) return;
+    const auto now = Clock::now();
+    if (!stage.empty()) {
+      auto known = std::find_if(spent.begin(), spent.end(),
+                                [this](const auto& one) { return one.first == stage; });
+      if (known == spent.end()) known = spent.insert(spent.end(), {stage, 0});
+      known->second += std::chrono::duration<double>(now - stage_since).count();
+    }
+    stage = next;
+    stage_since = now;
+  }
+
+  void note(std::string_view text) {
+    if (options.verbosity == Verbosity::kQuiet) return;
+    erase();
+    std::string line(text);
+    if (!line.ends_with('\n')) line += '\n';
+    write_all(options.fd, line);
+  }
+
+  void tick(std::stop_token stop) {
+    std::unique_lock lock(mutex);
+    while (!stop.stop_requested()) {
+      wake.wait_for(lock, stop, kBetweenDraws, [] { return false; });
+      if (!stop.stop_requested()) draw();
+    }
+  }
+};
+
+Progress::Progress(ProgressOptions options) : state_(std::make_unique<State>(options)) {
+  State* state = state_.get();
+  if (state->options.verbosity != Verbosity::kQuiet) {
+    state->ticker = std::jthread([state](std::stop_token stop) { state->tick(std::move(stop)); });
+  }
+}
+
+Progress::~Progress() { finish(); }
+
+void Progress::phase(std::string what) {
+  std::lock_guard lock(state_->mutex);
+  state_->enter(what);
+  state_->view.phase = std::move(what);
+}
+
+void Progress::measuring(std::string what) {
+  std::lock_guard lock(state_->mutex);
+  state_->enter(what);
+  state_->work = what;
+  state_->view.phase = std::move(what);
+}
+
+void Progress::weigh(Costs costs, double total) {
+  std::lock_guard lock(state_->mutex);
+  state_->costs = std::move(costs);
+  state_->cost_of_all = total;
+  state_->cost_of_done = 0;
+}
+
+void Progress::expect(std::size_t total) {
+  std::lock_guard lock(state_->mutex);
+  state_->view.total = total;
+  state_->view.done = 0;
+  state_->view.failed = 0;
+  state_->measuring_since.reset();
+}
+
+void Progress::started(const std::string& key) {
+  std::lock_guard lock(state_->mutex);
+  if (!state_->measuring_since) state_->measuring_since = Clock::now();
+  // The phases before measuring are over.
+  state_->enter(state_->work);
+  state_->view.phase.clear();
+  state_->view.running.push_back(key);
+}
+
+void Progress::finished(const Measurement& measurement) {
+  std::lock_guard lock(state_->mutex);
+  ProgressView& view = state_->view;
+  auto& running = view.running;
+  auto found = std::find(running.begin(), running.end(), measurement.variant.key);
+  if (found != running.end()) running.erase(found);
+  if (std::holds_alternative<Skipped>(measurement.outcome) && view.total > 0) {
+    --view.total;  // there is nothing to wait for
+  } else {
+    ++view.done;
+  }
+  state_->cost_of_done += state_->costs.of(measurement.variant.key, work_of(measurement));
+  const auto* failure = std::get_if<Failure>(&measurement.outcome);
+  if (failure != nullptr && failure->kind != FailureKind::kUnsupported) ++view.failed;
+  if (state_->options.verbosity != Verbosity::kVerbose || state_->over) return;
+  std::string place = view.total > 0 ? fmt::format("[{}/{}] ", view.done, view.total) : "";
+  state_->note(place + finished_line(measurement));
+}
+
+void Progress::note(std::string_view text) {
+  std::lock_guard lock(state_->mutex);
+  state_->note(text);
+}
+
+bool Progress::print(int fd, std::string_view text) {
+  std::lock_guard lock(state_->mutex);
+  state_->erase();
+  return fd == STDOUT_FILENO ? print_output(text) : write_all(fd, text).error == 0;
+}
+
+void Progress::finish() {
+  {
+    std::lock_guard lock(state_->mutex);
+    const bool is_first = !std::exchange(state_->over, true);
+    state_->erase();
+    state_->enter("");
+    const double took = seconds_since(state_->begun);
+    const bool is_reported = !state_->options.terminal.is_terminal &&
+                             took * 1000 >= static_cast<double>(state_->options.sum_after.count());
+    if (is_first && is_reported) state_->note(time_spent_line(took, state_->spent));
+  }
+  if (state_->ticker.joinable()) {
+    state_->ticker.request_stop();
+    state_->ticker.join();
+  }
+}
+
+}  // namespace instr

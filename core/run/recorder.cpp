@@ -1,0 +1,66 @@
+#include "core/run/recorder.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace instr {
+
+Recorder::Recorder(std::optional<ResultsTarget> output, std::function<void(const Error&)> on_error)
+    : output_(std::move(output)), on_error_(std::move(on_error)) {}
+
+void Recorder::take(const Measurement& measurement) {
+  std::lock_guard lock(mutex_);
+  measurements_.add(measurement);
+  if (writer_) write(measurement);
+}
+
+void Recorder::open(const ResultsHeader& header) {
+  std::lock_guard lock(mutex_);
+  header_ = header;
+  if (!output_) return;
+  auto writer = ResultsWriter::create(*std::exchange(output_, std::nullopt), header);
+  if (!writer) return fail_to_write(writer.error());
+  writer_ = std::move(*writer);
+  for (const auto& one : measurements_.all()) write(one);
+}
+
+void Recorder::finish(bool is_complete) {
+  std::lock_guard lock(mutex_);
+  if (!writer_) return;
+  auto finished = writer_->finish(is_complete);
+  if (!finished) fail_to_write(finished.error());
+}
+
+std::vector<Measurement> Recorder::in_order_of(const std::vector<Variant>& variants) const {
+  std::map<std::string, std::size_t> place;
+  for (const auto& variant : variants) place.emplace(variant.key, place.size());
+  std::lock_guard lock(mutex_);
+  auto sorted = measurements_.all();
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+    return place.at(a.variant.key) < place.at(b.variant.key);
+  });
+  return sorted;
+}
+
+std::optional<ResultsHeader> Recorder::header() const {
+  std::lock_guard lock(mutex_);
+  return header_;
+}
+
+bool Recorder::could_write() const {
+  std::lock_guard lock(mutex_);
+  return could_write_;
+}
+
+void Recorder::write(const Measurement& measurement) {
+  auto written = writer_->append(measurement);
+  if (!written) fail_to_write(written.error());
+}
+
+void Recorder::fail_to_write(const Error& error) {
+  if (std::exchange(could_write_, false)) on_error_(error);
+}
+
+}  // namespace instr

@@ -1,0 +1,38 @@
+// `instr_bench experiment` on definitions in a folder of its own, and what it writes.
+#pragma once
+
+#include "tests/e2e/tested_program.h"
+
+namespace instr::e2e {
+
+class ExperimentFixture : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  std::vector<std::string> words(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"experiment", "--definitions=" + file("d.toml"), "--min-time=0.001",
+                               "--repeat=3"});
+    return more;
+  }
+
+  // For r.jsonl.
+  std::vector<std::string> with(std::vector<std::string> more) const {
+    more.insert(more.begin(),
+                {"--output=" + file("r.jsonl"), "--backend=eager,torchscript,frozen"});
+    return words(std::move(more));
+  }
+
+  // Of a results file, by key.
+  Records records(const std::string& name = "r.jsonl") const {
+    Records records;
+    for (const std::string& line : split_lines(text_of(file(name)))) {
+      auto json = nlohmann::json::parse(line);
+      EXPECT_TRUE(records.emplace(json.at("key").get<std::string>(), json).second) << line;
+    }
+    return records;
+  }
+
+  TemporaryFolder folder_;
+};
+
+}  // namespace instr::e2e

@@ -1,0 +1,471 @@
+#include "worker/counted/arena.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <bit>
+#include <utility>
+
+namespace instr {
+namespace {
+
+// Above what Valgrind maps for the program and below its own memory (64 GiB).
+constexpr std::uintptr_t kStartBase = 0x2'0000'0000;
+constexpr std::uint64_t kStartSize = std::uint64_t{8} << 30;
+constexpr std::uintptr_t kFreshBase = 0x6'0000'0000;
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHeaderSpace = kAlignment;
+constexpr unsigned kSmallClasses = 16;  // multiples of 64 up to 1024, then four steps to a doubling
+constexpr unsigned kClasses = kSmallClasses + 4 * 32 + 2;
+constexpr std::size_t kLargestRequest = std::size_t{1} << 40;
+constexpr std::uint32_t kMagic = 0x1A7B10C5;
+
+// Directly below the payload.
+struct Header {
+  std::uint64_t size;  // as requested
+  std::uint32_t slot;
+  std::uint32_t size_class;
+  std::uint64_t magic;
+};
+static_assert(sizeof(Header) <= kHeaderSpace);
+
+struct SizeClass {
+  unsigned index;
+  std::size_t bytes;
+};
+
+// The smallest class that holds `size` bytes.
+inline SizeClass class_of(std::size_t size) {
+  std::size_t last = size - (size != 0);  // 0 is served as 1
+  if (last < kSmallClasses * kAlignment) {
+    unsigned index = static_cast<unsigned>(last / kAlignment);
+    return {index, (index + 1) * kAlignment};
+  }
+  unsigned power = static_cast<unsigned>(std::bit_width(last)) - 1;  // 10 or more
+  unsigned step = power - 2;
+  unsigned index = kSmallClasses + (power - 10) * 4 + ((last >> step) & 3);
+  return {index, ((last >> step) + 1) << step};
+}
+
+constexpr std::size_t bytes_of(unsigned index) {
+  if (index < kSmallClasses) return (index + 1) * kAlignment;
+  unsigned power = 10 + (index - kSmallClasses) / 4;
+  std::size_t steps = 4 + (index - kSmallClasses) % 4 + 1;  // quarters of the power of two
+  return steps << (power - 2);
+}
+
+// The blocks of one class: which are free, and the address of each. A word of bits for the first
+// 64, which is enough for most snippets; for the others a tree of bits, with 64 branches per node.
+struct Pool {
+  std::uint64_t first_free;
+  std::uint64_t free_0;
+  std::uint64_t free_1[64];
+  std::uint64_t made;     // blocks so far
+  std::uint64_t* free_2;  // 64 x 64 words
+  std::uint64_t* free_3;  // a bit for each block
+  std::uintptr_t* blocks;
+  std::uint64_t most;
+};
+constexpr std::uint64_t kMostBlocks = 1 << 24;
+
+// The offsets of a pool's tables, in words from the tables' base.
+struct TableLayout {
+  std::uint64_t free_2[kClasses];
+  std::uint64_t free_3[kClasses];
+  std::uint64_t blocks[kClasses];
+  std::uint64_t most[kClasses];
+  std::uint64_t words;
+};
+
+constexpr TableLayout layout_for(std::uint64_t arena_size) {
+  TableLayout layout{};
+  for (unsigned i = 0; i < kClasses; ++i) {
+    std::uint64_t fitting = arena_size / (bytes_of(i) + kHeaderSpace) + 1;
+    std::uint64_t most = fitting < kMostBlocks ? fitting : kMostBlocks;
+    layout.most[i] = most;
+    layout.free_2[i] = layout.words;
+    layout.free_3[i] = layout.free_2[i] + most / 4096 + 1;
+    layout.blocks[i] = layout.free_3[i] + most / 64 + 1;
+    layout.words = (layout.blocks[i] + most + 511) & ~std::uint64_t{511};
+  }
+  return layout;
+}
+
+struct Region {
+  std::uintptr_t base;
+  std::uint64_t size;  // of the blocks, which are above the tables
+  const TableLayout* layout;
+
+  std::uintptr_t blocks() const { return base + layout->words * sizeof(std::uint64_t); }
+  std::uint64_t mapped() const { return blocks() + size - base; }
+};
+
+constexpr TableLayout kStartLayout = layout_for(kStartSize);
+constexpr TableLayout kFreshLayout = layout_for(kFreshArenaSize);
+constexpr Region kStart{kStartBase, kStartSize, &kStartLayout};
+constexpr Region kFresh{kFreshBase, kFreshArenaSize, &kFreshLayout};
+static_assert(kFreshBase + kFreshLayout.words * 8 + kFreshArenaSize < 0x10'0000'0000);
+static_assert(kStartBase + kStartLayout.words * 8 + kStartSize < 0x5'C000'0000);
+
+// A stretch of the arena: where the next new block in it is, and where it ends.
+struct Stretch {
+  std::uintptr_t begin;
+  std::uintptr_t top;
+  std::uintptr_t end;
+};
+
+// Of the start-up arena each class has a stretch of its own, and what that does not hold goes to
+// one for all. Otherwise what one start needs for a moment and another does not, such as a longer
+// path, would move all later blocks.
+constexpr std::uint64_t kStretchOfSmall = std::uint64_t{160} << 20;
+constexpr std::uint64_t kStretchOfLarge = std::uint64_t{12} << 20;
+constexpr unsigned kForAll = kClasses;
+static_assert(kSmallClasses * kStretchOfSmall + (kClasses - kSmallClasses) * kStretchOfLarge <
+              kStartSize / 8 * 5);
+
+// Uncontended it always takes the same few instructions; contended it yields, since Valgrind runs
+// one thread at a time and spinning would keep the holder from proceeding.
+class Lock {
+ public:
+  void lock() {
+    while (taken_.exchange(1, std::memory_order_acquire) != 0) sched_yield();
+  }
+  void unlock() { taken_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<int> taken_{0};
+};
+
+struct Arena {
+  Lock lock;
+  bool ready = false;
+  bool fresh = false;
+  std::uint32_t* exhausted = nullptr;  // where to report that memory ran out
+  std::uintptr_t base = 0;             // blocks outside are not ours: freeing them does nothing
+  std::uintptr_t top = 0;
+  std::uintptr_t end = 0;
+  ArenaCounters counters;
+  Pool pools[kClasses] = {};
+  Stretch stretches[kClasses + 1] = {};  // of the start-up arena
+
+  // All but the stretches: only the start-up arena has them.
+  void take_memory(const Arena& other) {
+    base = other.base;
+    top = other.top;
+    end = other.end;
+    counters = other.counters;
+    memcpy(pools, other.pools, sizeof pools);
+  }
+};
+
+// Global: malloc has no other place to keep its state. Needs no constructor, since ld.so calls
+// malloc before any has run.
+constinit Arena arena;
+
+bool map_region(const Region& region) {
+  void* wanted = reinterpret_cast<void*>(region.base);
+  void* got = mmap(wanted, region.mapped(), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == wanted) return true;
+  if (got != MAP_FAILED) munmap(got, region.mapped());
+  return false;
+}
+
+void use_region(const Region& region, std::uint64_t limit) {
+  arena.base = region.blocks();
+  arena.top = arena.base;
+  arena.end = arena.base + limit;
+  arena.counters = ArenaCounters{};
+  auto* tables = reinterpret_cast<std::uint64_t*>(region.base);
+  memset(arena.pools, 0, sizeof arena.pools);
+  for (unsigned i = 0; i < kClasses; ++i) {
+    Pool& pool = arena.pools[i];
+    pool.free_2 = tables + region.layout->free_2[i];
+    pool.free_3 = tables + region.layout->free_3[i];
+    pool.blocks = tables + region.layout->blocks[i];
+    pool.most = region.layout->most[i];
+  }
+}
+
+constexpr std::uint32_t kNoSlot = ~std::uint32_t{0};
+
+// The lowest free block's number beyond the first 64. Without a branch for what becomes full, so
+// that it costs the same whatever else is free.
+[[gnu::noinline]] std::uint32_t take_from_tree(Pool& pool) {
+  if (pool.free_0 == 0) return kNoSlot;
+  auto i1 = static_cast<unsigned>(std::countr_zero(pool.free_0));
+  unsigned i2 = i1 * 64 + static_cast<unsigned>(std::countr_zero(pool.free_1[i1]));
+  unsigned i3 = i2 * 64 + static_cast<unsigned>(std::countr_zero(pool.free_2[i2]));
+  std::uint64_t word = pool.free_3[i3];
+  std::uint32_t slot = i3 * 64 + static_cast<unsigned>(std::countr_zero(word));
+  word &= word - 1;
+  pool.free_3[i3] = word;
+  const auto bit_if = [](bool is_full, unsigned bit) {
+    return std::uint64_t{is_full} << (bit & 63);
+  };
+  std::uint64_t above = pool.free_2[i2] &= ~bit_if(word == 0, i3);
+  above = pool.free_1[i1] &= ~bit_if(above == 0, i2);
+  pool.free_0 &= ~bit_if(above == 0, i1);
+  return slot;
+}
+
+inline std::uint32_t take_slot(Pool& pool) {
+  std::uint64_t word = pool.first_free;
+  if (word == 0) return take_from_tree(pool);
+  pool.first_free = word & (word - 1);
+  return static_cast<std::uint32_t>(std::countr_zero(word));
+}
+
+[[gnu::noinline]] void give_to_tree(Pool& pool, std::uint32_t slot) {
+  pool.free_3[slot >> 6] |= std::uint64_t{1} << (slot & 63);
+  pool.free_2[slot >> 12] |= std::uint64_t{1} << (slot >> 6 & 63);
+  pool.free_1[slot >> 18] |= std::uint64_t{1} << (slot >> 12 & 63);
+  pool.free_0 |= std::uint64_t{1} << (slot >> 18);
+}
+
+inline void give_slot(Pool& pool, std::uint32_t slot) {
+  if (slot >= 64) return give_to_tree(pool, slot);
+  pool.first_free |= std::uint64_t{1} << slot;
+}
+
+void take_lock() { arena.lock.lock(); }
+void give_lock() { arena.lock.unlock(); }
+
+// All memory of the start-up arena is in stretches: its top is its end.
+void divide_into_stretches() {
+  const auto stretch = [](std::uint64_t size) {
+    const std::uintptr_t begin = std::exchange(arena.top, arena.top + size);
+    return Stretch{begin, begin, arena.top};
+  };
+  for (unsigned i = 0; i < kClasses; ++i) {
+    arena.stretches[i] = stretch(i < kSmallClasses ? kStretchOfSmall : kStretchOfLarge);
+  }
+  arena.stretches[kForAll] = stretch(arena.end - arena.top);
+}
+
+[[gnu::noinline, gnu::cold]] void start() {
+  arena.ready = true;
+  if (!map_region(kStart)) abort();
+  use_region(kStart, kStart.size);
+  divide_into_stretches();
+}
+
+// A child of fork() must not inherit a lock that another thread held.
+[[gnu::constructor]] void guard_forks() { pthread_atfork(take_lock, give_lock, give_lock); }
+
+// Makes a block in the class's stretch or in that for all, and leaves it to be taken.
+bool make_in_stretch(unsigned index) {
+  Pool& pool = arena.pools[index];
+  const std::size_t bytes = bytes_of(index) + kHeaderSpace;
+  const auto has_room = [bytes](const Stretch& one) { return bytes <= one.end - one.top; };
+  Stretch& own = arena.stretches[index];
+  Stretch& stretch = has_room(own) ? own : arena.stretches[kForAll];
+  if (arena.fresh || !has_room(stretch) || pool.made == pool.most) return false;
+  pool.blocks[pool.made] = stretch.top;
+  stretch.top += bytes;
+  give_slot(pool, static_cast<std::uint32_t>(pool.made++));
+  return true;
+}
+
+// Where there is no room at the top. Only here are stretches looked at, so that they are not in the
+// code that is counted.
+[[gnu::noinline, gnu::cold]] void* allocate_in_stretch(std::size_t size, std::size_t alignment,
+                                                       unsigned index) {
+  const bool is_made = make_in_stretch(index);
+  if (!is_made && arena.exhausted != nullptr) *arena.exhausted = 1;
+  arena.lock.unlock();
+  if (is_made) return memalign(alignment, size);
+  errno = ENOMEM;
+  return nullptr;
+}
+
+inline void count_in(std::size_t size) {
+  ArenaCounters& counters = arena.counters;
+  counters.allocs += 1;
+  counters.alloc_bytes += size;
+  counters.live_bytes += static_cast<std::int64_t>(size);
+  std::int64_t live = counters.live_bytes;
+  std::int64_t peak = counters.peak_bytes;
+  counters.peak_bytes = live > peak ? live : peak;
+}
+
+// Payload of `size` bytes, aligned to `alignment` (a power of two, 64 or more). Always inline, so
+// that profiles show its cost under the name that callers know: malloc.
+[[gnu::always_inline]] inline void* allocate(std::size_t size, std::size_t alignment) {
+  if (!arena.ready) start();
+  std::size_t slack = alignment - kAlignment;
+  std::size_t wanted = size + slack;
+  if (size > kLargestRequest || alignment > kLargestRequest) wanted = kLargestRequest;
+  SizeClass size_class = class_of(wanted);
+  arena.lock.lock();
+  Pool& pool = arena.pools[size_class.index];
+  std::uint32_t slot = take_slot(pool);
+  if (slot == kNoSlot) {
+    slot = static_cast<std::uint32_t>(pool.made);
+    std::size_t bytes = size_class.bytes + kHeaderSpace;
+    if (bytes > arena.end - arena.top || pool.made == pool.most) {
+      return allocate_in_stretch(size, alignment, size_class.index);
+    }
+    pool.made += 1;
+    pool.blocks[slot] = arena.top;
+    arena.top += bytes;
+  }
+  std::uintptr_t block = pool.blocks[slot];
+  count_in(size);
+  arena.lock.unlock();
+  std::uintptr_t payload = (block + kHeaderSpace + slack) & ~(std::uintptr_t{alignment} - 1);
+  Header* header = reinterpret_cast<Header*>(payload) - 1;
+  header->size = size;
+  header->slot = slot;
+  header->size_class = size_class.index;
+  header->magic = kMagic;
+  return reinterpret_cast<void*>(payload);
+}
+
+inline bool is_ours(const void* payload) {
+  std::uintptr_t at = reinterpret_cast<std::uintptr_t>(payload);
+  return at - arena.base < arena.end - arena.base;
+}
+
+inline Header* header_of(void* payload) { return static_cast<Header*>(payload) - 1; }
+
+// Freeing null, or a block of the other arena, does nothing.
+inline void release(void* payload) {
+  if (!is_ours(payload)) return;
+  Header* header = header_of(payload);
+  if (header->magic != kMagic) abort();  // freed twice, or never allocated
+  header->magic = 0;
+  arena.lock.lock();
+  arena.counters.live_bytes -= static_cast<std::int64_t>(header->size);
+  give_slot(arena.pools[header->size_class], header->slot);
+  arena.lock.unlock();
+}
+
+bool was_allocated(void* payload) {
+  std::uintptr_t at = reinterpret_cast<std::uintptr_t>(payload);
+  bool at_start = at - kStart.blocks() < kStart.size;
+  return (at_start || is_ours(payload)) && header_of(payload)->magic == kMagic;
+}
+
+}  // namespace
+
+void rehearse_fresh_arena() {
+  static Arena kept;  // large, and must not be allocated from the allocator that it replaces
+  kept.take_memory(arena);
+  if (open_fresh_arena(0, nullptr)) munmap(reinterpret_cast<void*>(kFresh.base), kFresh.mapped());
+  arena.take_memory(kept);
+  arena.fresh = false;
+}
+
+bool open_fresh_arena(std::uint64_t limit, std::uint32_t* exhausted) {
+  if (arena.fresh) return false;
+  std::uint64_t size = limit == 0 || limit > kFreshArenaSize ? kFreshArenaSize : limit;
+  if (!map_region(kFresh)) return false;
+  arena.lock.lock();
+  arena.ready = true;
+  arena.fresh = true;
+  use_region(kFresh, size);
+  arena.exhausted = exhausted;
+  arena.lock.unlock();
+  return true;
+}
+
+ArenaCounters arena_counters() { return arena.counters; }
+
+void reset_arena_peak() { arena.counters.peak_bytes = arena.counters.live_bytes; }
+
+BlocksMade blocks_made(unsigned size_class) {
+  return {arena.pools[size_class].made, bytes_of(size_class)};
+}
+
+void visit_start_arena(void (*visit)(std::uintptr_t begin, std::uintptr_t end)) {
+  for (const Stretch& stretch : arena.stretches) visit(stretch.begin, stretch.top);
+}
+
+}  // namespace instr
+
+// By the C library's names, so that operator new and posix_memalign of every library use them, too.
+extern "C" {
+
+void* malloc(std::size_t size) { return instr::allocate(size, instr::kAlignment); }
+
+void free(void* payload) { instr::release(payload); }
+
+void* calloc(std::size_t count, std::size_t size) {
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  void* payload = instr::allocate(bytes, instr::kAlignment);
+  // Fresh memory is zero already, but then the cost would depend on whether the block was used
+  // before.
+  if (payload != nullptr) memset(payload, 0, bytes);
+  return payload;
+}
+
+void* realloc(void* old, std::size_t size) {
+  if (old == nullptr) return malloc(size);
+  if (size == 0) {
+    free(old);
+    return nullptr;
+  }
+  if (!instr::was_allocated(old)) abort();
+  void* payload = malloc(size);
+  if (payload == nullptr) return nullptr;
+  std::size_t old_size = instr::header_of(old)->size;
+  memcpy(payload, old, old_size < size ? old_size : size);
+  free(old);
+  return payload;
+}
+
+void* reallocarray(void* old, std::size_t count, std::size_t size) {
+  std::size_t bytes;
+  if (__builtin_mul_overflow(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return realloc(old, bytes);
+}
+
+int posix_memalign(void** out, std::size_t alignment, std::size_t size) {
+  if (!std::has_single_bit(alignment) || alignment < sizeof(void*)) return EINVAL;
+  int saved = errno;  // reports only by its result
+  void* payload =
+      instr::allocate(size, alignment < instr::kAlignment ? instr::kAlignment : alignment);
+  errno = saved;
+  if (payload == nullptr) return ENOMEM;
+  *out = payload;
+  return 0;
+}
+
+void* memalign(std::size_t alignment, std::size_t size) {
+  // At most a size that is refused: the next power of two above may not be representable.
+  std::size_t power =
+      alignment > instr::kLargestRequest ? 2 * instr::kLargestRequest : std::bit_ceil(alignment);
+  return instr::allocate(size, power < instr::kAlignment ? instr::kAlignment : power);
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t size) { return memalign(alignment, size); }
+
+void* valloc(std::size_t size) { return memalign(4096, size); }
+
+void* pvalloc(std::size_t size) {
+  // Rounded up to whole pages, unless that overflows.
+  if (size <= instr::kLargestRequest) size = (size + 4095) & ~std::size_t{4095};
+  return memalign(4096, size);
+}
+
+std::size_t malloc_usable_size(void* payload) {
+  return payload == nullptr || !instr::was_allocated(payload) ? 0 : instr::header_of(payload)->size;
+}
+
+int malloc_trim(std::size_t) { return 0; }
+}

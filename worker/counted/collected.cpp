@@ -1,0 +1,141 @@
+#include "worker/counted/collected.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <valgrind/valgrind.h>
+
+namespace instr {
+namespace {
+
+// The log's new text. In place, not on the heap, whose state affects the snippet.
+struct LogTail {
+  off_t begin = 0;
+  char text[256 * 1024];
+};
+LogTail tail;
+char names[256];
+int named = 0;  // how many they are
+
+// The names of the last two columns: the number of system calls, and their time.
+constexpr char kOfSystemCalls[] = "sysCount sysTime";
+
+// "6013 12 4"; Callgrind leaves out zeros at the end.
+void add(Events& sum, char* line) {
+  for (uint64_t& count : sum.of) {
+    char* end;
+    while (*line == ' ') ++line;
+    if (*line < '0' || *line > '9') return;
+    count += strtoull(line, &end, 10);
+    line = end;
+  }
+}
+
+// "events: Ir Dr Dw sysCount sysTime"
+void keep_names(const char* line) {
+  while (*line == ' ') ++line;
+  size_t size = strcspn(line, "\n");
+  if (size >= sizeof names) size = 0;
+  memcpy(names, line, size);
+  names[size] = '\0';
+  if (char* rest = strstr(names, kOfSystemCalls)) size = static_cast<size_t>(rest - names);
+  while (size > 0 && names[size - 1] == ' ') --size;
+  names[size] = '\0';
+  named = size == 0 ? 0 : 1;
+  for (const char* at = names; *at != '\0'; ++at) named += *at == ' ';
+}
+
+// Takes the columns of system calls out: their time differs from run to run.
+uint64_t take_system_calls(Events& events) {
+  const uint64_t calls = named < kMostEvents ? events.of[named] : 0;
+  for (int i = named; i < kMostEvents; ++i) events.of[i] = 0;
+  return calls;
+}
+
+// The text after `mark` at the begin of the line; null if the line begins otherwise.
+char* after(char* line, const char* mark) {
+  size_t size = strlen(mark);
+  return strncmp(line, mark, size) == 0 ? line + size : nullptr;
+}
+
+// "events-1: 6013 12 4" for each thread; "events-1-0: ..." is a call in progress.
+Collected parsed(char* text) {
+  Collected all;
+  unsigned long asking = 0;
+  for (char* line = text; line != nullptr; line = strchr(line, '\n')) {
+    if (*line == '\n') ++line;
+    if (char* state = after(line, "instrumentation: ")) {
+      all.is_known = true;
+      all.is_on = strncmp(state, "on", 2) == 0;
+    }
+    if (char* names_begin = after(line, "events:")) keep_names(names_begin);
+    if (char* number = after(line, "part: ")) all.dumps = strtoull(number, nullptr, 10);
+    if (char* number = after(line, "current-tid: ")) asking = strtoul(number, nullptr, 10);
+    char* thread = after(line, "events-");
+    if (thread == nullptr) continue;
+    char* thread_end;
+    unsigned long number = strtoul(thread, &thread_end, 10);
+    if (*thread_end != ':') continue;
+    add(all.events, thread_end + 1);
+    if (number != asking) add(all.others, thread_end + 1);
+  }
+  all.system_calls = take_system_calls(all.events);
+  take_system_calls(all.others);
+  return all;
+}
+
+bool is_backwards(const Events& begin, const Events& end) {
+  for (int i = 0; i < kMostEvents; ++i) {
+    if (end.of[i] < begin.of[i]) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Events operator-(const Events& left, const Events& right) {
+  Events difference{};
+  for (int i = 0; i < kMostEvents; ++i) difference.of[i] = left.of[i] - right.of[i];
+  return difference;
+}
+
+const char* event_names() { return names; }
+
+const char* disturbance(const Collected& begin, const Collected& end, uint64_t iterations,
+                        bool is_alone) {
+  static const char kTold[] =
+      "the snippet itself tells Callgrind what to count (CALLGRIND_TOGGLE_COLLECT, "
+      "CALLGRIND_ZERO_STATS and the like): remove these requests";
+  static const char kPartly[] =
+      "Callgrind counted only a part, or more than the statement: the snippet tells Callgrind what "
+      "to count (CALLGRIND_TOGGLE_COLLECT), or leaves a signal handler by siglongjmp(), which "
+      "Callgrind does not always follow";
+  static const char kOther[] =
+      "another thread ran while the statement was measured, one that the setup left behind or "
+      "that works for the statement: join it in the setup, or declare threads = [2]: such counts "
+      "are shown, but no comparison fails on them";
+  const bool is_counted = iterations != 0;
+  const bool is_switched = end.is_on != begin.is_on || (is_counted && !end.is_on);
+  if (is_switched || end.dumps != begin.dumps || is_backwards(begin.events, end.events)) {
+    return kTold;
+  }
+  if (is_alone && end.others.ir() != begin.others.ir()) return kOther;
+  // The loop itself has instructions, if it is counted.
+  uint64_t own = (end.events - end.others - (begin.events - begin.others)).ir();
+  return is_counted ? (own < iterations ? kPartly : nullptr) : (own != 0 ? kPartly : nullptr);
+}
+
+Collected collected(const char* log) {
+  VALGRIND_MONITOR_COMMAND("status internal");
+  int fd = open(log, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  ssize_t size = pread(fd, tail.text, sizeof tail.text - 1, tail.begin);
+  close(fd);
+  if (size <= 0) return {};
+  tail.begin += size;
+  tail.text[size] = '\0';
+  return parsed(tail.text);
+}
+
+}  // namespace instr

@@ -1,0 +1,301 @@
+#include "worker/counted/host.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <valgrind/callgrind.h>
+
+#include <random>
+#include <vector>
+
+#include "worker/counted/collected.h"
+#include "worker/counted/outcome.h"
+#include "worker/counted/pages.h"
+#include "worker/counted/process_memory.h"
+#include "worker/ended.h"
+#include "worker/snippet_folder.h"
+#include "worker/torch_side.h"
+#include "worker/unit.h"
+
+extern "C" void instr_canary_snippet(instr_context* context);
+extern "C" void instr_canary_empty_snippet(instr_context* context);
+
+namespace instr {
+namespace {
+
+// The snippet's standard output and error: memory, so that nothing it prints touches a disk.
+int make_output() { return memfd_create("snippet-output", MFD_CLOEXEC); }
+
+std::string read_output(int fd) {
+  char bytes[4096];
+  ssize_t size = pread(fd, bytes, sizeof bytes, 0);
+  return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : std::string();
+}
+
+constexpr uint32_t kMaxParts = 64;  // more profiles than one child writes
+
+std::string profile_name(pid_t pid) { return wire::kProfilePrefix + std::to_string(pid); }
+
+// Removes the log, the file that Callgrind opens at a process's first dump, and the dumps up to
+// `parts`.
+void drop_files(const RunRequest& run, pid_t pid, uint32_t parts) {
+  if (run.is_rehearsal) return;
+  std::string profile = work_folder() + "/" + profile_name(pid);
+  unlink((profile + ".log").c_str());
+  unlink(profile.c_str());
+  for (uint32_t part = 1; part <= parts; ++part) {
+    unlink((profile + "." + std::to_string(part)).c_str());
+  }
+}
+
+// The name of the kept profile; empty: none.
+std::string profile_of(pid_t pid, const RunResult& got) {
+  if (got.profile_part == 0) return "";
+  return profile_name(pid) + "." + std::to_string(got.profile_part);
+}
+
+uint64_t number(const wire::Message& message, const char* name) {
+  return strtoull(message.get(name, "0").c_str(), nullptr, 10);
+}
+
+void skip_process_number() {
+  const pid_t pid = fork();
+  if (pid == 0) end_process();
+  if (pid > 0) waitpid(pid, nullptr, 0);
+}
+
+wire::Message with_loop(wire::Message reply, const EmptyLoop& loop) {
+  if (loop.events.ir() == 0) return failed("no_profile", "the empty loop could not be counted");
+  reply.fields["loop_ir"] = std::to_string(loop.events.ir());
+  reply.fields["loop_events"] = counts_text(loop.events);
+  reply.fields["loop_entry_ir"] = std::to_string(loop.entry_ir);
+  reply.fields["loop_allocs"] = std::to_string(loop.allocs);
+  reply.fields["loop_alloc_bytes"] = std::to_string(loop.alloc_bytes);
+  reply.fields["loop_peak_bytes"] = std::to_string(loop.peak_bytes);
+  return reply;
+}
+
+}  // namespace
+
+void Host::serve() {
+  adopt_orphans();
+  while (auto request = channel_.receive()) {
+    wire::Message reply = answer(*request);
+    if (!channel_.send(reply) || reply.verb == "bye") break;
+    if (reply.verb == "warmed_up") gather_pages();  // units are most likely still being compiled
+  }
+  if (has_unit_) remove_snippet_folder();
+  end_process();
+}
+
+wire::Message Host::answer(const wire::Message& request) {
+  if (request.verb == "fork") return fork_host();
+  if (request.verb == "warm_up") return warm_up(request);
+  if (request.verb == "load") return load(request.get("path"));
+  if (request.verb == "measure") return measure(request);
+  if (request.verb == "churn") return churn(number(request, "blocks"));
+  if (request.verb == "quit") return {"bye", {}};
+  return failed("worker_lost", "the worker does not know the request '" + request.verb + "'");
+}
+
+wire::Message Host::fork_host() {
+  int fd = channel_.take_descriptor();
+  if (fd < 0) return failed("worker_lost", "a fork request came without a socket");
+  has_hosts_ = true;
+  pid_t pid = fork_server(fd, [] { Host(wire::kControlFd).serve(); });
+  if (pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  return {"forked", {{"pid", std::to_string(pid)}}};
+}
+
+// Changes the history of the heap, on request: counts must not depend on it.
+wire::Message Host::churn(uint64_t blocks) {
+  std::minstd_rand random;
+  std::vector<void*> freed;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    void* block = malloc(1 + random() % 5000);
+    if (random() % 2 == 0) freed.push_back(block);
+  }
+  for (void* block : freed) free(block);
+  return {"churned", {}};
+}
+
+wire::Message Host::load(const std::string& path) {
+  if (has_unit_) return failed("worker_lost", "this host has loaded a unit already");
+  // A unit's constructors are also its author's code.
+  channel_.move_out_of_reach();
+  if (auto problem = enter_snippet_folder(); !problem.empty()) {
+    return failed("worker_lost", problem);
+  }
+  if (auto problem = load_unit(path); !problem.empty()) return failed("definition_error", problem);
+  has_unit_ = true;
+  return {"loaded", {}};
+}
+
+// Instrumentation is on from here, so that all forks inherit the translations; unless they are to
+// start it themselves.
+wire::Message Host::warm_up(const wire::Message& request) {
+  if (request.get("instrument_late", "0") == "0") CALLGRIND_START_INSTRUMENTATION;
+  torch_side::warm_up(request.get("kind").c_str());
+  rehearse();
+  return {"warmed_up", {}};
+}
+
+// Measures the canary without counting, so that later forks have the code translated.
+void Host::rehearse() {
+  RunRequest run;
+  run.snippet = instr_canary_snippet;
+  run.is_rehearsal = true;
+  run.result = result();
+  if (run.result == nullptr) return;
+  rehearse_run(run);
+  int output = make_output();
+  Ended ended = in_child(run, 1000, output);
+  outcome(run, *run.result, ended, read_output(output), "");
+  close(output);
+}
+
+RunResult* Host::result() {
+  if (result_ != nullptr) return result_;
+  void* page =
+      mmap(nullptr, sizeof(RunResult), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return nullptr;
+  return result_ = static_cast<RunResult*>(page);
+}
+
+wire::Message Host::measure(const wire::Message& request) {
+  if (has_hosts_) return failed("worker_lost", "a worker that has forked hosts cannot measure");
+  const std::string symbol = request.get("symbol");
+  RunRequest run;
+  const FoundSnippet found = symbol == "instr_canary_snippet"
+                                 ? FoundSnippet{instr_canary_snippet, instr_canary_empty_snippet}
+                                 : find_snippet(symbol);
+  if (found.snippet == nullptr || found.empty == nullptr) {
+    return failed("definition_error", "the unit has no '" + symbol + "', or no empty loop");
+  }
+  run.snippet = found.snippet;
+  run.threads = static_cast<int>(number(request, "threads"));
+  if (run.threads < 1) run.threads = 1;
+  if (request.fields.contains("warmup")) run.warmup = number(request, "warmup");
+  run.iterations = number(request, "iterations");
+  run.memory_limit = number(request, "memory_limit");
+  run.is_judged = request.get("judged", "1") == "1" && run.threads == 1;
+  run.want_profile = request.get("want_profile", "1") == "1";
+  run.follow_calls = request.get("follow_calls", "0") == "1";
+  run.cache_sim = request.get("cache_sim", "0") == "1";
+  run.branch_sim = request.get("branch_sim", "0") == "1";
+  run.instrument_late = request.get("instrument_late", "0") == "1";
+  run.result = result();
+  if (run.result == nullptr) return failed("worker_lost", "no memory for the result");
+  if (auto problem = !has_unit_ ? "" : enter_snippet_folder(); !problem.empty()) {
+    return failed("worker_lost", problem);
+  }
+  if (request.get("fork", "1") == "0") {
+    run.has_host = false;
+    measure_here(run, found.empty);
+  }
+
+  int output = make_output();
+  const auto limit_ms = static_cast<int64_t>(number(request, "timeout_ms"));
+  Ended ended = in_child(run, limit_ms, output);
+  const RunResult got = *run.result;
+  wire::Message reply = outcome(run, got, ended, read_output(output), profile_of(ended.pid, got));
+  close(output);
+  if (ended.pid < 0) return failed("worker_lost", std::string("fork: ") + strerror(errno));
+  if (got.followed != 0) {
+    reply.fields["followed"] = profile_name(ended.pid) + wire::kFollowedSuffix;
+    reply.fields["followed_iterations"] = std::to_string(got.followed);
+  }
+  if (reply.verb != "measured") {
+    drop_files(run, ended.pid, kMaxParts);
+    return reply;
+  }
+  for (uint32_t i = 0; i < got.repeats && reply.get("steady") == "1"; ++i) {
+    // The numbers of the processes are to differ by odd and by even numbers.
+    for (uint32_t skipped = 0; skipped < i; ++skipped) skip_process_number();
+    count_again(run, limit_ms, got, reply);
+  }
+  return with_loop(std::move(reply), empty_loop(run, found.empty));
+}
+
+// A count that is in doubt must come out again, block by block, in another process.
+void Host::count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
+                       wire::Message& reply) {
+  RunRequest again = run;
+  again.want_profile = false;
+  again.follow_calls = false;
+  // A clock that decides what the statement costs then reads something else.
+  if (first.repeats > 1) usleep(400'000);
+  RunResult& second = *run.result;
+  second = RunResult{};  // it stays so if the process cannot be forked
+  const int output = make_output();
+  in_child(again, limit_ms, output);
+  close(output);
+  if (second.state == RunState::kFinished && second.trace == first.trace) return;
+  reply.fields["steady"] = "0";
+  if (second.state == RunState::kFinished && second.iterations == first.iterations) {
+    reply.fields["ir_1"] = std::to_string(second.last[1].events.ir());
+  }
+}
+
+Ended Host::in_child(const RunRequest& run, int64_t limit_ms, int output) {
+  Ended ended = run_in_child(
+      [&] {
+        close(channel_.fd());
+        close(wire::kControlFd);  // which the channel may have left
+        run_snippet(run);
+        fflush(nullptr);
+        end_run();
+      },
+      output, limit_ms, [&run] { return run.result->is_over != 0; },
+      [this] { return channel_.hung_up(); },
+      [&run](pid_t child) { return is_too_large(run, child); });
+  drop_files(run, ended.pid, 0);
+  return ended;
+}
+
+// On top of its heap, which enforces the limit itself, and its own stacks: Valgrind's memory for
+// it.
+bool Host::is_too_large(const RunRequest& run, pid_t child) {
+  constexpr uint64_t kOfValgrind = uint64_t{512} << 20;
+  constexpr uint64_t kStack = 8 << 20;
+  const uint64_t before = run.result->memory_at_start;
+  if (run.memory_limit == 0 || before == 0) return false;
+  const uint64_t stacks = kStack * static_cast<uint64_t>(run.threads);
+  return memory_taken_by(child) > before + run.memory_limit + kOfValgrind + stacks;
+}
+
+EmptyLoop Host::empty_loop(const RunRequest& like, instr_snippet empty) {
+  EmptyLoop& known = empty_loops_[empty];
+  if (known.events.ir() != 0) return known;
+  RunRequest run = empty_loop_request(like, empty);
+  int output = make_output();
+  Ended ended = in_child(run, 0, output);
+  close(output);
+  if (ended.pid < 0) return {};
+  drop_files(run, ended.pid, kMaxParts);
+  return known = empty_loop_of(*run.result);
+}
+
+// The same without the fork, to check the fork server. Instrumentation is switched off and on, so
+// that none of Callgrind's own state is older than the measurement.
+void Host::measure_here(const RunRequest& run, instr_snippet empty) {
+  CALLGRIND_STOP_INSTRUMENTATION;
+  if (!run.instrument_late) CALLGRIND_START_INSTRUMENTATION;
+  int output = make_output();
+  dup2(output, 1);
+  dup2(output, 2);
+  *run.result = RunResult{};
+  run_snippet(run);
+  const RunResult got = *run.result;
+  wire::Message reply = outcome(run, got, {}, read_output(output), profile_of(getpid(), got));
+  if (reply.verb == "measured") {
+    reply = with_loop(std::move(reply), count_empty_loop(run, empty));
+  }
+  channel_.send(reply);
+  end_process();
+}
+
+}  // namespace instr

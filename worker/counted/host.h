@@ -1,0 +1,49 @@
+// Answers requests on a control socket: forks processes that do the same, warms up, loads a unit,
+// measures its variants each in a forked child, and survives whatever a snippet does.
+#pragma once
+
+#include <stdint.h>
+
+#include <map>
+#include <string>
+
+#include "worker/channel.h"
+#include "worker/children.h"
+#include "worker/counted/run_snippet.h"
+
+namespace instr {
+
+class Host {
+ public:
+  explicit Host(int fd) : channel_(fd) {}
+
+  Channel& channel() { return channel_; }
+
+  // Serves until `quit` or the other side's end. Never returns: the process ends.
+  [[noreturn]] void serve();
+
+ private:
+  wire::Message answer(const wire::Message& request);
+  wire::Message fork_host();
+  wire::Message warm_up(const wire::Message& request);
+  void rehearse();
+  wire::Message load(const std::string& path);
+  wire::Message churn(uint64_t blocks);
+  wire::Message measure(const wire::Message& request);
+  [[noreturn]] void measure_here(const RunRequest& run, instr_snippet empty);
+
+  Ended in_child(const RunRequest& run, int64_t limit_ms, int output);
+  static bool is_too_large(const RunRequest& run, pid_t child);
+  void count_again(const RunRequest& run, int64_t limit_ms, const RunResult& first,
+                   wire::Message& reply);
+  EmptyLoop empty_loop(const RunRequest& like, instr_snippet empty);
+  RunResult* result();
+
+  Channel channel_;
+  bool has_unit_ = false;
+  bool has_hosts_ = false;
+  RunResult* result_ = nullptr;  // shared with children
+  std::map<instr_snippet, EmptyLoop> empty_loops_;
+};
+
+}  // namespace instr

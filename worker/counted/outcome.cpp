@@ -1,0 +1,98 @@
+#include "worker/counted/outcome.h"
+
+#include <signal.h>
+
+#include "worker/ended.h"
+
+namespace instr {
+namespace {
+
+wire::Message measured(const RunResult& result, const std::string& profile) {
+  const BlockTotals& a = result.last[0];
+  const BlockTotals& b = result.last[1];
+  auto text = [](uint64_t value) { return std::to_string(value); };
+  return {"measured",
+          {{"iterations", text(result.iterations)},
+           {"warmup", text(result.warmup)},
+           {"steady", text(result.steady)},
+           {"changes_state", text(result.changes_state)},
+           {"blocks", text(result.blocks)},
+           {"ir_1", text(a.events.ir())},
+           {"ir_2", text(b.events.ir())},
+           {"double_ir", text(result.doubled.ir())},
+           {"events", result.event_names},
+           {"events_2", counts_text(b.events)},
+           {"double_events", counts_text(result.doubled)},
+           {"allocs_1", text(a.allocs)},
+           {"allocs_2", text(b.allocs)},
+           {"alloc_bytes_1", text(a.alloc_bytes)},
+           {"alloc_bytes_2", text(b.alloc_bytes)},
+           {"peak_bytes", text(result.peak_bytes)},
+           {"profile", profile}}};
+}
+
+// The child ended itself after reporting how the run went.
+wire::Message ended_by_itself(const RunResult& result, const std::string& profile) {
+  switch (result.state) {
+    case RunState::kFinished: return measured(result, profile);
+    case RunState::kException: return failed("exception", result.text);
+    case RunState::kDefinitionError: return failed("definition_error", result.text);
+    case RunState::kExited: return exited(result.exit_status);
+    case RunState::kNoBlocks:
+      return failed("definition_error",
+                    "the setup or the statement returned before its loop was measured");
+    case RunState::kDisturbed: return failed("definition_error", result.text);
+    case RunState::kNoMemory:
+      return failed("worker_lost",
+                    "the snippet's heap or stack could not be mapped at its address");
+    case RunState::kNoProfile:
+    case RunState::kStarted: break;
+  }
+  return failed("no_profile",
+                "Callgrind did not report its counts; Valgrind 3.19 or newer is needed");
+}
+
+}  // namespace
+
+std::string counts_text(const Events& events) {
+  std::string text;
+  for (uint64_t count : events.of) text += (text.empty() ? "" : " ") + std::to_string(count);
+  return text;
+}
+
+wire::Message outcome(const RunRequest& request, const RunResult& result, const Ended& ended,
+                      const std::string& output, const std::string& profile) {
+  const std::string limit = "its limit of " + std::to_string(request.memory_limit >> 20) + " MiB";
+  wire::Message reply;
+  if (ended.too_large) {
+    reply = failed("out_of_memory", "the snippet's process took more memory than " + limit +
+                                        ", mappings and threads' stacks included");
+  } else if (ended.too_many) {
+    reply = failed("aborted", "the snippet started more than " + std::to_string(kMostProcesses) +
+                                  " processes, and was ended with all of them");
+  } else if (ended.was_stopped()) {
+    reply = failed("timed_out", stopped_text(ended.stopped, ended.limit_ms));
+  } else if (result.arena_exhausted != 0 && result.state != RunState::kFinished) {
+    reply = failed("out_of_memory", "the snippet asked the heap for more memory than " + limit);
+  } else if (result.state != RunState::kStarted) {
+    reply = ended_by_itself(result, profile);
+  } else if (result.fault_signal != 0) {
+    reply = crashed(static_cast<int>(result.fault_signal), result.stack_overflow != 0);
+    if (result.fault_signal == SIGILL) {
+      reply.fields["message"] +=
+          ": Valgrind does not know every instruction, none of AVX-512 for example (compile for "
+          "-march=x86-64-v3 or less)";
+    }
+  } else {
+    reply = ended_early(ended.status, output);
+  }
+  // The first block is requested once the setup is done.
+  const bool is_known = reply.verb == "failed" && result.state != RunState::kDefinitionError &&
+                        result.state != RunState::kDisturbed;
+  if (is_known) reply.fields["part"] = result.is_set_up || result.warmup ? "statement" : "setup";
+  if (result.line != 0) reply.fields["line"] = std::to_string(result.line);
+  reply.fields["output"] = output;
+  return reply;
+}
+
+}  // namespace instr

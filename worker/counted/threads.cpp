@@ -1,0 +1,130 @@
+// Replaces pthread_create. Callgrind collects thread by thread, and a new thread begins with
+// collection off: in a measurement's process each new thread switches its own on, once and for all.
+// Its events between blocks are discarded when the next block begins (run.cpp).
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <valgrind/callgrind.h>
+
+#include <atomic>
+#include <cstddef>
+
+#include "worker/counted/run_snippet.h"
+
+namespace instr {
+namespace {
+
+using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+
+struct Start {
+  std::atomic<bool> taken{false};
+  void* (*function)(void*) = nullptr;
+  void* argument = nullptr;
+};
+
+// Not from the heap: allocations are counted.
+constexpr std::size_t kMaxStarting = 1024;
+constinit Start starts[kMaxStarting];
+
+Start* take_start() {
+  for (Start& start : starts) {
+    if (!start.taken.exchange(true)) return &start;
+  }
+  return nullptr;
+}
+
+// Callgrind only has a toggle, and keeps its state by the thread's number, which the next thread
+// inherits: so it must be off again at the end, including pthread_exit() and cancellation.
+struct CollectionOfThread {
+  CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
+  ~CollectionOfThread() { CALLGRIND_TOGGLE_COLLECT; }
+};
+
+void* run_collected(void* argument) {
+  auto* start = static_cast<Start*>(argument);
+  void* (*function)(void*) = start->function;
+  void* function_argument = start->argument;
+  start->taken.store(false);
+  CollectionOfThread collection;
+  return function(function_argument);
+}
+
+// Whether a thread is running or runnable.
+bool is_running(long id) {
+  char path[64];
+  char text[256];
+  snprintf(path, sizeof path, "/proc/self/task/%ld/stat", id);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  ssize_t size = read(fd, text, sizeof text - 1);
+  close(fd);
+  text[size > 0 ? size : 0] = '\0';
+  const char* name_end = strrchr(text, ')');  // "id (name) state ..."
+  return name_end != nullptr && name_end[1] == ' ' && name_end[2] == 'R';
+}
+
+// Whether `is` is true of a thread of this process other than the calling one.
+template <class Is>
+bool is_any_other(Is is) {
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return false;
+  bool found = false;
+  while (dirent* entry = readdir(tasks)) {
+    long id = strtol(entry->d_name, nullptr, 10);
+    if (id <= 0 || id == syscall(SYS_gettid)) continue;
+    found = found || is(id);
+  }
+  closedir(tasks);
+  return found;
+}
+
+// CPU time that this process has used.
+int64_t cpu_ms() {
+  timespec used;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return used.tv_sec * 1000 + used.tv_nsec / 1'000'000;
+}
+
+}  // namespace
+
+bool has_other_threads() {
+  return is_any_other([](long) { return true; });
+}
+
+bool settle_threads() {
+  constexpr int64_t kMaxSpinMs =
+      3000;                       // CPU time that the other threads may spend until they sleep
+  constexpr int kQuietLooks = 2;  // in a row
+  const int64_t begin = cpu_ms();
+  int quiet = 0;
+  while (quiet < kQuietLooks && cpu_ms() - begin < kMaxSpinMs) {
+    usleep(20'000);
+    quiet = is_any_other(is_running) ? 0 : quiet + 1;
+  }
+  return quiet == kQuietLooks;
+}
+
+}  // namespace instr
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*function)(void*), void* argument) {
+  static const auto create = reinterpret_cast<instr::Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (!instr::counts_new_threads()) return create(thread, attributes, function, argument);
+  instr::Start* start = instr::take_start();
+  if (start == nullptr) return EAGAIN;
+  start->function = function;
+  start->argument = argument;
+  instr::note_new_thread();
+  int error = create(thread, attributes, instr::run_collected, start);
+  if (error != 0) start->taken.store(false);
+  return error;
+}

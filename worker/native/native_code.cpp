@@ -1,0 +1,165 @@
+#include "worker/native/native_code.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worker/children.h"
+#include "worker/ended.h"
+
+namespace instr {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kGuardSize = 1 << 20;
+constexpr std::size_t kStackSize = 8 << 20;  // what a program's main thread usually has
+
+std::vector<char*> guards;  // below the stacks of snippets
+
+// A stack overflow looks like any other wrong address, unless it is said. Then the process ends as
+// it does without a handler.
+void on_fault(int, siginfo_t* info, void*) {
+  const char* at = static_cast<const char*>(info->si_addr);
+  for (const char* guard : guards) {
+    if (at < guard || at >= guard + kGuardSize) continue;
+    const std::string text = std::string("\n") + kStackOverflow + "\n";
+    (void)!write(STDERR_FILENO, text.data(), text.size());
+  }
+}
+
+void watch_stack(char* guard) {
+  if (guards.empty()) {
+    static char own[64 << 10];
+    stack_t signals{};
+    signals.ss_sp = own;
+    signals.ss_size = sizeof own;
+    sigaltstack(&signals, nullptr);
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
+    sigaction(SIGSEGV, &action, nullptr);
+  }
+  guards.push_back(guard);
+}
+
+}  // namespace
+
+// On a stack of its own.
+class SuspendedCode::Implementation : instr_context {
+ public:
+  Implementation(instr_snippet snippet, int threads, Listener listener)
+      : snippet_(snippet), listener_(std::move(listener)), pid_(getpid()) {
+    abi_version = INSTR_ABI_VERSION;
+    this->threads = threads;
+    instr_context::next_block = next_block;
+    instr_context::mark = mark;
+    instr_context::take_module = take_module;
+  }
+
+  ~Implementation() {
+    if (stack_ == nullptr) return;
+    std::erase(guards, static_cast<char*>(stack_));
+    munmap(stack_, kGuardSize + kStackSize);
+  }
+
+  bool resume(std::uint64_t iterations) {
+    if (stack_ == nullptr && !make_stack()) return false;
+    iterations_ = iterations;
+    swapcontext(&outside_, &inside_);
+    return !is_over_;
+  }
+
+  double seconds() const { return std::chrono::duration<double>(end_ - begin_).count(); }
+  const torch_side::Caught& caught() const { return caught_; }
+
+ private:
+  bool make_stack() {
+    void* stack = mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED || mprotect(stack, kGuardSize, PROT_NONE) != 0) {
+      caught_.any = true;
+      caught_.text = "its stack could not be mapped";
+      return false;
+    }
+    stack_ = stack;
+    watch_stack(static_cast<char*>(stack));
+    getcontext(&inside_);
+    inside_.uc_stack.ss_sp = static_cast<char*>(stack_) + kGuardSize;
+    inside_.uc_stack.ss_size = kStackSize;
+    inside_.uc_link = nullptr;
+    makecontext(&inside_, enter, 0);
+    entering = this;
+    return true;
+  }
+
+  // The clock is read next to the loop: changing stacks is not part of a block.
+  static std::uint64_t next_block(instr_context* context) {
+    auto& self = *static_cast<Implementation*>(context);
+    if (getpid() != self.pid_) end_process();  // a process that the snippet forked came here
+    self.listener_.on_block_end();
+    self.end_ = Clock::now();
+    swapcontext(&self.inside_, &self.outside_);
+    self.begin_ = Clock::now();
+    return self.iterations_;
+  }
+
+  static void mark(instr_context* context, instr_mark reached) {
+    static_cast<Implementation*>(context)->listener_.on_mark(reached);
+  }
+
+  static void take_module(instr_context* context, const void* module) {
+    static_cast<Implementation*>(context)->listener_.on_module(module);
+  }
+
+  static void enter() {
+    Implementation& self = *entering;
+    self.caught_ = torch_side::run_guarded(
+        [](void* argument) {
+          auto* running = static_cast<Implementation*>(argument);
+          running->snippet_(running);
+        },
+        &self);
+    self.is_over_ = true;
+    for (;;) swapcontext(&self.inside_, &self.outside_);
+  }
+
+  static inline Implementation* entering = nullptr;  // makecontext() cannot pass a pointer
+
+  instr_snippet snippet_;
+  Listener listener_;
+  pid_t pid_;
+  void* stack_ = nullptr;
+  ucontext_t inside_{};
+  ucontext_t outside_{};
+  std::uint64_t iterations_ = 0;  // of the next block
+  Clock::time_point begin_;
+  Clock::time_point end_;
+  bool is_over_ = false;
+  torch_side::Caught caught_;
+};
+
+SuspendedCode::SuspendedCode(const void* code, int threads, Listener listener)
+    : implementation_(std::make_unique<Implementation>(
+          reinterpret_cast<instr_snippet>(const_cast<void*>(code)), threads, std::move(listener))) {
+}
+SuspendedCode::~SuspendedCode() = default;
+bool SuspendedCode::resume(std::uint64_t iterations) { return implementation_->resume(iterations); }
+double SuspendedCode::seconds() const { return implementation_->seconds(); }
+const torch_side::Caught& SuspendedCode::caught() const { return implementation_->caught(); }
+
+void watch_compiler(const CompilerWatch&) {}
+std::map<std::string, std::string> compiler_report() { return {}; }
+std::string said_by_compiler(const std::string&) { return ""; }
+
+void call_verifier(const void* code, instr_verification* verification) {
+  reinterpret_cast<instr_verifier>(const_cast<void*>(code))(verification);
+}
+
+}  // namespace instr

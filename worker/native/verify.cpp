@@ -1,0 +1,262 @@
+#include "worker/native/verify.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/ScalarType.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "worker/ended.h"
+#include "worker/native/native_code.h"
+#include "worker/native/tensor_difference.h"
+#include "worker/torch_side.h"
+
+namespace instr {
+namespace {
+
+// One of the tensors that a run computed. If undefined, `otherwise` describes it.
+struct Value {
+  std::string name;  // "" is the output
+  at::Tensor tensor;
+  std::string otherwise;
+};
+
+// A run of the statement from a setup of its own.
+class Run : instr_verification {
+ public:
+  Run(const void* verifier, int threads, bool wants_reference)
+      : verifier_(verifier), threads_(threads) {
+    abi_version = INSTR_ABI_VERSION;
+    is_reference = wants_reference ? 1 : 0;
+    instr_verification::begin = begin_run;
+    instr_verification::take = take_value;
+    torch_side::prepare(threads);
+    caught_ = torch_side::run_guarded([](void* self) { static_cast<Run*>(self)->call(); }, this);
+  }
+
+  const torch_side::Caught& caught() const { return caught_; }
+  const std::vector<Value>& values() const { return values_; }
+
+  const Value* find(const std::string& name) const {
+    for (const Value& value : values_) {
+      if (value.name == name) return &value;
+    }
+    return nullptr;
+  }
+
+ private:
+  void call() { call_verifier(verifier_, this); }
+
+  static void begin_run(instr_verification* self) {
+    torch_side::prepare(static_cast<Run*>(self)->threads_);
+  }
+
+  static void take_value(instr_verification* self, const char* name, const void* tensor,
+                         const char* otherwise) {
+    Value value{name, {}, otherwise};
+    const bool is_nested = tensor != nullptr && static_cast<const at::Tensor*>(tensor)->is_nested();
+    if (is_nested) value.otherwise = "nested tensors are not compared";
+    if (tensor != nullptr && !is_nested) {
+      const auto copied = torch_side::run_guarded(
+          [&] { value.tensor = static_cast<const at::Tensor*>(tensor)->detach().clone(); });
+      if (copied.any) value.otherwise = "it cannot be copied: " + copied.text;
+    }
+    static_cast<Run*>(self)->values_.push_back(std::move(value));
+  }
+
+  const void* verifier_;
+  int threads_;
+  std::vector<Value> values_;
+  torch_side::Caught caught_;
+};
+
+wire::Message raised(const char* by, const torch_side::Caught& caught) {
+  return {
+      "raised",
+      {{"by", by}, {"message", caught.text.empty() ? "an exception without a text" : caught.text}}};
+}
+
+// The comparison itself failed: the snippet is not to blame.
+wire::Message incomparable(const torch_side::Caught& caught) {
+  return failed("unsupported", "the values cannot be compared: " + caught.text);
+}
+
+std::string number(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+std::string type_of(const at::Tensor& tensor) { return c10::toString(tensor.scalar_type()); }
+
+std::string shape_of(const at::Tensor& tensor) {
+  std::ostringstream text;
+  text << tensor.sizes();
+  return text.str();
+}
+
+// A tensor's properties besides its values.
+std::string kind_of(const at::Tensor& tensor) {
+  return type_of(tensor) + " " + shape_of(tensor) + " " + tensor.device().str();
+}
+
+// The name of the first value whose bits differ between the two runs.
+std::optional<std::string> first_difference(const Run& first, const Run& second) {
+  for (const Value& one : first.values()) {
+    const Value* other = second.find(one.name);
+    if (other == nullptr || one.tensor.defined() != other->tensor.defined()) return one.name;
+    if (!one.tensor.defined()) continue;
+    if (kind_of(one.tensor) != kind_of(other->tensor)) return one.name;
+    if (!has_same_bits(one.tensor, other->tensor)) return one.name;
+  }
+  return std::nullopt;
+}
+
+Allowed allowed_for(const VerificationRequest& request, const at::Tensor& tensor) {
+  auto found = request.allowed.find(type_of(tensor));
+  return found == request.allowed.end() ? Allowed{} : found->second;
+}
+
+// Describes a value. A gradient that was not computed is 0.
+void describe(wire::Message& item, const Value& eager, const Value* candidate) {
+  item.fields["name"] = eager.name;
+  item.fields["eager_type"] = type_of(eager.tensor);
+  item.fields["eager_shape"] = shape_of(eager.tensor);
+  item.fields["eager_device"] = eager.tensor.device().str();
+  if (candidate == nullptr) {
+    item.fields["otherwise"] = "there is none";
+  } else if (!candidate->tensor.defined()) {
+    item.fields["otherwise"] = candidate->otherwise;
+  } else {
+    item.fields["type"] = type_of(candidate->tensor);
+    item.fields["shape"] = shape_of(candidate->tensor);
+    item.fields["device"] = candidate->tensor.device().str();
+  }
+}
+
+void tell(wire::Message& item, const Difference& found) {
+  item.fields["exceeds"] = found.exceeds ? "1" : "0";
+  item.fields["difference"] = number(found.largest);
+  item.fields["allowed"] = number(found.allowed);
+  item.fields["at"] = found.at;
+  item.fields["value"] = number(found.value);
+  item.fields["eager_value"] = number(found.eager_value);
+  item.fields["cosine"] = number(found.cosine);
+  if (found.is_all_nan) item.fields["all_nan"] = "1";
+}
+
+// A single-precision or lower result can be inaccurate in eager as well: a run in double precision
+// shows the error of each.
+bool may_have_reference(const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kFloat:
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kComplexFloat: return true;
+    default: return false;
+  }
+}
+
+class Comparison {
+ public:
+  Comparison(const VerificationRequest& request,
+             const std::function<void(const std::string&)>& on_stage, const Run& eager,
+             const Run& candidate)
+      : request_(request), on_stage_(on_stage), eager_(eager), candidate_(candidate) {}
+
+  wire::Message message() {
+    wire::Message all{"compared", {}};
+    std::size_t count = 0;
+    for (const Value& value : eager_.values()) {
+      all.fields[std::to_string(count++)] = wire::encode(item_of(value));
+    }
+    return all;
+  }
+
+ private:
+  wire::Message item_of(Value eager) {
+    wire::Message item{"item", {}};
+    const Value* found = candidate_.find(eager.name);
+    Value candidate = found == nullptr ? Value{} : *found;
+    if (!eager.name.empty()) make_zeros(eager.tensor, candidate.tensor);
+    if (!eager.tensor.defined()) return {"item", {{"name", eager.name}}};
+    describe(item, eager, found == nullptr ? nullptr : &candidate);
+    bool is_alike =
+        candidate.tensor.defined() && kind_of(eager.tensor) == kind_of(candidate.tensor);
+    if (!is_alike) return item;
+    Allowed allowed = allowed_for(request_, eager.tensor);
+    Difference difference =
+        difference_of(eager.tensor, candidate.tensor, allowed.relative, allowed.absolute);
+    tell(item, difference);
+    // Where only one is NaN, no reference makes it right.
+    if (difference.exceeds && !difference.is_nan_in_one && may_have_reference(eager.tensor)) {
+      add_reference(item, eager, candidate, allowed);
+    }
+    return item;
+  }
+
+  static void make_zeros(at::Tensor& one, at::Tensor& other) {
+    if (one.defined() && !other.defined()) other = at::zeros_like(one);
+    if (other.defined() && !one.defined()) one = at::zeros_like(other);
+  }
+
+  void add_reference(wire::Message& item, const Value& eager, const Value& candidate,
+                     const Allowed& allowed) {
+    if (!reference_) {
+      on_stage_("reference");
+      reference_.emplace(request_.eager, request_.threads, /*wants_reference=*/true);
+    }
+    const Value* exact = reference_->caught().any ? nullptr : reference_->find(eager.name);
+    if (exact == nullptr || !exact->tensor.defined()) return;
+    bool is_double = exact->tensor.scalar_type() == at::kDouble ||
+                     exact->tensor.scalar_type() == at::kComplexDouble;
+    if (!is_double || exact->tensor.sizes() != eager.tensor.sizes()) return;
+    const auto errors = errors_against(exact->tensor, eager.tensor, candidate.tensor);
+    item.fields["reference_error"] = number(errors.largest);
+    item.fields["eager_reference_error"] = number(errors.eager_largest);
+    item.fields["reference_rmse"] = number(errors.mean_square);
+    item.fields["eager_reference_rmse"] = number(errors.eager_mean_square);
+    item.fields["count"] = std::to_string(eager.tensor.numel());
+    item.fields["atol"] = number(allowed.absolute);
+  }
+
+  const VerificationRequest& request_;
+  const std::function<void(const std::string&)>& on_stage_;
+  const Run& eager_;
+  const Run& candidate_;
+  std::optional<Run> reference_;
+};
+
+}  // namespace
+
+wire::Message verify(const VerificationRequest& request,
+                     const std::function<void(const std::string& stage)>& on_stage) {
+  on_stage("eager");
+  Run eager(request.eager, request.threads, /*wants_reference=*/false);
+  if (eager.caught().any) return raised("eager", eager.caught());
+  const Value* output = eager.find("");
+  if (output == nullptr || !output->tensor.defined()) {
+    return {"nothing", {{"message", output == nullptr ? "no value" : output->otherwise}}};
+  }
+  Run again(request.eager, request.threads, /*wants_reference=*/false);
+  if (again.caught().any) return raised("eager", again.caught());
+  std::optional<std::string> differing;
+  const auto compared =
+      torch_side::run_guarded([&] { differing = first_difference(eager, again); });
+  if (compared.any) return incomparable(compared);
+  if (differing) return {"nondeterministic", {{"name", *differing}}};
+  on_stage("candidate");
+  Run candidate(request.candidate, request.threads, /*wants_reference=*/false);
+  if (candidate.caught().any) return raised("candidate", candidate.caught());
+  wire::Message message;
+  const auto judged = torch_side::run_guarded(
+      [&] { message = Comparison(request, on_stage, eager, candidate).message(); });
+  return judged.any ? incomparable(judged) : message;
+}
+
+}  // namespace instr
